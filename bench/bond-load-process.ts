@@ -1,4 +1,4 @@
-import type { TestPhone } from '../packages/service/tests/harness/phone.ts'
+import type { TestPhone } from '../tests/harness/phone.ts'
 import { inTurns, answerTasks } from './http-calls.ts'
 import { type Bond, ServiceCalls } from './phones.ts'
 import type { Ready } from './process.ts'

@@ -1,7 +1,7 @@
-import { systemClock } from '../packages/service/src/adapters/clock/system-clock.ts'
-import { asTestRoots, type TestRoots } from '../packages/service/tests/harness/attested-phones.ts'
-import { TestClock } from '../packages/service/tests/harness/test-clock.ts'
-import type { Clock } from '../packages/service/src/ports/clock.ts'
+import { systemClock } from '../packages/store/src/clock/system-clock.ts'
+import { asTestRoots, type TestRoots } from '../tests/harness/attested-phones.ts'
+import { TestClock } from '../tests/harness/test-clock.ts'
+import type { Clock } from '../packages/core/src/ports/clock.ts'
 import { serveBench } from './bench-service.ts'
 
 /** The keys and issuers that the service trusts, from the parent's first message. */

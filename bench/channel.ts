@@ -1,5 +1,5 @@
 import { RESERVED_CONNECTIONS } from './bench-service.ts'
-import { connectionsThatFilesAllow } from '../packages/service/src/open-files.ts'
+import { connectionsThatFilesAllow } from '../packages/server/src/open-files.ts'
 import { printFanOut, measureFanOut } from './channel/fan-out.ts'
 import { type Idle, measureIdle } from './channel/idle.ts'
 import { Side } from './channel/side.ts'

@@ -12,7 +12,7 @@ import {
   evidenceRequest,
   newKey,
   type TestPhone,
-} from '../packages/service/tests/harness/phone.ts'
+} from '../tests/harness/phone.ts'
 import { answerTasks, send, shedCalls } from './http-calls.ts'
 
 /** The parent's messages. */

@@ -10,7 +10,7 @@ import {
   evidenceRequest,
   newKey,
   type TestPhone,
-} from '../packages/service/tests/harness/phone.ts'
+} from '../tests/harness/phone.ts'
 import { send } from './http-calls.ts'
 import type { Ready } from './process.ts'
 

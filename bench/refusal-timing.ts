@@ -5,7 +5,7 @@ import {
   type TimelineEntry,
   type VerifiedEvidence,
 } from '@bonded/contract'
-import { asTestRoots, ATTESTED_KEYS } from '../packages/service/tests/harness/attested-phones.ts'
+import { asTestRoots, ATTESTED_KEYS } from '../tests/harness/attested-phones.ts'
 import {
   type AttestedKey,
   attestation,
@@ -14,8 +14,8 @@ import {
   evidenceRequest,
   newKey,
   type TestPhone,
-} from '../packages/service/tests/harness/phone.ts'
-import { TestClock } from '../packages/service/tests/harness/test-clock.ts'
+} from '../tests/harness/phone.ts'
+import { TestClock } from '../tests/harness/test-clock.ts'
 import { exchangeWith, type Request } from '../tests/pressure/exchange.ts'
 import { addShop, run, workFolder } from '../tests/pressure/running.ts'
 import { Line } from './line.ts'

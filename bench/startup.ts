@@ -19,7 +19,7 @@ const IDLE_MS = 1_000
 const BYTES_A_KIB = 1_024
 
 const SERVICE = resolve(import.meta.dirname, '../packages/service')
-const COMPILED = resolve(SERVICE, 'dist/cli/main.js')
+const COMPILED = resolve(SERVICE, 'dist/main.js')
 const BARE = `
   import { createServer } from 'node:http'
   import { DatabaseSync } from 'node:sqlite'

@@ -1,21 +1,21 @@
 import { randomBytes } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import { makeId, type PulseVerification, type SessionId } from '@bonded/contract'
-import { localBus } from '../packages/service/src/adapters/bus/local-bus.ts'
-import { keyringOf } from '../packages/service/src/adapters/keys/keyring.ts'
-import { migrate } from '../packages/service/src/adapters/sql/migrate.ts'
-import { SessionKeys } from '../packages/service/src/adapters/sql/session-keys.ts'
-import { SqliteStore } from '../packages/service/src/adapters/sql/sqlite-store.ts'
+import { localBus } from '../packages/server/src/adapters/bus/local-bus.ts'
+import { keyringOf } from '../packages/server/src/adapters/keys/keyring.ts'
+import { migrate } from '../packages/store/src/migrations/migrate.ts'
+import { SessionKeys } from '../packages/store/src/tables/session-keys.ts'
+import { SqliteStore } from '../packages/store/src/sqlite/sqlite-store.ts'
 import {
   IDEMPOTENCY_KEY_TTL_MS,
   RETENTION_AFTER_END_MS,
   SESSION_TTL_SECONDS,
-} from '../packages/service/src/domain/lifetimes.ts'
-import { newSession as pendingSession } from '../packages/service/src/domain/new-session.ts'
-import { policyOf } from '../packages/service/src/domain/policy.ts'
-import type { Session } from '../packages/service/src/domain/session.ts'
-import { MOVES } from '../packages/service/src/domain/transitions.ts'
-import type { Store, Unit } from '../packages/service/src/ports/store.ts'
+} from '../packages/core/src/domain/lifetimes.ts'
+import { newSession as pendingSession } from '../packages/core/src/domain/new-session.ts'
+import { policyOf } from '../packages/core/src/domain/policy.ts'
+import type { Session } from '../packages/core/src/domain/session.ts'
+import { MOVES } from '../packages/core/src/domain/transitions.ts'
+import type { Store, Unit } from '../packages/core/src/ports/store.ts'
 
 const tenantId = makeId('ten', randomBytes(16))
 const DEVICE_ID = makeId('dev', randomBytes(16))

@@ -1,10 +1,20 @@
 // Copies what the service needs at run time: production packages, built workspaces, the license.
-import { chmodSync, cpSync, existsSync, globSync, readdirSync, rmSync, statSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  globSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { join, resolve } from 'node:path'
 import process from 'node:process'
 
 const [target = ''] = process.argv.slice(2)
 const root = resolve(import.meta.dirname, '..')
+const SCOPE = '@bonded/'
 /**
  * The parts of a built workspace. Without the sources, the launcher starts the compiled service.
  */
@@ -15,14 +25,24 @@ const copy = (path) =>
 
 copy('LICENSE')
 copy('node_modules')
-for (const name of readdirSync(join(root, 'packages')))
+for (const name of namesFrom('service'))
   for (const part of BUILT)
     if (existsSync(join(root, 'packages', name, part))) copy(join('packages', name, part))
-// npm links every workspace, also those that the image does not contain.
+// npm links every workspace, also those that the image does not contain, such as the sandbox.
 for (const link of globSync('node_modules/@bonded/*', { cwd: target }))
   if (!existsSync(join(target, link))) rmSync(join(target, link))
 for (const name of ['healthcheck.mjs', 'bonded'])
   cpSync(join(import.meta.dirname, name), join(target, name))
+
+/** A package and those that it depends on. */
+function namesFrom(name, found = new Set()) {
+  found.add(name)
+  const text = readFileSync(join(root, 'packages', name, 'package.json'), 'utf8')
+  for (const dependency of Object.keys(JSON.parse(text).dependencies))
+    if (dependency.startsWith(SCOPE) && !found.has(dependency.slice(SCOPE.length)))
+      namesFrom(dependency.slice(SCOPE.length), found)
+  return found
+}
 
 // The user that serves reads everything and writes nothing, whatever umask the clone was made with.
 const EXECUTABLE = 0o100

@@ -11,31 +11,27 @@ import {
   type Reason,
   REASONS,
 } from '@bonded/contract'
-import { MIGRATIONS } from '../packages/service/src/adapters/sql/migrations.ts'
-import {
-  argumentTerms,
-  describeArgument,
-  describeOption,
-} from '../packages/service/src/cli/help.ts'
-import { bondedProgram } from '../packages/service/src/cli/program.ts'
-import { isSettingFlag } from '../packages/service/src/cli/setting-flags.ts'
-import { SECRET_FILES } from '../packages/service/src/secret-files.ts'
-import { SETTINGS } from '../packages/service/src/settings.ts'
-import { CARRIER_MEMBERS } from '../packages/service/src/carriers-file.ts'
-import { TENANT_LIMITS } from '../packages/service/src/domain/limits.ts'
-import { CLOSE_HANDSHAKE_MS } from '../packages/service/src/channel/close-channel.ts'
-import { CONNECTION_LIMITS } from '../packages/service/src/domain/connection-limits.ts'
-import { COUNTED_PREFIXES } from '../packages/service/src/domain/network.ts'
+import { MIGRATIONS } from '../packages/store/src/migrations/migrations.ts'
+import { argumentTerms, describeArgument, describeOption } from '../packages/cli/src/help.ts'
+import { bondedProgram } from '../packages/service/src/program.ts'
+import { isSettingFlag } from '../packages/cli/src/setting-flags.ts'
+import { SECRET_FILES } from '../packages/server/src/settings/secret-files.ts'
+import { SETTINGS } from '../packages/server/src/settings/settings.ts'
+import { CARRIER_MEMBERS } from '../packages/server/src/settings/carriers-file.ts'
+import { TENANT_LIMITS } from '../packages/core/src/domain/limits.ts'
+import { CLOSE_HANDSHAKE_MS } from '../packages/server/src/channel/close-channel.ts'
+import { CONNECTION_LIMITS } from '../packages/core/src/domain/connection-limits.ts'
+import { COUNTED_PREFIXES } from '../packages/core/src/domain/network.ts'
 import {
   ASSERTION_WEIGHTS,
   HIGH_BAND_FROM,
   PRESENCE_WEIGHTS,
   SCORING_MODEL,
-} from '../packages/service/src/domain/scoring.ts'
-import { MOVES } from '../packages/service/src/domain/transitions.ts'
-import { PHONES_FILE, TEST_ROOTS_FILE } from '../packages/service/src/phones-file.ts'
-import { openApiDocument, reasonsOf } from '../packages/service/src/http/openapi.ts'
-import { statusOf } from '../packages/service/src/http/refusal-to-wire.ts'
+} from '../packages/core/src/domain/scoring.ts'
+import { MOVES } from '../packages/core/src/domain/transitions.ts'
+import { PHONES_FILE, TEST_ROOTS_FILE } from '../packages/server/src/settings/phones-file.ts'
+import { openApiDocument, reasonsOf } from '../packages/server/src/http/openapi.ts'
+import { statusOf } from '../packages/server/src/http/response/refusal-to-wire.ts'
 import { continuityPage } from './continuity/page.ts'
 import { protocolExample } from './protocol-example.ts'
 import { reservedLabels } from './reserved-labels.ts'
@@ -74,7 +70,7 @@ const files = new Map<string, string>([
 ])
 
 /** A source file that is generated, because the service must not read the files of the phones. */
-const LABELS = resolve(import.meta.dirname, '../packages/service/src/domain/reserved-labels.ts')
+const LABELS = resolve(import.meta.dirname, '../packages/core/src/domain/reserved-labels.ts')
 const labels = reservedLabels()
 
 const stale = [...files]

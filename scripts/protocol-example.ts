@@ -11,8 +11,8 @@ import {
   evidenceRequestPayload,
   type SessionId,
 } from '@bonded/contract'
-import { keyringOf } from '../packages/service/src/adapters/keys/keyring.ts'
-import { CONTINUITY_MODEL } from '../packages/service/src/domain/continuity.ts'
+import { keyringOf } from '../packages/server/src/adapters/keys/keyring.ts'
+import { CONTINUITY_MODEL } from '../packages/core/src/domain/continuity.ts'
 
 /** A public test key. Everything in the example is public. */
 const ROOT_KEY = Uint8Array.from({ length: 32 }, (_, at) => 255 - at)

@@ -7,7 +7,7 @@ const LANGUAGES = resolve(import.meta.dirname, '../packages/phone-page/languages
 /** The labels that a phone puts beside those of a context. */
 const KEYS = ['request.purpose', 'request.page', 'request.details'] as const
 
-/** `packages/service/src/domain/reserved-labels.ts`: the phone's own labels in every language. */
+/** `packages/core/src/domain/reserved-labels.ts`: the phone's own labels in every language. */
 export function reservedLabels(): string {
   const languages = readdirSync(LANGUAGES)
     .toSorted()

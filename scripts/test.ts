@@ -96,7 +96,7 @@ function filesToRun(of: Tier): readonly string[] {
 
 /** Starts one PostgreSQL server for all files. It ends with this process. */
 async function startServer(): Promise<Readonly<Record<string, string>>> {
-  const { startPostgres } = await import('../packages/service/tests/harness/postgres.ts')
+  const { startPostgres } = await import('../tests/harness/postgres.ts')
   const { port } = await startPostgres()
   return {
     TEST_STORE: 'postgres',

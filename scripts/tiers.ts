@@ -23,13 +23,13 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
   e2e: [
     'examples/demo/tests/scenarios.test.ts',
     'packages/phone-page/tests/*.test.ts',
-    'packages/service/tests/adapters/sql/full-disk.test.ts',
-    'packages/service/tests/cli/beside-a-service.test.ts',
-    'packages/service/tests/cli/cli.test.ts',
-    'packages/service/tests/cli/command-tree.test.ts',
-    'packages/service/tests/cli/{help,phone-keys,prove-durability,restore,tenant-update}.test.ts',
-    'packages/service/tests/cli/serve-*.test.ts',
-    'packages/service/tests/operations/attested-lifecycle.test.ts',
+    'packages/store/tests/sqlite/full-disk.test.ts',
+    'packages/cli/tests/beside-a-service.test.ts',
+    'packages/cli/tests/cli.test.ts',
+    'packages/sandbox/tests/{phone-keys,prove-durability}.test.ts',
+    'packages/service/tests/{command-tree,help}.test.ts',
+    'packages/cli/tests/{restore,serve-*,tenant-update}.test.ts',
+    'packages/core/tests/operations/attested-lifecycle.test.ts',
     'packages/widget/tests/{accessibility,appearance,bond,cold-load,every-language}.test.ts',
     'packages/widget/tests/{foreign-messages,layout,network,npm,own-members,page}.test.ts',
     'tests/{batch,browser-key,npm-start,quickstart}.test.ts',
@@ -40,7 +40,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'tests/deploy/*.test.ts',
   ],
   /** Start PostgreSQL. This tier also runs the files of `ON_POSTGRES`. */
-  postgres: ['packages/service/tests/adapters/sql/postgres/*.test.ts', 'tests/nodes/*.test.ts'],
+  postgres: ['packages/store/tests/postgres/*.test.ts', 'tests/nodes/*.test.ts'],
   /** Installs Expo, and bundles the example app. */
   app: ['examples/phone-app/tests/build.test.ts'],
   /** Many random histories, inputs and mutants; kills and bursts. */
@@ -58,16 +58,16 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
 
 /** The files of other tiers that the tier `postgres` runs again, with the service on PostgreSQL. */
 export const ON_POSTGRES: readonly string[] = [
-  'packages/service/tests/channel/{browser-key,channel}.test.ts',
-  'packages/service/tests/http/{credential-matrix,credentials,key-scope}.test.ts',
-  'packages/service/tests/http/{logos,null-character,one-answer,poll}.test.ts',
-  'packages/service/tests/operations/{attest,attest-rules,cancel-session,challenge}.test.ts',
-  'packages/service/tests/operations/{create-session,device-token-expiry}.test.ts',
-  'packages/service/tests/operations/{lifecycle,min-key-age}.test.ts',
-  'packages/service/tests/operations/{network-note,record-containment,register-device}.test.ts',
-  'packages/service/tests/operations/{recover-device,rotate-device-token,states,step-up}.test.ts',
-  'packages/service/tests/operations/{subject-keys,timeline,unattested-keys}.test.ts',
-  'packages/service/tests/adapters/sql/table-contract.test.ts',
+  'packages/server/tests/channel/{browser-key,channel}.test.ts',
+  'packages/server/tests/http/{credential-matrix,credentials,key-scope}.test.ts',
+  'packages/server/tests/http/{null-character,one-answer,pages/logos,poll}.test.ts',
+  'packages/core/tests/operations/{attest,attest-rules,cancel-session,challenge}.test.ts',
+  'packages/core/tests/operations/{create-session,device-token-expiry}.test.ts',
+  'packages/core/tests/operations/{lifecycle,min-key-age}.test.ts',
+  'packages/core/tests/operations/{network-note,record-containment,register-device}.test.ts',
+  'packages/core/tests/operations/{recover-device,rotate-device-token,states,step-up}.test.ts',
+  'packages/core/tests/operations/{subject-keys,timeline,unattested-keys}.test.ts',
+  'packages/store/tests/tables/table-contract.test.ts',
   'tests/pressure/{idempotency,races}.test.ts',
 ]
 

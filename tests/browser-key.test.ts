@@ -4,11 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { loadPulseScript } from '@bonded/widget/script'
 import type { Browser, Page } from 'playwright-core'
-import {
-  type Harness,
-  harness,
-  type TenantKeys,
-} from '../packages/service/tests/harness/harness.ts'
+import { type Harness, harness, type TenantKeys } from './harness/harness.ts'
 import { browserMissing, openBrowser } from './browser.ts'
 
 /**

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { simulateCarriedPhone } from '@bonded/simulator'
-import { CONTINUITY_MODEL, scoreContinuity } from '../packages/service/src/domain/continuity.ts'
+import { CONTINUITY_MODEL, scoreContinuity } from '../packages/core/src/domain/continuity.ts'
 import { chance } from '../scripts/continuity/chance.ts'
 import { type Class, confusion, total } from '../scripts/continuity/confusion.ts'
 import { measureRecordings, readRecordedCounts } from '../scripts/continuity/measure-recordings.ts'

@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, normalize, resolve } from 'node:path'
 import { test } from 'node:test'
-import { bondedProgram } from '../packages/service/src/cli/program.ts'
-import { SETTINGS } from '../packages/service/src/settings.ts'
+import { bondedProgram } from '../packages/service/src/program.ts'
+import { SETTINGS } from '../packages/server/src/settings/settings.ts'
 import { FUZZ_SECONDS, TIERS } from '../scripts/tiers.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
@@ -87,7 +87,8 @@ test('every decision record has the four sections and is listed in the index', (
 })
 
 test('ARCHITECTURE.md names every package and every layer of the service', () => {
-  const folders = ['packages', 'packages/service/src'].flatMap((parent) =>
+  const layered = ['core', 'store', 'server'].map((name) => `packages/${name}/src`)
+  const folders = ['packages', ...layered].flatMap((parent) =>
     readdirSync(join(ROOT, parent), { withFileTypes: true }).flatMap((entry) =>
       entry.isDirectory() ? [`${parent}/${entry.name}`] : [],
     ),

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { HEARTBEAT_MS } from '../../packages/service/src/channel/frames.ts'
+import { HEARTBEAT_MS } from '../../packages/server/src/channel/frames.ts'
 import { answerQuestions, type Ready } from '../process.ts'
 import { HEARTBEATS } from './task.ts'
 

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { TestPhone } from '../../packages/service/tests/harness/phone.ts'
+import type { TestPhone } from '../../tests/harness/phone.ts'
 import { answerTasks, inTurns, shedCalls } from '../http-calls.ts'
 import { type Bond, ServiceCalls } from '../phones.ts'
 import { sharedNowMs } from '../process.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { WebSocket } from 'ws'
-import type { TestPhone } from '../../packages/service/tests/harness/phone.ts'
+import type { TestPhone } from '../../tests/harness/phone.ts'
 import { inTurns, answerTasks, send } from '../http-calls.ts'
 import { type Bond, ServiceCalls } from '../phones.ts'
 import type { Bonded, ChannelTask, FrameCount, Sizes } from './task.ts'

@@ -1,8 +1,8 @@
-import { systemClock } from '../../packages/service/src/adapters/clock/system-clock.ts'
-import { createAttestation } from '../../packages/service/src/adapters/attestation/attestation.ts'
-import { NO_APPS } from '../../packages/service/src/adapters/attestation/trusted-phones.ts'
-import { DEFAULT_CONNECTION_LIMITS } from '../../packages/service/src/domain/connection-limits.ts'
-import { parseLimits, USUAL_LIMITS } from '../../packages/service/src/domain/limits.ts'
+import { systemClock } from '../../packages/store/src/clock/system-clock.ts'
+import { createAttestation } from '../../packages/server/src/adapters/attestation/attestation.ts'
+import { NO_APPS } from '../../packages/server/src/adapters/attestation/phone-trust.ts'
+import { DEFAULT_CONNECTION_LIMITS } from '../../packages/core/src/domain/connection-limits.ts'
+import { parseLimits, USUAL_LIMITS } from '../../packages/core/src/domain/limits.ts'
 import { BENCH_ORIGIN, serveBench } from '../bench-service.ts'
 
 /**

@@ -1,8 +1,8 @@
 import { SERVER_CREDENTIAL } from '@bonded/contract'
-import { systemClock } from '../../packages/service/src/adapters/clock/system-clock.ts'
-import { createAttestation } from '../../packages/service/src/adapters/attestation/attestation.ts'
-import { NO_APPS } from '../../packages/service/src/adapters/attestation/trusted-phones.ts'
-import { revokeKey } from '../../packages/service/src/operations/admin/keys.ts'
+import { systemClock } from '../../packages/store/src/clock/system-clock.ts'
+import { createAttestation } from '../../packages/server/src/adapters/attestation/attestation.ts'
+import { NO_APPS } from '../../packages/server/src/adapters/attestation/phone-trust.ts'
+import { revokeKey } from '../../packages/core/src/operations/admin/keys.ts'
 import { BENCH_ORIGIN, serveBench } from '../bench-service.ts'
 
 /** The message of the parent: a server credential to revoke. */

@@ -8,7 +8,7 @@ import {
   evidenceRequest,
   newKey,
   type TestPhone,
-} from '../../packages/service/tests/harness/phone.ts'
+} from '../../tests/harness/phone.ts'
 import { PAGE_ORIGIN } from '../bench-service.ts'
 import { answerTasks, inTurns } from '../http-calls.ts'
 import { Client, type Tallies } from './client.ts'

@@ -1,6 +1,6 @@
-import { systemClock } from '../../packages/service/src/adapters/clock/system-clock.ts'
-import { createAttestation } from '../../packages/service/src/adapters/attestation/attestation.ts'
-import { NO_APPS } from '../../packages/service/src/adapters/attestation/trusted-phones.ts'
+import { systemClock } from '../../packages/store/src/clock/system-clock.ts'
+import { createAttestation } from '../../packages/server/src/adapters/attestation/attestation.ts'
+import { NO_APPS } from '../../packages/server/src/adapters/attestation/phone-trust.ts'
 import { BENCH_ORIGIN, serveBench } from '../bench-service.ts'
 import { measureServer } from './server-measures.ts'
 

@@ -8,18 +8,14 @@ import {
 } from 'node:crypto'
 import { type AppAttest, type DeviceFormat, makeId } from '@bonded/contract'
 import { createAppAssertion, keyIdOf } from '@bonded/simulator'
-import { appAssertionVerifier } from '../../packages/service/src/adapters/attestation/app-assertion-verifier.ts'
+import { appAssertionVerifier } from '../../packages/server/src/adapters/attestation/app-assertion-verifier.ts'
 import type { AppleApp } from '@bonded/attestation/apple'
-import { appleVerifier } from '../../packages/service/src/adapters/attestation/apple/assertion-verifier.ts'
-import type { Device } from '../../packages/service/src/domain/session.ts'
-import type { AssertionVerifier } from '../../packages/service/src/ports/devices.ts'
-import {
-  androidKey,
-  asTestRoots,
-  webauthnKey,
-} from '../../packages/service/tests/harness/attested-phones.ts'
-import { type AttestedKey, authenticatorData } from '../../packages/service/tests/harness/phone.ts'
-import { TestClock } from '../../packages/service/tests/harness/test-clock.ts'
+import { appleVerifier } from '../../packages/server/src/adapters/attestation/apple/assertion-verifier.ts'
+import type { Device } from '../../packages/core/src/domain/session.ts'
+import type { AssertionVerifier } from '../../packages/core/src/ports/devices.ts'
+import { androidKey, asTestRoots, webauthnKey } from '../../tests/harness/attested-phones.ts'
+import { type AttestedKey, authenticatorData } from '../../tests/harness/phone.ts'
+import { TestClock } from '../../tests/harness/test-clock.ts'
 import { registerWith } from './registrations.ts'
 
 /** An assertion to verify, and the bare signature verification inside it. */

@@ -1,8 +1,8 @@
 import { createPassportAuthority, createPassportChip, createPassport } from '@bonded/simulator'
-import { keyringOf } from '../../packages/service/src/adapters/keys/keyring.ts'
-import { passportVerifier } from '../../packages/service/src/adapters/attestation/passport/passport-verifier.ts'
-import { ROOT_KEY } from '../../packages/service/tests/harness/harness.ts'
-import { TestClock } from '../../packages/service/tests/harness/test-clock.ts'
+import { keyringOf } from '../../packages/server/src/adapters/keys/keyring.ts'
+import { passportVerifier } from '../../packages/server/src/adapters/attestation/passport/passport-verifier.ts'
+import { ROOT_KEY } from '../../tests/harness/harness.ts'
+import { TestClock } from '../../tests/harness/test-clock.ts'
 import { passportSignal } from '../passports.ts'
 import { type OffLoop, timeOffLoop } from './timing.ts'
 

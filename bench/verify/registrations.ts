@@ -1,10 +1,7 @@
-import type {
-  AttestationVerifiers,
-  RegisteredKey,
-} from '../../packages/service/src/ports/devices.ts'
-import { asTestRoots, ATTESTED_KEYS } from '../../packages/service/tests/harness/attested-phones.ts'
-import type { AttestedKey } from '../../packages/service/tests/harness/phone.ts'
-import { TestClock } from '../../packages/service/tests/harness/test-clock.ts'
+import type { AttestationVerifiers, RegisteredKey } from '../../packages/core/src/ports/devices.ts'
+import { asTestRoots, ATTESTED_KEYS } from '../../tests/harness/attested-phones.ts'
+import type { AttestedKey } from '../../tests/harness/phone.ts'
+import { TestClock } from '../../tests/harness/test-clock.ts'
 import { type OffLoop, timeOffLoop } from './timing.ts'
 
 const CALLS = 300

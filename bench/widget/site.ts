@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import type { BenchReady } from '../bench-service.ts'
 import { type Bond, ServiceCalls } from '../phones.ts'
 import type { Ready } from '../process.ts'
-import type { TestPhone } from '../../packages/service/tests/harness/phone.ts'
+import type { TestPhone } from '../../tests/harness/phone.ts'
 
 /** A code of the size that the widget draws: version 8, half of its modules dark. */
 const CODE_SIZE = 57

@@ -1,6 +1,6 @@
 import { MIN_CONTINUITY_SCORE, type SensorSignal } from '@bonded/contract'
 import { motionFeatures } from '@bonded/phone'
-import { scoreContinuity } from '../../packages/service/src/domain/continuity.ts'
+import { scoreContinuity } from '../../packages/core/src/domain/continuity.ts'
 import { record, sensorGrade, type Stretch } from './body.ts'
 import { CARRIED } from './carried.ts'
 import { chance, type Chance } from './chance.ts'

@@ -5,15 +5,15 @@ import {
   CONTINUITY_FACTORS,
   CONTINUITY_MODEL,
   MIN_CARRIED_SECONDS,
-} from '../../packages/service/src/domain/continuity.ts'
+} from '../../packages/core/src/domain/continuity.ts'
 import {
   FINGERPRINT_STEP,
   MAX_STORED_WINDOWS,
   MIN_REPEATED_FINGERPRINTS,
   REPETITION_THRESHOLD,
   SECONDS_PER_FINGERPRINT,
-} from '../../packages/service/src/domain/motion-memory.ts'
-import { LONG_LIVED_DECAY } from '../../packages/service/src/domain/scoring.ts'
+} from '../../packages/core/src/domain/motion-memory.ts'
+import { LONG_LIVED_DECAY } from '../../packages/core/src/domain/scoring.ts'
 import { MOVEMENT_LIMITS } from '../../packages/phone/src/sensors/movement.ts'
 import { type Class, confusion, type Row } from './confusion.ts'
 import { RATES_HZ } from './recordings.ts'

@@ -6,6 +6,7 @@ import {
   chownSync,
   cpSync,
   existsSync,
+  globSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -100,7 +101,14 @@ test('the build steps make an image that serves as user 65532 from a read-only f
   const umask = process.umask(UMASK)
   makeImage()
   process.umask(umask)
-  assert.ok(!existsSync(join(image, 'packages/service/src')), 'the image has no sources')
+  assert.deepEqual(globSync('packages/*/src', { cwd: image }), [], 'the image has no sources')
+  assert.deepEqual(
+    readdirSync(join(image, 'node_modules/@bonded')).toSorted(),
+    readdirSync(join(image, 'packages')).toSorted(),
+    'each package of the image is linked, and no other',
+  )
+  for (const name of ['sandbox', 'simulator'])
+    assert.ok(!existsSync(join(image, 'packages', name)), `${name} is not for production`)
   const modules = readdirSync(join(image, 'node_modules'))
   assert.ok(modules.includes('pg'), 'the driver of PostgreSQL is in the image')
   for (const name of ['typescript', 'esbuild', 'playwright-core'])

@@ -8,7 +8,9 @@ const ROOT = resolve(import.meta.dirname, '../..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
 test('the guide explains every log line of the service, and no other', () => {
-  const logged = globSync('packages/service/src/**/*.ts', { cwd: ROOT }).flatMap((file) => [
+  const logged = globSync('packages/{core,store,server,cli,sandbox}/src/**/*.ts', {
+    cwd: ROOT,
+  }).flatMap((file) => [
     // The line of a request is written without the logger.
     ...[...read(file).matchAll(/"msg":"([^"]+)"/g)].map(([, message = '']) => message),
     ...[...read(file).matchAll(/\blog\??\.(?:info|warn|error)\(([\s\S]*?)\n? *\)(?:\n|,|;)/g)].map(

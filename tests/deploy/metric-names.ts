@@ -1,4 +1,4 @@
-import { prometheusMeter } from '../../packages/service/src/adapters/meter/prometheus-meter.ts'
+import { prometheusMeter } from '../../packages/server/src/adapters/meter/prometheus-meter.ts'
 
 /** Every series that the service exports from its start, with the values of its labels. */
 export interface Exported {

@@ -6,7 +6,7 @@ import { request } from 'node:https'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { until } from '../../packages/service/tests/harness/process.ts'
+import { until } from '../harness/process.ts'
 
 const SHIPPED = resolve(import.meta.dirname, '../../deploy/nginx')
 const NGINX = ['/usr/sbin/nginx', '/usr/local/bin/nginx'].find((path) => existsSync(path))

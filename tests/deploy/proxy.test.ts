@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { test } from 'node:test'
 import { connect, type TLSSocket } from 'node:tls'
 import { WebSocket } from 'ws'
-import { CREATE_TENANT, machine } from '../../packages/service/tests/harness/process.ts'
+import { CREATE_TENANT, machine } from '../harness/process.ts'
 import { call, skipWithoutNginx as skip, startNginx } from './nginx.ts'
 
 const SESSION = `sess_${'s'.repeat(22)}`

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
-import { readConfig } from '../../packages/service/src/config.ts'
+import { readConfig } from '../../packages/server/src/settings/config.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const UNIT = join(ROOT, 'deploy/systemd/bonded.service')

@@ -16,9 +16,11 @@ export function against(attack: Attack, rows: readonly Row[]): readonly Mutant[]
 
 type Row = readonly [name: string, file: string, find: string, replace: string, ...tests: string[]]
 
-export const [ATTESTATION, CONTRACT, INTEGRATOR, SERVICE] = [
+export const [ATTESTATION, CONTRACT, CORE, INTEGRATOR, SERVER, STORE] = [
   'packages/attestation',
   'packages/contract',
+  'packages/core',
   'packages/integrator',
-  'packages/service',
+  'packages/server',
+  'packages/store',
 ]

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { ClusterNode } from '../../packages/service/tests/harness/cluster.ts'
+import type { ClusterNode } from '../harness/cluster.ts'
 import { choose } from '../pressure/chance.ts'
 
 const PROBE_EVERY_MS = 100

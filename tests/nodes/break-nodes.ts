@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { ClusterNode } from '../../packages/service/tests/harness/cluster.ts'
+import type { ClusterNode } from '../harness/cluster.ts'
 import { choose, random } from '../pressure/chance.ts'
 
 /** Between two faults, so that a restarted node also works for a while. */

@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
-import { startPostgres } from '../../packages/service/tests/harness/postgres.ts'
-import { CREATE_TENANT, machine } from '../../packages/service/tests/harness/process.ts'
+import { startPostgres } from '../harness/postgres.ts'
+import { CREATE_TENANT, machine } from '../harness/process.ts'
 
 /** What control of the service must not give on the machine and the server of the database. */
 const FORBIDDEN = [

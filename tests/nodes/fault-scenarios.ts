@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import type { Cluster } from '../../packages/service/tests/harness/cluster.ts'
-import type { PostgresServer } from '../../packages/service/tests/harness/postgres.ts'
-import { until } from '../../packages/service/tests/harness/process.ts'
-import { smallDisk, type SmallDisk } from '../../packages/service/tests/harness/small-disk.ts'
+import type { Cluster } from '../harness/cluster.ts'
+import type { PostgresServer } from '../harness/postgres.ts'
+import { until } from '../harness/process.ts'
+import { smallDisk, type SmallDisk } from '../harness/small-disk.ts'
 import { FSYNC, HOUR_MS, jump, pause, type Scenario } from '../pressure/fault-scenarios.ts'
 
 const restore = ({ nodes }: Cluster) => {

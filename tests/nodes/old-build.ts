@@ -10,7 +10,7 @@ import { join, resolve } from 'node:path'
 const COMMIT = 'de63618a10dd2eb02ade50dfcfeb0a21397e219a'
 const ROOT = resolve(import.meta.dirname, '../..')
 const FOLDERS = ['packages', 'examples/bank', 'examples/demo']
-const MAIN = 'packages/service/src/cli/main.ts'
+const MAIN = 'packages/service/src/main.ts'
 
 const git = (...args: string[]) => spawnSync('git', args, { cwd: ROOT, maxBuffer: 2 ** 28 })
 const isHere = () => git('cat-file', '-e', `${COMMIT}^{tree}`).status === 0

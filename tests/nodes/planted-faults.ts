@@ -17,7 +17,7 @@ export interface PlantedFault {
 
 /** Long enough for a read on another node that comes after the acknowledgment. */
 const COMMITS_LATER_MS = 200
-const SQL = 'packages/service/src/adapters/sql'
+const STORE = 'packages/store/src'
 
 export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
@@ -25,22 +25,22 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     name: 'a change is made from an outdated row',
     edits: [
       {
-        file: `${SQL}/dialect.ts`,
+        file: `${STORE}/dialect.ts`,
         find: "forUpdate: 'for no key update',",
         replace: "forUpdate: '',",
       },
       {
-        file: `${SQL}/session-table.ts`,
+        file: `${STORE}/tables/session-table.ts`,
         find: 'and id = $2 and seq = $3 and valid_assertions = $4`',
         replace: 'and id = $2 and $3 >= 0 and $4 >= 0`',
       },
       {
-        file: `${SQL}/session-table.ts`,
+        file: `${STORE}/tables/session-table.ts`,
         find: 'values ($1, $2, $3, $4, $5, $6, $7, null, $8, $9)`',
         replace: 'values ($1, $2, $3, $4, $5, $6, $7, null, $8, $9) on conflict do nothing`',
       },
       {
-        file: `${SQL}/postgres/rows/row-queries.ts`,
+        file: `${STORE}/postgres/rows/row-queries.ts`,
         find: 'where r.version is distinct from k.version`',
         replace: 'where false`',
       },
@@ -50,7 +50,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     name: 'a node reads a session from its memory',
     edits: [
       {
-        file: `${SQL}/postgres/rows/memory-units.ts`,
+        file: `${STORE}/postgres/rows/memory-units.ts`,
         find: "if (end.is === 'finished' && run.isOf(answered)) return { value: end.value }\n      answered",
         replace: "if (end.is === 'finished') return { value: end.value }\n      answered",
       },
@@ -60,13 +60,13 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     name: 'a node acknowledges a change before its commit',
     edits: [
       {
-        file: `${SQL}/postgres/sql-writes.ts`,
+        file: `${STORE}/postgres/sql-writes.ts`,
         find: 'await commit(connection)\n    for',
         replace: `void pause(${COMMITS_LATER_MS}).then(() => commit(connection)).catch(() => undefined)
     for`,
       },
       {
-        file: `${SQL}/postgres/rows/memory-writes.ts`,
+        file: `${STORE}/postgres/rows/memory-writes.ts`,
         find: `const rows = await connection.runBatch(batchOf(group, server))
       this.#committed(group, { rows, server })`,
         replace: `this.#committed(group, { rows: [], server: '' })

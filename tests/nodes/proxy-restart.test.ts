@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Agent, request } from 'node:https'
 import { test } from 'node:test'
-import { startCluster } from '../../packages/service/tests/harness/cluster.ts'
+import { startCluster } from '../harness/cluster.ts'
 import { freePort, skipWithoutNginx, startNginx } from '../deploy/nginx.ts'
 import { addTenant } from './load.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createGate, type GateClock, memoryPendingStore, systemClock } from '@bonded/integrator'
 import { createSimulatedPhone } from '@bonded/simulator'
-import type { Cluster, ClusterNode } from '../../packages/service/tests/harness/cluster.ts'
+import type { Cluster, ClusterNode } from '../harness/cluster.ts'
 import { type Balancer, ORIGIN } from './balancer.ts'
 import { addTenant } from './load.ts'
 import { openReturning } from './returning-channel.ts'

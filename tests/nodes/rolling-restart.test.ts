@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CLOSE } from '@bonded/contract'
-import { startCluster } from '../../packages/service/tests/harness/cluster.ts'
+import { startCluster } from '../harness/cluster.ts'
 import { balance } from './balancer.ts'
 import { PHONES, startClients, stop } from './rolling-clients.ts'
 

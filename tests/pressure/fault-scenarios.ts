@@ -2,10 +2,10 @@ import { spawnSync } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Cluster } from '../../packages/service/tests/harness/cluster.ts'
-import type { PostgresOptions } from '../../packages/service/tests/harness/postgres.ts'
+import type { Cluster } from '../harness/cluster.ts'
+import type { PostgresOptions } from '../harness/postgres.ts'
 
-const HARNESS = join(import.meta.dirname, '../../packages/service/tests/harness')
+const HARNESS = join(import.meta.dirname, '../harness')
 export const HOUR_MS = 60 * 60_000
 const JUMPING_CLOCK = pathToFileURL(join(HARNESS, 'jumping-clock.ts')).href
 

@@ -6,8 +6,8 @@ import type { TestContext } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { CreatedSession, FullSession } from '@bonded/contract'
 import { createSimulatedPhone, type SimulatedPhone } from '@bonded/simulator'
-import { type Cluster, startCluster } from '../../packages/service/tests/harness/cluster.ts'
-import { until } from '../../packages/service/tests/harness/process.ts'
+import { type Cluster, startCluster } from '../harness/cluster.ts'
+import { until } from '../harness/process.ts'
 import type { Scenario } from './fault-scenarios.ts'
 
 /** The origin that phones sign. Requests for it go to a node. */

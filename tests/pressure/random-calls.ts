@@ -1,4 +1,4 @@
-import type { TestPhone } from '../../packages/service/tests/harness/phone.ts'
+import type { TestPhone } from '../harness/phone.ts'
 import { choose, pause, random } from './chance.ts'
 import type { RecordedSession } from './recorder.ts'
 

@@ -4,11 +4,7 @@ import type {
   PhoneSession,
   VerifiedEvidence,
 } from '@bonded/contract'
-import {
-  attestation,
-  evidenceRequest,
-  type TestPhone,
-} from '../../packages/service/tests/harness/phone.ts'
+import { attestation, evidenceRequest, type TestPhone } from '../harness/phone.ts'
 import type { Exchange, Reply } from './exchange.ts'
 import { random } from './chance.ts'
 import type { Recorded } from './linearizability.ts'

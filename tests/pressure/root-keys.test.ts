@@ -3,15 +3,10 @@ import { once } from 'node:events'
 import { after, test } from 'node:test'
 import type { CreatedSession, PhoneSession, VerifiedEvidence } from '@bonded/contract'
 import { WebSocket } from 'ws'
-import type { RootKey } from '../../packages/service/src/adapters/keys/root-keys.ts'
-import {
-  attestation,
-  evidenceRequest,
-  newKey,
-  type TestPhone,
-} from '../../packages/service/tests/harness/phone.ts'
-import { TestClock } from '../../packages/service/tests/harness/test-clock.ts'
-import type { RunningService } from '../../packages/service/src/compose.ts'
+import type { RootKey } from '../../packages/core/src/domain/root-keys.ts'
+import { attestation, evidenceRequest, newKey, type TestPhone } from '../harness/phone.ts'
+import { TestClock } from '../harness/test-clock.ts'
+import type { RunningService } from '../../packages/server/src/compose.ts'
 import { exchangeWith, type Reply } from './exchange.ts'
 import { addShop, registerPhone, ROOT_KEY, run, SHOP_ORIGIN, workFolder } from './running.ts'
 

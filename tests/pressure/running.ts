@@ -4,29 +4,29 @@ import { join } from 'node:path'
 import type { Workflow } from '@bonded/contract'
 import { loadPhonePage } from '@bonded/phone-page/files'
 import pino from 'pino'
-import type { RootKey } from '../../packages/service/src/adapters/keys/root-keys.ts'
+import type { RootKey } from '../../packages/core/src/domain/root-keys.ts'
 import {
   type Attestation,
   createAttestation,
-} from '../../packages/service/src/adapters/attestation/attestation.ts'
-import { NO_APPS } from '../../packages/service/src/adapters/attestation/trusted-phones.ts'
-import { DEFAULT_CONNECTION_LIMITS } from '../../packages/service/src/domain/connection-limits.ts'
-import { createTenant } from '../../packages/service/src/operations/admin/tenants.ts'
+} from '../../packages/server/src/adapters/attestation/attestation.ts'
+import { NO_APPS } from '../../packages/server/src/adapters/attestation/phone-trust.ts'
+import { DEFAULT_CONNECTION_LIMITS } from '../../packages/core/src/domain/connection-limits.ts'
+import { createTenant } from '../../packages/core/src/operations/admin/tenants.ts'
 import {
   NO_APP_LINKS,
   type Service,
   type Settings,
-} from '../../packages/service/src/operations/service.ts'
-import type { Clock } from '../../packages/service/src/ports/clock.ts'
+} from '../../packages/core/src/operations/service.ts'
+import type { Clock } from '../../packages/core/src/ports/clock.ts'
 import {
   type RunningService,
   startService,
   type ComposedService,
   composeService,
-} from '../../packages/service/src/compose.ts'
-import { newKey, type TestPhone } from '../../packages/service/tests/harness/phone.ts'
-import type { TestDatabase } from '../../packages/service/tests/harness/test-database.ts'
-import { NO_SCRIPT } from '../../packages/service/tests/harness/no-script.ts'
+} from '../../packages/server/src/compose.ts'
+import { newKey, type TestPhone } from '../harness/phone.ts'
+import type { TestDatabase } from '../harness/test-database.ts'
+import { NO_SCRIPT } from '../harness/no-script.ts'
 import type { Exchange } from './exchange.ts'
 import { BONDED_TTL_MS, SESSION_TTL_MS } from './session-model.ts'
 

@@ -1,5 +1,5 @@
-import { systemClock } from '../../packages/service/src/adapters/clock/system-clock.ts'
-import type { Store } from '../../packages/service/src/ports/store.ts'
+import { systemClock } from '../../packages/store/src/clock/system-clock.ts'
+import type { Store } from '../../packages/core/src/ports/store.ts'
 import { run } from './running.ts'
 
 /**

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 import { WebSocket } from 'ws'
 import { PHONE_ACTIONS } from '../src/phone/phone-view.ts'
-import { harness } from '../../../packages/service/tests/harness/harness.ts'
+import { harness } from '../../../tests/harness/harness.ts'
 import { openDemo } from './harness.ts'
 
 const d = await openDemo()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { PhoneDevice } from '@bonded/phone'
-import type { Harness } from '../../../packages/service/tests/harness/harness.ts'
+import type { Harness } from '../../../tests/harness/harness.ts'
 import { en } from '../src/messages.ts'
 import { type App, startApp } from '../src/session/app.ts'
 import type { Screen } from '../src/session/screen.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { browserMissing } from '../../../tests/browser.ts'
-import { NO_APPS } from '../../service/src/adapters/attestation/trusted-phones.ts'
+import { NO_APPS } from '../../server/src/adapters/attestation/phone-trust.ts'
 import { installAuthenticator, type KeyKind, VENDOR_ROOT } from './hardware-authenticator.ts'
 import { carry, installSensors, skip } from './motion-driver.ts'
 import { heading, press, type PhoneBrowser, screen } from './phone-browser.ts'

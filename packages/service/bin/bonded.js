@@ -9,8 +9,8 @@ import { fileURLToPath } from 'node:url'
 import { RUNTIME_FLAGS } from './runtime-flags.js'
 
 const here = dirname(fileURLToPath(import.meta.url))
-const sources = join(here, '../src/cli/main.ts')
-const compiled = join(here, '../dist/cli/main.js')
+const sources = join(here, '../src/main.ts')
+const compiled = join(here, '../dist/main.js')
 const main = existsSync(sources) ? sources : compiled
 const flags = main === sources ? ['--conditions=@bonded/source', ...RUNTIME_FLAGS] : RUNTIME_FLAGS
 

@@ -3,12 +3,8 @@ import type { AddressInfo } from 'node:net'
 import type { CreatedSession, PhoneSession } from '@bonded/contract'
 import { loadPulseScript } from '@bonded/widget/script'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import {
-  type Harness,
-  harness,
-  type TenantKeys,
-} from '../../../packages/service/tests/harness/harness.ts'
-import type { TestPhone } from '../../../packages/service/tests/harness/phone.ts'
+import { type Harness, harness, type TenantKeys } from '../../harness/harness.ts'
+import type { TestPhone } from '../../harness/phone.ts'
 import { browserMissing, openBrowser } from '../../browser.ts'
 import { Network } from './network.ts'
 import { ShiftedClock } from './shifted-clock.ts'

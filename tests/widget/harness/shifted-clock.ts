@@ -1,5 +1,5 @@
-import { TestClock } from '../../../packages/service/tests/harness/test-clock.ts'
-import type { Cancel } from '../../../packages/service/src/ports/clock.ts'
+import { TestClock } from '../../harness/test-clock.ts'
+import type { Cancel } from '../../../packages/core/src/ports/clock.ts'
 
 /** A clock that runs like the machine's, and that `advance` moves forward. */
 export class ShiftedClock extends TestClock {

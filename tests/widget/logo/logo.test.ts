@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { setLogo } from '../../../packages/service/src/operations/admin/tenant-logo.ts'
+import { setLogo } from '../../../packages/core/src/operations/admin/tenant-logo.ts'
 import { browserMissing } from '../../browser.ts'
 import { Desk, realBrowser } from '../harness/desk.ts'
 

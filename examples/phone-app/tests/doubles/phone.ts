@@ -1,17 +1,14 @@
 import { hash } from 'node:crypto'
 import { createPhone, type FetchLike, type PlatformSigner } from '@bonded/phone'
 import { createAndroidAuthority, createAppAttestAuthority, nodeClock } from '@bonded/simulator'
-import {
-  asTestRoots,
-  TEST_ROOTS,
-} from '../../../../packages/service/tests/harness/attested-phones.ts'
+import { asTestRoots, TEST_ROOTS } from '../../../../tests/harness/attested-phones.ts'
 import {
   type Harness,
   harness,
   type HarnessOptions,
   PUBLIC_ORIGIN,
-} from '../../../../packages/service/tests/harness/harness.ts'
-import { TestClock } from '../../../../packages/service/tests/harness/test-clock.ts'
+} from '../../../../tests/harness/harness.ts'
+import { TestClock } from '../../../../tests/harness/test-clock.ts'
 import { createDeviceStore, type SecureItems } from '../../src/device/device-store.ts'
 import type { MotionRecorder } from '../../src/device/motion.ts'
 import type { LocalAuth, UserVerifier } from '../../src/device/user-verifier.ts'

@@ -1,0 +1,80 @@
+import type { SomeLimits } from '@bonded/core/domain/limits'
+import { isRevoked, type Tenant } from '@bonded/core/domain/tenant'
+import type { KeyListing } from '@bonded/core/ports/tenant-table'
+import { isoTime } from './output.ts'
+
+/** A tenant for `--json`. */
+export function describeTenant({
+  id,
+  name,
+  environment,
+  demo,
+  origins,
+  workflows,
+  limits,
+  logo,
+}: Tenant) {
+  return {
+    tenant_id: id,
+    name,
+    environment,
+    demo,
+    origins,
+    workflows,
+    limits: describeLimits(limits),
+    logo: logo ?? null,
+  }
+}
+
+/** Rate limits by name; null where the tenant has those of the service. */
+export function describeLimits(limits: SomeLimits | undefined) {
+  const own = Object.values(limits ?? {})
+  if (own.length === 0) return null
+  return Object.fromEntries(
+    own.map(({ name, quota, burst }) => [name, { per_minute: quota, burst }]),
+  )
+}
+
+/** A key for `--json`, without its secret. */
+export function describeKey({ kind, key, name, last4, scope, createdAt, revokedAt }: KeyListing) {
+  return {
+    kind,
+    key,
+    name,
+    last4,
+    scope,
+    created_at: isoTime(createdAt),
+    revoked_at: isoTime(revokedAt),
+  }
+}
+
+/**
+ * The configuration that an operator hands to the integrator, in the names of the API description.
+ * A credential is named, never shown: it is stored as a hash.
+ *
+ * @param now to leave out revoked keys
+ */
+export function integrationOf(
+  { id, name, environment, origins, workflows }: Tenant,
+  { keys, origin, now }: { keys: readonly KeyListing[]; origin: string; now: number },
+) {
+  const newest = (kind: KeyListing['kind']) =>
+    keys.findLast((key) => key.kind === kind && !isRevoked(key, now))
+  const credential = newest('server')
+  return {
+    tenantId: id,
+    name,
+    environment,
+    workerBaseUrl: origin,
+    scriptUrl: `${origin}/v1/pulse.js`,
+    sessionEndpoint: `${origin}/api/v1/sessions`,
+    publishableKey: newest('publishable')?.key ?? null,
+    serverCredential: credential ? (credential.name ?? `sk_beta_${credential.key}_…`) : null,
+    allowedOrigins: origins,
+    workflows: workflows.map(({ name: workflow, actions, passport = 'none' }) => ({
+      name: workflow,
+      actions,
+      passport,
+    })),
+  }
+}

@@ -1,0 +1,232 @@
+import { existsSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
+import { createServer, isIPv6 } from 'node:net'
+import { dirname, join } from 'node:path'
+import { Command } from 'commander'
+import { systemClock } from '@bonded/store/clock/system-clock'
+import { rootKeysOf } from '@bonded/server/adapters/keys/root-key-file'
+import type { MigrationState } from '@bonded/store/migrations/migrate'
+import type { PostgresSettings } from '@bonded/store/postgres/server/connections'
+import { quickCheck } from '@bonded/store/sqlite/quick-check'
+import { lockForServing, StoreInUse } from '@bonded/store/sqlite/serving-lock'
+import { MIN_FREE_BYTES } from '@bonded/store/sqlite/sqlite-store'
+import { closeService } from '@bonded/server/compose'
+import { type Config, readConfig } from '@bonded/server/settings/config'
+import { OperatorError } from '@bonded/core/operations/admin/operator-error'
+import { checkRpIds } from '@bonded/core/operations/admin/relying-parties'
+import { sharedSettings } from '@bonded/server/settings/shared-settings'
+import { jsonOption } from './arguments.ts'
+import { explain } from './explain.ts'
+import { stepsOf } from './migrate.ts'
+import { openService, type Options } from './open.ts'
+import { print } from './output.ts'
+
+/** The result of one check: a summary, or the problem and its remedy. */
+interface Finding {
+  readonly check: string
+  readonly ok: boolean
+  readonly says: string
+}
+
+/** Returns a summary. A thrown error is the problem. */
+type Check = (config: Config) => string | Promise<string>
+
+const CHECKS: readonly (readonly [name: string, check: Check])[] = [
+  ['root keys', checkRootKeys],
+  ['database', checkDatabase],
+  ['passkeys', checkPasskeys],
+  ['disk', checkDisk],
+  ['passport trust', checkPassportTrust],
+  ['service', checkService],
+]
+
+const BYTES_PER_MIB = 1024 * 1024
+const READINESS_TIMEOUT_MS = 2_000
+
+/** `bonded doctor`: reports every problem that would stop a service on this machine. */
+export function doctorCommand(): Command {
+  return new Command('doctor')
+    .description(
+      'Check settings, keys, database, disk, port and readiness on this machine (read-only)',
+    )
+    .addOption(jsonOption())
+    .action(async (options: Options) => {
+      // Without valid settings there is nothing to check; their mistakes are reported as usual.
+      const config = readConfig(process.env, options)
+      const findings: Finding[] = [
+        { check: 'settings', ok: true, says: `${config.environment}, ${config.publicOrigin}` },
+      ]
+      for (const [name, check] of CHECKS) findings.push(await run(name, () => check(config)))
+      const width = Math.max(...findings.map(({ check }) => check.length))
+      const problems = findings.filter((finding) => !finding.ok).length
+      const ok = problems === 0
+      const error = { code: 'problems_found', message: `${problems} checks found a problem.` }
+      print(
+        options,
+        { ok, findings, ...(ok ? {} : { error }) },
+        findings.map(
+          (finding) =>
+            `${finding.ok ? 'ok     ' : 'PROBLEM'}  ${finding.check.padEnd(width)}  ${finding.says}`,
+        ),
+      )
+      if (!ok) process.exitCode = 1
+    })
+}
+
+async function run(name: string, check: () => string | Promise<string>): Promise<Finding> {
+  try {
+    return { check: name, ok: true, says: await check() }
+  } catch (failure) {
+    return { check: name, ok: false, says: explain(failure).message }
+  }
+}
+
+function checkRootKeys(config: Config): string {
+  // Reading missing keys would generate them.
+  if (config.rootKeys === undefined && !existsSync(join(config.dataDir, 'root.key')))
+    return `No root key yet. The first start generates one in ${config.dataDir}.`
+  const [active, ...others] = rootKeysOf(config).map(({ id }) => id)
+  if (others.length === 0) return `Active key: ${active}.`
+  return `Active key: ${active}. Verification only: ${others.join(', ')}.`
+}
+
+async function checkDatabase(config: Config): Promise<string> {
+  const { databaseFile, postgres } = config
+  if (postgres !== undefined) {
+    const states = await stepsOf(config)
+    await compareSettings(postgres, { config, states })
+    return `${postgres.address.shown} is usable. ${schemaOf(states)} ${await rightsOn(postgres)}`
+  }
+  if (!existsSync(databaseFile)) return `No database yet. The first start creates ${databaseFile}.`
+  quickCheck(databaseFile)
+  return `Database integrity check passed for ${databaseFile}. ${schemaOf(await stepsOf(config))}`
+}
+
+/** What the role may do, because nodes need less than a migration. */
+async function rightsOn(settings: PostgresSettings): Promise<string> {
+  const { withConnections } = await import('@bonded/store/postgres/open-postgres')
+  const { schemaRights } = await import('@bonded/store/postgres/runtime-rights')
+  const { role, mayMigrate } = await withConnections(settings, (connections) =>
+    connections.run(schemaRights),
+  )
+  return mayMigrate
+    ? `The role ${role} can change the schema.`
+    : `The role ${role} can change rows only.`
+}
+
+/** Fails if other nodes run with other settings. */
+async function compareSettings(
+  settings: PostgresSettings,
+  { config, states }: { config: Config; states: readonly MigrationState[] },
+): Promise<void> {
+  if (states.some(({ appliedAt }) => appliedAt === null)) return
+  const { withConnections } = await import('@bonded/store/postgres/open-postgres')
+  const { refuseOtherSettings } = await import('@bonded/store/postgres/node-settings')
+  const shared = sharedSettings(config)
+  await withConnections(settings, (connections) => refuseOtherSettings(connections, shared))
+}
+
+/** Reads the relying party ids of the stored keys, where the database can be read as it is. */
+async function checkPasskeys(config: Config): Promise<string> {
+  const { rpId, databaseFile, postgres } = config
+  const isNew = postgres === undefined && !existsSync(databaseFile)
+  const hasKey = config.rootKeys !== undefined || existsSync(join(config.dataDir, 'root.key'))
+  const states = isNew || !hasKey ? [] : await stepsOf(config).catch(() => [])
+  if (states.length === 0 || states.some(({ appliedAt }) => appliedAt === null))
+    return `New passkeys have the RP ID ${rpId}.`
+  const service = await openService(config)
+  try {
+    const former = (await checkRpIds(service, config)).filter((id) => id !== rpId)
+    return former.length === 0
+      ? `Passkeys have the RP ID ${rpId}.`
+      : `New passkeys have the RP ID ${rpId}. Some have ${former.join(', ')}.`
+  } finally {
+    await closeService(service)
+  }
+}
+
+function schemaOf(states: readonly MigrationState[]): string {
+  const pending = states.filter(({ appliedAt }) => appliedAt === null)
+  return pending.length === 0
+    ? 'The schema is current.'
+    : `${pending.length} migrations are pending; bonded migrate up, or the next start with a role that can change the schema, applies them.`
+}
+
+async function checkDisk({ databaseFile, dataDir, postgres }: Config): Promise<string> {
+  let folder = postgres === undefined ? dirname(databaseFile) : dataDir
+  while (!existsSync(folder)) folder = dirname(folder)
+  const { bavail, bsize } = await statfs(folder)
+  const free = `${Math.floor((bavail * bsize) / BYTES_PER_MIB)} MiB free in ${folder}`
+  if (bavail * bsize < MIN_FREE_BYTES)
+    throw new OperatorError(
+      `Only ${free}; a service needs ${MIN_FREE_BYTES / BYTES_PER_MIB} MiB. Free some space, or set BONDED_DATA_DIR to another disk.`,
+    )
+  return `${free}.`
+}
+
+async function checkPassportTrust({ cscaDir }: Config): Promise<string> {
+  if (!existsSync(cscaDir)) return `No folder ${cscaDir}. Passport evidence is not verified.`
+  const { readTrustFolder } = await import(
+    '@bonded/server/adapters/attestation/passport/trust-folder'
+  )
+  readTrustFolder(cscaDir, systemClock.now())
+  return `${cscaDir} is readable.`
+}
+
+/** Queries the service that runs on this machine; without one, its port must be free. */
+async function checkService(config: Config): Promise<string> {
+  const { host, port, postgres } = config
+  // No lock tells which nodes run on PostgreSQL, so the port does.
+  const mayRun = postgres !== undefined || isServed(config)
+  const readiness = mayRun ? await readReadiness(config) : undefined
+  if (readiness?.isReady === true) return `The service on ${host}:${port} is ready.`
+  if (readiness !== undefined)
+    throw new OperatorError(
+      `The service on ${host}:${port} runs but is not ready: ${readiness.text}`,
+    )
+  if (mayRun && postgres === undefined)
+    throw new OperatorError(
+      `A service runs on this database but does not answer on ${host}:${port}. Run bonded doctor with the settings of that service.`,
+    )
+  await listenOnce(host, port)
+  return `No service is running. ${host}:${port} is free.`
+}
+
+/** Returns undefined if no service answers. Another program can have the port. */
+async function readReadiness({
+  host,
+  port,
+}: Config): Promise<{ readonly isReady: boolean; readonly text: string } | undefined> {
+  const isAnyAddress = host === '0.0.0.0' || host === '::'
+  const reached = isAnyAddress ? '127.0.0.1' : isIPv6(host) ? `[${host}]` : host
+  try {
+    const answer = await fetch(`http://${reached}:${port}/health/ready`, {
+      signal: AbortSignal.timeout(READINESS_TIMEOUT_MS),
+    })
+    const text = await answer.text()
+    const isService = answer.headers.has('x-request-id')
+    return isService ? { isReady: answer.ok, text } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isServed({ databaseFile }: Config): boolean {
+  // Taking the lock creates its file, so it is tried only where a service has created it.
+  if (!existsSync(`${databaseFile}.lock`)) return false
+  try {
+    lockForServing(databaseFile)[Symbol.dispose]()
+    return false
+  } catch (failure) {
+    if (failure instanceof StoreInUse) return true
+    throw failure
+  }
+}
+
+async function listenOnce(host: string, port: number): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const server = createServer()
+  server.once('error', reject)
+  server.listen(port, host, () => server.close(() => resolve()))
+  await promise
+}

@@ -1,0 +1,41 @@
+import type { StoreError, StoreFailure } from '@bonded/core/ports/store'
+
+/** Why the database does not work, and what to do about it. */
+export function explainStore({ kind, where = 'the database', message, cause }: StoreError): string {
+  const detail = cause instanceof Error ? cause.message : message
+  return kind === undefined ? message : `${WHAT[kind](where, detail)} ${REMEDY[kind]}`
+}
+
+const WHAT: Readonly<Record<StoreFailure, (where: string, detail: string) => string>> = {
+  full: (where) => `The disk that holds ${where} is full. Nothing was changed.`,
+  locked: (where) => `${where} is locked: another program is writing to it. Nothing was changed.`,
+  read_only: (where) => `${where} is read-only. Nothing was changed.`,
+  cannot_open: (where) => `${where} cannot be opened. Nothing was changed.`,
+  not_a_database: (where) => `${where} is not a SQLite database. The file was not changed.`,
+  damaged: (where, detail) => `${where} is damaged (${detail}). The file was not changed.`,
+  input_output: (where, detail) => `Reading or writing ${where} failed (${detail}).`,
+  unreachable: (where, detail) => `${where} cannot be reached (${detail}).`,
+  busy: (where, detail) => `${where} lacks time or resources (${detail}). Nothing was changed.`,
+  rejected: (where, detail) => `${where} rejects this user (${detail}). Nothing was changed.`,
+  unsuitable: (_where, detail) => detail,
+  not_migrated: (_where, detail) => `${detail}.`,
+}
+
+const REMEDY: Readonly<Record<StoreFailure, string>> = {
+  full: 'Free some space on it, and try again.',
+  locked: 'Close the file there (a shell, a backup, a viewer), and try again.',
+  read_only:
+    'Give this account write access to the file and its folder, or set BONDED_DATABASE_URL to another file.',
+  cannot_open:
+    'Give this account read and write access to the file and its folder, where SQLite stores two more files, or set BONDED_DATABASE_URL to another file.',
+  not_a_database: 'Set BONDED_DATABASE_URL to another file, or move this one away.',
+  damaged:
+    'Restore a backup, or copy the file and recover what is readable: sqlite3 copy.db .recover | sqlite3 new.db.',
+  input_output: 'Check the disk and the system log first, and make a copy of the file.',
+  unreachable:
+    'Check that the server runs, and the host, port and certificate in BONDED_DATABASE_URL.',
+  busy: 'Check the load and the connections of the server, and try again.',
+  rejected: 'Check the user, the password and the database in BONDED_DATABASE_URL.',
+  unsuitable: 'Nothing was changed.',
+  not_migrated: 'Nothing was changed.',
+}

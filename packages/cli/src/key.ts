@@ -1,0 +1,153 @@
+import type { TenantId } from '@bonded/contract'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import type { Scope } from '@bonded/core/domain/tenant'
+import { issueKey, listKeys, revokeKey } from '@bonded/core/operations/admin/keys'
+import { rollKey } from '@bonded/core/operations/admin/roll-key'
+import { findTenant } from '@bonded/core/operations/admin/tenants'
+import type { KeyListing } from '@bonded/core/ports/tenant-table'
+import { jsonOption, tenantArgument } from './arguments.ts'
+import { describeKey } from './describe-tenant.ts'
+import { parseDuration } from './duration.ts'
+import { type Options, withService } from './open.ts'
+import { fields, isoTime, print, table } from './output.ts'
+
+/** Long enough for every deployment of the backend to pick up the new credential. */
+const DEFAULT_GRACE = '24h'
+/** One line of a terminal, and nothing that could hide or reorder text. */
+const KEY_NAME = /^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$/
+
+type Entry = NonNullable<Scope>[number]
+
+interface IssueOptions extends Options {
+  readonly kind: KeyListing['kind']
+  readonly name?: string
+  readonly workflow: readonly Entry[]
+}
+
+/** `bonded key`: server credentials and publishable keys. */
+export function keyCommand(): Command {
+  const command = new Command('key').description('Manage the keys of a tenant')
+  command.addCommand(issueCommand())
+  command.addCommand(rollCommand())
+  command
+    .command('revoke')
+    .description('Revoke a key at once')
+    .argument('<key>', KEY_HELP, keyIdOf)
+    .addOption(jsonOption())
+    .action(async (id: string, options: Options) => {
+      await withService(options, (service) => revokeKey(service, id))
+      print(options, { revoked: id }, [`Revoked ${id}.`])
+    })
+  command
+    .command('list')
+    .description('List the keys of a tenant')
+    .addArgument(tenantArgument())
+    .addOption(jsonOption())
+    .action(async (id: TenantId, options: Options) => {
+      const keys = await withService(options, async (service) => {
+        await findTenant(service, id)
+        return listKeys(service, id)
+      })
+      const rows = keys.map((key) => ({ ...describeKey(key), scope: formatScope(key.scope) }))
+      const names = ['kind', 'key', 'name', 'last4', 'scope', 'revoked_at'] as const
+      print(options, keys.map(describeKey), table(names, rows, 'No keys.'))
+    })
+  return command
+}
+
+function issueCommand(): Command {
+  return new Command('issue')
+    .description('Issue a key; a server credential is shown once')
+    .addArgument(tenantArgument())
+    .addOption(
+      new Option('--kind <kind>', 'Credential of the backend, or key of the web page')
+        .choices(['server', 'publishable'])
+        .makeOptionMandatory(),
+    )
+    .option('--name <name>', 'Name to recognize the key by, such as "production"', keyNameOf)
+    .option(
+      '--workflow <name[:action]>',
+      'Restrict the key to a workflow or action; repeatable',
+      collectScope,
+      [],
+    )
+    .addOption(jsonOption())
+    .action(async (tenantId: TenantId, options: IssueOptions) => {
+      const { kind, name, workflow } = options
+      const scope = workflow.length === 0 ? null : workflow
+      const { key, secret } = await withService(options, (service) =>
+        issueKey(service, { tenantId, kind, name, scope }),
+      )
+      const shown = { [secretName(kind)]: secret.reveal() }
+      const document = { kind, key, name: name ?? null, ...shown }
+      print(options, document, [...fields(shown), ...onceOnly(kind)])
+    })
+}
+
+function rollCommand(): Command {
+  return new Command('roll')
+    .description('Replace a key; the old one works until the grace period ends')
+    .argument('<key>', KEY_HELP, keyIdOf)
+    .addOption(
+      new Option('--grace <time>', 'Time during which both keys work: 90s, 30m, 24h, 7d or 0')
+        .argParser(parseDuration)
+        .default(parseDuration(DEFAULT_GRACE), '24 h'),
+    )
+    .addOption(jsonOption())
+    .action(async (replaces: string, options: Options & { grace: number }) => {
+      const { kind, key, secret, endsAt } = await withService(options, (service) =>
+        rollKey(service, { key: replaces, graceMs: options.grace }),
+      )
+      const until = isoTime(endsAt)
+      const shown = { [secretName(kind)]: secret.reveal() }
+      print(options, { kind, key, ...shown, replaces, replaced_works_until: until }, [
+        ...fields(shown),
+        ...onceOnly(kind),
+        options.grace === 0 ? `Revoked ${replaces}.` : `${replaces} works until ${until}.`,
+      ])
+    })
+}
+
+const KEY_HELP = 'Key id of a server credential, or a publishable key'
+
+function secretName(kind: KeyListing['kind']): string {
+  return kind === 'server' ? 'server_credential' : 'publishable_key'
+}
+
+function onceOnly(kind: KeyListing['kind']): readonly string[] {
+  return kind === 'server'
+    ? ['Store it in the backend’s secret store now. It is not shown again.']
+    : []
+}
+
+function formatScope(scope: Scope): string {
+  if (scope === null) return 'all workflows'
+  return scope
+    .flatMap(
+      ({ workflow, actions }) => actions?.map((action) => `${workflow}:${action}`) ?? workflow,
+    )
+    .join(' ')
+}
+
+/** A whole credential is accepted too: it is what the operator has at hand when one has leaked. */
+function keyIdOf(text: string): string {
+  return /^sk_beta_([0-9A-Za-z]{10})_/.exec(text)?.[1] ?? text
+}
+
+function keyNameOf(text: string): string {
+  if (!KEY_NAME.test(text))
+    throw new InvalidArgumentError(
+      'Expected up to 64 letters, digits, spaces, dots, dashes and underscores.',
+    )
+  return text
+}
+
+function collectScope(text: string, earlier: readonly Entry[]): readonly Entry[] {
+  const [workflow = '', action, ...rest] = text.split(':')
+  if (workflow === '' || action === '' || rest.length > 0)
+    throw new InvalidArgumentError('Expected workflow or workflow:action.')
+  const same = earlier.find((entry) => entry.workflow === workflow)
+  const actions =
+    action === undefined || same?.actions === null ? null : [...(same?.actions ?? []), action]
+  return [...earlier.filter((entry) => entry !== same), { workflow, actions }]
+}

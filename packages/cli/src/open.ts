@@ -1,0 +1,142 @@
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { Logger } from 'pino'
+import { refuseUnfinishedCopy } from '@bonded/store/backup/restoring-copy'
+import { keyringOf } from '@bonded/server/adapters/keys/keyring'
+import { rootKeysOf } from '@bonded/server/adapters/keys/root-key-file'
+import type { PassportTrust } from '@bonded/server/adapters/attestation/passport/passport-trust'
+import { createAttestation } from '@bonded/server/adapters/attestation/attestation'
+import { realName } from '@bonded/store/sqlite/real-name'
+import type { PostgresSettings } from '@bonded/store/postgres/server/connections'
+import type { OpenStore } from '@bonded/store/postgres/open-postgres'
+import { systemClock } from '@bonded/store/clock/system-clock'
+import { type Config, readConfig, type SettingFlags } from '@bonded/server/settings/config'
+import type { Service } from '@bonded/core/operations/service'
+import type { Clock } from '@bonded/core/ports/clock'
+import type { Meter } from '@bonded/core/ports/meter'
+import type { Tracer } from '@bonded/core/ports/tracer'
+import type { CarrierProvider } from '@bonded/core/ports/carrier'
+import { sharedSettings } from '@bonded/server/settings/shared-settings'
+import { VERSION } from '@bonded/server/version'
+import { closeService, type ComposedService, composeService } from '@bonded/server/compose'
+
+/** The options of every command. */
+export interface Options extends SettingFlags {
+  readonly json?: boolean
+}
+
+/** No caller waits for a command, so it may wait longer than a service for its turn to write. */
+const WAIT_FOR_LOCK_MS = 5_000
+
+interface ServiceParts {
+  readonly waitForLockMs?: number
+  /** Only a service that listens needs these. */
+  readonly meter?: Meter
+  readonly tracer?: Tracer
+  readonly carrier?: CarrierProvider
+  readonly passportTrust?: PassportTrust
+  readonly log?: Logger
+  /** Set by the command that restores the database, which others must not open yet. */
+  readonly restores?: boolean
+  /** Whether it will serve, beside other nodes with the same settings. */
+  readonly serves?: boolean
+}
+
+/**
+ * Opens the service that the configuration describes, without listening.
+ *
+ * @throws {StoreError} if the database cannot be used
+ */
+export async function openService(
+  config: Config,
+  given: ServiceParts = {},
+): Promise<ComposedService> {
+  const { log, restores, serves, ...parts } = given
+  const { postgres, databaseFile } = config
+  if (postgres === undefined) {
+    mkdirSync(dirname(databaseFile), { recursive: true, mode: 0o700 })
+    refuseUnfinishedCopy(realName(databaseFile))
+  }
+  const database = postgres && (await openDatabase(postgres, { config, log, restores, serves }))
+  const clock = database?.clock ?? systemClock
+  return composeService({
+    databaseFile,
+    ...(database && { openStore: database.openStore }),
+    rootKeys: rootKeysOf(config),
+    settings: {
+      publicOrigin: config.publicOrigin,
+      rpId: config.rpId,
+      appScheme: config.appScheme,
+      qrContent: config.qrContent,
+      appLinks: config.appLinks,
+      version: VERSION,
+      limits: config.limits,
+      deviceTokenTtlMs: config.deviceTokenTtlMs,
+      trustedProxies: config.trustedProxies,
+      connections: config.connections,
+      backendAddresses: config.backendAddresses,
+    },
+    clock,
+    attestation: createAttestation(config.phones, {
+      origin: config.publicOrigin,
+      rpId: config.rpId,
+      clock,
+      fetch,
+      onFetchFailure: (failure) =>
+        log?.warn(
+          { err: failure },
+          'the revocation list of Android certificates is unavailable or incomplete',
+        ),
+    }),
+    ...parts,
+  })
+}
+
+/** Opens a PostgreSQL database, and a clock that follows its clock. */
+async function openDatabase(
+  settings: PostgresSettings,
+  {
+    config,
+    log,
+    restores = false,
+    serves = false,
+  }: {
+    config: Config
+    log: Logger | undefined
+    restores?: boolean | undefined
+    serves?: boolean | undefined
+  },
+): Promise<{ readonly openStore: OpenStore; readonly clock: Clock }> {
+  // Loaded here, because a service on SQLite does not need them.
+  const { openPostgres } = await import('@bonded/store/postgres/open-postgres')
+  const { DatabaseClock } = await import('@bonded/store/clock/database-clock')
+  const { idKeys } = keyringOf(rootKeysOf(config))
+  const clock = new DatabaseClock({
+    onDifference: (aheadMs) =>
+      log?.warn(
+        { ahead_ms: Math.round(aheadMs) },
+        'the clock of this machine differs from that of the database, which the service uses',
+      ),
+  })
+  const now = systemClock.now()
+  const shared = serves ? sharedSettings(config) : undefined
+  const openStore = await openPostgres(settings, { now, clock, idKeys, restores, shared })
+  return { openStore, clock }
+}
+
+/**
+ * Runs `work` on the configured database and closes it. A service may be running on the same file.
+ */
+export async function withService<T>(
+  options: SettingFlags,
+  work: (service: Service) => Promise<T>,
+): Promise<T> {
+  const service = await openService(readConfig(process.env, options), {
+    waitForLockMs: WAIT_FOR_LOCK_MS,
+  })
+  try {
+    return await work(service)
+  } finally {
+    await closeService(service)
+  }
+}

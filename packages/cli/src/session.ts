@@ -1,0 +1,134 @@
+import {
+  SESSION_STATES,
+  type SessionId,
+  type SessionState,
+  type TenantId,
+  type TimelineEntry,
+} from '@bonded/contract'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import type { Session } from '@bonded/core/domain/session'
+import { killSessionAsOperator } from '@bonded/core/operations/admin/kill-session'
+import { listSessions, type SessionCursor } from '@bonded/core/operations/admin/list-sessions'
+import { inspectSession } from '@bonded/core/operations/admin/tenants'
+import {
+  jsonOption,
+  limitOption,
+  optionalTenantArgument,
+  parseSessionId,
+  sessionArgument,
+} from './arguments.ts'
+import { type Options, withService } from './open.ts'
+import { fields, isoTime, print, table } from './output.ts'
+
+interface ListOptions extends Options {
+  readonly state?: SessionState
+  readonly limit: number
+  readonly after?: SessionCursor
+}
+
+/** `bonded session`: sessions of any tenant. */
+export function sessionCommand(): Command {
+  const command = new Command('session').description('List, inspect and end sessions')
+  command.addCommand(listCommand())
+  command
+    .command('show')
+    .description('Show a session. Nonces and secrets are never shown')
+    .addArgument(sessionArgument())
+    .addOption(jsonOption())
+    .action(async (id: SessionId, options: Options) => {
+      const { session, state } = await withService(options, (service) =>
+        inspectSession(service, id),
+      )
+      const document = describeSession(session, state)
+      print(options, document, fields(document))
+    })
+  command
+    .command('timeline')
+    .description('Show the events of a session, with the exact reason of each rejection')
+    .addArgument(sessionArgument())
+    .addOption(jsonOption())
+    .action(async (id: SessionId, options: Options) => {
+      const { timeline } = await withService(options, (service) => inspectSession(service, id))
+      print(options, timeline, timeline.map(timelineLine))
+    })
+  command
+    .command('kill')
+    .description('End a live session at once; its page and its phone are notified')
+    .addArgument(sessionArgument())
+    .addOption(jsonOption())
+    .action(async (id: SessionId, options: Options) => {
+      const { state, endedReason } = await withService(options, (service) =>
+        killSessionAsOperator(service, id),
+      )
+      const document = { session_id: id, state, ended_reason: endedReason }
+      print(options, document, [`Session ${id} is ${state} (${endedReason}).`])
+    })
+  return command
+}
+
+/** What the list shows of each session. */
+const LISTED = ['session_id', 'state', 'created_at', 'tenant_id', 'workflow', 'action'] as const
+
+function listCommand(): Command {
+  return new Command('list')
+    .description('List sessions, newest first')
+    .addArgument(optionalTenantArgument())
+    .addOption(
+      new Option('--state <state>', 'Only sessions in this state').choices([...SESSION_STATES]),
+    )
+    .addOption(limitOption())
+    .option('--after <cursor>', 'Continue after the previous page', parseCursor)
+    .addOption(jsonOption())
+    .action(async (tenantId: TenantId | undefined, options: ListOptions) => {
+      const { state, limit, after } = options
+      const { sessions, next } = await withService(options, (service) =>
+        listSessions(service, { tenantId, state, limit, after }),
+      )
+      const documents = sessions.map(({ session, state: now }) => describeSession(session, now))
+      const cursor = next && formatCursor(next)
+      print(options, { sessions: documents, next: cursor ?? null }, [
+        ...table(LISTED, documents, 'No sessions.'),
+        ...(cursor === undefined ? [] : ['', `More sessions: repeat with --after ${cursor}`]),
+      ])
+    })
+}
+
+function describeSession(session: Session, state: SessionState) {
+  return {
+    session_id: session.id,
+    tenant_id: session.tenantId,
+    state,
+    seq: session.seq,
+    workflow: session.workflow,
+    action: session.action,
+    created_at: isoTime(session.createdAt),
+    expires_at: isoTime(session.expiresAt),
+    bonded_at: isoTime(session.bondedAt),
+    completed_at: isoTime(session.completedAt),
+    ended_at: isoTime(session.endedAt),
+    ended_reason: session.endedReason,
+    device_id: session.deviceId,
+    subject_ref: session.subjectRef,
+    verification: session.verification,
+    step_up: session.stepUp,
+  }
+}
+
+function timelineLine(entry: TimelineEntry): string {
+  const { at, seq, kind, reason, step, request_id, key_id, key_name } = entry
+  const key = key_id && `key ${key_name ?? key_id}`
+  return [at, String(seq ?? '').padStart(3), kind, reason, step && `(${step})`, request_id, key]
+    .filter((part) => part !== null)
+    .join('  ')
+}
+
+function formatCursor({ id, createdAt }: SessionCursor): string {
+  return `${createdAt}-${id}`
+}
+
+function parseCursor(text: string): SessionCursor {
+  const [, at, id = ''] = /^(\d{1,15})-(.+)$/.exec(text) ?? []
+  if (at === undefined)
+    throw new InvalidArgumentError('Expected the cursor that the previous page printed.')
+  return { createdAt: Number(at), id: parseSessionId(id) }
+}

@@ -1,0 +1,124 @@
+import { readFileSync } from 'node:fs'
+import type { TenantId, Workflow } from '@bonded/contract'
+import { Command } from 'commander'
+import { isRevoked, type Tenant } from '@bonded/core/domain/tenant'
+import { listKeys } from '@bonded/core/operations/admin/keys'
+import { OperatorError } from '@bonded/core/operations/admin/operator-error'
+import { setLogo } from '@bonded/core/operations/admin/tenant-logo'
+import { updateTenant } from '@bonded/core/operations/admin/update-tenant'
+import type { KeyListing } from '@bonded/core/ports/tenant-table'
+import { jsonOption, tenantArgument } from './arguments.ts'
+import { describeTenant } from './describe-tenant.ts'
+import { type Options, withService } from './open.ts'
+import { print } from './output.ts'
+import { collectWorkflow, readWorkflows, WORKFLOW_SYNTAX } from './workflow-option.ts'
+
+interface UpdateOptions extends Options {
+  readonly name?: string
+  readonly allowSimilarName?: boolean
+  readonly logo?: string | false
+  readonly addOrigin: readonly string[]
+  readonly removeOrigin: readonly string[]
+  readonly addWorkflow: readonly Workflow[]
+  readonly addWorkflowFile?: string
+  readonly removeWorkflow: readonly string[]
+}
+
+export const SIMILAR_NAME_HELP =
+  'Allow a name that looks like that of another tenant. Warning: users cannot tell the two apart'
+
+/** The warning about a name that the operator allowed although it looks like another one. */
+export function warnSimilar(similarTenantId: TenantId | null): readonly string[] {
+  if (similarTenantId === null) return []
+  return [
+    `Warning: the name looks like that of the tenant ${similarTenantId}. Users cannot tell the two apart.`,
+  ]
+}
+
+/** `bonded tenant update`. */
+export function tenantUpdateCommand(): Command {
+  return new Command('update')
+    .description(
+      'Change a tenant’s name, logo, origins or workflows; a running service applies it within a second',
+    )
+    .addArgument(tenantArgument())
+    .option('--name <name>', 'Name that the phone shows to the user')
+    .option('--allow-similar-name', SIMILAR_NAME_HELP)
+    .option('--logo <file>', 'Logo that the widget shows: PNG or SVG, at most 32 KiB')
+    .option('--no-logo', 'Remove the logo')
+    .option('--add-origin <origin>', 'Add an origin; repeatable', collect, [])
+    .option('--remove-origin <origin>', 'Remove an origin; repeatable', collect, [])
+    .option(
+      `--add-workflow ${WORKFLOW_SYNTAX}`,
+      'Add a workflow; repeatable. With --remove-workflow of the same name, replace it',
+      collectWorkflow,
+      [],
+    )
+    .option('--add-workflow-file <file>', 'Add a JSON list of workflows with their policies')
+    .option('--remove-workflow <name>', 'Remove a workflow; repeatable', collect, [])
+    .addOption(jsonOption())
+    .action(async (id: TenantId, options: UpdateOptions, command: Command) => {
+      const change = {
+        name: options.name,
+        addOrigins: options.addOrigin,
+        removeOrigins: options.removeOrigin,
+        addWorkflows: [...options.addWorkflow, ...readWorkflows(options.addWorkflowFile)],
+        removeWorkflows: options.removeWorkflow,
+      }
+      const { name = [], ...lists } = change
+      const changes = [name, ...Object.values(lists)].flat()
+      const logo = readLogoFile(options.logo)
+      if (changes.length === 0 && logo === undefined)
+        command.error('error: nothing to change: name at least one of the options')
+      const allowSimilarName = options.allowSimilarName === true
+      const { tenant, similarTenantId, keys } = await withService(options, async (service) => {
+        if (logo !== undefined) await setLogo(service, id, logo)
+        return {
+          ...(await updateTenant(service, id, { ...change, allowSimilarName })),
+          keys: await listKeys(service, id),
+        }
+      })
+      const orphans = keysWithoutWorkflow(tenant, keys)
+      print(
+        options,
+        {
+          ...describeTenant(tenant),
+          keys_without_workflow: orphans.map(({ key }) => key),
+          similar_tenant_id: similarTenantId,
+        },
+        [`Updated ${id}.`, ...warnSimilar(similarTenantId), ...orphans.map(describeOrphan)],
+      )
+    })
+}
+
+/**
+ * Keys that are restricted to a workflow the tenant does not have: the service rejects their use.
+ */
+function keysWithoutWorkflow(
+  { workflows }: Tenant,
+  keys: readonly KeyListing[],
+): readonly KeyListing[] {
+  const names = workflows.map(({ name }) => name)
+  return keys.filter(
+    (key) =>
+      !isRevoked(key, Date.now()) && key.scope?.some(({ workflow }) => !names.includes(workflow)),
+  )
+}
+
+function describeOrphan({ key, name }: KeyListing): string {
+  return `Warning: key ${name ?? key} is restricted to a workflow that the tenant does not have. Revoke it with bonded key revoke ${key}.`
+}
+
+/** The file of `--logo`; null for `--no-logo`, and undefined without either. */
+function readLogoFile(file: string | boolean | undefined): Uint8Array | null | undefined {
+  if (typeof file !== 'string') return file === false ? null : undefined
+  try {
+    return readFileSync(file)
+  } catch (cause) {
+    throw new OperatorError(`${file} cannot be read`, { code: 'invalid', cause })
+  }
+}
+
+function collect(text: string, earlier: readonly string[]): readonly string[] {
+  return [...earlier, text]
+}

@@ -1,0 +1,55 @@
+import { readFileSync } from 'node:fs'
+import { Workflow } from '@bonded/contract'
+import { InvalidArgumentError } from 'commander'
+import { Compile } from 'typebox/compile'
+import { OperatorError } from '@bonded/core/operations/admin/operator-error'
+
+const workflowSchema = Compile(Workflow)
+
+/** How a workflow is written on the command line. */
+export const WORKFLOW_SYNTAX = '<name:action[,action…][:passport=…]>'
+
+/** Adds the workflow that the text describes to those before it. */
+export function collectWorkflow(text: string, earlier: readonly Workflow[]): readonly Workflow[] {
+  const [name = '', actions = '', ...settings] = text.split(':')
+  const passport = settings.map(
+    (setting) => /^passport=(none|optional|required)$/.exec(setting)?.[1],
+  )
+  const workflow = {
+    name,
+    actions: actions.split(','),
+    ...(passport[0] === undefined ? {} : { passport: passport[0] }),
+  }
+  if (settings.length > 1 || passport.includes(undefined) || !workflowSchema.Check(workflow)) {
+    throw new InvalidArgumentError(
+      'Expected name:action[,action…][:passport=required|optional|none]. ' +
+        'Names have A-Z a-z 0-9 . _ -, at most 64 characters.',
+    )
+  }
+  return [...earlier, workflow]
+}
+
+/**
+ * The workflows of a JSON file, with their policies.
+ *
+ * @throws {OperatorError} that names the first mistake
+ */
+export function readWorkflows(file: string | undefined): readonly Workflow[] {
+  if (file === undefined) return []
+  let list: unknown
+  try {
+    list = JSON.parse(readFileSync(file, 'utf8'))
+  } catch (cause) {
+    throw new OperatorError(`${file} is not a readable JSON file`, { code: 'invalid', cause })
+  }
+  if (!Array.isArray(list))
+    throw new OperatorError(`${file} is not a JSON list of workflows`, { code: 'invalid' })
+  return list.map((entry: unknown, index) => {
+    if (workflowSchema.Check(entry)) return entry
+    const [first] = workflowSchema.Errors(entry)
+    throw new OperatorError(
+      `${file}: workflow ${index + 1}${first ? `: ${first.instancePath} ${first.message}` : ' is not a workflow'}`,
+      { code: 'invalid' },
+    )
+  })
+}

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readdirSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { machine } from '../../../tests/harness/process.ts'
+
+interface Report {
+  readonly ok: boolean
+  readonly findings: readonly {
+    readonly check: string
+    readonly ok: boolean
+    readonly says: string
+  }[]
+}
+const about = ({ findings }: Report, check: string) =>
+  findings.find((found) => found.check === check)
+
+test('finds no problem before the first start, and creates no file', () => {
+  using here = machine()
+  const report: Report = here.json('doctor', '--port', '0')
+  assert.ok(report.ok)
+  assert.match(about(report, 'database')?.says ?? '', /The first start (creates|generates)/)
+  assert.match(about(report, 'root keys')?.says ?? '', /The first start (creates|generates)/)
+  assert.deepEqual(readdirSync(here.folder), [])
+})
+
+test('reports that a running service is ready', async () => {
+  using here = machine()
+  await using service = await here.serve()
+  const { port } = new URL(service.origin)
+  // The address of all interfaces is one to listen on, and not one to connect to.
+  const report: Report = await here.jsonMeanwhile('doctor', '--port', port, '--host', '::')
+  assert.deepEqual([report.ok, about(report, 'service')?.ok], [true, true])
+  assert.match(about(report, 'service')?.says ?? '', /is ready/)
+  assert.match(about(report, 'database')?.says ?? '', /The schema is current/)
+  await service.stop('SIGTERM')
+  const after: Report = here.json('doctor', '--port', port)
+  assert.match(about(after, 'service')?.says ?? '', /No service is running/)
+})
+
+test('reports all problems at once with their remedies, and exits with 1', async () => {
+  using here = machine()
+  const taken = createServer().listen(0, '127.0.0.1')
+  await once(taken, 'listening')
+  const { port } = taken.address() as AddressInfo
+  writeFileSync(here.databaseFile, 'not a database, but long enough to be read as one '.repeat(100))
+  writeFileSync(join(here.folder, 'root.key'), 'k1:short')
+  const ran = here.run('doctor', '--json', '--port', String(port), '--host', '127.0.0.1')
+  taken.close()
+  const report = JSON.parse(ran.stdout) as Report
+  assert.deepEqual([ran.status, report.ok], [1, false])
+  assert.deepEqual(
+    report.findings.filter(({ ok }) => !ok).map(({ check }) => check),
+    ['root keys', 'database', 'service'],
+  )
+  assert.match(about(report, 'service')?.says ?? '', /is in use/)
+  assert.match(here.run('doctor', '--port', '0').stdout, /PROBLEM  database {2}/)
+})

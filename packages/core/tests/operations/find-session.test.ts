@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { parseId } from '@bonded/contract'
+import { keyringOf } from '../../../server/src/adapters/keys/keyring.ts'
+import { findWatchedSession } from '../../src/operations/find-session.ts'
+import type { Tables } from '../../src/ports/store.ts'
+import { harness } from '../../../../tests/harness/harness.ts'
+
+const h = await harness()
+after(() => h[Symbol.asyncDispose]())
+
+test('a wrong watch token is rejected without a read from the store', async () => {
+  const [session, other] = [await h.create(), await h.create()]
+  const id = parseId('sess', session.id)
+  assert.ok(id)
+  const foreign = keyringOf([{ id: 'k1', bytes: new Uint8Array(32) }])
+  const tables = {
+    sessions: { find: () => assert.fail('the session was read') },
+  } as unknown as Tables
+  const search = (watchToken: string | undefined) =>
+    findWatchedSession(h.service, tables, {
+      id,
+      key: null,
+      now: h.clock.now(),
+      watchToken,
+    }).next()
+  for (const watchToken of [
+    undefined,
+    '',
+    other.watch_token,
+    `${session.watch_token}A`,
+    session.watch_token.toUpperCase(),
+    foreign.watchToken('k1', id).reveal(),
+  ]) {
+    const { done, value } = search(watchToken)
+    assert.ok(done && !value.ok)
+    assert.equal(value.refusal.reason, 'session_not_found')
+  }
+  assert.throws(() => search(session.watch_token), /the session was read/)
+})

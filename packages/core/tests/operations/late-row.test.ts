@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { after, mock, test } from 'node:test'
+import type { CreatedSession } from '@bonded/contract'
+import type { Unit, Work } from '../../src/ports/store.ts'
+import { harness } from '../../../../tests/harness/harness.ts'
+import type { TestPhone } from '../../../../tests/harness/phone.ts'
+
+const h = await harness()
+after(() => h[Symbol.asyncDispose]())
+const LONGER_THAN_ANY_SESSION_MS = 600_000
+
+/** The first statement of each unit that writes waits for the row of another node for ten minutes. */
+function waitForRows(): Disposable {
+  const write = h.service.store.write.bind(h.service.store)
+  const waiting = mock.method(h.service.store, 'write', <T>(unit: Unit<T>) =>
+    write((tables) => late(unit(tables))),
+  )
+  return { [Symbol.dispose]: () => waiting.mock.restore() }
+}
+
+function* late<T>(work: Work<T>): Work<T> {
+  let step = work.next()
+  h.clock.advance(LONGER_THAN_ANY_SESSION_MS)
+  while (step.done !== true) step = work.next(yield step.value)
+  return step.value
+}
+
+type Given = { readonly session: CreatedSession; readonly phone: TestPhone }
+for (const [name, { from, call, reason }] of Object.entries({
+  DELETE: {
+    from: 'pending',
+    call: ({ session }: Given) => h.kill(session),
+    reason: 'session_not_found',
+  },
+  'form-completed': {
+    from: 'bonded',
+    call: ({ session }: Given) => h.complete(session),
+    reason: 'session_not_found',
+  },
+  claim: {
+    from: 'pending',
+    call: ({ session, phone }: Given) => h.claim(phone, session),
+    reason: 'session_not_live',
+  },
+  decline: {
+    from: 'pending',
+    call: ({ session, phone }: Given) => h.decline(phone, session),
+    reason: 'session_not_live',
+  },
+} as const))
+  test(`${name} that waits for the row of a session until it has expired changes nothing`, async () => {
+    const given = await h.reach(from)
+    // A session that the node has in memory would be judged without a wait.
+    await h.restart()
+    {
+      using _ = waitForRows()
+      assert.equal((await call(given)).body.error.reason, reason)
+    }
+    assert.equal((await h.get(given.session)).body.state, 'expired')
+  })

@@ -1,0 +1,78 @@
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseId, type TenantId, type Workflow } from '@bonded/contract'
+import { createTenant } from '@bonded/core/operations/admin/tenants'
+import type { Service } from '@bonded/core/operations/service'
+
+/** The action that the demo bank protects. */
+export const DEMO_ACTION = 'submit_application'
+/** The workflow of the demo bank. A phone that is not unlocked has to step up. */
+export const DEMO_WORKFLOW = 'credit_application'
+
+/** The tenant of the demo bank, with its credentials. */
+export interface DemoTenant {
+  readonly tenant_id: TenantId
+  readonly publishable_key: string
+  readonly server_credential: string
+  readonly bank_origin: string
+}
+
+/**
+ * Returns the demo tenant. Its credentials are stored across starts, readable by their owner only.
+ *
+ * @param oneMinuteWorkflow the workflow whose sessions last one minute
+ */
+export async function demoTenant(
+  service: Service,
+  facts: { dataDir: string; bankOrigin: string; oneMinuteWorkflow: string },
+): Promise<DemoTenant> {
+  const { dataDir, bankOrigin, oneMinuteWorkflow } = facts
+  const workflows = workflowsOf(oneMinuteWorkflow)
+  const file = join(dataDir, 'demo.json')
+  const stored = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as DemoTenant) : null
+  if (stored?.bank_origin === bankOrigin && (await hasWorkflows(service, stored, workflows)))
+    return stored
+  const { tenant, publishableKey, serverCredential } = await createTenant(service, {
+    name: 'Harbour Bank (demo)',
+    environment: 'sandbox',
+    origins: [bankOrigin],
+    workflows,
+    demo: true,
+    // The demo of an earlier start, with another port of the bank, stays in the data folder.
+    allowSimilarName: true,
+  })
+  const demo = {
+    tenant_id: tenant.id,
+    publishable_key: publishableKey,
+    server_credential: serverCredential.reveal(),
+    bank_origin: bankOrigin,
+  }
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  // Renaming makes the write atomic, even on a full disk.
+  writeFileSync(`${file}.draft`, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 })
+  renameSync(`${file}.draft`, file)
+  return demo
+}
+
+function workflowsOf(oneMinuteWorkflow: string): Workflow[] {
+  const policy = {
+    actions: [DEMO_ACTION],
+    passport: 'optional',
+    require: ['local_auth'],
+  } satisfies Omit<Workflow, 'name'>
+  return [
+    { name: DEMO_WORKFLOW, ...policy },
+    { name: oneMinuteWorkflow, ...policy, session_ttl_seconds: 60 },
+  ]
+}
+
+/** A tenant of an earlier version has other workflows, and is replaced. */
+async function hasWorkflows(
+  service: Service,
+  { tenant_id }: DemoTenant,
+  workflows: readonly Workflow[],
+): Promise<boolean> {
+  const id = parseId('ten', tenant_id)
+  const known = id && (await service.store.read((tables) => tables.tenants.find(id)))
+  return known !== undefined && JSON.stringify(known.workflows) === JSON.stringify(workflows)
+}

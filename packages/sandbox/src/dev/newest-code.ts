@@ -1,0 +1,29 @@
+import type { TenantId } from '@bonded/contract'
+import { shownChallenge } from '@bonded/core/domain/challenge'
+import { type Session, stateAt } from '@bonded/core/domain/session'
+import { noncesOf, type Service } from '@bonded/core/operations/service'
+
+/** More than the pages that a user of the demo has open. */
+const RECENT_SESSIONS = 5
+
+/** A session whose QR code a page shows, and the link in that QR code. */
+export interface NewestCode {
+  readonly session: Session
+  readonly link: string
+}
+
+/** Finds the newest QR code of a tenant that waits for a phone. Undefined if there is none. */
+export async function newestCode(
+  service: Service,
+  tenantId: TenantId,
+): Promise<NewestCode | undefined> {
+  const now = service.clock.now()
+  const recent = await service.store.read((tables) =>
+    tables.sessions.list({ tenantId, limit: RECENT_SESSIONS }),
+  )
+  const session = recent.find((each) => stateAt(each, now) === 'pending')
+  if (session === undefined) return undefined
+  const nonce = noncesOf(service, session).nonceAt(shownChallenge(session, now).index)
+  const link = `${service.settings.publicOrigin}/bond?session_id=${session.id}&nonce=${nonce}`
+  return { session, link }
+}

@@ -1,0 +1,10 @@
+import type { Commands } from '@bonded/cli/program'
+
+export { explain } from './explain.ts'
+
+/** The commands that this package adds to `bonded`. */
+export const COMMANDS: Commands = {
+  dev: async () => (await import('./dev/dev.ts')).devCommand(),
+  phone: async () => (await import('./phone/phone.ts')).phoneCommand(),
+  prove: async () => (await import('./prove/prove.ts')).proveCommand(),
+}

@@ -1,0 +1,137 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { jsonOption } from '@bonded/cli/arguments'
+import { fields, print } from '@bonded/cli/output'
+import { type DurabilityFigures, newRootKeys, proveDurability } from './durability.ts'
+import { createScratch } from './scratch.ts'
+
+interface DurabilityFlags {
+  readonly rounds: number
+  readonly nodes?: number
+  readonly callers: number
+  readonly postgresBin?: string
+  readonly folder: string
+  readonly json?: boolean
+}
+
+const MOST = { rounds: 1_000, nodes: 16, callers: 256 } as const
+/** PostgreSQL serves several nodes; a SQLite file serves one. */
+const NODES = { postgres: 3, sqlite: 1 } as const
+/** The findings that a reader needs to see; a broken store has thousands. */
+const SHOWN_FINDINGS = 20
+
+/** `bonded prove`: proofs that an operator can repeat on their own machine. */
+export function proveCommand(): Command {
+  const command = new Command('prove').description(
+    'Prove a guarantee of the service on this machine',
+  )
+  command
+    .command('durability')
+    .description(
+      'Crash nodes and database under load, and search for acknowledged changes that are lost',
+    )
+    .addHelpText('after', HELP)
+    .option('--rounds <number>', 'Number of crashes', wholeNumber(MOST.rounds), 10)
+    .addOption(
+      new Option('--nodes <number>', 'Number of bonded serve processes')
+        .argParser(wholeNumber(MOST.nodes))
+        .default(undefined, `${NODES.postgres} on PostgreSQL; SQLite allows 1`),
+    )
+    .option(
+      '--callers <number>',
+      'Clients that send requests at once',
+      wholeNumber(MOST.callers),
+      16,
+    )
+    .option(
+      '--postgres-bin <folder>',
+      'Programs of PostgreSQL (initdb, postgres); without it, SQLite',
+    )
+    .addOption(
+      new Option('--folder <folder>', 'Where to create the scratch folder').default(
+        tmpdir(),
+        'the folder for temporary files',
+      ),
+    )
+    .addOption(jsonOption())
+    .action(proveOnScratch)
+  return command
+}
+
+const HELP = `
+The run creates its own database in a new folder, and deletes the folder after a success. It reads
+no settings and never opens the database of a service. With --postgres-bin it creates a PostgreSQL
+server in that folder, and also stops that server like pg_ctl stop -m immediate.
+
+Exit code 1: an acknowledged change was lost, or an event was sent for what did not happen.`
+
+async function proveOnScratch(options: DurabilityFlags, command: Command): Promise<void> {
+  const { postgresBin, rounds, callers, json } = options
+  const nodes = options.nodes ?? (postgresBin === undefined ? NODES.sqlite : NODES.postgres)
+  if (postgresBin === undefined && nodes > NODES.sqlite)
+    command.error('error: a SQLite file serves one node. Omit --nodes, or set --postgres-bin.')
+  const folder = mkdtempSync(join(options.folder, 'bonded-prove-'))
+  const rootKeys = newRootKeys()
+  await using scratch = await createScratch({ folder, rootKeys, postgresBin }).catch(
+    (failure: unknown) => {
+      rmSync(folder, { recursive: true, force: true })
+      throw failure
+    },
+  )
+  const figures = await proveDurability({
+    scratch,
+    folder,
+    rounds,
+    nodes,
+    callers,
+    rootKeys,
+    onRound({ round, stopped, acknowledged }) {
+      if (json !== true)
+        process.stdout.write(
+          `round ${round} of ${rounds}: ${stopped}; ${acknowledged} acknowledged so far\n`,
+        )
+    },
+  })
+  const ok = figures.lost.length === 0 && figures.invented.length === 0
+  const error = { code: 'durability_violated', message: 'The store lost or invented a change.' }
+  const { nodeKills: node_kills, serverStops: server_stops, ...others } = figures
+  const counts = { ...others, node_kills, server_stops }
+  const document = { ok, ...counts, ...(ok ? {} : { error, folder }) }
+  print({ json }, document, [...describe(counts), ...verdict(ok, folder)])
+  if (ok) rmSync(folder, { recursive: true, force: true })
+  else process.exitCode = 1
+}
+
+/** The counts of a run, under the names that they have in JSON. */
+type Counts = Omit<DurabilityFigures, 'nodeKills' | 'serverStops'> & {
+  readonly node_kills: number
+  readonly server_stops: number
+}
+
+function describe({ lost, invented, ...counts }: Counts): readonly string[] {
+  const shown = Object.entries({ ...counts, lost: lost.length, invented: invented.length })
+  return [
+    '',
+    ...fields(
+      Object.fromEntries(shown.map(([name, count]) => [name, count.toLocaleString('en-US')])),
+    ),
+    ...[...lost, ...invented].slice(0, SHOWN_FINDINGS).map((line) => `  ${line}`),
+  ]
+}
+
+function verdict(ok: boolean, folder: string): readonly string[] {
+  return ok
+    ? ['', 'Nothing acknowledged was lost, and nothing was reported that did not happen.']
+    : ['', `The guarantee does not hold here. The database is in ${folder}.`]
+}
+
+function wholeNumber(most: number): (text: string) => number {
+  return (text) => {
+    const number = Number(text)
+    if (!Number.isInteger(number) || number < 1 || number > most)
+      throw new InvalidArgumentError(`Expected a whole number from 1 to ${most}.`)
+    return number
+  }
+}

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { test } from 'node:test'
+import { machine } from '../../../tests/harness/process.ts'
+
+const LIAR = pathToFileURL(
+  join(import.meta.dirname, '../../../tests/harness/early-acknowledgment.ts'),
+).href
+/** Enough for the planted fault, which loses the last 200 ms of every round. */
+const PROVE = ['prove', 'durability', '--rounds', '2', '--callers', '6']
+
+test('bonded prove durability finds nothing lost or invented on SQLite, cleans up, and ignores the settings of this machine', () => {
+  using m = machine()
+  const named = join(m.folder, 'production.db')
+  writeFileSync(named, 'not to be opened')
+  using operator = machine({
+    env: { BONDED_DATABASE_URL: `sqlite:${named}`, BONDED_ENVIRONMENT: 'production' },
+  })
+  const { rounds, node_kills, sessions, acknowledged, delivered, ok, lost, invented } =
+    operator.json(...PROVE, '--folder', operator.folder)
+  assert.deepEqual(
+    { ok, rounds, node_kills, lost, invented },
+    {
+      ok: true,
+      rounds: 2,
+      node_kills: 2,
+      lost: [],
+      invented: [],
+    },
+  )
+  assert.ok(sessions > 0 && acknowledged >= sessions && delivered > 0)
+  assert.deepEqual(readdirSync(operator.folder), [])
+  assert.equal(readFileSync(named, 'utf8'), 'not to be opened')
+})
+
+test('bonded prove durability detects a store that acknowledges before it commits', () => {
+  using m = machine({ env: { NODE_OPTIONS: `--import=${LIAR}` } })
+  const { status, stdout } = m.run(...PROVE, '--folder', m.folder, '--json')
+  const { ok, error, lost, invented, folder } = JSON.parse(stdout)
+  assert.equal(status, 1)
+  assert.deepEqual([ok, error.code], [false, 'durability_violated'])
+  assert.ok(lost.length > 0, 'acknowledged changes are missing')
+  assert.ok(invented.length > 0, 'events were delivered that are missing')
+  assert.ok(readdirSync(folder).includes('bonded.db'), 'the database remains as evidence')
+})
+
+test('bonded prove durability rejects options that cannot work', () => {
+  using m = machine()
+  for (const [flags, message] of [
+    [['--nodes', '2'], /a SQLite file serves one node/],
+    [['--rounds', '0'], /whole number from 1 to 1000/],
+    [['--callers', 'x'], /whole number from 1 to 256/],
+    [['--database-url', 'sqlite:x.db'], /unknown option '--database-url'/],
+  ] as const) {
+    const { status, stderr } = m.run('prove', 'durability', ...flags)
+    assert.deepEqual([status, message.test(stderr)], [2, true], stderr)
+  }
+})
+
+test('bonded prove durability deletes its folder when PostgreSQL cannot start', () => {
+  using m = machine()
+  const { status, stderr } = m.run(
+    'prove',
+    'durability',
+    '--folder',
+    m.folder,
+    '--postgres-bin',
+    join(m.folder, 'none'),
+  )
+  assert.deepEqual([status, /initdb failed/.test(stderr)], [1, true], stderr)
+  assert.deepEqual(readdirSync(m.folder), [])
+})

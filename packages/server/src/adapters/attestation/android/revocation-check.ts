@@ -1,0 +1,20 @@
+import { accept, type Result, refuse } from '@bonded/core/domain/refusal'
+import type { RevocationList } from '@bonded/core/ports/revocations'
+
+/**
+ * Checks that no certificate of a chain was revoked. Without a usable list the refusal is
+ * `overloaded`, because the phone is not at fault.
+ *
+ * @param serials serial numbers of the chain's certificates; empty where Google's list does not
+ * apply
+ */
+export async function checkRevocation(
+  serials: readonly string[],
+  revocations: RevocationList,
+): Promise<Result<void>> {
+  const status = serials.length === 0 ? 'good' : await revocations.check(serials)
+  if (status === 'unknown') return refuse('overloaded', { step: 'revocation_unknown' })
+  return status === 'revoked'
+    ? refuse('attestation_invalid', { step: 'revoked' })
+    : accept(undefined)
+}

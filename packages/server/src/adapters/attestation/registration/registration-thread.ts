@@ -1,0 +1,61 @@
+import { refuse } from '@bonded/core/domain/refusal'
+import type { Clock } from '@bonded/core/ports/clock'
+import type { AttestationVerifier } from '@bonded/core/ports/devices'
+import type { RevocationList } from '@bonded/core/ports/revocations'
+import { workerBeside, WorkerPool } from '../../workers/worker-pool.ts'
+import { checkRevocation } from '../android/revocation-check.ts'
+import type { TaskOf, RegistrationTrust, RegistrationVerdict, AttestedFormat } from './task.ts'
+
+/** A registration takes 2 ms of one core, so one worker verifies hundreds per second. */
+const WORKERS = 1
+/** The last registration in the queue waits 1 to 2 s, well within a request's timeout. */
+const MAX_WAITING = 500
+/** 1,000× the duration of a registration, including the start of the worker. */
+const DEADLINE_MS = 3_000
+
+/** The worker thread that verifies registrations. */
+export interface RegistrationThread extends AsyncDisposable {
+  verifierOf<Format extends AttestedFormat>(format: Format): AttestationVerifier<Format>
+}
+
+/** Verifies registrations on a separate thread, which runs `worker.ts` or its compiled form. */
+export function registrationThread(options: {
+  trust: RegistrationTrust
+  revocations: RevocationList
+  clock: Clock
+  script?: URL
+}): RegistrationThread {
+  const { trust, revocations, clock, script = workerBeside(import.meta.url) } = options
+  const pool = new WorkerPool<RegistrationVerdict>({
+    script,
+    data: trust,
+    size: WORKERS,
+    maxWaiting: MAX_WAITING,
+    deadlineMs: DEADLINE_MS,
+    clock,
+  })
+  return {
+    verifierOf: <Format extends AttestedFormat>(format: Format): AttestationVerifier<Format> => ({
+      async verify(request) {
+        const task: TaskOf<Format> = { format, request, now: clock.now() }
+        const done = await pool.run(task)
+        switch (done.outcome) {
+          case 'full':
+            return refuse('overloaded', { step: 'registrations_waiting' })
+          // Of both, the phone need not be the cause: a busy machine delays a genuine registration.
+          case 'failed':
+            return refuse('overloaded', { step: 'registration_failed' })
+          case 'timed_out':
+            return refuse('overloaded', { step: 'registration_timed_out' })
+          case 'answered': {
+            const { result, serials } = done.answer
+            if (!result.ok) return result
+            const checked = await checkRevocation(serials, revocations)
+            return checked.ok ? result : checked
+          }
+        }
+      },
+    }),
+    [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
+  }
+}

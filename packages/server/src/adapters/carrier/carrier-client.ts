@@ -1,0 +1,186 @@
+import { randomUUID } from 'node:crypto'
+import type { CarrierQuery } from '@bonded/core/ports/carrier'
+import type { Clock } from '@bonded/core/ports/clock'
+import { type Answer, learned, unknown } from './answer.ts'
+import { type Circuit, circuit } from './circuit.ts'
+import type { Deadline } from './deadline.ts'
+import { exchange } from './exchange.ts'
+import { type TtlCache, ttlCache } from './ttl-cache.ts'
+import { type OpenIdSettings, openIdOf } from './openid.ts'
+import {
+  type DeviceStatus,
+  deviceStatus,
+  membersOf,
+  numberVerified,
+  CAMARA_CALLS,
+  type CamaraCall,
+  swapped,
+  swappedSince,
+} from './camara-calls.ts'
+
+/**
+ * Long enough for the repeated check of a step-up; short enough that the next session sees a swap.
+ */
+const SWAP_CACHED_MS = 60_000
+/** A token with less time left is not reused, because the carrier could reject it. */
+const TOKEN_MARGIN_MS = 10_000
+
+/** A carrier as the configuration describes it. */
+export interface CarrierSettings extends OpenIdSettings {
+  readonly name: string
+  readonly apiRoot: string
+  /** The numbers of this carrier, as prefixes in E.164. */
+  readonly numberPrefixes: readonly string[]
+  readonly simSwapMaxAgeHours: number
+}
+
+export interface CarrierAnswers {
+  readonly numberVerified: Answer<boolean>
+  readonly simSwapped: Answer<boolean>
+  readonly deviceStatus: Answer<DeviceStatus>
+}
+
+/** The client of one carrier. Its tokens, caches and circuits are shared with no other carrier. */
+export interface Carrier {
+  readonly settings: CarrierSettings
+  /** Runs all three checks at once. They fail independently of each other. */
+  ask(
+    question: { number: string; signal: CarrierQuery['signal'] },
+    deadline: Deadline,
+  ): Promise<CarrierAnswers>
+}
+
+export function carrierClient(
+  settings: CarrierSettings,
+  { clock, pseudonym }: { clock: Clock; pseudonym: (text: string) => string },
+): Carrier {
+  const openId = openIdOf(settings, clock)
+  const tokens = ttlCache<string>(clock)
+  const swaps = ttlCache<boolean>(clock)
+  const circuits = { number: circuit(clock), swap: circuit(clock), status: circuit(clock) }
+
+  /** Calls the API with a token. If it rejects a cached token, calls once more with a new one. */
+  const query = async (
+    camaraCall: CamaraCall,
+    { subject, body, cacheToken }: Query,
+    deadline: Deadline,
+  ): Promise<Answer<Readonly<Record<string, unknown>>>> => {
+    const cacheKey = cacheToken ? pseudonym(`${subject} ${camaraCall.scope}`) : undefined
+    const cached = cacheKey && tokens.get(cacheKey)
+    if (cached !== undefined) {
+      const answer = await call(cached, camaraCall, body, deadline)
+      if (answer.known || answer.reason !== 'unauthenticated') return answer
+      if (cacheKey !== undefined) tokens.delete(cacheKey)
+    }
+    const fresh = await openId.token({ subject, scope: camaraCall.scope }, deadline)
+    if (!fresh.known) return fresh
+    if (cacheKey !== undefined)
+      tokens.set(cacheKey, fresh.value.value, fresh.value.expiresInMs - TOKEN_MARGIN_MS)
+    return call(fresh.value.value, camaraCall, body, deadline)
+  }
+
+  const call = async (token: string, { path }: CamaraCall, body: object, deadline: Deadline) => {
+    const headers = { authorization: `Bearer ${token}`, 'x-correlator': randomUUID() }
+    const reply = await exchange({ url: settings.apiRoot + path, json: body, headers }, deadline)
+    return reply.known ? membersOf(reply.value) : reply
+  }
+
+  /** Requires a token that the phone obtained: only that ties the number to this phone. */
+  const checkNumber = async (
+    number: string,
+    operatorToken: string,
+    deadline: Deadline,
+  ): Promise<Answer<boolean>> => {
+    const subject = `operatortoken:${operatorToken}`
+    return mapAnswer(
+      await query(
+        CAMARA_CALLS.verifyNumber,
+        { subject, body: { phoneNumber: number }, cacheToken: false },
+        deadline,
+      ),
+      numberVerified,
+    )
+  }
+
+  const checkSwap = async (number: string, deadline: Deadline): Promise<Answer<boolean>> => {
+    const { simSwapMaxAgeHours: maxAgeHours } = settings
+    const subject = `tel:${number}`
+    const checked = mapAnswer(
+      await query(
+        CAMARA_CALLS.checkSwap,
+        { subject, body: { maxAge: maxAgeHours }, cacheToken: true },
+        deadline,
+      ),
+      swapped,
+    )
+    if (checked.known || checked.reason !== 'out_of_range') return checked
+    const dated = await query(
+      CAMARA_CALLS.swapDate,
+      { subject, body: {}, cacheToken: true },
+      deadline,
+    )
+    return mapAnswer(dated, (members) => swappedSince(members, { maxAgeHours, now: clock.now() }))
+  }
+
+  const checkStatus = async (number: string, deadline: Deadline): Promise<Answer<DeviceStatus>> =>
+    mapAnswer(
+      await query(
+        CAMARA_CALLS.reachability,
+        { subject: `tel:${number}`, body: {}, cacheToken: true },
+        deadline,
+      ),
+      (members) => deviceStatus(members, clock.now()),
+    )
+
+  return {
+    settings,
+    async ask({ number, signal }, deadline) {
+      const operatorToken = signal?.operator_token
+      const [verified, swap, status] = await Promise.all([
+        operatorToken === undefined
+          ? unknown('operator_token_missing')
+          : guarded(circuits.number, deadline, () => checkNumber(number, operatorToken, deadline)),
+        cached(swaps, pseudonym(number), () =>
+          guarded(circuits.swap, deadline, () => checkSwap(number, deadline)),
+        ),
+        guarded(circuits.status, deadline, () => checkStatus(number, deadline)),
+      ])
+      return { numberVerified: verified, simSwapped: swap, deviceStatus: status }
+    },
+  }
+}
+
+interface Query {
+  readonly subject: string
+  readonly body: object
+  /** Whether later calls may use the token. */
+  readonly cacheToken: boolean
+}
+
+function mapAnswer<A, B>(answer: Answer<A>, read: (value: A) => Answer<B>): Answer<B> {
+  return answer.known ? read(answer.value) : answer
+}
+
+async function guarded<T>(
+  guard: Circuit,
+  deadline: Deadline,
+  check: () => Promise<Answer<T>>,
+): Promise<Answer<T>> {
+  if (!guard.admits()) return unknown('circuit_open')
+  const answer = await deadline.race(check())
+  guard.record(answer)
+  return answer
+}
+
+/** Caches a known answer. An unknown one is never cached, so the next check tries again. */
+async function cached(
+  cache: TtlCache<boolean>,
+  key: string,
+  check: () => Promise<Answer<boolean>>,
+): Promise<Answer<boolean>> {
+  const known = cache.get(key)
+  if (known !== undefined) return learned(known)
+  const answer = await check()
+  if (answer.known) cache.set(key, answer.value, SWAP_CACHED_MS)
+  return answer
+}

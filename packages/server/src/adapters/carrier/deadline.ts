@@ -1,0 +1,47 @@
+import type { Clock } from '@bonded/core/ports/clock'
+import { type Answer, unknown } from './answer.ts'
+
+/** The time by which a check must have its answer. It aborts the calls that are still pending. */
+export interface Deadline extends Disposable {
+  readonly expiresAt: number
+  readonly signal: AbortSignal
+  /**
+   * Resolves to the answer or to `timeout`, whichever is first. A rejected promise becomes
+   * `failed`.
+   */
+  race<T>(answer: Promise<Answer<T>>): Promise<Answer<T>>
+  /**
+   * Waits until the time, in epoch milliseconds. Resolves to false at once if it is past the
+   * deadline.
+   */
+  waitUntil(time: number): Promise<boolean>
+}
+
+export function deadlineIn(clock: Clock, budgetMs: number): Deadline {
+  const expiresAt = clock.now() + budgetMs
+  const aborter = new AbortController()
+  const expired = Promise.withResolvers<void>()
+  const cancel = clock.schedule(expiresAt, () => {
+    aborter.abort()
+    expired.resolve()
+  })
+  return {
+    expiresAt,
+    signal: aborter.signal,
+    race: (answer) =>
+      Promise.race([
+        answer.catch(() => unknown('failed')),
+        expired.promise.then(() => unknown('timeout')),
+      ]),
+    waitUntil(time) {
+      if (time >= expiresAt) return Promise.resolve(false)
+      const { promise, resolve } = Promise.withResolvers<boolean>()
+      clock.schedule(time, () => resolve(true))
+      return promise
+    },
+    [Symbol.dispose]() {
+      cancel()
+      aborter.abort()
+    },
+  }
+}

@@ -1,0 +1,264 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { ENDPOINTS, type EndpointName, REASON_NAMES, type Reason } from '@bonded/contract'
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import {
+  type BackgroundWork,
+  type DatabaseFigures,
+  type Meter,
+  type MeterSources,
+  OTHER_ROUTES,
+  type RouteName,
+  SHED_PRIORITIES,
+  SHED_STANDINGS,
+} from '@bonded/core/ports/meter'
+
+/** From a read out of memory to a request whose caller has timed out. */
+const LATENCY_BUCKETS_SECONDS = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+]
+/** A commit costs the same for one write as for many, so the distribution shows the savings. */
+const COMMIT_BUCKETS_UNITS = [1, 2, 4, 8, 16, 32, 64, 128, 256]
+/** A finer resolution costs more in timer work than its precision is worth. */
+const LAG_RESOLUTION_MS = 10
+const LAG_QUANTILES = [0.5, 0.99, 1] as const
+const NANOSECONDS_A_SECOND = 1e9
+
+const ROUTE_NAMES: readonly RouteName[] = [
+  ...(Object.keys(ENDPOINTS) as EndpointName[]),
+  ...OTHER_ROUTES,
+]
+const WORK: readonly BackgroundWork[] = ['expire', 'purge']
+
+/** A meter that exports its metrics in the text format of Prometheus. */
+export interface PrometheusMeter extends Meter, Disposable {
+  readonly contentType: string
+  read(): Promise<string>
+}
+
+/**
+ * A meter over prom-client. It creates every series before the first request. Labels take values of
+ * closed lists only, so the number of series is fixed and counting needs no lookup by label.
+ */
+export function prometheusMeter({ version }: { version: string }): PrometheusMeter {
+  const registers = [new Registry()]
+  const [registry] = registers as [Registry]
+  const counter = (name: string, help: string) => new Counter({ name, help, registers })
+
+  const created = counter('bonded_sessions_created_total', 'Sessions created.')
+  const bonds = counter('bonded_bonds_total', 'Sessions bonded to a phone.')
+  const stepUps = counter('bonded_step_ups_total', 'Sessions that required a step-up.')
+  const completions = counter('bonded_completions_total', 'Sessions completed after the action.')
+  const declines = counter('bonded_declines_total', 'Sessions that the user declined.')
+  const notMe = counter(
+    'bonded_not_me_total',
+    'Sessions that the user reported as not started by them.',
+  )
+  const expiries = counter('bonded_expiries_total', 'Sessions that expired.')
+  const commitFailures = counter(
+    'bonded_commit_failures_total',
+    'Groups of writes that could not be committed.',
+  )
+
+  const exchanges = new Counter({
+    name: 'bonded_limit_exchanges_total',
+    help: 'Exchanges of limits with the other nodes, by result. Without them a node counts alone.',
+    labelNames: ['result'],
+    registers,
+  })
+  const exchangesBy = bindAll(['ok', 'failed'], (result) => exchanges.labels(result))
+  for (const bound of exchangesBy.values()) bound.inc(0)
+
+  const refusals = new Counter({
+    name: 'bonded_refusals_total',
+    help: 'Requests rejected, by reason.',
+    labelNames: ['reason'],
+    registers,
+  })
+  const refusalsBy = bindAll(REASON_NAMES, (reason: Reason) => refusals.labels(reason))
+  const shed = new Counter({
+    name: 'bonded_shed_requests_total',
+    help: 'Requests rejected during an overload, by priority and by the standing of the caller.',
+    labelNames: ['priority', 'caller'],
+    registers,
+  })
+  const shedBy = bindAll(SHED_PRIORITIES, (priority) =>
+    bindAll(SHED_STANDINGS, (caller) => shed.labels({ priority, caller })),
+  )
+  for (const callers of shedBy.values()) for (const bound of callers.values()) bound.inc(0)
+  const worked = new Counter({
+    name: 'bonded_background_sessions_total',
+    help: 'Sessions processed by scheduled maintenance, by type of work.',
+    labelNames: ['work'],
+    registers,
+  })
+  const workedBy = bindAll(WORK, (work) => worked.labels(work))
+  for (const bound of [...refusalsBy.values(), ...workedBy.values()]) bound.inc(0)
+
+  const latency = new Histogram({
+    name: 'bonded_request_duration_seconds',
+    help: 'Time from request to response, by route.',
+    labelNames: ['route'],
+    buckets: LATENCY_BUCKETS_SECONDS,
+    registers,
+  })
+  for (const route of ROUTE_NAMES) latency.zero({ route })
+  const latencyBy = bindAll(ROUTE_NAMES, (route) => latency.labels(route))
+  const commits = new Histogram({
+    name: 'bonded_commit_units',
+    help: 'Units of work per commit.',
+    buckets: COMMIT_BUCKETS_UNITS,
+    registers,
+  })
+
+  const droppedSpans = counter(
+    'bonded_spans_dropped_total',
+    'Spans of traces that the collector did not accept in time.',
+  )
+
+  let sources: MeterSources | undefined
+  let readDatabase: (() => DatabaseFigures) | undefined
+  const gauge = (figure: {
+    name: string
+    help: string
+    labelNames?: string[]
+    collect: (this: Gauge) => void
+  }) => new Gauge({ ...figure, registers })
+  gauge({
+    name: 'bonded_open_channels',
+    help: 'Open channels.',
+    collect() {
+      this.set(sources?.openChannels() ?? 0)
+    },
+  })
+  gauge({
+    name: 'bonded_open_connections',
+    help: 'Open connections.',
+    collect() {
+      this.set(sources?.connections().open ?? 0)
+    },
+  })
+  gauge({
+    name: 'bonded_waiting_requests',
+    help: 'Requests that wait for their turn. Above 0 only during bursts and overloads.',
+    collect() {
+      this.set(sources?.waitingRequests() ?? 0)
+    },
+  })
+  const closedByLimits = ['rejected', 'evicted'] as const
+  const closed = new Counter({
+    name: 'bonded_connections_closed_total',
+    help: 'Connections closed by the connection limits: new ones, or idle ones in favor of new ones.',
+    labelNames: ['how'],
+    registers: [],
+    collect() {
+      // The limits count the totals themselves, so each scrape copies them.
+      this.reset()
+      for (const how of closedByLimits) this.inc({ how }, sources?.connections()[how] ?? 0)
+    },
+  })
+  registry.registerMetric(closed)
+  registerDatabase(registers, () => readDatabase?.())
+  const lag = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS })
+  lag.enable()
+  gauge({
+    name: 'bonded_event_loop_lag_seconds',
+    help: 'Event loop lag since the previous scrape, by quantile.',
+    labelNames: ['quantile'],
+    collect() {
+      // Node measures the interval between two samples, which includes the resolution itself.
+      const lagOf = (quantile: number) =>
+        Math.max(
+          0,
+          lag.percentile(quantile * 100) / NANOSECONDS_A_SECOND - LAG_RESOLUTION_MS / 1_000,
+        )
+      for (const quantile of LAG_QUANTILES) this.set({ quantile }, lagOf(quantile))
+      lag.reset()
+    },
+  })
+  gauge({
+    name: 'bonded_build_info',
+    help: 'Always 1. The labels are the versions of the service and of Node.',
+    labelNames: ['version', 'node'],
+    collect() {
+      this.set({ version, node: process.versions.node }, 1)
+    },
+  })
+
+  return {
+    contentType: registry.contentType,
+    read: () => registry.metrics(),
+    answered({ route, ms, reason }) {
+      latencyBy.get(route)?.observe(ms / 1_000)
+      if (reason !== undefined) refusalsBy.get(reason)?.inc()
+    },
+    shed(priority, standing) {
+      shedBy.get(priority)?.get(standing)?.inc()
+      refusalsBy.get('overloaded')?.inc()
+    },
+    happened({ kind }, { endedReason }) {
+      switch (kind) {
+        case 'created':
+          return created.inc()
+        case 'bonded':
+          return bonds.inc()
+        case 'step_up_required':
+          return stepUps.inc()
+        case 'completed':
+          return completions.inc()
+        case 'expired':
+          return expiries.inc()
+        case 'killed':
+          if (endedReason === 'user_declined') declines.inc()
+          if (endedReason === 'user_unexpected') notMe.inc()
+      }
+    },
+    committed: (units) => commits.observe(units),
+    commitFailed: () => commitFailures.inc(),
+    exchangedLimits: (succeeded) => exchangesBy.get(succeeded ? 'ok' : 'failed')?.inc(),
+    worked: (work, done) => workedBy.get(work)?.inc(done),
+    droppedSpans: (count) => droppedSpans.inc(count),
+    watch(given) {
+      sources = given
+    },
+    watchDatabase(read) {
+      readDatabase = read
+    },
+    [Symbol.dispose]: () => void lag.disable(),
+  }
+}
+
+/** The figures of a PostgreSQL database. The first of these metrics reads them for all. */
+function registerDatabase(registers: Registry[], read: () => DatabaseFigures | undefined): void {
+  const roundTrip = new Gauge({
+    name: 'bonded_database_round_trip_seconds',
+    help: 'Slowest reading of the clock of the database since the previous scrape.',
+    registers: [],
+    collect() {
+      const figures = read()
+      this.set((figures?.roundTripMs ?? 0) / 1_000)
+      clock.set((figures?.clockAheadMs ?? 0) / 1_000)
+      connections.set({ state: 'used' }, figures?.usedConnections ?? 0)
+      connections.set({ state: 'idle' }, figures?.idleConnections ?? 0)
+      connections.set({ state: 'waiting' }, figures?.waitingCalls ?? 0)
+    },
+  })
+  for (const registry of registers) registry.registerMetric(roundTrip)
+  const clock = new Gauge({
+    name: 'bonded_clock_difference_seconds',
+    help: 'How far the clock of this machine is ahead of the clock of the database.',
+    registers,
+  })
+  const connections = new Gauge({
+    name: 'bonded_database_connections',
+    help: 'Connections to the database by state, and calls that wait for one.',
+    labelNames: ['state'],
+    registers,
+  })
+}
+
+function bindAll<Label extends string, Bound>(
+  labels: readonly Label[],
+  bind: (label: Label) => Bound,
+): ReadonlyMap<Label, Bound> {
+  return new Map(labels.map((label) => [label, bind(label)]))
+}

@@ -1,0 +1,151 @@
+import { extname } from 'node:path'
+import { Worker, type WorkerOptions } from 'node:worker_threads'
+import type { Cancel, Clock } from '@bonded/core/ports/clock'
+
+/** The module `worker` beside another module: the source, or its compiled form. */
+export function workerBeside(module: string): URL {
+  return new URL(`./worker${extname(module)}`, module)
+}
+
+/** The outcome of a task: the result of the worker, or why there is none. */
+export type TaskOutcome<Result> =
+  | { readonly outcome: 'answered'; readonly answer: Result }
+  /** The queue is full. The task was not started. */
+  | { readonly outcome: 'full' }
+  /** The worker exceeded the deadline and was terminated. */
+  | { readonly outcome: 'timed_out' }
+  /** The worker crashed, or the pool is closed. */
+  | { readonly outcome: 'failed' }
+
+export interface PoolOptions {
+  /** The module that a worker runs. It posts one message for each message that it receives. */
+  readonly script: URL
+  /** The `workerData` of each worker. */
+  readonly data?: unknown
+  /** The maximum number of workers. A worker starts when a task needs it. */
+  readonly size: number
+  /** The maximum number of queued tasks. */
+  readonly maxWaiting: number
+  /** The longest time that a worker may take for one task, including its start. */
+  readonly deadlineMs: number
+  readonly clock: Clock
+}
+
+interface Task<Answer> {
+  readonly message: unknown
+  readonly settle: (outcome: TaskOutcome<Answer>) => void
+}
+
+/** Enough for the certificates of all states, and a bound on input that expands. */
+const LIMITS: WorkerOptions['resourceLimits'] = {
+  maxOldGenerationSizeMb: 96,
+  maxYoungGenerationSizeMb: 16,
+}
+
+/**
+ * Runs tasks on a few worker threads with a bounded queue. The pool terminates a worker that
+ * exceeds its deadline and starts a new one for the next task, so no task delays another for
+ * longer.
+ */
+export class WorkerPool<Answer> implements AsyncDisposable {
+  readonly #options: PoolOptions
+  readonly #slots: readonly WorkerSlot<Answer>[]
+  readonly #waiting: Task<Answer>[] = []
+  #closed = false
+
+  constructor(options: PoolOptions) {
+    this.#options = options
+    this.#slots = Array.from(
+      { length: options.size },
+      () => new WorkerSlot<Answer>(options, () => this.#waiting.shift()),
+    )
+  }
+
+  /** Runs one task. The promise never rejects. */
+  run(message: unknown): Promise<TaskOutcome<Answer>> {
+    const { promise, resolve } = Promise.withResolvers<TaskOutcome<Answer>>()
+    const task = { message, settle: resolve }
+    const free = this.#slots.find((slot) => !slot.busy)
+    if (this.#closed) resolve({ outcome: 'failed' })
+    else if (free !== undefined) free.take(task)
+    else if (this.#waiting.length < this.#options.maxWaiting) this.#waiting.push(task)
+    else resolve({ outcome: 'full' })
+    return promise
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true
+    for (const task of this.#waiting.splice(0)) task.settle({ outcome: 'failed' })
+    await Promise.all(this.#slots.map((slot) => slot.end()))
+  }
+}
+
+/** The slot of one worker, which is replaced after a crash or a timeout. */
+class WorkerSlot<Answer> {
+  readonly #options: PoolOptions
+  readonly #next: () => Task<Answer> | undefined
+  #worker: Worker | undefined
+  #current: { readonly task: Task<Answer>; readonly cancel: Cancel } | undefined
+
+  constructor(options: PoolOptions, next: () => Task<Answer> | undefined) {
+    this.#options = options
+    this.#next = next
+  }
+
+  get busy(): boolean {
+    return this.#current !== undefined
+  }
+
+  take(task: Task<Answer>): void {
+    const { clock, deadlineMs } = this.#options
+    const worker = (this.#worker ??= this.#start())
+    this.#current = {
+      task,
+      cancel: clock.schedule(clock.now() + deadlineMs, () =>
+        this.#drop(worker, { outcome: 'timed_out' }),
+      ),
+    }
+    // A busy worker keeps the process alive; an idle one does not.
+    worker.ref()
+    worker.postMessage(task.message)
+  }
+
+  async end(): Promise<void> {
+    const worker = this.#worker
+    this.#worker = undefined
+    this.#settle({ outcome: 'failed' })
+    await worker?.terminate()
+  }
+
+  #start(): Worker {
+    const worker = new Worker(this.#options.script, {
+      workerData: this.#options.data,
+      resourceLimits: LIMITS,
+    })
+    worker.on('message', (answer: Answer) => {
+      if (worker !== this.#worker) return
+      worker.unref()
+      this.#settle({ outcome: 'answered', answer })
+    })
+    worker.on('error', () => this.#drop(worker, { outcome: 'failed' }))
+    worker.on('exit', () => this.#drop(worker, { outcome: 'failed' }))
+    return worker
+  }
+
+  /** Terminates a worker and ignores its later messages. */
+  #drop(worker: Worker, outcome: TaskOutcome<Answer>): void {
+    if (worker !== this.#worker) return
+    this.#worker = undefined
+    void worker.terminate()
+    this.#settle(outcome)
+  }
+
+  #settle(outcome: TaskOutcome<Answer>): void {
+    const current = this.#current
+    this.#current = undefined
+    current?.cancel()
+    current?.task.settle(outcome)
+    const next = current === undefined || this.#current !== undefined ? undefined : this.#next()
+    if (next !== undefined) this.take(next)
+  }
+}

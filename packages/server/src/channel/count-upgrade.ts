@@ -1,0 +1,62 @@
+import type { IncomingMessage } from 'node:http'
+import type { LimitName, SessionId } from '@bonded/contract'
+import { accept, type Refusal, type Result, refuse } from '@bonded/core/domain/refusal'
+import type { Limit } from '@bonded/core/domain/limits'
+import { clientAddress } from '../http/connection/client-address.ts'
+import { takesOfNetworks } from '../http/limits.ts'
+import { statusOf } from '../http/response/refusal-to-wire.ts'
+import type { Service } from '@bonded/core/operations/service'
+import type { Take } from '@bonded/core/ports/limiter'
+
+/** Longer than a watch token. A longer value must not fill the limiter's memory. */
+const MAX_KEY_LENGTH = 64
+
+/**
+ * Counts an upgrade for its session and watch token, before any read from the store. A wrong
+ * watch token has its own bucket, so it does not use up the quota of the right one.
+ */
+export async function countUpgrade(
+  service: Service,
+  { id, watchToken }: { readonly id: SessionId; readonly watchToken: string },
+): Promise<Result<undefined>> {
+  const key = `${id} ${watchToken.slice(0, MAX_KEY_LENGTH)}`
+  const limited = await take(service, 'channel', (limit) => [{ limit, key }])
+  return limited === undefined ? accept(undefined) : limited
+}
+
+/**
+ * Counts a rejected upgrade for its network, together with rejected requests. Beyond the limit, the
+ * service answers further ones with 429. An accepted upgrade is not counted, so an attacker cannot
+ * keep the other users of its network from their channels.
+ *
+ * @returns the refusal to answer with
+ */
+export async function countRejectedUpgrade(
+  service: Service,
+  request: IncomingMessage,
+  refusal: Refusal,
+): Promise<Refusal> {
+  const status = statusOf(refusal.reason)
+  if (status === 429 || status >= 500) return refusal
+  const address = clientAddress(request, service.settings.trustedProxies)
+  const names: readonly LimitName[] =
+    refusal.reason === 'credential_invalid' ? ['bad_credential', 'rejected'] : ['rejected']
+  for (const name of names) {
+    const limited = await take(service, name, (limit) =>
+      takesOfNetworks(limit, { address, scope: '' }),
+    )
+    if (limited !== undefined) return limited.refusal
+  }
+  return refusal
+}
+
+/** @returns the refusal if the limit is exhausted */
+async function take(
+  { limiter, settings: { limits } }: Service,
+  name: LimitName,
+  takesOf: (limit: Limit) => readonly Take[],
+): Promise<ReturnType<typeof refuse> | undefined> {
+  if (limits === 'off') return undefined
+  const { granted, waitMs } = await limiter.take(takesOf(limits[name]))
+  return granted ? undefined : refuse('rate_limited', { step: name, retryAfterMs: waitMs })
+}

@@ -1,0 +1,103 @@
+import {
+  type ChallengeFrame,
+  type HeartbeatFrame,
+  type HelloFrame,
+  type HintFrame,
+  SESSION_HINTS,
+  type SessionHint,
+  type StateFrame,
+} from '@bonded/contract'
+import { shownChallenge } from '@bonded/core/domain/challenge'
+import { iso } from '@bonded/core/domain/iso'
+import { endedAt, type Instant, type Session } from '@bonded/core/domain/session'
+import {
+  presentPublic,
+  publicReason,
+  qrPayload,
+  qrSvgUrl,
+  universalLink,
+} from '../http/response/present.ts'
+import type { Tenant } from '@bonded/core/domain/tenant'
+import { noncesOf, type Service } from '@bonded/core/operations/service'
+import type { StoredEvent } from '@bonded/core/ports/store'
+
+/**
+ * The interval of heartbeat frames (protocol 9). A page shows a lost connection after 5 s, which
+ * leaves a frame 2 s to arrive.
+ */
+export const HEARTBEAT_MS = 3_000
+
+/** Builds the first frame of a channel: the current state of the session. */
+export function helloFrame(
+  service: Service,
+  { session, tenant }: { session: Session; tenant: Tenant },
+): HelloFrame {
+  const { watch_token: _never, ...view } = presentPublic(service, { session, tenant })
+  return {
+    ...envelope(service, session),
+    type: 'hello',
+    data: { ...view, heartbeat_ms: HEARTBEAT_MS },
+  }
+}
+
+/** Builds the frame with the current challenge and its QR code. */
+export function challengeFrame(service: Service, session: Session): ChallengeFrame {
+  const now = service.clock.now()
+  const shown = shownChallenge(session, now)
+  const nonce = noncesOf(service, session).nonceAt(shown.index)
+  return {
+    ...envelope(service, session),
+    type: 'challenge',
+    data: {
+      nonce,
+      qr_payload: qrPayload(service, session, nonce),
+      universal_link: universalLink(service, session, nonce),
+      qr_svg_url: qrSvgUrl(session, nonce),
+      qr_content: service.settings.qrContent,
+      challenge_rotates_in_ms: Math.max(0, shown.rotatesAt - now),
+      challenge_expires_in_ms: Math.max(0, shown.expiresAt - now),
+    },
+  }
+}
+
+/** Builds the frame that shows a client that its channel works. */
+export function heartbeatFrame(service: Service, session: Session): HeartbeatFrame {
+  return { ...envelope(service, session), type: 'heartbeat', data: {} }
+}
+
+/** Builds the frame of a stored event, with the state at the time of the event. */
+export function eventFrame(
+  service: Service,
+  session: Session,
+  event: StoredEvent,
+): HintFrame | StateFrame {
+  const common = {
+    ...envelope(service, session),
+    seq: event.seq,
+    state: event.state,
+    hint: event.hint,
+    at: iso(event.at),
+  }
+  if (isHint(event.kind)) return { ...common, type: 'hint', data: {} }
+  const ended_reason = event.state === 'killed' ? publicReason(session.endedReason) : null
+  const outcome = event.state === 'completed' ? session.outcome : null
+  return { ...common, type: 'state', data: { ended_reason, outcome } }
+}
+
+function isHint(kind: string): boolean {
+  return SESSION_HINTS.includes(kind as SessionHint)
+}
+
+function envelope(service: Service, session: Session) {
+  const now: Instant = service.clock.now()
+  const { state } = session
+  return {
+    v: 1 as const,
+    seq: session.seq,
+    session_id: session.id,
+    state,
+    hint: state === 'expired' ? null : session.hint,
+    at: iso(now),
+    expires_in_ms: endedAt(session, now) === null ? Math.max(0, session.expiresAt - now) : 0,
+  }
+}

@@ -1,0 +1,209 @@
+import type { AddressInfo } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
+import { localBus } from './adapters/bus/local-bus.ts'
+import { noCarrier } from './adapters/carrier/none.ts'
+import { keyringOf } from './adapters/keys/keyring.ts'
+import type { OpenStore } from '@bonded/store/postgres/open-postgres'
+import { memoryLimiter } from './adapters/limiter/memory-limiter.ts'
+import { SharedPeers } from './adapters/peers/shared-peers.ts'
+import { systemRandom } from './adapters/keys/random.ts'
+import type { RootKey } from '@bonded/core/domain/root-keys'
+import { passportVerifier } from './adapters/attestation/passport/passport-verifier.ts'
+import {
+  NO_PASSPORT_TRUST,
+  type PassportTrust,
+} from './adapters/attestation/passport/passport-trust.ts'
+import type { Attestation } from './adapters/attestation/attestation.ts'
+import { migrate } from '@bonded/store/migrations/migrate'
+import { SqliteStore } from '@bonded/store/sqlite/sqlite-store'
+import { startMaintenance } from './maintenance.ts'
+import { Channel, isChannelPath } from './channel/channel.ts'
+import type { ScriptSource } from './http/pages/hosted-script.ts'
+import type { LoadPhonePage } from './http/pages/phone-page.ts'
+import { requestLogger } from './http/request-line.ts'
+import { ConnectionCaps } from './http/connection/connection-caps.ts'
+import { BODY_BUDGET_BYTES, buildServer } from './http/server.ts'
+import type { Service, Settings } from '@bonded/core/operations/service'
+import type { Clock } from '@bonded/core/ports/clock'
+import { type Meter, noMeter } from '@bonded/core/ports/meter'
+import { NO_PEERS } from '@bonded/core/ports/peers'
+import { connectionsThatFilesAllow } from './open-files.ts'
+import { drainConnections, ShutdownSwitch } from './shutdown.ts'
+import type { CarrierProvider } from '@bonded/core/ports/carrier'
+import type { Store } from '@bonded/core/ports/store'
+import type { Tracer } from '@bonded/core/ports/tracer'
+
+export interface ServiceDependencies {
+  readonly databaseFile: string
+  /** Opens another store than SQLite at `databaseFile`. */
+  readonly openStore?: OpenStore
+  readonly rootKeys: readonly RootKey[]
+  readonly settings: Settings
+  readonly clock: Clock
+  readonly attestation: Attestation
+  /** Optional. Omit it to disable metrics. */
+  readonly meter?: Meter
+  /** Optional. Omit it to disable traces. */
+  readonly tracer?: Tracer | undefined
+  /** How long a write may wait for a lock of another process, in milliseconds. */
+  readonly waitForLockMs?: number
+  /** Optional. Omit it to disable carrier checks. */
+  readonly carrier?: CarrierProvider
+  /** The trusted passport issuers. Without them no passport is accepted. */
+  readonly passportTrust?: PassportTrust
+}
+
+/** A service whose shutdown this process controls. */
+export interface ComposedService extends Service {
+  readonly shutdown: ShutdownSwitch
+}
+
+/** Composes the service without HTTP. The command line uses it directly. */
+export function composeService(dependencies: ServiceDependencies): ComposedService {
+  const {
+    databaseFile,
+    openStore,
+    rootKeys,
+    settings,
+    clock,
+    attestation,
+    meter = noMeter,
+    tracer,
+    carrier = noCarrier,
+    waitForLockMs,
+    passportTrust = NO_PASSPORT_TRUST,
+  } = dependencies
+  const startedAt = clock.now()
+  if (openStore === undefined) migrate(databaseFile, startedAt)
+  const bus = localBus()
+  const keys = keyringOf(rootKeys)
+  const limiter = memoryLimiter(clock)
+  const store: Store =
+    openStore?.({ bus, meter }) ??
+    new SqliteStore(databaseFile, {
+      bus,
+      meter,
+      idKeys: keys.idKeys,
+      ...(waitForLockMs === undefined ? {} : { waitForLockMs }),
+    })
+  const { messages } = store
+  return {
+    store,
+    bus,
+    meter,
+    tracer,
+    clock,
+    keys,
+    random: systemRandom(),
+    limiter,
+    peers: messages ? new SharedPeers({ messages, limiter, keys, clock, meter }) : NO_PEERS,
+    ...attestation,
+    carrier,
+    passports: passportVerifier({ trust: passportTrust, keys, clock }),
+    settings,
+    shutdown: new ShutdownSwitch(),
+    startedAt,
+  }
+}
+
+/** Stops the worker threads, then closes the store. */
+export async function closeService({
+  passports,
+  attestationVerifiers,
+  store,
+}: Service): Promise<void> {
+  await Promise.all([passports[Symbol.asyncDispose](), attestationVerifiers[Symbol.asyncDispose]()])
+  await store[Symbol.asyncDispose]()
+}
+
+/**
+ * How many new connections the system queues while the service is busy. Beyond it a client tries
+ * again after a second, so a short queue would let a flood of connections delay other clients.
+ */
+const ACCEPT_BACKLOG = 4_096
+
+/**
+ * For the name `localhost`, fastify would add a second server at ::1. That server would have none of
+ * the connection limits and guards, so the service listens at one address only.
+ */
+const LOCALHOST_ADDRESS = '127.0.0.1'
+
+/** A listening service. */
+export interface RunningService extends AsyncDisposable {
+  readonly service: Service
+  readonly app: FastifyInstance
+  readonly port: number
+}
+
+/**
+ * Starts listening and the scheduled maintenance. Disposing the result drains the channels, then
+ * closes the store.
+ */
+export async function startService(
+  service: ComposedService,
+  options: {
+    host: string
+    port: number
+    log: Logger
+    script: ScriptSource
+    phonePage: LoadPhonePage
+    /** The memory budget of all request bodies in flight. Default: 64 MiB. */
+    bodyBudgetBytes?: number
+    /** How long it accepts requests on shutdown, while it is not ready. Default: 0. */
+    drainMs?: number
+  },
+): Promise<RunningService> {
+  const { log, script, phonePage, bodyBudgetBytes = BODY_BUDGET_BYTES, drainMs = 0 } = options
+  const logRequest = requestLogger(log, service)
+  const { settings } = service
+  const caps = new ConnectionCaps({
+    limits: settings.connections,
+    trustedProxies: settings.trustedProxies,
+    backendAddresses: settings.backendAddresses,
+    peers: service.peers,
+    systemLimit: connectionsThatFilesAllow(),
+  })
+  const app = buildServer(service, {
+    script,
+    phonePage,
+    log,
+    logRequest,
+    caps,
+    takesUpgrade: isChannelPath,
+    bodyBudgetBytes,
+  })
+  const { admissionQueue } = app
+  const channel = new Channel(service, {
+    http: app.server,
+    logRequest,
+    // A page shows its QR code by the channel, so a channel ranks above the creation of sessions.
+    admits: (socket) => caps.admitsChannel(socket) && !admissionQueue.isOverloaded('gate'),
+  })
+  service.meter.watch({
+    openChannels: () => channel.size,
+    connections: () => caps.counts,
+    waitingRequests: () => admissionQueue.size(),
+  })
+  const stopBackground = startMaintenance(service, log)
+  try {
+    const host = options.host === 'localhost' ? LOCALHOST_ADDRESS : options.host
+    await app.listen({ host, port: options.port, backlog: ACCEPT_BACKLOG })
+  } catch (failure) {
+    stopBackground()
+    await channel[Symbol.asyncDispose]()
+    await closeService(service)
+    throw failure
+  }
+  const { port } = app.server.address() as AddressInfo
+  return {
+    service,
+    app,
+    port,
+    async [Symbol.asyncDispose]() {
+      await drainConnections({ app, channel, shutdown: service.shutdown, drainMs })
+      stopBackground()
+      await closeService(service)
+    },
+  }
+}

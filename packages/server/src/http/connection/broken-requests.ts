@@ -1,0 +1,103 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { makeId, type Reason } from '@bonded/contract'
+import type { Service } from '@bonded/core/operations/service'
+import { clientAddress } from './client-address.ts'
+import { takesOfNetworks } from '../limits.ts'
+import { rejectOnSocket } from './raw-response.ts'
+import type { LogRequest } from '../request-line.ts'
+
+/** Not imported: see server.ts. */
+const { METHODS } = process.getBuiltinModule('node:http')
+
+/** The `Allow` header of a 405 for an unknown method. Node never parsed the path. */
+const ALL_METHODS = { allow: 'GET, POST, DELETE' }
+/** A request line: a token, a target and a version. */
+const REQUEST_LINE = /^([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}) [^ \r\n]+ HTTP\/1\.[01]\r?\n/
+/** The longest request line that Node reads. */
+const LONGEST_LINE_BYTES = 16 * 1024
+
+interface ParseFailure extends NodeJS.ErrnoException {
+  /** The bytes that the parser rejected. Absent if the connection timed out. */
+  readonly rawPacket?: Buffer
+}
+
+interface Context {
+  readonly service: Service
+  readonly logRequest: LogRequest
+}
+
+/**
+ * Answers requests that Node's parser rejects, in the error shape, directly on the socket. Node
+ * would answer with an empty body. A request that was already answered when its body broke gets no
+ * second answer.
+ */
+export function answerBrokenRequests(server: Server, context: Context): void {
+  const latest = new WeakMap<Duplex, ServerResponse>()
+  server.on('request', (request: IncomingMessage, response: ServerResponse) =>
+    latest.set(request.socket, response),
+  )
+  server.on('clientError', (failure: ParseFailure, socket) => {
+    if (!socket.writable || answersAnother(latest.get(socket))) return void socket.destroy()
+    void answer(context, socket, reasonOf(failure))
+  })
+  server.on('connect', (_request, socket) => void answer(context, socket, 'malformed_request'))
+}
+
+/**
+ * Whether the client would take bytes written now for the answer to another request, or for a
+ * second answer to this one.
+ */
+function answersAnother(response: ServerResponse | undefined): boolean {
+  if (response === undefined) return false
+  return response.req.complete ? !response.writableFinished : response.headersSent
+}
+
+async function answer(
+  { service, logRequest }: Context,
+  socket: Duplex & { readonly remoteAddress?: string },
+  reason: Reason,
+): Promise<void> {
+  // Without a listener, a socket error would end the process.
+  socket.on('error', () => socket.destroy())
+  if (await isRejectedOften(service, socket)) return void socket.destroy()
+  const requestId = makeId('req', service.random.id())
+  const headers = reason === 'method_not_allowed' ? ALL_METHODS : {}
+  const status = rejectOnSocket(socket, { refusal: { reason }, requestId, headers })
+  logRequest(
+    { requestId, method: undefined, route: 'broken', status, refusal: { reason }, ms: 0 },
+    'broken',
+  )
+}
+
+/**
+ * Counts the request for the network of its connection, because the service read no header that
+ * names another address.
+ */
+async function isRejectedOften(
+  { limiter, settings }: Service,
+  { remoteAddress }: { readonly remoteAddress?: string },
+): Promise<boolean> {
+  if (settings.limits === 'off') return false
+  const address = clientAddress({ socket: { remoteAddress }, headers: {} }, 0)
+  const takes = takesOfNetworks(settings.limits.rejected, { address, scope: '' })
+  return !(await limiter.take(takes)).granted
+}
+
+function reasonOf({ code, rawPacket }: ParseFailure): Reason {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return 'headers_too_large'
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return 'request_timeout'
+    default:
+      return hasUnknownMethod(rawPacket) ? 'method_not_allowed' : 'malformed_request'
+  }
+}
+
+/** Whether the bytes start with an HTTP/1 request line whose method Node's parser does not know. */
+function hasUnknownMethod(packet: Buffer | undefined): boolean {
+  const [, method] =
+    REQUEST_LINE.exec(packet?.toString('latin1', 0, LONGEST_LINE_BYTES) ?? '') ?? []
+  return method !== undefined && !METHODS.includes(method)
+}

@@ -1,0 +1,77 @@
+import { createServer, type ServerResponse } from 'node:http'
+import { ENDPOINTS, type Unreadiness } from '@bonded/contract'
+import type { Refusal } from '@bonded/core/domain/refusal'
+import type { Random } from '@bonded/core/ports/keyring'
+import { refusalToWire } from '../response/refusal-to-wire.ts'
+import { requestIdOf } from '../request-line.ts'
+
+/** Nothing but probes and requests that come too early, each of which closes its connection. */
+const MAX_CONNECTIONS = 1_000
+/** A probe takes milliseconds. */
+const REQUEST_TIMEOUT_MS = 5_000
+
+const ALIVE = JSON.stringify({ status: 'alive', reasons: [] })
+const UNAVAILABLE: Refusal = { reason: 'store_unavailable' }
+
+/**
+ * Listens where the service will, while its database cannot be used yet: it is alive, not ready, and
+ * rejects all other requests unread.
+ *
+ * @param address.unready why it is not ready now
+ */
+export async function listenWhileWaiting(address: {
+  readonly host: string
+  readonly port: number
+  readonly random: Random
+  readonly unready: () => readonly Unreadiness[]
+}): Promise<AsyncDisposable & { readonly port: number }> {
+  const options = { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS }
+  const server = createServer(options, ({ method, url, headers }, response) => {
+    response.shouldKeepAlive = false
+    const path = method === 'GET' ? url?.split('?', 1)[0] : undefined
+    if (path === ENDPOINTS.alive.path) send(response, { status: 200, headers: {}, text: ALIVE })
+    else {
+      const refusal: Refusal =
+        path === ENDPOINTS.ready.path
+          ? { reason: 'not_ready', unready: address.unready() }
+          : UNAVAILABLE
+      reject(response, refusalToWire(refusal, requestIdOf(headers, address.random)))
+    }
+  })
+  server.maxConnections = MAX_CONNECTIONS
+  const { promise, resolve, reject: fail } = Promise.withResolvers<void>()
+  server.once('error', fail)
+  const host = address.host === 'localhost' ? '127.0.0.1' : address.host
+  server.listen(address.port, host, resolve)
+  await promise
+  const bound = server.address()
+  return {
+    port: typeof bound === 'object' && bound !== null ? bound.port : address.port,
+    [Symbol.asyncDispose]() {
+      const closed = new Promise<void>((done) => server.close(() => done()))
+      server.closeAllConnections()
+      return closed
+    },
+  }
+}
+
+function reject(
+  response: ServerResponse,
+  { status, headers, body }: ReturnType<typeof refusalToWire>,
+): void {
+  send(response, { status, headers, text: JSON.stringify(body) })
+}
+
+function send(
+  response: ServerResponse,
+  of: { status: number; headers: Readonly<Record<string, string>>; text: string },
+): void {
+  response
+    .writeHead(of.status, {
+      ...of.headers,
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+    })
+    .end(of.text)
+}

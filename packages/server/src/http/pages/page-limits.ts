@@ -1,0 +1,35 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Service } from '@bonded/core/operations/service'
+import type { RouteName } from '@bonded/core/ports/meter'
+import { countCall, rejectExhausted } from '../limits.ts'
+import { Refused } from '../response/refused.ts'
+
+/** Returns the options of a page's route: its name in the log and its rate limit. */
+export function limitPage(service: Service, routeName: RouteName) {
+  return {
+    config: { routeName },
+    onRequest: (request: FastifyRequest, reply: FastifyReply) => admitPage(service, request, reply),
+  }
+}
+
+/**
+ * Counts a request for a page against its client's network. A QR code costs more to draw, so it
+ * also counts as a read of the session.
+ */
+async function admitPage(
+  service: Service,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  const call = { service, request, caller: ANONYMOUS }
+  const { routeName } = request.routeOptions.config
+  const over =
+    (await countCall(['public'], call, reply)) ??
+    (routeName === 'qr'
+      ? ((await rejectExhausted('not_found', call, reply)) ??
+        (await countCall(['get'], call, reply)))
+      : undefined)
+  if (over !== undefined) throw new Refused(over)
+}
+
+const ANONYMOUS = { kind: 'anonymous' } as const

@@ -1,0 +1,77 @@
+import { parseId } from '@bonded/contract'
+import type { FastifyInstance } from 'fastify'
+import encodeQr from 'qr'
+import { acceptedIndex } from '@bonded/core/domain/challenge'
+import { noncesOf, type Service } from '@bonded/core/operations/service'
+import { APPLE_ASSOCIATION_PATH, ASSET_LINKS_PATH } from './app-links.ts'
+import { SCRIPT_PATHS } from './hosted-script.ts'
+import { LOGO_PATH } from './logos.ts'
+import { limitPage } from './page-limits.ts'
+import { PHONE_PAGE_PATH } from './phone-page.ts'
+import { qrText } from '../response/present.ts'
+import { Refused } from '../response/refused.ts'
+
+const QR_PATH = '/v1/sessions/{session_id}/qr.svg'
+
+/** The paths that are not part of the JSON API. */
+export const PAGE_PATHS = [
+  QR_PATH,
+  LOGO_PATH,
+  ...SCRIPT_PATHS,
+  PHONE_PAGE_PATH,
+  APPLE_ASSOCIATION_PATH,
+  ASSET_LINKS_PATH,
+]
+
+/** Serves the QR code image. */
+export function serveQrImage(app: FastifyInstance, service: Service): void {
+  app.get<{ Params: { session_id: string }; Querystring: Record<string, unknown> }>(
+    QR_PATH.replace('{session_id}', ':session_id'),
+    limitPage(service, 'qr'),
+    async (request, reply) => {
+      const image = await qrSvg(service, request.params.session_id, request.query.nonce)
+      if (image === undefined) throw new Refused({ reason: 'session_not_found' })
+      return reply.type('image/svg+xml; charset=utf-8').send(image)
+    },
+  )
+}
+
+/** Draws the QR code if the session still accepts the nonce. Returns undefined otherwise. */
+async function qrSvg(
+  service: Service,
+  sessionId: string,
+  nonce: unknown,
+): Promise<string | undefined> {
+  const id = parseId('sess', sessionId)
+  if (id === undefined || typeof nonce !== 'string') return undefined
+  const session = await service.store.read((tables) => tables.sessions.find(id))
+  if (session === undefined || !service.keys.holds(session.rootKeyId)) return undefined
+  const nonces = noncesOf(service, session)
+  if (acceptedIndex(session, nonce, { now: service.clock.now(), nonces }) === undefined)
+    return undefined
+  return drawQr(qrText(service, session, nonce))
+}
+
+/** Draws a QR code as protocol 12 requires: black on white, quiet zone of four modules, level M. */
+export function drawQr(payload: string): string {
+  const modules = encodeQr(payload, 'raw', { ecc: 'medium', border: 4 })
+  const size = modules.length
+  const path = modules
+    .flatMap((row, y) => runs(row).map(([x, length]) => `M${x} ${y}h${length}v1h-${length}z`))
+    .join('')
+  return (
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size} ${size}" shape-rendering="crispEdges" role="img">` +
+    `<title>Code to scan with your phone</title><path fill="#fff" d="M0 0h${size}v${size}H0z"/><path fill="#000" d="${path}"/></svg>`
+  )
+}
+
+/** Returns the start and length of each run of dark modules in a row. */
+function runs(row: readonly boolean[]): [number, number][] {
+  const found: [number, number][] = []
+  for (let x = 0; x < row.length; x++) {
+    const start = x
+    while (row[x] === true) x++
+    if (x > start) found.push([start, x - start])
+  }
+  return found
+}

@@ -1,0 +1,13 @@
+import { ENDPOINTS } from '@bonded/contract'
+import { accept } from '@bonded/core/domain/refusal'
+import { attest } from '@bonded/core/operations/attest'
+import { presentFull, presentPhone } from '../response/present.ts'
+import { serve } from '../serve.ts'
+
+export const attestRoute = serve(ENDPOINTS.attest, async ({ service, caller, body, address }) => {
+  const attested = await attest(service, caller, { request: body, address: address() })
+  if (!attested.ok) return attested
+  return caller.kind === 'phone'
+    ? accept(['phone', presentPhone(service, attested.value, caller.device)])
+    : accept(['full', presentFull(service, attested.value.session)])
+})

@@ -1,0 +1,18 @@
+import { ENDPOINTS, parseId } from '@bonded/contract'
+import { accept } from '@bonded/core/domain/refusal'
+import { cancelSession } from '@bonded/core/operations/cancel-session'
+import { presentPublic } from '../response/present.ts'
+import { serve } from '../serve.ts'
+
+export const cancelSessionRoute = serve(
+  ENDPOINTS.cancelSession,
+  async ({ service, caller, params, headers }) => {
+    const canceled = await cancelSession(service, caller, {
+      id: parseId('sess', params.session_id ?? ''),
+      watchToken: headers['x-bond-watch'],
+    })
+    if (!canceled.ok) return canceled
+    const { tenant } = caller.key
+    return accept(['public', presentPublic(service, { session: canceled.value, tenant })])
+  },
+)

@@ -1,0 +1,21 @@
+import { ENDPOINTS, parseId } from '@bonded/contract'
+import { accept } from '@bonded/core/domain/refusal'
+import { claimSession } from '@bonded/core/operations/claim-session'
+import { presentPhone } from '../response/present.ts'
+import { serve } from '../serve.ts'
+
+export const claimSessionRoute = serve(
+  ENDPOINTS.claimSession,
+  async ({ service, caller, params, body, address }) => {
+    const id = parseId('sess', params.session_id ?? '')
+    const claimed = await claimSession(service, caller, {
+      id,
+      nonce: body.nonce,
+      deviceId: body.device_id,
+      address: address(),
+    })
+    return claimed.ok
+      ? accept(['phone', presentPhone(service, claimed.value, caller.device)])
+      : claimed
+  },
+)

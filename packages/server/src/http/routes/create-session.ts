@@ -1,0 +1,26 @@
+import { type CreateSessionRequest, ENDPOINTS, type Members, withoutNulls } from '@bonded/contract'
+import { accept } from '@bonded/core/domain/refusal'
+import { createSession, type SessionRequest } from '@bonded/core/operations/create-session'
+import { presentCreated } from '../response/present.ts'
+import { serve } from '../serve.ts'
+
+export const createSessionRoute = serve(
+  ENDPOINTS.createSession,
+  async ({ service, caller, body, headers }) => {
+    const created = await createSession(service, caller, {
+      request: readRequest(body),
+      idempotencyKey: headers['idempotency-key'],
+    })
+    return created.ok ? accept(['created', presentCreated(service, created.value)]) : created
+  },
+)
+
+/**
+ * Null means that a member is omitted. The Idempotency-Key and the hash of the context therefore
+ * see the same request.
+ */
+function readRequest(body: CreateSessionRequest): SessionRequest {
+  const { context, ...rest } = withoutNulls(body)
+  const given = context === undefined ? {} : { context: withoutNulls(context as Members) }
+  return { ...rest, ...given } as SessionRequest
+}

@@ -1,0 +1,18 @@
+import { ENDPOINTS, parseId } from '@bonded/contract'
+import { accept } from '@bonded/core/domain/refusal'
+import { declineSession } from '@bonded/core/operations/decline-session'
+import { presentPhone } from '../response/present.ts'
+import { serve } from '../serve.ts'
+
+export const declineSessionRoute = serve(
+  ENDPOINTS.declineSession,
+  async ({ service, caller, params, body }) => {
+    const declined = await declineSession(service, caller, {
+      id: parseId('sess', params.session_id ?? ''),
+      request: body,
+    })
+    return declined.ok
+      ? accept(['phone', presentPhone(service, declined.value, caller.device)])
+      : declined
+  },
+)

@@ -1,0 +1,12 @@
+import { ENDPOINTS, parseId } from '@bonded/contract'
+import { accept } from '@bonded/core/domain/refusal'
+import { killSession } from '@bonded/core/operations/kill-session'
+import { serve } from '../serve.ts'
+
+export const deleteSessionRoute = serve(
+  ENDPOINTS.deleteSession,
+  async ({ service, caller, params }) => {
+    const killed = await killSession(service, caller, parseId('sess', params.session_id ?? ''))
+    return killed.ok ? accept(null) : killed
+  },
+)

@@ -1,0 +1,74 @@
+import { ENDPOINTS, parseId } from '@bonded/contract'
+import { accept } from '@bonded/core/domain/refusal'
+import { iso } from '@bonded/core/domain/iso'
+import { listKeys, readDevice } from '@bonded/core/operations/read-devices'
+import { challengeDevice, registerDevice } from '@bonded/core/operations/register-device'
+import { recoverDevice } from '@bonded/core/operations/recover-device'
+import { removeDevice } from '@bonded/core/operations/remove-device'
+import { rotateDeviceToken } from '@bonded/core/operations/rotate-device-token'
+import {
+  presentDevice,
+  presentKey,
+  presentRegistered,
+  presentRotatedToken,
+} from '../response/present-device.ts'
+import { serve } from '../serve.ts'
+
+export const challengeDeviceRoute = serve(ENDPOINTS.challengeDevice, ({ service }) => {
+  const { challenge, expiresAt } = challengeDevice(service)
+  return accept(['challenge', { challenge, expires_at: iso(expiresAt) }])
+})
+
+export const registerDeviceRoute = serve(
+  ENDPOINTS.registerDevice,
+  async ({ service, caller, body }) => {
+    const registered = await registerDevice(service, caller, body)
+    return registered.ok ? accept(['registered', presentRegistered(registered.value)]) : registered
+  },
+)
+
+export const recoverDeviceRoute = serve(ENDPOINTS.recoverDevice, async ({ service, body }) => {
+  const recovered = await recoverDevice(service, body)
+  return recovered.ok ? accept(['recovered', presentRegistered(recovered.value)]) : recovered
+})
+
+export const listKeysRoute = serve(ENDPOINTS.listKeys, async ({ service, caller }) => {
+  const keys = await listKeys(service, caller)
+  return accept([
+    'keys',
+    {
+      server_time: iso(service.clock.now()),
+      subject_id: caller.device.subjectId,
+      keys: keys.map(presentKey),
+    },
+  ])
+})
+
+export const getDeviceRoute = serve(ENDPOINTS.getDevice, async ({ service, caller, params }) => {
+  const own = await readDevice(service, caller, parseId('dev', params.device_id ?? ''))
+  return own.ok ? accept(['device', presentDevice(own.value)]) : own
+})
+
+export const rotateDeviceTokenRoute = serve(
+  ENDPOINTS.rotateDeviceToken,
+  async ({ service, caller, params, body }) => {
+    const rotated = await rotateDeviceToken(service, caller, {
+      id: parseId('dev', params.device_id ?? ''),
+      request: body,
+    })
+    return rotated.ok
+      ? accept(['rotated', presentRotatedToken(caller.device, rotated.value)])
+      : rotated
+  },
+)
+
+export const removeDeviceRoute = serve(
+  ENDPOINTS.removeDevice,
+  async ({ service, caller, params, body }) => {
+    const removed = await removeDevice(service, caller, {
+      id: parseId('dev', params.device_id ?? ''),
+      request: body,
+    })
+    return removed.ok ? accept(null) : removed
+  },
+)

@@ -1,0 +1,12 @@
+import { ENDPOINTS } from '@bonded/contract'
+import { accept } from '@bonded/core/domain/refusal'
+import { fetchEvidence } from '@bonded/core/operations/fetch-evidence'
+import { serve } from '../serve.ts'
+
+export const fetchEvidenceRoute = serve(
+  ENDPOINTS.fetchEvidence,
+  async ({ service, caller, body }) => {
+    const evidence = await fetchEvidence(service, caller, body)
+    return evidence.ok ? accept(['evidence', { verified_evidence: evidence.value }]) : evidence
+  },
+)

@@ -1,0 +1,16 @@
+import { ENDPOINTS, parseId } from '@bonded/contract'
+import { accept } from '@bonded/core/domain/refusal'
+import { readInvitation } from '@bonded/core/operations/read-invitation'
+import { presentInvitation } from '../response/present.ts'
+import { serve } from '../serve.ts'
+
+export const readInvitationRoute = serve(
+  ENDPOINTS.readInvitation,
+  async ({ service, params, headers }) => {
+    const found = await readInvitation(service, {
+      id: parseId('sess', params.session_id ?? ''),
+      nonce: headers['x-bond-nonce'],
+    })
+    return found.ok ? accept(['invitation', presentInvitation(service, found.value)]) : found
+  },
+)

@@ -1,0 +1,12 @@
+import { ENDPOINTS, parseId } from '@bonded/contract'
+import { accept } from '@bonded/core/domain/refusal'
+import { readTimeline } from '@bonded/core/operations/read-timeline'
+import { serve } from '../serve.ts'
+
+export const readTimelineRoute = serve(
+  ENDPOINTS.readTimeline,
+  async ({ service, caller, params }) => {
+    const timeline = await readTimeline(service, caller, parseId('sess', params.session_id ?? ''))
+    return timeline.ok ? accept(['timeline', timeline.value]) : timeline
+  },
+)

@@ -1,0 +1,16 @@
+import { ENDPOINTS, parseId } from '@bonded/contract'
+import { accept } from '@bonded/core/domain/refusal'
+import { recordContainment } from '@bonded/core/operations/record-containment'
+import { serve } from '../serve.ts'
+
+export const reportContainmentRoute = serve(
+  ENDPOINTS.reportContainment,
+  async ({ service, caller, params, headers, body }) => {
+    const recorded = await recordContainment(service, caller, {
+      id: parseId('sess', params.session_id ?? ''),
+      watchToken: headers['x-bond-watch'],
+      report: body,
+    })
+    return recorded.ok ? accept(null) : recorded
+  },
+)

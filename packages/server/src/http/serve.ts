@@ -1,0 +1,181 @@
+import { BODY_LIMITS, type Endpoint, type RequestId } from '@bonded/contract'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import fastJsonStringify from 'fast-json-stringify'
+import type { Static, TSchema } from 'typebox'
+import type { Result } from '@bonded/core/domain/refusal'
+import {
+  type BackendCaller,
+  type BrowserCaller,
+  keyIdOf,
+  type PhoneCaller,
+  type Service,
+  serviceDuring,
+} from '@bonded/core/operations/service'
+import { admitAfterBody, admitBeforeBody } from './admission.ts'
+import { clientAddress } from './connection/client-address.ts'
+import { Refused } from './response/refused.ts'
+import { endpointName, noteView } from './request-line.ts'
+import { TimeLimits } from './connection/time-limits.ts'
+
+/** The kinds of callers that an endpoint admits. */
+type CallerOf<E extends Endpoint> = {
+  backend: BackendCaller
+  browser: BrowserCaller
+  phone: PhoneCaller
+  anonymous: { readonly kind: 'anonymous' }
+}[E['callers'][number]]
+
+type BodyOf<E extends Endpoint> = E extends { body: { schema: infer S extends TSchema } }
+  ? Static<S>
+  : undefined
+type AnswersOf<E extends Endpoint> = E extends { answers: infer A } ? A : object
+
+/** The input of a handler: a parsed, validated and authenticated call. */
+export interface Call<E extends Endpoint> {
+  readonly service: Service
+  readonly caller: CallerOf<E>
+  readonly body: BodyOf<E>
+  readonly params: Readonly<Record<string, string>>
+  readonly query: Readonly<Record<string, string | undefined>>
+  readonly headers: Readonly<Record<string, string | undefined>>
+  /** Returns the client's IP address, which a trusted proxy may name. */
+  readonly address: () => string
+  /** Returns a signal that aborts when the client disconnects. */
+  readonly signal: () => AbortSignal
+}
+
+/** One of the endpoint's answers, with its name in the table. Null if it has no body. */
+export type Answer<E extends Endpoint> =
+  | {
+      [Name in keyof AnswersOf<E>]: readonly [
+        Name,
+        AnswersOf<E>[Name] extends TSchema ? Static<AnswersOf<E>[Name]> : never,
+      ]
+    }[keyof AnswersOf<E>]
+  | (E extends { answers: object } ? never : null)
+
+/** Registers an endpoint with its handler. */
+export type Route = (app: FastifyInstance, service: Service) => void
+
+/**
+ * Shorter than the time-out of callers. fastify's own time-out would create an abort controller for
+ * every request.
+ */
+const HANDLER_TIMEOUT_MS = 8_000
+/** The longest `wait_ms` of a poll plus a margin. */
+const POLL_TIMEOUT_MS = 30_000
+// Not the service's clock: a change of its time must not end the calls in progress.
+const timeLimits = new TimeLimits()
+
+/**
+ * Joins an endpoint of the table to its handler: admission, validation, operation and answer. The
+ * endpoint's schema generates the serializer, so a member outside the schema cannot leak.
+ */
+export function serve<const E extends Endpoint>(
+  endpoint: E,
+  handle: (call: Call<E>) => Result<Answer<E>> | Promise<Result<Answer<E>>>,
+): Route {
+  const serializers = serializersOf(endpoint)
+  const routeName = endpointName(endpoint)
+  return (app, service) => {
+    app.route({
+      method: endpoint.method,
+      url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+      ...(routeName ? { config: { routeName } } : {}),
+      bodyLimit: endpoint.body?.limitBytes ?? BODY_LIMITS.none,
+      schema: {
+        ...(endpoint.body ? { body: endpoint.body.schema } : {}),
+        ...(endpoint.query ? { querystring: endpoint.query } : {}),
+        ...(endpoint.headers ? { headers: endpoint.headers } : {}),
+      },
+      onRequest: (request, reply) => admitBeforeBody({ service, endpoint, request, reply }),
+      preValidation: (request, _reply, done) => done(checkBodyPresence(endpoint, request)),
+      async handler(request, reply) {
+        const caller = await admitAfterBody({ service, endpoint, request, reply })
+        const answered = handle({
+          service: serviceDuring(service, {
+            requestId: request.id as RequestId,
+            keyId: keyIdOf(caller),
+          }),
+          caller: caller as CallerOf<E>,
+          body: request.body as BodyOf<E>,
+          params: request.params as Call<E>['params'],
+          query: request.query as Call<E>['query'],
+          headers: request.headers as Call<E>['headers'],
+          address: () => clientAddress(request.raw, service.settings.trustedProxies),
+          // Created on demand, because a signal is expensive and only a poll uses it.
+          signal: () => request.signal,
+        })
+        const result =
+          answered instanceof Promise
+            ? await timeLimits.within(
+                answered,
+                endpoint.query ? POLL_TIMEOUT_MS : HANDLER_TIMEOUT_MS,
+              )
+            : answered
+        if (!result.ok) throw new Refused(result.refusal)
+        if (result.value !== null) noteView(request, result.value[1] as object)
+        return send(reply, endpoint, {
+          answer: result.value as readonly [string, unknown] | null,
+          serializers,
+        })
+      },
+    })
+  }
+}
+
+function checkBodyPresence(endpoint: Endpoint, request: FastifyRequest): Error | undefined {
+  const { body } = request
+  if (endpoint.body === undefined) {
+    const empty =
+      body === undefined ||
+      body === null ||
+      (typeof body === 'object' && !Array.isArray(body) && Object.keys(body).length === 0)
+    return empty ? undefined : new Refused({ reason: 'unexpected_body' })
+  }
+  if (body !== undefined && body !== null) return undefined
+  if (endpoint.body.optional !== true) return new Refused({ reason: 'missing_body' })
+  request.body = {}
+  return undefined
+}
+
+function send(
+  reply: FastifyReply,
+  endpoint: Endpoint,
+  {
+    answer,
+    serializers,
+  }: {
+    answer: readonly [string, unknown] | null
+    serializers: ReadonlyMap<string, () => Serialize>
+  },
+): FastifyReply {
+  reply.code(endpoint.status)
+  if (answer === null) return reply.send()
+  const [name, value] = answer
+  const serialize = serializers.get(name)?.()
+  if (serialize === undefined) throw new RangeError(`the endpoint has no answer ${name}`)
+  return reply
+    .header('content-type', 'application/json; charset=utf-8')
+    .send(serialize(value as never))
+}
+
+type Serialize = (value: never) => string
+
+/**
+ * Returns one serializer for each answer, compiled at first use. Compiling all of them would take a
+ * third of the service's start time.
+ */
+function serializersOf({ answers = {} }: Endpoint): ReadonlyMap<string, () => Serialize> {
+  return new Map(
+    Object.entries(answers).map(([name, schema]) => {
+      let compiled: Serialize | undefined
+      return [name, () => (compiled ??= fastJsonStringify(plain(schema)))]
+    }),
+  )
+}
+
+/** Returns the schema without the hidden members that typebox adds. */
+function plain(schema: TSchema): object {
+  return JSON.parse(JSON.stringify(schema)) as object
+}

@@ -1,0 +1,69 @@
+import { ENDPOINTS, type Endpoint } from '@bonded/contract'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Service } from '@bonded/core/operations/service'
+import { preflightHeaders } from './response/cors.ts'
+import { countCall } from './limits.ts'
+import { PAGE_PATHS } from './pages/pages.ts'
+import { pathPattern } from './path-pattern.ts'
+import { Refused } from './response/refused.ts'
+
+/** The paths of the service: template, pattern and method. */
+const TABLE: readonly {
+  readonly path: string
+  readonly pattern: RegExp
+  readonly method: string
+}[] = [
+  ...(Object.values(ENDPOINTS) as Endpoint[]).map(({ method, path }) => ({
+    path,
+    pattern: pathPattern(path),
+    method,
+  })),
+  ...PAGE_PATHS.map((path) => ({ path, pattern: pathPattern(path), method: 'GET' })),
+]
+
+/**
+ * Answers requests that match no route: a preflight, a wrong method or an unknown path. It does so
+ * before a body is read, whatever the method or the headers declare.
+ */
+export function answerUnmatched(app: FastifyInstance, service: Service): void {
+  const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const path = request.url.split('?', 1)[0] ?? ''
+    const allowed = allowedMethods(path)
+    const { origin, 'access-control-request-method': requestedMethod } = request.headers
+    if (
+      request.method === 'OPTIONS' &&
+      origin !== undefined &&
+      requestedMethod !== undefined &&
+      allowed.length > 0
+    ) {
+      const over = await countCall(['public'], { service, request, caller: undefined }, reply)
+      if (over !== undefined) throw new Refused(over)
+      if (reply.hasHeader('access-control-allow-origin'))
+        reply.headers(preflightHeaders(path) ?? {})
+      return reply.code(204).send()
+    }
+    if (allowed.length === 0) throw new Refused({ reason: 'unknown_endpoint' })
+    reply.header('allow', allowed.join(', '))
+    throw new Refused({ reason: 'method_not_allowed' })
+  }
+  app.setNotFoundHandler((_request, reply) => reply)
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.is404) await answer(request, reply)
+  })
+  // A fixed path must not match a sibling's parameter: /devices/challenges names no device.
+  for (const { path } of TABLE.filter((entry) => !entry.path.includes('{'))) {
+    const siblings = TABLE.filter((entry) => entry.path !== path && entry.pattern.test(path)).map(
+      ({ method }) => method,
+    )
+    const method = siblings.filter((name) => !allowedMethods(path).includes(name))
+    if (method.length > 0)
+      app.route({ method, url: path, onRequest: answer, handler: (_request, reply) => reply })
+  }
+}
+
+/** Returns the methods of a path: those of a fixed path, else those of the patterns it matches. */
+function allowedMethods(path: string): readonly string[] {
+  const fixed = TABLE.filter((entry) => entry.path === path)
+  const entries = fixed.length > 0 ? fixed : TABLE.filter(({ pattern }) => pattern.test(path))
+  return [...new Set(entries.map(({ method }) => method))]
+}

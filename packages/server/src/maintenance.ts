@@ -1,0 +1,81 @@
+import type { Logger } from 'pino'
+import type { Batch } from '@bonded/core/operations/batch'
+import { expireSessions } from '@bonded/core/operations/expire-sessions'
+import { purgeSessions } from '@bonded/core/operations/purge-sessions'
+import { shareLimits } from '@bonded/core/operations/share-limits'
+import type { Service } from '@bonded/core/operations/service'
+import { publishExternalChanges } from '@bonded/core/operations/publish-external-changes'
+import type { BackgroundWork } from '@bonded/core/ports/meter'
+
+/**
+ * The pause between two batches of a backlog. Requests have nearly all of the thread meanwhile, and
+ * the backlog still shrinks by 2,500 sessions a second.
+ */
+const BATCH_PAUSE_MS = 20
+
+/** A kind of maintenance and its schedule. */
+interface Task {
+  readonly work: BackgroundWork
+  /** From the end of one round to the beginning of the next. */
+  readonly everyMs: number
+  readonly batch: (service: Service) => Promise<Batch>
+}
+
+const TASKS: readonly Task[] = [
+  // Watched sessions expire on their own timers. This expires the others.
+  { work: 'expire', everyMs: 1_000, batch: expireSessions },
+  // Watchers learn of changes by the command line within a second. A check costs a few µs.
+  { work: 'publish_external', everyMs: 250, batch: publishExternalChanges },
+  { work: 'purge', everyMs: 60_000, batch: purgeSessions },
+  // Between two of them, a node does not know what the others have granted.
+  { work: 'share_limits', everyMs: 250, batch: shareLimits },
+]
+
+/**
+ * Runs scheduled maintenance in bounded batches, one per turn of the event loop.
+ *
+ * @returns a function that stops it between two batches. The next start continues the rest
+ */
+export function startMaintenance(service: Service, log: Logger): () => void {
+  const shares = service.peers.exchange !== undefined
+  const tasks = TASKS.filter(({ work }) => work !== 'share_limits' || shares)
+  const stops = tasks.map((task) => repeat(service, task, log))
+  return () => {
+    for (const stop of stops) stop()
+  }
+}
+
+function repeat(service: Service, { work, everyMs, batch }: Task, log: Logger): () => void {
+  const { clock, meter } = service
+  let stopped = false
+  let cancel = () => {}
+  /** The current round. A backlog is one line in the log, not one per batch. */
+  let round = { sessions: 0, batches: 0 }
+  const logRound = () => {
+    if (round.sessions > 0) log.info({ work, ...round }, 'background')
+    round = { sessions: 0, batches: 0 }
+  }
+  const scheduleIn = (ms: number) => {
+    if (!stopped) cancel = clock.schedule(clock.now() + ms, run)
+  }
+  const run = () => {
+    batch(service).then(
+      ({ done, more }) => {
+        meter.worked(work, done)
+        round = { sessions: round.sessions + done, batches: round.batches + 1 }
+        if (!more || stopped) logRound()
+        scheduleIn(more ? BATCH_PAUSE_MS : everyMs)
+      },
+      (failure: unknown) => {
+        log.error({ err: failure, work }, 'background work failed')
+        scheduleIn(everyMs)
+      },
+    )
+  }
+  scheduleIn(everyMs)
+  return () => {
+    stopped = true
+    cancel()
+    logRound()
+  }
+}

@@ -1,0 +1,81 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { CarrierSettings } from '../adapters/carrier/carrier-client.ts'
+import { parseCarriers } from './carriers-file.ts'
+import { SETTINGS, type SettingName } from './settings.ts'
+
+/** Settings as given, by name. */
+export type Raw = Partial<Record<SettingName, string>>
+
+/** One thing that is wrong with the configuration. */
+export interface ConfigMistake {
+  readonly setting: string
+  /** What was given, unless it is a secret. */
+  readonly value: string
+  readonly expected: string
+}
+
+/** Reads the YAML file that `BONDED_CONFIG` names. */
+export function readFile(path: string | undefined, mistakes: ConfigMistake[]): Raw {
+  if (path === undefined) return {}
+  if (!existsSync(path)) {
+    mistakes.push({
+      setting: 'BONDED_CONFIG',
+      value: JSON.stringify(path),
+      expected: 'a file that exists',
+    })
+    return {}
+  }
+  const members = yamlOf(path)
+  if (typeof members !== 'object' || members === null || Array.isArray(members)) {
+    mistakes.push({
+      setting: 'BONDED_CONFIG',
+      value: JSON.stringify(path),
+      expected: 'a YAML file of settings',
+    })
+    return {}
+  }
+  const raw: Raw = {}
+  for (const [key, value] of Object.entries(members)) {
+    const setting = SETTINGS.find((candidate) => candidate.key === key)
+    if (setting) raw[setting.name] = String(value)
+    else
+      mistakes.push({
+        setting: `${path}: ${key}`,
+        value: 'is set',
+        expected: `one of ${SETTINGS.map((candidate) => candidate.key).join(', ')}`,
+      })
+  }
+  return raw
+}
+
+/** Reads the YAML file of carriers. */
+export function readCarriers(
+  path: string,
+  { sandbox, mistakes }: { sandbox: boolean; mistakes: ConfigMistake[] },
+): readonly CarrierSettings[] {
+  if (!existsSync(path)) {
+    mistakes.push({
+      setting: 'BONDED_CARRIERS',
+      value: JSON.stringify(path),
+      expected: 'a file that exists',
+    })
+    return []
+  }
+  return parseCarriers(yamlOf(path), {
+    path,
+    sandbox,
+    report: (setting, value, expected) => mistakes.push({ setting, value, expected }),
+  })
+}
+
+/** What a YAML file says; undefined where it says nothing that can be read. */
+function yamlOf(path: string): unknown {
+  // Here, not above: a service without such a file starts without the parser.
+  const { parse: parseYaml } = createRequire(import.meta.url)('yaml') as typeof import('yaml')
+  try {
+    return parseYaml(readFileSync(path, 'utf8'))
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,23 @@
+import type { SharedSettings } from '@bonded/store/postgres/node-settings'
+import type { Config } from './config.ts'
+
+/**
+ * The settings that all nodes of a database must share at every moment, because they decide what a
+ * phone signs, which keys are accepted or registered, and whose address counts for limits.
+ */
+export function sharedSettings(
+  of: Pick<Config, 'environment' | 'publicOrigin' | 'rpId' | 'formerRpIds' | 'trustedProxies'>,
+): SharedSettings {
+  const { environment, publicOrigin, rpId, formerRpIds, trustedProxies } = of
+  return {
+    BONDED_ENVIRONMENT: environment,
+    BONDED_PUBLIC_ORIGIN: publicOrigin,
+    BONDED_RP_ID: rpId,
+    // A service that accepts any has no list.
+    BONDED_RP_ID_FORMER: formerRpIds === undefined ? '*' : formerRpIds.toSorted().join(),
+    BONDED_TRUST_PROXY:
+      typeof trustedProxies === 'number'
+        ? String(trustedProxies)
+        : trustedProxies.rules.toSorted().join(),
+  }
+}

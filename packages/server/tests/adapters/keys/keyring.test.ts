@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict'
+import { createHash, createPublicKey, verify } from 'node:crypto'
+import { test } from 'node:test'
+import { inspect } from 'node:util'
+import { Secret, type SessionId, type SubjectId, type TenantId } from '@bonded/contract'
+import { readVector, vectorsMissing } from '../../../../contract/tests/vectors.ts'
+import { keyringOf } from '../../../src/adapters/keys/keyring.ts'
+import { systemRandom } from '../../../src/adapters/keys/random.ts'
+import { parseRootKeys, RootKeyError } from '../../../../core/src/domain/root-keys.ts'
+import { appAssertionVerifier } from '../../../src/adapters/attestation/app-assertion-verifier.ts'
+
+const ROOT_KEY = { id: 'k1', bytes: Uint8Array.from({ length: 32 }, (_, at) => at) }
+const NEW_KEY = { id: 'k2', bytes: ROOT_KEY.bytes.toReversed() }
+const skip = vectorsMissing
+const worked = skip
+  ? undefined
+  : JSON.parse(readVector('protocol', 'vectors.json').toString('utf8'))
+const keys = worked && keyringOf(parseRootKeys(`k1:${worked.root_key}`))
+const id = worked?.ids.session_id as SessionId
+
+test('worked example: the nonces of a session, and its step nonces', { skip }, () => {
+  const nonces = keys.nonces('k1', id)
+  for (const { i, nonce } of worked.nonces) assert.equal(nonces.nonceAt(i), nonce)
+  for (const { n, nonce } of worked.step_nonces) assert.equal(nonces.stepNonceAt(n), nonce)
+})
+
+test('worked example: the completion secret, the watch token and the subject reference', {
+  skip,
+}, () => {
+  assert.equal(keys.completionSecret('k1', id).reveal(), worked.completion_secret)
+  assert.equal(keys.watchToken('k1', id).reveal(), worked.watch_token)
+  assert.equal(keys.subjectRef(worked.ids.tenant_id, worked.ids.subject_id), worked.subject_ref)
+})
+
+test('worked example: the evidence signature', { skip }, () => {
+  const { verified_evidence } = worked.evidence
+  assert.equal(
+    keys.evidenceMac('k1', { ...worked.ids, nonce: worked.nonces[0].nonce }, verified_evidence),
+    verified_evidence.signature,
+  )
+})
+
+test('worked example: the assertion of a software key verifies', { skip }, () => {
+  const {
+    payload,
+    client_data_hash,
+    authenticator_data,
+    signature_software_or_android,
+    public_key_spki,
+  } = worked.assertion
+  const device = {
+    keyId: 'vector',
+    publicKey: Buffer.from(public_key_spki, 'base64url'),
+    appId: 'software',
+  } as never
+  const appAttest = {
+    key_id: 'vector',
+    client_data_hash,
+    authenticator_data,
+    signature: signature_software_or_android,
+  }
+  assert.deepEqual(appAssertionVerifier.verify({ device, payload, appAttest }), {
+    ok: true,
+    value: { counter: 1, userVerified: false },
+  })
+})
+
+test('worked example: Apple’s form signs the hash of authenticator data and client data, hashed once more', {
+  skip,
+}, () => {
+  const { client_data_hash, authenticator_data, signature_apple_double_hash, public_key_spki } =
+    worked.assertion
+  const nonce = createHash('sha256')
+    .update(Buffer.from(authenticator_data, 'base64url'))
+    .update(Buffer.from(client_data_hash, 'base64url'))
+    .digest()
+  const key = createPublicKey({
+    key: Buffer.from(public_key_spki, 'base64url'),
+    format: 'der',
+    type: 'spki',
+  })
+  assert.ok(verify('sha256', nonce, key, Buffer.from(signature_apple_double_hash, 'base64url')))
+})
+
+test('worked example: the app id of an Android app', { skip }, () => {
+  const { package_name, certificate_sha256_hex, hash } = worked.android_app_id_hash
+  assert.equal(
+    createHash('sha256').update(`${package_name}:${certificate_sha256_hex}`).digest('base64url'),
+    hash,
+  )
+})
+
+test('uses the first root key, verifies with all, and does not hold a removed one', () => {
+  const random = systemRandom()
+  const text = (name: string) =>
+    `${name}:${Buffer.concat([random.id(), random.id()]).toString('base64url')}`
+  const ring = keyringOf(parseRootKeys(`${text('k2')},${text('k1')}`))
+  assert.equal(ring.currentKeyId, 'k2')
+  assert.deepEqual([ring.holds('k1'), ring.holds('k2'), ring.holds('k0')], [true, true, false])
+})
+
+test('accepts a registration challenge under any root key and rejects one with a changed byte', () => {
+  const before = keyringOf([ROOT_KEY])
+  const after = keyringOf([NEW_KEY, ROOT_KEY])
+  const challenge = before.deviceChallenge(1_800_000_000_000)
+  assert.deepEqual(
+    [before, after].map((ring) => ring.deviceChallengeExpiry(challenge)),
+    [1_800_000_000_000, 1_800_000_000_000],
+  )
+  assert.equal(keyringOf([NEW_KEY]).deviceChallengeExpiry(challenge), undefined)
+  const bytes = Buffer.from(challenge, 'base64url')
+  for (let at = 0; at < bytes.length; at++) {
+    const changed = Buffer.from(bytes)
+    changed[at] = (bytes[at] ?? 0) ^ 1
+    assert.equal(
+      before.deviceChallengeExpiry(changed.toString('base64url')),
+      undefined,
+      `byte ${at}`,
+    )
+  }
+})
+
+test('derives distinct values for each purpose, root key, session and tenant', () => {
+  const ring = keyringOf([NEW_KEY, ROOT_KEY])
+  const [session, other] = ['sess_one', 'sess_two'] as SessionId[]
+  assert.ok(session && other)
+  const subject = 'sub_one' as SubjectId
+  const values = ['k1', 'k2'].flatMap((keyId) =>
+    [session, other].flatMap((id) => {
+      const { nonceAt, stepNonceAt } = ring.nonces(keyId, id)
+      // Without prefixes and for the same text, so that only the derived keys differ.
+      const derived = [
+        ring.completionSecret(keyId, id).reveal().slice(4),
+        ring.watchToken(keyId, id).reveal().slice(4),
+        ring.bodyMac(keyId, id),
+      ]
+      return [
+        ...derived,
+        nonceAt(0),
+        nonceAt(1),
+        stepNonceAt(0),
+        stepNonceAt(1),
+        ring.bodyMac(keyId, `${id}.0`),
+      ]
+    }),
+  )
+  const names = ['ten_one', 'ten_two'].map((tenant) => ring.subjectRef(tenant as TenantId, subject))
+  assert.equal(new Set([...values, ...names]).size, values.length + names.length)
+})
+
+test('compares texts as equal only if every character is equal', () => {
+  const ring = keyringOf([ROOT_KEY])
+  const same = (a: string, b: string) => ring.same(a, b)
+  assert.deepEqual(
+    [same('secret', 'secret'), same('secret', 'secreT'), same('secret', 'secret '), same('', '')],
+    [true, false, false, true],
+  )
+})
+
+test('rejects malformed, short, weak or duplicate root keys without quoting them', () => {
+  const good = Buffer.from(Array.from({ length: 32 }, (_, at) => at * 7)).toString('base64url')
+  for (const text of [
+    '',
+    'k1',
+    `k1:${good}x`,
+    `k1:${good.slice(0, 40)}`,
+    `k1:${'A'.repeat(43)}`,
+    `k1:${good},k1:${good}`,
+    `k 1:${good}`,
+    `k1:${good}:x`,
+  ]) {
+    assert.throws(
+      () => parseRootKeys(text),
+      (failure) => failure instanceof RootKeyError && !failure.message.includes(good.slice(0, 10)),
+      text,
+    )
+  }
+})
+
+test('never prints the value of a secret', () => {
+  const secret = new Secret('bcs_very_secret')
+  for (const printed of [
+    String(secret),
+    JSON.stringify({ secret }),
+    inspect(secret),
+    inspect({ deep: [secret] }),
+    'a '.concat(String(secret)),
+  ]) {
+    assert.doesNotMatch(printed, /very/)
+  }
+})
+
+test('derives stable motion fingerprints that are unrelated between devices and root keys', () => {
+  const keyring = keyringOf([ROOT_KEY, NEW_KEY])
+  const orders = Array.from({ length: 55 }, (_, at) => 2 ** 31 + at)
+  const of = (keyId: string, deviceId: string) =>
+    keyring.motionFingerprints(keyId, deviceId, orders)
+  const [phone, other] = ['dev_0aB1cD2eF3gH4iJ5kL6mN7', 'dev_0aB1cD2eF3gH4iJ5kL6mN8']
+  const marks = of('k1', phone)
+  const strangers = [...of('k1', other), ...of('k2', phone)]
+  // Derived again after other devices: fingerprints do not depend on earlier calls.
+  assert.deepEqual(of('k1', phone), marks)
+  assert.equal(new Set(marks).size, orders.length)
+  assert.ok(strangers.filter((mark) => marks.includes(mark)).length <= 1)
+})
+
+test('derives the motion fingerprints that earlier versions have stored', () => {
+  const fingerprints = keyringOf([ROOT_KEY]).motionFingerprints(
+    'k1',
+    'dev_0aB1cD2eF3gH4iJ5kL6mN7',
+    [0, 1, 2 ** 30 - 1],
+  )
+  assert.deepEqual(fingerprints, [3280610, 1548580, 1852989])
+})

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { after, test } from 'node:test'
+import { drawQr } from '../../../src/http/pages/pages.ts'
+import { harness } from '../../../../../tests/harness/harness.ts'
+
+const h = await harness()
+after(() => h[Symbol.asyncDispose]())
+
+test('serves the same document for every handoff link', async () => {
+  const session = await h.create()
+  const plain = await h.call('GET', '/bond')
+  for (const query of [
+    `?session_id=${session.id}&nonce=${session.nonce}`,
+    `?session_id="><script>&nonce=${session.nonce}"x`,
+    `?session_id=a&session_id=b`,
+  ])
+    assert.equal((await h.call('GET', `/bond${query}`)).text, plain.text, query)
+})
+
+test('changes no state when a handoff link is fetched', async () => {
+  const session = await h.create()
+  await h.call('GET', `/bond?session_id=${session.id}&nonce=${session.nonce}`)
+  assert.deepEqual(
+    [(await h.get(session)).body.state, (await h.get(session)).body.seq],
+    ['pending', 1],
+  )
+})
+
+test('allows only its own script and style, and forbids framing', async () => {
+  const { headers, text } = await h.call('GET', '/bond')
+  const policy = String(headers['content-security-policy'])
+  assert.equal(headers['cross-origin-opener-policy'], 'same-origin')
+  const style = /<style>([\s\S]*)<\/style>/.exec(text)?.[1] ?? ''
+  const styleHash = createHash('sha256').update(style).digest('base64')
+  assert.match(policy, /^default-src 'none'; script-src 'self'; /)
+  assert.ok(policy.includes(`style-src 'sha256-${styleHash}'`))
+  assert.match(policy, /frame-ancestors 'none'/)
+  assert.match(policy, /require-trusted-types-for 'script'; trusted-types 'none'$/)
+  assert.doesNotMatch(policy, /unsafe|\*/)
+})
+
+test('serves only the pinned script, cacheable for a year', async () => {
+  const { text } = await h.call('GET', '/bond')
+  const [, path = '', integrity = ''] =
+    /<script defer src="([^"]+)" integrity="([^"]+)"/.exec(text) ?? []
+  const script = await h.call('GET', path)
+  assert.equal(script.status, 200)
+  assert.match(String(script.headers['cache-control']), /immutable/)
+  const digest = createHash('sha384').update(script.text).digest('base64')
+  assert.equal(integrity, `sha384-${digest}`)
+  assert.equal((await h.call('GET', '/bond/page-0000000000000000.js')).status, 404)
+})
+
+test('serves the page, its script and its languages compressed, and not again to who has them', async () => {
+  const { text } = await h.call('GET', '/bond')
+  const [path = ''] = /\/bond\/page-\w+\.js/.exec(text) ?? []
+  const script = (await h.call('GET', path)).text
+  const [words = ''] = /\/bond\/words-\w+/.exec(script) ?? []
+  for (const file of ['/bond', path, `${words}/de.json`]) {
+    const plain = await h.call('GET', file)
+    const { etag } = plain.headers
+    for (const encoding of ['br', 'gzip']) {
+      const { headers } = await fetch(`http://127.0.0.1:${h.running.port}${file}`, {
+        headers: { 'accept-encoding': encoding },
+      })
+      assert.equal(headers.get('content-encoding'), encoding, file)
+      assert.equal(headers.get('etag'), etag, file)
+      assert.equal(headers.get('vary'), 'Accept-Encoding')
+      const bytes = Number(headers.get('content-length'))
+      assert.ok(bytes < Number(plain.headers['content-length']) / 2, `${file}: ${bytes} B`)
+    }
+    const again = await h.call('GET', file, { headers: { 'if-none-match': String(etag) } })
+    assert.deepEqual([again.status, again.text], [304, ''], file)
+    assert.equal(
+      again.headers['content-security-policy'],
+      plain.headers['content-security-policy'],
+      file,
+    )
+  }
+})
+
+test('answers 404 for the app associations when no app is configured', async () => {
+  for (const path of ['apple-app-site-association', 'assetlinks.json'])
+    assert.equal((await h.call('GET', `/.well-known/${path}`)).status, 404, path)
+})
+
+test('lists the configured apps for Apple and Google', async () => {
+  await using own = await harness({
+    appLinks: {
+      apple: ['A1B2C3D4E5.example.bank'],
+      android: [{ packageName: 'example.bank', certificateDigests: ['E3:B0'] }],
+    },
+  })
+  const apple = await own.call('GET', '/.well-known/apple-app-site-association')
+  assert.match(String(apple.headers['content-type']), /^application\/json/)
+  assert.deepEqual(apple.body.applinks.details[0].appIDs, ['A1B2C3D4E5.example.bank'])
+  assert.equal(apple.body.applinks.details[0].components[0]['/'], '/bond')
+  const google = await own.call('GET', '/.well-known/assetlinks.json')
+  assert.deepEqual(google.body[0].target, {
+    namespace: 'android_app',
+    package_name: 'example.bank',
+    sha256_cert_fingerprints: ['E3:B0'],
+  })
+  assert.match(
+    (await own.call('GET', '/bond')).text,
+    /<meta name="bonded-app-scheme" content="pulse">/,
+  )
+})
+
+test('encodes the universal link in the QR code where the operator chose it', async () => {
+  await using own = await harness({ qrContent: 'universal_link' })
+  const session = await own.create()
+  assert.equal(session.qr_content, 'universal_link')
+  const image = await own.call('GET', session.qr_svg_url)
+  assert.equal(image.text, drawQr(session.universal_link))
+  assert.match(session.qr_payload, /^pulse:\/\/bond\?/)
+})

@@ -1,0 +1,53 @@
+import type { Work } from '@bonded/core/ports/store'
+import { sent } from './statement.ts'
+
+/**
+ * What differs between the SQL of SQLite and of PostgreSQL. SQLite runs one unit of work at a time.
+ * On PostgreSQL units of several nodes run at once, and each of their statements sees what was
+ * committed before it. A unit that decides by several statements therefore takes a lock first. The
+ * order of locks is: subject, device, session.
+ */
+export interface Dialect {
+  /** Follows a query whose rows the unit changes next. */
+  readonly forUpdate: string
+  /** Follows a query for work that any node may do: rows that another node works on are left out. */
+  readonly forWork: string
+  /** The column of `session_event` that rises with each row. */
+  readonly eventOrder: string
+  /** Takes the lock of the device's subject until the unit's end. */
+  lockSubjectOf(deviceId: string): Work<void>
+  lockSubject(subjectId: string): Work<void>
+  lockDevice(deviceId: string): Work<void>
+  lockSession(sessionKey: number): Work<void>
+}
+
+export const SQLITE: Dialect = {
+  forUpdate: '',
+  forWork: '',
+  eventOrder: 'rowid',
+  *lockSubjectOf() {},
+  *lockSubject() {},
+  *lockDevice() {},
+  *lockSession() {},
+}
+
+/** PostgreSQL, in a unit that only reads one snapshot. */
+export const POSTGRES_READING: Dialect = { ...SQLITE, eventOrder: 'ordinal' }
+
+/** PostgreSQL, in a unit that writes. */
+export const POSTGRES: Dialect = {
+  forUpdate: 'for no key update',
+  forWork: 'for update skip locked',
+  eventOrder: 'ordinal',
+  lockSubjectOf: (deviceId) =>
+    sent(
+      `select pg_advisory_xact_lock(hashtextextended(subject_id, 0)) from device where id = $1`,
+      [deviceId],
+    ),
+  lockSubject: (subjectId) =>
+    sent(`select pg_advisory_xact_lock(hashtextextended($1, 0))`, [subjectId]),
+  lockDevice: (deviceId) =>
+    sent('select 1 from device where id = $1 for no key update', [deviceId]),
+  lockSession: (sessionKey) =>
+    sent('select 1 from session where session_key = $1 for no key update', [sessionKey]),
+}

@@ -1,0 +1,219 @@
+import type { DeviceId, SessionId, TenantId } from '@bonded/contract'
+import type { Session } from '@bonded/core/domain/session'
+import type {
+  DeviceByToken,
+  DeviceTable,
+  SessionTable,
+  Tables,
+  Work,
+} from '@bonded/core/ports/store'
+import type { TenantTable } from '@bonded/core/ports/tenant-table'
+import { GenerationCache } from '@bonded/core/collections/generation-cache'
+import { insertPairwise } from '../../tables/device-table.ts'
+import type { SessionKeys } from '../../tables/session-keys.ts'
+import { differenceOf } from '../../tables/session-row.ts'
+import { KINDS, type RowKind, type StoredDevice } from './row-kinds.ts'
+import { type RowKey, rowKey } from './row-memory.ts'
+import { MISSING, MissingRows, NEEDS_SQL, type UnitRun } from './unit-run.ts'
+
+interface Over {
+  readonly sessionKeys: SessionKeys
+  /** The run that is under way. Runs do not pause, so there is one at a time. */
+  readonly run: () => UnitRun
+}
+
+/**
+ * The SQL tables over the rows in memory. A read of a row by its key is answered from memory, or
+ * yields the `MissingRows`. What a unit changes, it finds changed. All else is left to SQL.
+ */
+export function memoryTables(tables: Tables, over: Over): Tables {
+  return {
+    ...tables,
+    get mayWrite() {
+      return over.run().mayWrite
+    },
+    sessions: memorySessions(tables.sessions, over),
+    devices: memoryDevices(tables.devices, over),
+    tenants: memoryTenants(tables.tenants, over),
+  }
+}
+
+function* find<Value>(run: UnitRun, key: RowKey<Value>): Work<Value | undefined> {
+  const found = run.find(key)
+  if (found !== MISSING && found !== NEEDS_SQL) return found
+  // The driver does not resume this run.
+  yield found === MISSING ? new MissingRows([key]) : found
+  return undefined
+}
+
+function memorySessions(table: SessionTable, { sessionKeys, run }: Over): SessionTable {
+  function* keyOf(id: SessionId): Work<RowKey<Session>> {
+    return rowKey(KINDS.session, yield* sessionKeys.of(id))
+  }
+
+  function* replacing(before: Session, work: Work<Session | undefined>): Work<Session | undefined> {
+    const key = yield* keyOf(before.id)
+    // A row derived from another version than the one in memory would not be the stored one.
+    const isCurrent = run().find(key) === before
+    const after = yield* work
+    if (after !== undefined && differenceOf(before, after).values.length > 0)
+      run().changed.set(key.text, { key, value: isCurrent ? after : undefined })
+    return after
+  }
+
+  return {
+    ...table,
+
+    *create(session) {
+      const created = yield* table.create(session)
+      const key = yield* keyOf(session.id)
+      run().changed.set(key.text, { key, value: session })
+      return created
+    },
+
+    *find(id) {
+      const found = yield* find(run(), yield* keyOf(id))
+      // Two ids can have the same key.
+      return found?.id === id ? found : undefined
+    },
+
+    move: (session, move, change) => replacing(session, table.move(session, move, change)),
+    countMiss: (session, change) => replacing(session, table.countMiss(session, change)),
+    claim: (session, claim) => replacing(session, table.claim(session, claim)),
+    hint: (session, hint, now) => replacing(session, table.hint(session, hint, now)),
+
+    *storeOrigin(id, origin) {
+      const key = yield* keyOf(id)
+      run().changed.set(key.text, { key, value: undefined })
+      yield* table.storeOrigin(id, origin)
+    },
+
+    *deviceStats({ id, tenantId }, device) {
+      const failures = rowKey(KINDS.failures, yield* sessionKeys.of(id), device.id)
+      const subjectRef = rowKey(KINDS.subjectRef, tenantId, device.subjectId)
+      const continuity = rowKey(KINDS.continuity, tenantId, device.id)
+      const missing = [failures, subjectRef, continuity].filter(
+        (key: RowKey) => run().find(key) === MISSING,
+      )
+      if (missing.length > 0) yield new MissingRows(missing)
+      const bonds = yield* find(run(), continuity)
+      return {
+        failures: (yield* find(run(), failures)) ?? 0,
+        subjectRef: yield* find(run(), subjectRef),
+        continuity: bonds?.mean,
+        hasCompleted: bonds?.hasCompleted === true,
+      }
+    },
+
+    *storeContinuity(row) {
+      const key = rowKey(KINDS.continuity, row.tenantId, row.deviceId)
+      const before = yield* find(run(), key)
+      yield* table.storeContinuity(row)
+      const value = { mean: row.mean, hasCompleted: before?.hasCompleted === true }
+      run().changed.set(key.text, { key, value })
+    },
+
+    *storeCompletion(row) {
+      const key = rowKey(KINDS.continuity, row.tenantId, row.deviceId)
+      // The statement is guarded, so a row that is not in memory need not be read for it.
+      const before = run().find(key)
+      const isFound = typeof before === 'object'
+      if (isFound && before.hasCompleted) return
+      yield* table.storeCompletion(row)
+      const value = isFound ? { ...before, hasCompleted: true } : undefined
+      run().changed.set(key.text, { key, value })
+    },
+  }
+}
+
+/** Bounds the tokens in use, as that of the devices. */
+const MAX_TOKENS = KINDS.device.maxRows
+
+function memoryDevices(table: DeviceTable, { run }: Over): DeviceTable {
+  /** The device that has or had a token. The device's own row decides whether it has it. */
+  const owners = new GenerationCache<string, DeviceId>(MAX_TOKENS)
+
+  function* findStored(key: RowKey<StoredDevice>): Work<StoredDevice | undefined> {
+    const found = yield* find(run(), key)
+    // Units that act for one subject run one after another.
+    if (found !== undefined) run().subjectIds.add(found.device.subjectId)
+    return found
+  }
+
+  return {
+    ...table,
+
+    *find(id) {
+      return (yield* findStored(rowKey(KINDS.device, id)))?.device
+    },
+
+    *findByToken(tokenId) {
+      const owner = owners.get(tokenId)
+      if (owner !== undefined) {
+        const byToken = byTokenOf(yield* find(run(), rowKey(KINDS.device, owner)), tokenId)
+        if (byToken !== undefined) return byToken
+      }
+      const found = yield* find(run(), rowKey(KINDS.token, tokenId))
+      if (found !== undefined) owners.set(tokenId, found.device.id)
+      return byTokenOf(found, tokenId)
+    },
+
+    *raiseCounter(id, counter, issuedAt) {
+      const key = rowKey(KINDS.device, id)
+      const before = yield* findStored(key)
+      const raised = yield* table.raiseCounter(id, counter, issuedAt)
+      if (before === undefined) yield NEEDS_SQL
+      else {
+        const lastIssuedAt = Math.max(before.device.lastIssuedAt ?? issuedAt, issuedAt)
+        const device = { ...before.device, counter, lastIssuedAt }
+        run().changed.set(key.text, { key, value: { ...before, device } })
+      }
+      return raised
+    },
+
+    *offerToken() {
+      yield NEEDS_SQL
+    },
+
+    *pairwise(row) {
+      const key = rowKey(KINDS.subjectRef, row.tenantId, row.subjectId)
+      const stored = yield* find(run(), key)
+      if (stored !== undefined) return stored
+      // The transaction fails if another one stores the reference first.
+      yield* insertPairwise(row)
+      run().changed.set(key.text, { key, value: row.subjectRef })
+      return row.subjectRef
+    },
+
+    *motion(id: DeviceId) {
+      return yield* find(run(), rowKey(KINDS.motion, id))
+    },
+
+    *storeMotion(id, memory) {
+      yield* table.storeMotion(id, memory)
+      const key = rowKey(KINDS.motion, id)
+      run().changed.set(key.text, { key, value: memory })
+    },
+  }
+}
+
+function byTokenOf(found: StoredDevice | undefined, tokenId: string): DeviceByToken | undefined {
+  const of = found?.tokens.find(({ token }) => token.id === tokenId)
+  return found && of && { device: found.device, ...of }
+}
+
+function memoryTenants(table: TenantTable, { run }: Over): TenantTable {
+  const finder =
+    <Value>(kind: RowKind<Value>) =>
+    (key: string) =>
+      find(run(), rowKey(kind, key))
+  return {
+    ...table,
+    find: (id: TenantId) => finder(KINDS.tenant)(id),
+    findServerCredential: finder(KINDS.serverCredential),
+    findPublishableKey: finder(KINDS.publishableKey),
+    *knowsOrigin(origin) {
+      return (yield* find(run(), rowKey(KINDS.origin, origin))) === true
+    },
+  }
+}

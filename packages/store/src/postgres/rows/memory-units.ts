@@ -1,0 +1,107 @@
+import type { Cause, Tables, Unit } from '@bonded/core/ports/store'
+import { POSTGRES } from '../../dialect.ts'
+import type { SessionKeys } from '../../tables/session-keys.ts'
+import { sqlTables } from '../../tables/tables.ts'
+import { memoryTables } from './memory-tables.ts'
+import { RowMemory, type VersionedRow } from './row-memory.ts'
+import type { AskedRow, FoundRows, RowLookups } from './row-lookups.ts'
+import { type RunEnd, UnitRun } from './unit-run.ts'
+
+/** How often a read asks for rows before SQL answers instead. Each time it learns one key more. */
+const MAX_ROUNDS = 6
+const NOTHING: FoundRows = new Map()
+
+/** A unit that writes, with what the database has answered for it. */
+export interface WritingUnit<T = unknown> {
+  readonly unit: Unit<T>
+  readonly cause: Cause | undefined
+  answered: FoundRows
+}
+
+/** A run with how it ended. */
+export interface Ran<T> {
+  readonly run: UnitRun
+  readonly end: RunEnd<T>
+}
+
+/** Runs units over the rows in memory. */
+export class MemoryUnits {
+  readonly #memory: RowMemory
+  readonly #lookups: RowLookups
+  readonly #tables: Tables
+  #current: UnitRun
+
+  constructor(memory: RowMemory, lookups: RowLookups, sessionKeys: SessionKeys) {
+    this.#memory = memory
+    this.#lookups = lookups
+    this.#current = new UnitRun(memory, { answered: NOTHING, mayWrite: false, isCareful: false })
+    const sql = sqlTables({
+      notify: (notification) => this.#current.notifications.push(notification),
+      cause: () => this.#current.cause,
+      dialect: POSTGRES,
+      mayWrite: true,
+      sessionKeys,
+    })
+    this.#tables = memoryTables(sql, { sessionKeys, run: () => this.#current })
+  }
+
+  /**
+   * Runs a unit that only reads. Its result depends on rows that the database had in one snapshot,
+   * which it took after the call.
+   *
+   * @returns undefined if only SQL can answer
+   */
+  async read<T>(unit: Unit<T>): Promise<{ readonly value: T } | undefined> {
+    let answered = NOTHING
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      const run = new UnitRun(this.#memory, { answered, mayWrite: false, isCareful: false })
+      const end = this.#drive(run, unit)
+      if (end.is === 'sql') return undefined
+      if (end.is === 'finished' && run.isOf(answered)) return { value: end.value }
+      answered = await this.#lookups.ask(this.#rowsOf({ run, end }))
+      if (end.is === 'finished' && run.isOf(answered)) return { value: end.value }
+    }
+    return undefined
+  }
+
+  /**
+   * Runs a unit that writes. The caller checks the rows that it has used when it writes.
+   *
+   * @param options.isCareful whether to treat rows in memory that change often as missing
+   */
+  run<T>({ unit, cause, answered }: WritingUnit<T>, { isCareful }: { isCareful: boolean }): Ran<T> {
+    const run = new UnitRun(this.#memory, { answered, cause, mayWrite: true, isCareful })
+    return { run, end: this.#drive(run, unit) }
+  }
+
+  /** Reads the rows that a run has used or missed. */
+  async lookUp(ran: Ran<unknown>): Promise<{ found: FoundRows; wasOutdated: boolean }> {
+    const asked = this.#rowsOf(ran)
+    const answers = await this.#lookups.ask(asked)
+    const wasOutdated = asked.some(
+      ({ key, version }) => version !== null && answers.get(key.text)?.version !== version,
+    )
+    // Only its own rows: a lookup answers all calls of a turn, and each unit keeps what it gets.
+    const found = new Map<string, VersionedRow>()
+    for (const { key } of asked) {
+      const row = answers.get(key.text)
+      if (row !== undefined) found.set(key.text, row)
+    }
+    return { found, wasOutdated }
+  }
+
+  #rowsOf({ run, end }: Ran<unknown>): readonly AskedRow[] {
+    const rows: AskedRow[] = [...run.used.values()]
+    if (end.is === 'missing')
+      for (const key of end.keys) {
+        const row = this.#memory.get(key)
+        rows.push({ key, version: row?.version ?? null, row })
+      }
+    return rows
+  }
+
+  #drive<T>(run: UnitRun, unit: Unit<T>): RunEnd<T> {
+    this.#current = run
+    return run.drive(unit, this.#tables)
+  }
+}

@@ -1,0 +1,269 @@
+import type { SessionId } from '@bonded/contract'
+import type { Session } from '@bonded/core/domain/session'
+import { MOVES } from '@bonded/core/domain/transitions'
+import { claimed, hinted, missed, moved } from '@bonded/core/domain/changes'
+import type { SessionTable, Work } from '@bonded/core/ports/store'
+import type { Writing } from './event-publisher.ts'
+import { listStatement } from './session-list.ts'
+import {
+  columnsOf,
+  differenceOf,
+  entryFromRow,
+  eventFromRow,
+  SESSION_COLUMNS,
+  sessionFromRow,
+} from './session-row.ts'
+import { changedOnce, row, rows, sent } from '../statement.ts'
+
+/** Timeline entries per session: more than an honest session causes, and a bound on storage. */
+const MAX_NOTES = 200
+/**
+ * Entries that phones without the claim may cause. The remaining ones are reserved for the phone
+ * that claimed, the backend and the operator.
+ */
+const MAX_NOTES_OF_OTHER_PHONES = 100
+
+const INSERT_SESSION = `insert into session (${SESSION_COLUMNS.join(', ')}, session_key) values (${SESSION_COLUMNS.map((_, at) => `$${at + 1}`).join(', ')}, $${SESSION_COLUMNS.length + 1})
+  on conflict (session_key) do nothing`
+const INSERT_EVENT = `insert into session_event (session_key, seq, at, kind, state, hint, reason, step, request_id, key_id)
+  values ($1, $2, $3, $4, $5, $6, $7, null, $8, $9)`
+
+const DEVICE_STATS = `select
+    (select failures from session_device where session_key = $4 and device_id = $3) as failures,
+    (select subject_ref from pairwise_subject where tenant_id = $1 and subject_id = $2) as subject_ref,
+    device_continuity.mean, device_continuity.completed_at
+  from (select 1) one left join device_continuity on tenant_id = $1 and device_id = $3`
+
+/**
+ * The SQL of the sessions, their events and their timeline. A statement about a session names its
+ * primary key and, where the caller may not have read the session, its id.
+ *
+ * @param writing.cause returns the request of the current unit of work, or undefined without one
+ */
+export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): SessionTable {
+  function* event(
+    session: Session,
+    { at, kind, reason }: { at: number; kind: string; reason?: string | null },
+  ) {
+    const { id, seq, state, hint } = session
+    // Time expires a session, whichever request stores it.
+    const by = kind === MOVES.expire.to ? undefined : cause()
+    yield* sent(INSERT_EVENT, [
+      yield* sessionKeys.of(id),
+      seq,
+      at,
+      kind,
+      state,
+      hint,
+      reason ?? null,
+      by?.requestId ?? null,
+      by?.keyId ?? null,
+    ])
+    notify({ sessionId: id, seq, change: { session, events: [{ seq, kind, at, state, hint }] } })
+  }
+
+  /**
+   * Stores a change only if the session is unchanged since `before` was read. Returns false if
+   * another unit was faster.
+   */
+  function* replace(before: Session, after: Session): Work<boolean> {
+    const { columns, values } = differenceOf(before, after)
+    if (values.length === 0) return true
+    const key = yield* sessionKeys.of(before.id)
+    const guard = [key, before.id, before.seq, before.validAssertions]
+    return (yield* changedOnce(updateStatement(columns), [...guard, ...values])) === 1
+  }
+
+  return {
+    *create(session) {
+      const key = yield* sessionKeys.of(session.id)
+      if ((yield* changedOnce(INSERT_SESSION, [...columnsOf(session), key])) === 0) return false
+      yield* event(session, { at: session.createdAt, kind: 'created' })
+      return true
+    },
+
+    *find(id) {
+      const found = yield* row(
+        `select * from session where session_key = $1 and id = $2 ${dialect.forUpdate}`,
+        [yield* sessionKeys.of(id), id],
+      )
+      return found && sessionFromRow(found)
+    },
+
+    *move(session, move, { now, set }) {
+      const after = moved(session, move, { now, ...(set ? { set } : {}) })
+      if (after === undefined || !(yield* replace(session, after))) return undefined
+      yield* event(after, {
+        at: move.to === MOVES.expire.to ? session.expiresAt : now,
+        kind: move.to,
+        reason: move.endedReason ?? null,
+      })
+      return after
+    },
+
+    *countMiss(session, change) {
+      const after = missed(session, change)
+      return after !== undefined && (yield* replace(session, after)) ? after : undefined
+    },
+
+    *claim(session, claim) {
+      const after = claimed(session, claim)
+      if (after === undefined || !(yield* replace(session, after))) return undefined
+      if (after.seq !== session.seq) yield* event(after, { at: claim.now, kind: 'scanned' })
+      return after
+    },
+
+    *hint(session, hint, now) {
+      const after = hinted(session, hint, now)
+      if (after === undefined || !(yield* replace(session, after))) return undefined
+      yield* event(after, { at: now, kind: hint })
+      return after
+    },
+
+    *storeOrigin(id, origin) {
+      yield* sent(
+        'update session set requesting_origin = $3 where session_key = $1 and id = $2 and requesting_origin is null',
+        [yield* sessionKeys.of(id), id, origin],
+      )
+    },
+
+    *note(id, note) {
+      const key = yield* sessionKeys.of(id)
+      yield* dialect.lockSession(key)
+      yield* sent(
+        `insert into session_event (session_key, seq, at, kind, state, hint, reason, step, request_id, key_id)
+         select session_key, null, $2, $3, null, null, $4, $5, $6, $7 from session
+         where session_key = $1 and id = $9 and
+           (select count(*) from session_event where session_event.session_key = $1) <
+           case when $8 in ('', device_id) then ${MAX_NOTES} else ${MAX_NOTES_OF_OTHER_PHONES} end`,
+        [
+          key,
+          note.at,
+          note.kind,
+          note.reason ?? null,
+          note.step ?? null,
+          cause()?.requestId ?? null,
+          cause()?.keyId ?? null,
+          note.by ?? '',
+          id,
+        ],
+      )
+    },
+
+    *timeline(id) {
+      const entries = yield* rows(
+        `select session_event.*, coalesce(server_credential.name, publishable_key.name) as key_name
+         from session_event left join server_credential using (key_id)
+           left join publishable_key on publishable_key.publishable_key = session_event.key_id
+         where session_key = $1 order by at, coalesce(seq, 0), session_event.${dialect.eventOrder}`,
+        [yield* sessionKeys.of(id)],
+      )
+      return entries.map(entryFromRow)
+    },
+
+    *eventsAfter(id, seq) {
+      const events = yield* rows(
+        'select * from session_event where session_key = $1 and seq > $2 order by seq',
+        [yield* sessionKeys.of(id), seq],
+      )
+      return events.map(eventFromRow)
+    },
+
+    *countFailure(id, deviceId) {
+      const counted = yield* row(
+        `insert into session_device (session_key, device_id, failures) values ($1, $2, 1)
+         on conflict (session_key, device_id) do update set failures = session_device.failures + 1 returning failures`,
+        [yield* sessionKeys.of(id), deviceId],
+      )
+      return Number(counted?.failures)
+    },
+
+    *deviceStats({ id, tenantId }, device) {
+      const key = yield* sessionKeys.of(id)
+      const found = yield* row(DEVICE_STATS, [tenantId, device.subjectId, device.id, key])
+      return {
+        failures: Number(found?.failures ?? 0),
+        subjectRef: (found?.subject_ref as string | null) ?? undefined,
+        continuity: found?.mean == null ? undefined : Number(found.mean),
+        hasCompleted: found?.completed_at != null,
+      }
+    },
+
+    *overdue(now, limit) {
+      const found = yield* rows(
+        `select * from session where ended_at is null and expires_at between 0 and $1 order by expires_at limit $2 ${dialect.forWork}`,
+        [now, limit],
+      )
+      return found.map(sessionFromRow)
+    },
+
+    *purge(endedBy, limit) {
+      const doomed = yield* rows(
+        `select session_key, id from session where ended_at is not null and ended_at between 0 and $1 order by ended_at limit $2 ${dialect.forWork}`,
+        [endedBy, limit],
+      )
+      if (doomed.length === 0) return []
+      const keys = doomed.map((found) => Number(found.session_key))
+      // One at a time: until PostgreSQL has analyzed a table, it reads all of it to find several.
+      for (const key of keys)
+        for (const table of ['session_event', 'session_device', 'session'])
+          yield* sent(`delete from ${table} where session_key = $1`, [key])
+      yield* sessionKeys.purge(keys)
+      return doomed.map((found) => found.id as SessionId)
+    },
+
+    *latest() {
+      const found = yield* row(
+        'select root_key_id, created_at from session where ended_at is null order by expires_at desc limit 1',
+        [],
+      )
+      return (
+        found && { rootKeyId: found.root_key_id as string, createdAt: Number(found.created_at) }
+      )
+    },
+
+    *pinnedTo(deviceId) {
+      const found = yield* rows(
+        'select * from session where ended_at is null and device_id = $1 order by created_at',
+        [deviceId],
+      )
+      return found.map(sessionFromRow)
+    },
+
+    *list(query) {
+      const { text, values } = listStatement(query)
+      return (yield* rows(text, values)).map(sessionFromRow)
+    },
+
+    *storeContinuity({ tenantId, deviceId, mean, now }) {
+      yield* sent(
+        `insert into device_continuity (tenant_id, device_id, mean, updated_at) values ($1, $2, $3, $4)
+         on conflict (tenant_id, device_id) do update set mean = excluded.mean, updated_at = excluded.updated_at`,
+        [tenantId, deviceId, String(mean), now],
+      )
+    },
+
+    *storeCompletion({ tenantId, deviceId, now }) {
+      yield* sent(
+        'update device_continuity set completed_at = $3 where tenant_id = $1 and device_id = $2 and completed_at is null',
+        [tenantId, deviceId, now],
+      )
+    },
+  }
+}
+
+const updates = new Map<string, string>()
+
+/** One statement for each set of columns that changes together; there are about ten. */
+function updateStatement(columns: string): string {
+  let text = updates.get(columns)
+  if (text === undefined) {
+    const assignments = columns
+      .trim()
+      .split(' ')
+      .map((column, at) => `${column} = $${at + 5}`)
+    text = `update session set ${assignments.join(', ')} where session_key = $1 and id = $2 and seq = $3 and valid_assertions = $4`
+    updates.set(columns, text)
+  }
+  return text
+}

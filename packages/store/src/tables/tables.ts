@@ -1,0 +1,39 @@
+import type { Tables } from '@bonded/core/ports/store'
+import { clearingDevices, deviceCache } from './device-cache.ts'
+import { deviceTable } from './device-table.ts'
+import type { Writing } from './event-publisher.ts'
+import { idempotencyTable } from './idempotency-table.ts'
+import type { RowCaches } from './row-cache.ts'
+import { sessionCache } from './session-cache.ts'
+import { sessionTable } from './session-table.ts'
+import { subjectTable } from './subject-table.ts'
+import { tenantCache } from './tenant-cache.ts'
+import { tenantTable } from './tenant-table.ts'
+
+/** The tables as SQL: each call yields its statements and remembers nothing. */
+export function sqlTables(writing: Writing): Tables {
+  return {
+    mayWrite: writing.mayWrite,
+    sessions: sessionTable(writing),
+    devices: deviceTable(writing),
+    subjects: subjectTable(writing),
+    tenants: tenantTable(writing),
+    idempotency: idempotencyTable(writing.dialect),
+  }
+}
+
+/**
+ * The same tables, which answer from memory where they can.
+ *
+ * @param caches the driver clears them when a unit is undone or another process has committed
+ */
+export function cachedTables(tables: Tables, caches: RowCaches): Tables {
+  return {
+    mayWrite: tables.mayWrite,
+    sessions: sessionCache(tables.sessions, caches),
+    devices: deviceCache(tables.devices, caches),
+    subjects: clearingDevices(tables.subjects, caches),
+    tenants: tenantCache(tables.tenants, caches),
+    idempotency: tables.idempotency,
+  }
+}

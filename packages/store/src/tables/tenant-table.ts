@@ -1,0 +1,242 @@
+import type { TenantId } from '@bonded/contract'
+import { formatLimits, type SomeLimits } from '@bonded/core/domain/limits'
+import type { Scope } from '@bonded/core/domain/tenant'
+import type {
+  KeyListing,
+  PublishableKey,
+  ServerCredential,
+  TenantSettings,
+  TenantTable,
+} from '@bonded/core/ports/tenant-table'
+import type { Writing } from './event-publisher.ts'
+import { type Row, row, rows, type SqlValue } from '../statement.ts'
+import { TENANT_COLUMNS, tenantFromRow } from './tenant-row.ts'
+
+/** The tenants and their keys. */
+export function tenantTable({ dialect }: Pick<Writing, 'dialect'>): TenantTable {
+  return {
+    *create(tenant, now) {
+      yield* row(
+        'insert into tenant (id, name, environment, demo, origins, workflows, created_at, limits) values ($1, $2, $3, $4, $5, $6, $7, $8)',
+        [
+          tenant.id,
+          tenant.name,
+          tenant.environment,
+          tenant.demo ? 1 : 0,
+          JSON.stringify(tenant.origins),
+          JSON.stringify(tenant.workflows),
+          now,
+          limitsText(tenant.limits),
+        ],
+      )
+      for (const origin of tenant.origins) yield* addOrigin(tenant.id, origin)
+    },
+
+    *find(id) {
+      const found = yield* row('select * from tenant where id = $1', [id])
+      return found && tenantFromRow(found)
+    },
+
+    *update(before, after) {
+      const updated = yield* row(
+        `update tenant set name = $5, origins = $6, workflows = $7
+       where id = $1 and name = $2 and origins = $3 and workflows = $4 returning id`,
+        [before.id, ...settingsColumns(before), ...settingsColumns(after)],
+      )
+      if (updated === undefined) return false
+      for (const origin of before.origins.filter((known) => !after.origins.includes(known))) {
+        yield* row('delete from tenant_origin where tenant_id = $1 and origin = $2', [
+          before.id,
+          origin,
+        ])
+      }
+      for (const origin of after.origins.filter((wanted) => !before.origins.includes(wanted)))
+        yield* addOrigin(before.id, origin)
+      return true
+    },
+
+    *setLimits(id, limits) {
+      return (
+        (yield* row('update tenant set limits = $2 where id = $1 returning id', [
+          id,
+          limitsText(limits),
+        ])) !== undefined
+      )
+    },
+
+    *setLogo(id, logo) {
+      const updated = yield* row('update tenant set logo = $2 where id = $1 returning id', [
+        id,
+        logo?.name ?? null,
+      ])
+      if (updated === undefined) return false
+      yield* row('delete from tenant_logo where tenant_id = $1', [id])
+      if (logo !== null)
+        yield* row('insert into tenant_logo (tenant_id, name, bytes) values ($1, $2, $3)', [
+          id,
+          logo.name,
+          logo.bytes,
+        ])
+      return true
+    },
+
+    *findLogo(name) {
+      const found = yield* row('select bytes from tenant_logo where name = $1 limit 1', [name])
+      return found && (found.bytes as Uint8Array)
+    },
+
+    *list() {
+      return (yield* rows('select * from tenant order by created_at, id', [])).map(tenantFromRow)
+    },
+
+    *addServerCredential({ keyId, tenantId, name, hash, last4, scope, now }) {
+      yield* row(
+        `insert into server_credential
+         (key_id, tenant_id, hash, last4, scope, created_at, revoked_at, name)
+       values ($1, $2, $3, $4, $5, $6, null, $7)`,
+        [keyId, tenantId, hash, last4, scopeText(scope), now, name ?? null],
+      )
+    },
+
+    *addPublishableKey({ key, tenantId, name, scope, now }) {
+      yield* row(
+        `insert into publishable_key
+         (publishable_key, tenant_id, scope, created_at, revoked_at, name)
+       values ($1, $2, $3, $4, null, $5)`,
+        [key, tenantId, scopeText(scope), now, name ?? null],
+      )
+    },
+
+    *revoke(key, at) {
+      const server = yield* row(
+        'update server_credential set revoked_at = $2 where key_id = $1 and (revoked_at is null or revoked_at > $2) returning key_id',
+        [key, at],
+      )
+      const publishable = yield* row(
+        'update publishable_key set revoked_at = $2 where publishable_key = $1 and (revoked_at is null or revoked_at > $2) returning publishable_key',
+        [key, at],
+      )
+      return server !== undefined || publishable !== undefined
+    },
+
+    *findServerCredential(keyId) {
+      const found = yield* row(
+        `select ${TENANT_COLUMNS}, server_credential.hash, server_credential.scope, server_credential.revoked_at from server_credential
+       join tenant on tenant.id = server_credential.tenant_id where key_id = $1`,
+        [keyId],
+      )
+      return found && serverCredentialFromRow({ ...found, key_id: keyId }, found)
+    },
+
+    *findPublishableKey(key) {
+      const found = yield* row(
+        `select ${TENANT_COLUMNS}, publishable_key.scope, publishable_key.revoked_at from publishable_key
+       join tenant on tenant.id = publishable_key.tenant_id where publishable_key = $1`,
+        [key],
+      )
+      return found && publishableKeyFromRow({ ...found, publishable_key: key }, found)
+    },
+
+    *listKeys(tenantId) {
+      const server = yield* rows(
+        'select * from server_credential where tenant_id = $1 order by created_at',
+        [tenantId],
+      )
+      const publishable = yield* rows(
+        'select * from publishable_key where tenant_id = $1 order by created_at',
+        [tenantId],
+      )
+      return [...server.map(serverListing), ...publishable.map(publishableListing)]
+    },
+
+    *findKey(key) {
+      const server = yield* row(
+        `select * from server_credential where key_id = $1 ${dialect.forUpdate}`,
+        [key],
+      )
+      if (server !== undefined) return serverListing(server)
+      const publishable = yield* row(
+        `select * from publishable_key where publishable_key = $1 ${dialect.forUpdate}`,
+        [key],
+      )
+      return publishable && publishableListing(publishable)
+    },
+
+    *knowsOrigin(origin) {
+      return (
+        (yield* row('select 1 as known from tenant_origin where origin = $1 limit 1', [origin])) !==
+        undefined
+      )
+    },
+  }
+}
+
+export function serverCredentialFromRow(key: Row, tenant: Row): ServerCredential {
+  return {
+    keyId: key.key_id as string,
+    hash: key.hash as Uint8Array,
+    tenant: tenantFromRow(tenant),
+    scope: parseScope(key.scope),
+    revokedAt: revokedAt(key),
+  }
+}
+
+export function publishableKeyFromRow(key: Row, tenant: Row): PublishableKey {
+  return {
+    key: key.publishable_key as string,
+    tenant: tenantFromRow(tenant),
+    scope: parseScope(key.scope),
+    revokedAt: revokedAt(key),
+  }
+}
+
+function addOrigin(tenantId: TenantId, origin: string) {
+  return row('insert into tenant_origin (tenant_id, origin) values ($1, $2)', [tenantId, origin])
+}
+
+function settingsColumns({ name, origins, workflows }: TenantSettings): readonly string[] {
+  return [name, JSON.stringify(origins), JSON.stringify(workflows)]
+}
+
+function limitsText(limits: SomeLimits = {}): string | null {
+  return formatLimits(limits) || null
+}
+
+function scopeText(scope: Scope): string | null {
+  return scope === null ? null : JSON.stringify(scope)
+}
+
+function parseScope(text: SqlValue | undefined): Scope {
+  return typeof text === 'string' ? (JSON.parse(text) as Scope) : null
+}
+
+function serverListing(found: Row): KeyListing {
+  return {
+    kind: 'server',
+    key: found.key_id as string,
+    last4: found.last4 as string,
+    ...common(found),
+  }
+}
+
+function publishableListing(found: Row): KeyListing {
+  const key = found.publishable_key as string
+  return { kind: 'publishable', key, last4: key.slice(-4), ...common(found) }
+}
+
+function common(
+  found: Row,
+): Pick<KeyListing, 'tenantId' | 'name' | 'scope' | 'createdAt' | 'revokedAt'> {
+  const tenantId = found.tenant_id as KeyListing['tenantId']
+  return {
+    tenantId,
+    name: found.name as string | null,
+    scope: parseScope(found.scope),
+    createdAt: Number(found.created_at),
+    revokedAt: revokedAt(found),
+  }
+}
+
+function revokedAt(found: Row): number | null {
+  return found.revoked_at === null ? null : Number(found.revoked_at)
+}

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parseDatabaseUrl } from '../src/postgres/server/database-url.ts'
+import { ConfigError, readConfig } from '../../server/src/settings/config.ts'
+
+const VERIFIED = { rejectUnauthorized: true }
+
+/** Each URL with whether the connection is encrypted; undefined where the URL is rejected. */
+const URLS: readonly (readonly [url: string, tls: false | object | undefined])[] = [
+  ['postgres://bonded:x@db.example:6432/bonded', VERIFIED],
+  ['postgresql://bonded@10.0.0.7/bonded', VERIFIED],
+  ['postgres://bonded@db.example/bonded?sslmode=verify-full', VERIFIED],
+  ['postgres://bonded@db.example/bonded?sslmode=disable', false],
+  ['postgres://bonded@localhost/bonded', false],
+  ['postgres://bonded@127.0.0.1/bonded', false],
+  ['postgres://bonded@[::1]/bonded', false],
+  ['postgres://bonded@localhost/bonded?sslmode=verify-full', VERIFIED],
+  ['postgres://bonded@localhost.example/bonded', VERIFIED],
+  ['postgres://bonded@127.0.0.1.example/bonded', VERIFIED],
+  ['postgres://bonded:x@db-1.example,db-2.example:6432/bonded', VERIFIED],
+  ['postgres://bonded@localhost,db.example/bonded', VERIFIED],
+  ['postgres://bonded@localhost:5432,127.0.0.1:5433/bonded?target_session_attrs=read-write', false],
+  ['postgres://bonded@db-1,db-2/bonded?target_session_attrs=any', undefined],
+  ['postgres://bonded@db-1,/bonded', undefined],
+  ['postgres://bonded@db-1,db-2:70000/bonded', undefined],
+  // Encryption without verification does not stop an attacker who can redirect the connection.
+  ['postgres://bonded@db.example/bonded?sslmode=require', undefined],
+  ['postgres://bonded@db.example/bonded?sslmode=prefer', undefined],
+  ['postgres://bonded@db.example/bonded?sslmode=no-verify', undefined],
+  ['postgres://bonded@db.example/bonded?ssl=false', undefined],
+  ['postgres://bonded@db.example/bonded?options=-csynchronous_commit=off', undefined],
+  ['postgres://bonded@db.example/bonded?sslrootcert=/no/such/file', undefined],
+  ['postgres:///bonded?host=/var/run/postgresql', undefined],
+  ['postgres://bonded@db.example/', undefined],
+  ['postgres://db.example/bonded', undefined],
+  ['postgres://bonded:%zz@db.example/bonded', undefined],
+  ['mysql://bonded@db.example/bonded', undefined],
+]
+
+for (const [url, tls] of URLS)
+  test(`${url} is ${tls === undefined ? 'rejected' : tls === false ? 'not encrypted' : 'encrypted and verified'}`, () => {
+    assert.deepEqual(parseDatabaseUrl(url)?.tls, tls)
+  })
+
+test('an encoded password is decoded, and no message shows it', () => {
+  const address = parseDatabaseUrl('postgres://bonded:p%40ss%2Fword@db.example/bonded')
+  assert.equal(address?.password, 'p@ss/word')
+  assert.equal(address?.shown, 'PostgreSQL database bonded at db.example:5432')
+})
+
+test('the servers of a URL are tried in its order', () => {
+  const address = parseDatabaseUrl('postgres://bonded:a,b@db-1:6432,[::1],db-3/bonded')
+  assert.deepEqual(address?.hosts, [
+    { host: 'db-1', port: 6432 },
+    { host: '::1', port: 5432 },
+    { host: 'db-3', port: 5432 },
+  ])
+  assert.equal(address?.password, 'a,b')
+  assert.equal(address?.shown, 'PostgreSQL database bonded at db-1:6432,::1:5432,db-3:5432')
+})
+
+test('the report of an invalid URL does not show its password', () => {
+  for (const url of [
+    'postgres://bonded:hunter2@db.example/bonded?sslmode=require',
+    'postgres://bonded:p@hunter2/x@db.example/bonded?sslmode=require',
+    'postgres://bonded@db.example/bonded?user=x&password=hunter2',
+  ])
+    assert.throws(
+      () => readConfig({ BONDED_DATABASE_URL: url }),
+      (failure) => {
+        assert.ok(failure instanceof ConfigError)
+        assert.match(failure.message, /BONDED_DATABASE_URL/)
+        assert.doesNotMatch(failure.message, /hunter2/)
+        return true
+      },
+    )
+})

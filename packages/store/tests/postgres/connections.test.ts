@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { Connections } from '../../src/postgres/server/connections.ts'
+import { postgresDatabase, settingsOf } from '../../../../tests/harness/test-database.ts'
+
+const LOCK = { text: 'select pg_advisory_xact_lock($1)', values: [1] }
+const BEGIN = { text: 'begin', values: [] }
+
+const database = await postgresDatabase()
+after(() => database.drop())
+
+test('reports the lock time-out of a statement that was sent ahead, not its consequence', async () => {
+  await using pool = await Connections.open(settingsOf(database.url, { lockTimeoutMs: 100 }))
+  const [owner, waiter] = [await pool.take(), await pool.take()]
+  owner.sendAhead(BEGIN)
+  await owner.run(LOCK)
+  waiter.sendAhead(BEGIN)
+  waiter.sendAhead(LOCK)
+  // PostgreSQL rejects this one because the transaction has failed, with a code of its own.
+  await assert.rejects(waiter.run({ text: 'select 1', values: [] }), { code: '55P03' })
+  await waiter.abandon()
+  await owner.abandon()
+})
+
+test('reports the lock time-out of one of several statements for all of them', async () => {
+  await using pool = await Connections.open(settingsOf(database.url, { lockTimeoutMs: 100 }))
+  const [owner, waiter] = [await pool.take(), await pool.take()]
+  owner.sendAhead(BEGIN)
+  await owner.run(LOCK)
+  waiter.sendAhead(BEGIN)
+  const failed = await Promise.allSettled([
+    waiter.run(LOCK),
+    waiter.run({ text: 'select 1', values: [] }),
+  ])
+  const codes = failed.map((each) => (each.status === 'rejected' ? each.reason.code : undefined))
+  assert.deepEqual(codes, ['55P03', '55P03'])
+  await waiter.abandon()
+  await owner.abandon()
+})

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { test } from 'node:test'
+import { localBus } from '../../../server/src/adapters/bus/local-bus.ts'
+import { keyringOf } from '../../../server/src/adapters/keys/keyring.ts'
+import { openPostgres } from '../../src/postgres/open-postgres.ts'
+import { expireSessions } from '../../../core/src/operations/expire-sessions.ts'
+import { purgeSessions } from '../../../core/src/operations/purge-sessions.ts'
+import type { Service } from '../../../core/src/operations/service.ts'
+import { noMeter } from '../../../core/src/ports/meter.ts'
+import type { Store } from '../../../core/src/ports/store.ts'
+import { type Harness, harness, ROOT_KEY } from '../../../../tests/harness/harness.ts'
+import { runSql } from '../../../../tests/harness/postgres.ts'
+import { until } from '../../../../tests/harness/process.ts'
+import { settingsOf } from '../../../../tests/harness/test-database.ts'
+
+const AT_ONCE = 10
+/** A connection plans a statement for all values once it has executed it five times. */
+const ROUNDS = 6
+const WITHIN_MS = 10_000
+/** The clock of the service stays, because maintenance would also purge: once a minute. */
+const LATER = { now: () => Date.now() + 365 * 24 * 60 * 60_000 }
+/** Read at each start. The first has a row for each step, the second none on a new database. */
+const READ_AT_START = `'migration', 'session_old_id'`
+
+/** Creates a session and brings it to its end. */
+async function runLifecycle(h: Harness): Promise<void> {
+  const phone = await h.register()
+  const session = (
+    await h.api('POST', '/sessions', {
+      token: h.shop.server,
+      headers: { 'idempotency-key': randomUUID() },
+      body: { workflow: 'credit_application' },
+    })
+  ).body
+  assert.equal((await h.claim(phone, session)).status, 200)
+  assert.equal((await h.attest(phone, await h.view(phone, session))).status, 200)
+  assert.equal((await h.get(session)).body.state, 'bonded')
+  assert.equal((await h.complete(session)).status, 200)
+}
+
+/** Runs lifecycles, and what two nodes do for them in the background. */
+async function runLoad(h: Harness, other: Store): Promise<void> {
+  for (let round = 1; round <= ROUNDS; round++) {
+    // They expire below. The purge leaves them, so that the tables grow.
+    for (let count = 0; count < AT_ONCE; count++) await h.create()
+    await Promise.all(Array.from({ length: AT_ONCE }, () => runLifecycle(h)))
+    await other.externalChanges()
+    await h.service.store.externalChanges()
+    await h.service.peers.exchange?.()
+    await other.messages?.exchange({ number: round, text: '' })
+    const { store } = h.service
+    const later = { store, clock: LATER } as unknown as Service
+    assert.ok((await expireSessions(later)).done > 0)
+    assert.ok((await purgeSessions(later)).done > 0)
+  }
+}
+
+test('no call reads a table that grows from end to end, on a new database without statistics', async () => {
+  await using h = await harness({ onPostgres: true })
+  const url = h.databaseUrl as string
+  /** Resolves once the server has counted what closed connections did. */
+  const untilCounted = () =>
+    until(async () => {
+      const [{ open } = {}] = await runSql(
+        url,
+        `select count(*)::int as open from pg_stat_activity
+         where datname = current_database() and pid <> pg_backend_pid()`,
+      )
+      return open === 0 || undefined
+    }, WITHIN_MS)
+  // Later connections plan for the tables as they have become.
+  for (const state of ['new', 'grown']) {
+    await h.running[Symbol.asyncDispose]()
+    await untilCounted()
+    await runSql(url, 'select pg_stat_reset()')
+    await h.restart()
+    const open = await openPostgres(settingsOf(url), {
+      now: h.clock.now(),
+      idKeys: keyringOf([ROOT_KEY]).idKeys,
+    })
+    const other = open({ bus: { ...localBus(), isWatched: () => true }, meter: noMeter })
+    await other.externalChanges()
+    await runLoad(h, other)
+    await other[Symbol.asyncDispose]()
+    await h.running[Symbol.asyncDispose]()
+    await untilCounted()
+    const read = await runSql(
+      url,
+      `select relname as table, seq_scan::int as times, seq_tup_read::int as rows
+       from pg_stat_user_tables where seq_scan > 0 and relname not in (${READ_AT_START})`,
+    )
+    assert.deepEqual(read, [], `${state} tables`)
+  }
+})

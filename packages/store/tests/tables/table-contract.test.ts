@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { DeviceId, SessionId } from '@bonded/contract'
+import { DEVICE_MOVES } from '../../../core/src/domain/device-moves.ts'
+import { MOVES } from '../../../core/src/domain/transitions.ts'
+import { cachedDriver, postgresDriver, sqlDriver } from './table-drivers.ts'
+import {
+  DEVICES,
+  newDevice,
+  newSession,
+  newToken,
+  NOW,
+  registerDevices,
+  SESSIONS,
+  SUBJECTS,
+  TOKENS,
+} from './table-operations.ts'
+
+const [deviceId] = DEVICES as [DeviceId]
+const [sessionId] = SESSIONS as [SessionId]
+const [own, , , offered, newer] = TOKENS as [string, string, string, string, string]
+
+/** The suite runs in the tests of every change on SQLite, and once on PostgreSQL. */
+const DRIVERS =
+  process.env.TEST_STORE === 'postgres'
+    ? ([['PostgreSQL', postgresDriver]] as const)
+    : ([
+        ['SQL', sqlDriver],
+        ['cached', cachedDriver],
+      ] as const)
+
+for (const [kind, open] of DRIVERS) {
+  test(`${kind} tables: a token stops working when its device gets another one`, async () => {
+    await using driver = await open()
+    await driver.write(registerDevices)
+    const find = async (tokenId: string) =>
+      (await driver.read((tables) => tables.devices.findByToken(tokenId)))?.offered
+    const offer = (index: number) =>
+      driver.write((tables) => tables.devices.offerToken(deviceId, newToken(index)))
+
+    await offer(3)
+    assert.deepEqual([await find(own), await find(offered)], [false, true])
+    await offer(4)
+    assert.deepEqual([await find(offered), await find(newer)], [undefined, true])
+    const use = () => driver.write((tables) => tables.devices.useToken(deviceId, newer))
+    assert.deepEqual([await use(), await use()], ['now', 'before'])
+    assert.deepEqual([await find(own), await find(newer)], [undefined, false])
+  })
+
+  test(`${kind} tables: a blocked device and a blocked subject are read as blocked at once`, async () => {
+    await using driver = await open()
+    await driver.write(registerDevices)
+    const find = () =>
+      driver.read(function* (tables) {
+        const device = yield* tables.devices.find(deviceId)
+        const byToken = yield* tables.devices.findByToken(own)
+        assert.deepEqual(byToken?.device, device)
+        return [device?.status, device?.subjectBlocked]
+      })
+    assert.deepEqual(await find(), ['active', false])
+    await driver.write((tables) => tables.subjects.block(SUBJECTS[0] as never, NOW))
+    assert.deepEqual(await find(), ['active', true])
+    await driver.write((tables) => tables.subjects.unblock(SUBJECTS[0] as never))
+    await driver.write((tables) => tables.devices.move(deviceId, DEVICE_MOVES.block))
+    assert.deepEqual(await find(), ['blocked', false])
+    await driver.write((tables) => tables.devices.move(deviceId, DEVICE_MOVES.remove))
+    assert.deepEqual(await find(), ['removed', false])
+  })
+
+  test(`${kind} tables: the failures of 100 devices on one session are counted apart`, async () => {
+    await using driver = await open()
+    const ids = Array.from({ length: 100 }, (_, index) => `dev_${index}` as DeviceId)
+    await driver.write(function* (tables) {
+      yield* tables.sessions.create(newSession(sessionId))
+      for (const id of ids) yield* tables.sessions.countFailure(sessionId, id)
+      assert.equal(yield* tables.sessions.countFailure(sessionId, deviceId), 1)
+      assert.equal(yield* tables.sessions.countFailure(sessionId, deviceId), 2)
+    })
+    const failures = await driver.read(function* (tables) {
+      const session = newSession(sessionId)
+      const counts: number[] = []
+      for (const id of [...ids, deviceId, 'dev_other' as DeviceId])
+        counts.push((yield* tables.sessions.deviceStats(session, { ...newDevice(0), id })).failures)
+      return counts
+    })
+    assert.deepEqual(failures, [...ids.map(() => 1), 2, 0])
+  })
+
+  test(`${kind} tables: a change of an outdated session does not hide what was stored since`, async () => {
+    await using driver = await open()
+    await driver.write((tables) => tables.sessions.create(newSession(sessionId)))
+    const find = () => driver.read((tables) => tables.sessions.find(sessionId))
+    const outdated = await find()
+    assert.ok(outdated)
+    await driver.write((tables) => tables.sessions.storeOrigin(sessionId, 'https://a.example'))
+    await driver.write((tables) => tables.sessions.move(outdated, MOVES.kill, { now: NOW }))
+    const stored = await find()
+    assert.deepEqual([stored?.state, stored?.requestingOrigin], ['killed', 'https://a.example'])
+  })
+
+  test(`${kind} tables: the purge of a session removes it and its failures`, async () => {
+    await using driver = await open()
+    const device = newDevice(0)
+    const { tenantId } = newSession(sessionId)
+    const purged = await driver.write(function* (tables) {
+      yield* tables.sessions.create(newSession(sessionId))
+      // With a bond, the cache can answer for the failures.
+      yield* tables.devices.pairwise({ ...device, tenantId, subjectRef: 'ref' })
+      yield* tables.sessions.storeContinuity({ tenantId, deviceId, mean: 0.5, now: NOW })
+      yield* tables.sessions.deviceStats(newSession(sessionId), device)
+      const session = (yield* tables.sessions.find(sessionId)) ?? newSession(sessionId)
+      yield* tables.sessions.countFailure(sessionId, deviceId)
+      yield* tables.sessions.move(session, MOVES.kill, { now: NOW })
+      return yield* tables.sessions.purge(NOW, 10)
+    })
+    assert.deepEqual(purged, [sessionId])
+    const left = await driver.read(function* (tables) {
+      const stats = yield* tables.sessions.deviceStats(newSession(sessionId), device)
+      return [yield* tables.sessions.find(sessionId), stats.failures]
+    })
+    assert.deepEqual(left, [undefined, 0])
+  })
+}

@@ -1,0 +1,161 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { RequestId } from '@bonded/contract'
+import { keyringOf } from '../../../server/src/adapters/keys/keyring.ts'
+import { SQLITE } from '../../src/dialect.ts'
+import { migrate } from '../../src/migrations/migrate.ts'
+import { SqliteStore } from '../../src/sqlite/sqlite-store.ts'
+import { openSessionKeys } from '../../src/tables/session-keys.ts'
+import type { Row, SqlValue, Statement } from '../../src/statement.ts'
+import { sqlTables } from '../../src/tables/tables.ts'
+import type { Cause, Store, Unit, Work } from '../../../core/src/ports/store.ts'
+import { localBus } from '../../../server/src/adapters/bus/local-bus.ts'
+import { noMeter } from '../../../core/src/ports/meter.ts'
+import { runSql } from '../../../../tests/harness/postgres.ts'
+import { postgresDatabase } from '../../../../tests/harness/test-database.ts'
+import { ROOT_KEY } from '../../../../tests/harness/harness.ts'
+
+/** Runs units of work over the SQL tables or over the cached ones. */
+export interface TableDriver extends AsyncDisposable {
+  /** Runs a unit and commits. With `failingEvents`, each insert of an event fails. */
+  write<T>(unit: Unit<T>, failing?: { failingEvents: boolean }): Promise<T>
+  /** Runs a unit that only reads, after the commits of other connections are noticed. */
+  read<T>(unit: Unit<T>): Promise<T>
+  /** Runs a unit, undoes it, and returns what it returned. */
+  undo<T>(unit: Unit<T>): Promise<T>
+  /** Commits SQL on another connection. */
+  writeOutside(sql: string): Promise<void>
+}
+
+/** A value that SQLite cannot bind, so an event that carries it cannot be stored. */
+const UNBINDABLE: Cause = { requestId: {} as RequestId, keyId: null }
+
+const keys = keyringOf([ROOT_KEY]).idKeys
+const opened = keys.open(keys.create())
+/** One key for all drivers, so that they purge sessions of one instant in the same order. */
+const idKeys = { create: () => opened.stored, open: () => opened }
+
+/** The SQL tables by themselves: nothing is remembered between two statements. */
+export function sqlDriver(): TableDriver {
+  const { file, remove } = newFile()
+  const database = new DatabaseSync(file)
+  database.exec('pragma synchronous = off')
+  let cause: Cause | undefined
+
+  const drive = <T>(work: Work<T>): T => {
+    let step = work.next()
+    while (step.done !== true) {
+      let answer: readonly Row[] | number
+      try {
+        answer = run(database, step.value as Statement)
+      } catch (failure) {
+        step = work.throw(failure)
+        continue
+      }
+      step = work.next(answer)
+    }
+    return step.value
+  }
+  const sessionKeys = drive(openSessionKeys(idKeys))
+  const tables = sqlTables({
+    notify: () => {},
+    cause: () => cause,
+    sessionKeys,
+    dialect: SQLITE,
+    mayWrite: true,
+  })
+  const transaction = <T>(unit: Unit<T>, end: 'commit' | 'rollback'): T => {
+    database.exec('begin')
+    const value = drive(unit(tables))
+    database.exec(end)
+    return value
+  }
+  return {
+    async write(unit, { failingEvents = false } = { failingEvents: false }) {
+      cause = failingEvents ? UNBINDABLE : undefined
+      const value = transaction(unit, 'commit')
+      cause = undefined
+      return value
+    },
+    read: async (unit) => drive(unit(tables)),
+    undo: async (unit) => transaction(unit, 'rollback'),
+    writeOutside: async (sql) => database.exec(sql),
+    async [Symbol.asyncDispose]() {
+      database.close()
+      remove()
+    },
+  }
+}
+
+/** The tables of the real store, with their caches. */
+export function cachedDriver(): TableDriver {
+  const { file, remove } = newFile()
+  const store = new SqliteStore(file, { bus: localBus(), idKeys })
+  const outside = new DatabaseSync(file)
+  outside.exec('pragma synchronous = off')
+  return {
+    write: (unit, { failingEvents = false } = { failingEvents: false }) =>
+      store.write(unit, failingEvents ? UNBINDABLE : undefined),
+    async read(unit) {
+      await store.externalChanges()
+      return store.read(unit)
+    },
+    undo: (unit) => undo(store, unit),
+    writeOutside: async (sql) => outside.exec(sql),
+    async [Symbol.asyncDispose]() {
+      outside.close()
+      await store[Symbol.asyncDispose]()
+      remove()
+    },
+  }
+}
+
+/** The tables of the store on PostgreSQL, in a database of their own. */
+export async function postgresDriver(): Promise<TableDriver> {
+  const database = await postgresDatabase()
+  const store = (await database.openStore(0))({ bus: localBus(), meter: noMeter })
+  return {
+    write: (unit) => store.write(unit),
+    read: (unit) => store.read(unit),
+    undo: (unit) => undo(store, unit),
+    async writeOutside(sql) {
+      await runSql(database.url, sql)
+    },
+    async [Symbol.asyncDispose]() {
+      await store[Symbol.asyncDispose]()
+      await database.drop()
+    },
+  }
+}
+
+/** Runs a unit that throws at its end, and returns what it returned before. */
+async function undo<T>(store: Store, unit: Unit<T>): Promise<T> {
+  const undone = new Error('undone')
+  const answers: T[] = []
+  const written = store.write(function* (tables) {
+    answers.push(yield* unit(tables))
+    throw undone
+  })
+  await written.catch((cause) => {
+    if (cause !== undone) throw cause
+  })
+  // A store may run a unit again. The last answer counts.
+  return answers.at(-1) as T
+}
+
+function newFile(): { file: string; remove: () => void } {
+  const folder = mkdtempSync(join(tmpdir(), 'bonded-tables-'))
+  const file = join(folder, 'bonded.db')
+  migrate(file, 0)
+  return { file, remove: () => rmSync(folder, { recursive: true }) }
+}
+
+function run(database: DatabaseSync, { text, values, counts }: Statement): readonly Row[] | number {
+  if (values.includes(undefined as never)) throw new TypeError('a value is missing')
+  const named = Object.fromEntries(values.map((value, index) => [`$${index + 1}`, value]))
+  const statement = database.prepare(text)
+  if (counts) return Number(statement.run(named as Record<string, SqlValue>).changes)
+  return statement.all(named as Record<string, SqlValue>) as Row[]
+}

@@ -1,0 +1,387 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Writable } from 'node:stream'
+import {
+  type CreatedSession,
+  type DeviceRegistration,
+  type EvidenceSignals,
+  type PhoneSession,
+  type QrContent,
+  type Workflow,
+} from '@bonded/contract'
+import { loadPhonePage } from '@bonded/phone-page/files'
+import pino from 'pino'
+import type { RootKey } from '../../packages/core/src/domain/root-keys.ts'
+import {
+  type Attestation,
+  createAttestation,
+} from '../../packages/server/src/adapters/attestation/attestation.ts'
+import { NO_APPS } from '../../packages/server/src/adapters/attestation/phone-trust.ts'
+import {
+  type ConnectionLimits,
+  DEFAULT_CONNECTION_LIMITS,
+} from '../../packages/core/src/domain/connection-limits.ts'
+import type { Limits } from '../../packages/core/src/domain/limits.ts'
+import type { PassportTrust } from '../../packages/server/src/adapters/attestation/passport/passport-trust.ts'
+import type { Scope, Tenant } from '../../packages/core/src/domain/tenant.ts'
+import { type AppLinks, NO_APP_LINKS } from '../../packages/core/src/operations/service.ts'
+import type { Clock } from '../../packages/core/src/ports/clock.ts'
+import type { Meter } from '../../packages/core/src/ports/meter.ts'
+import type { Tracer } from '../../packages/core/src/ports/tracer.ts'
+import {
+  parseAddresses,
+  type TrustedProxies,
+} from '../../packages/server/src/http/connection/client-address.ts'
+import type { ScriptSource } from '../../packages/server/src/http/pages/hosted-script.ts'
+import type { CarrierProvider } from '../../packages/core/src/ports/carrier.ts'
+import type { PassportVerifier } from '../../packages/core/src/ports/passports.ts'
+import { LOG_OPTIONS } from '../../packages/server/src/log.ts'
+import { composeService, startService } from '../../packages/server/src/compose.ts'
+import { Canary } from './canary.ts'
+import { postgresDatabase, testDatabase } from './test-database.ts'
+import { type CallOptions, send } from './client.ts'
+import { checkReply } from './openapi-replies.ts'
+import {
+  approvalRequest,
+  attestation,
+  type AttestedKey,
+  type Tampering,
+  carriedSignals,
+  evidenceRequest,
+  newKey,
+  removalRequest,
+  type SeenSession,
+  type TestPhone,
+} from './phone.ts'
+import { addKeys, addTenant, WORKFLOWS } from './tenants.ts'
+import { TestClock } from './test-clock.ts'
+import { NO_SCRIPT } from './no-script.ts'
+
+export type { Reply } from './client.ts'
+export { SHOP_ORIGIN, type TenantKeys, WORKFLOWS } from './tenants.ts'
+
+/** The root key of the protocol's worked examples. */
+export const ROOT_KEY = { id: 'k1', bytes: Uint8Array.from({ length: 32 }, (_, at) => at) }
+export const PUBLIC_ORIGIN = 'https://bond.example'
+
+/** Limits for tests, whose connections all come from one address. */
+export const MANY_CONNECTIONS: ConnectionLimits = {
+  ...DEFAULT_CONNECTION_LIMITS,
+  total: 100_000,
+  network: 100_000,
+}
+
+export interface HarnessOptions {
+  readonly workflows?: readonly Workflow[]
+  readonly environment?: Tenant['environment']
+  /** For a real browser: the port to listen on, which the public origin names, and the widget. */
+  readonly hosting?: {
+    readonly port: number
+    readonly script: ScriptSource
+    /** The port that the public origin names, of a proxy before the service. `port` by default. */
+    readonly publicPort?: number
+  }
+  /** Uses PostgreSQL, also where the tests run on SQLite. */
+  readonly onPostgres?: true
+  /** A clock that only the test moves, by default. */
+  readonly clock?: TestClock
+  /** The address to listen on; 127.0.0.1 by default. */
+  readonly host?: string
+  /** Off by default: the test clock does not run, so no bucket would refill. */
+  readonly limits?: Limits | 'off'
+  readonly trustedProxies?: TrustedProxies
+  /** `MANY_CONNECTIONS` by default. */
+  readonly connections?: Partial<ConnectionLimits>
+  readonly backendAddresses?: string
+  /** 180 days by default. */
+  readonly deviceTokenTtlMs?: number
+  readonly meter?: Meter
+  readonly tracer?: Tracer
+  /** Optional. Omit it to disable carrier checks. It gets the test clock. */
+  readonly carrier?: (clock: TestClock) => CarrierProvider
+  readonly passportTrust?: PassportTrust
+  /** The first key is active; all of them verify. */
+  readonly rootKeys?: readonly RootKey[]
+  /** Replaces the verifier of passports. */
+  readonly passports?: PassportVerifier
+  readonly qrContent?: QrContent
+  /** The relying party id of new browser keys; by default the host of the public origin. */
+  readonly rpId?: string
+  /** The apps that handoff links open; none by default. */
+  readonly appLinks?: AppLinks
+  /** By default the service accepts browser keys and software keys. */
+  readonly attestation?: (clock: Clock) => Attestation
+}
+
+/** Starts a service with its own store, a test clock, a tenant, and functions for its API. */
+export async function harness(options: HarnessOptions = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'bonded-test-'))
+  const clock = options.clock ?? new TestClock()
+  const lines: string[] = []
+  const log = pino(
+    { ...LOG_OPTIONS, level: 'info' },
+    new Writable({ write: (chunk, _encoding, done) => done(void lines.push(String(chunk))) }),
+  )
+  const postgres = options.onPostgres ? await postgresDatabase() : await testDatabase()
+  const { hosting } = options
+  const publicOrigin = hosting
+    ? `http://127.0.0.1:${hosting.publicPort ?? hosting.port}`
+    : PUBLIC_ORIGIN
+  const start = async () => {
+    const wired = composeService({
+      databaseFile: join(folder, 'bonded.db'),
+      ...(postgres && { openStore: await postgres.openStore(clock.now(), options.rootKeys) }),
+      rootKeys: options.rootKeys ?? [ROOT_KEY],
+      settings: {
+        publicOrigin,
+        rpId: options.rpId ?? new URL(publicOrigin).hostname,
+        appScheme: 'pulse',
+        qrContent: options.qrContent ?? 'app_scheme',
+        appLinks: options.appLinks ?? NO_APP_LINKS,
+        version: '0.0.0',
+        limits: options.limits ?? 'off',
+        trustedProxies: options.trustedProxies ?? 0,
+        connections: { ...MANY_CONNECTIONS, ...options.connections },
+        ...(options.backendAddresses === undefined
+          ? {}
+          : { backendAddresses: parseAddresses(options.backendAddresses) }),
+        deviceTokenTtlMs: options.deviceTokenTtlMs ?? 180 * 24 * 60 * 60_000,
+      },
+      clock,
+      attestation:
+        options.attestation?.(clock) ??
+        createAttestation(NO_APPS, {
+          origin: publicOrigin,
+          ...(options.rpId === undefined ? {} : { rpId: options.rpId }),
+          clock,
+          fetch: rejectFetch,
+        }),
+      ...(options.meter ? { meter: options.meter } : {}),
+      ...(options.tracer ? { tracer: options.tracer } : {}),
+      ...(options.carrier ? { carrier: options.carrier(clock) } : {}),
+      ...(options.passportTrust ? { passportTrust: options.passportTrust } : {}),
+    })
+    const service = options.passports ? { ...wired, passports: options.passports } : wired
+    return startService(service, {
+      host: options.host ?? '127.0.0.1',
+      port: hosting?.port ?? 0,
+      log,
+      script: hosting?.script ?? NO_SCRIPT,
+      phonePage: loadPhonePage,
+    })
+  }
+  let running = await start()
+  const shop = await addTenant(running, {
+    workflows: options.workflows ?? WORKFLOWS,
+    environment: options.environment ?? 'sandbox',
+  })
+
+  const canary = new Canary()
+  const call = async (method: string, path: string, given: CallOptions = {}) => {
+    const reply = await send(running.port, { method, path, ...given })
+    checkReply(method, path, reply)
+    canary.learn(reply.body)
+    return reply
+  }
+  const api = (method: string, path: string, given: CallOptions = {}) =>
+    call(method, `/api/v1${path}`, given)
+
+  const create = async (
+    body: object = { workflow: 'credit_application' },
+    keys = shop,
+  ): Promise<CreatedSession> => {
+    const created = await api('POST', '/sessions', { token: keys.server, body })
+    if (created.status !== 201) throw new Error(`create answered ${created.status} ${created.text}`)
+    return created.body
+  }
+
+  /** Prepares the body of POST /devices for a new key, which is a software key by default. */
+  const registration = async (attested?: AttestedKey) => {
+    const { challenge } = (await api('POST', '/devices/challenges')).body
+    const { privateKey, public_key } = newKey()
+    const proof =
+      attested === undefined
+        ? { format: 'software', public_key }
+        : { format: attested.format, ...attested.register(challenge) }
+    return { privateKey, body: { challenge, ...proof } as DeviceRegistration }
+  }
+
+  /** Registers a key for a new subject or, with an approver, for the approver's subject. */
+  const register = async (approver?: TestPhone, attested?: AttestedKey): Promise<TestPhone> => {
+    const { privateKey, body } = await registration(attested)
+    const sent =
+      approver === undefined
+        ? body
+        : { ...body, approval: approvalRequest(approver, body, now(), { origin: PUBLIC_ORIGIN }) }
+    const registered = await api('POST', '/devices', { token: approver?.device_token, body: sent })
+    if (registered.status !== 201)
+      throw new Error(`registration answered ${registered.status} ${registered.text}`)
+    const { device_id, subject_id, device_token, key_id } = registered.body
+    return {
+      privateKey,
+      device_id,
+      subject_id,
+      device_token,
+      key_id,
+      counter: 0,
+      ...(attested === undefined ? {} : { attested }),
+    }
+  }
+
+  /** Removes a device, by default the phone's own, with an assertion of the phone. */
+  const removeKey = (
+    phone: TestPhone,
+    removed: { device_id: string } = phone,
+    tampering: Tampering = {},
+  ) =>
+    api('POST', `/devices/${removed.device_id}/removal`, {
+      token: phone.device_token,
+      body: removalRequest(phone, removed.device_id, now(), {
+        origin: PUBLIC_ORIGIN,
+        ...tampering,
+      }),
+    })
+
+  const now = () => new Date(clock.now()).toISOString()
+
+  const claim = (phone: TestPhone, session: { id: string; nonce: string }) =>
+    api('POST', `/sessions/${session.id}/claim`, {
+      token: phone.device_token,
+      body: { nonce: session.nonce, device_id: phone.device_id },
+    })
+
+  const decline = (
+    phone: TestPhone,
+    session: { id: string; nonce: string },
+    reason = 'user_declined',
+  ) =>
+    api('POST', `/sessions/${session.id}/decline`, {
+      token: phone.device_token,
+      body: { nonce: session.nonce, device_id: phone.device_id, reason },
+    })
+
+  const view = async (
+    phone: TestPhone,
+    session: { id: string; nonce: string },
+  ): Promise<PhoneSession> =>
+    (
+      await api('GET', `/sessions/${session.id}?nonce=${session.nonce}`, {
+        token: phone.device_token,
+      })
+    ).body
+
+  const evidence = (
+    phone: TestPhone,
+    seen: SeenSession,
+    signals: EvidenceSignals = carriedSignals(clock.now()),
+  ) =>
+    api('POST', '/evidence', {
+      token: phone.device_token,
+      body: evidenceRequest(phone, seen, signals, now()),
+    })
+
+  const attest = async (
+    phone: TestPhone,
+    seen: SeenSession,
+    given: {
+      signals?: EvidenceSignals
+      tampering?: Parameters<typeof attestation>[4]
+      headers?: Readonly<Record<string, string>>
+    } = {},
+  ) => {
+    const answer = await evidence(phone, seen, given.signals)
+    if (answer.status !== 200) return answer
+    return api('POST', '/attestations', {
+      token: phone.device_token,
+      body: attestation(phone, seen, answer.body.verified_evidence, now(), given.tampering),
+      ...(given.headers && { headers: given.headers }),
+    })
+  }
+
+  const complete = (session: CreatedSession, headers: Record<string, string> = {}, keys = shop) =>
+    api('POST', `/sessions/${session.id}/form-completed`, {
+      token: keys.server,
+      headers: { 'x-bond-completion-secret': session.completion_secret ?? '', ...headers },
+    })
+
+  const get = (session: { id: string }, keys = shop) =>
+    api('GET', `/sessions/${session.id}`, { token: keys.server })
+  const kill = (session: { id: string }, keys = shop) =>
+    api('DELETE', `/sessions/${session.id}`, { token: keys.server })
+
+  return {
+    get running() {
+      return running
+    },
+    /**
+     * Stops the service and starts it again on the same file and, with `hosting`, the same port.
+     */
+    async restart() {
+      await running[Symbol.asyncDispose]()
+      running = await start()
+    },
+    databaseFile: join(folder, 'bonded.db'),
+    /** The URL of the database, where the tests run on PostgreSQL. */
+    databaseUrl: postgres?.url,
+    get service() {
+      return running.service
+    },
+    clock,
+    lines,
+    folder,
+    shop,
+    call,
+    api,
+    create,
+    registration,
+    register,
+    removeKey,
+    now,
+    claim,
+    decline,
+    view,
+    evidence,
+    attest,
+    complete,
+    get,
+    kill,
+    addTenant: (tenant: Parameters<typeof addTenant>[1]) => addTenant(running, tenant),
+    addKeys: (tenant: Tenant, scope: Scope) => addKeys(running, tenant, scope),
+    /** Creates a session and takes it to the state. Returns it with the phone that did so. */
+    async reach(state: State, body: object = { workflow: 'credit_application' }) {
+      const session = await create(state === 'step_up_required' ? { workflow: 'strict' } : body)
+      const phone = await register()
+      if (state === 'step_up_required') {
+        const weak = {
+          ...carriedSignals(clock.now()),
+          local_auth: { result: 'failed' as const, method: 'none' as const, verified_at: now() },
+        }
+        await claim(phone, session)
+        await attest(phone, await view(phone, session), { signals: weak })
+      }
+      if (state === 'bonded' || state === 'completed') {
+        await claim(phone, session)
+        await attest(phone, await view(phone, session))
+      }
+      if (state === 'completed') await complete(session)
+      if (state === 'killed') await kill(session)
+      if (state === 'expired') clock.advance(300_000)
+      const reached = (await get(session)).body.state
+      if (reached !== state) throw new Error(`expected ${state}, reached ${reached}`)
+      return { session, phone }
+    },
+    async [Symbol.asyncDispose]() {
+      // Every test also verifies that its log contains no secret.
+      canary.search(lines)
+      await running[Symbol.asyncDispose]()
+      rmSync(folder, { recursive: true, force: true })
+      await postgres?.drop()
+    },
+  }
+}
+
+const rejectFetch = () => Promise.reject(new Error('A test must not make external requests.'))
+
+export type Harness = Awaited<ReturnType<typeof harness>>
+export type State = 'pending' | 'step_up_required' | 'bonded' | 'completed' | 'killed' | 'expired'
