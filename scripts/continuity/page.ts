@@ -107,7 +107,7 @@ function accuracy({ windows, rates, unrelated, replays }: RecordedCounts): strin
         percent(row.acceptedByRule, row.windows),
       ]),
     ),
-    `Windows of ten seconds at other rates of reading, at uneven times. The limits on rotation were chosen on one half of the people and buildings; the other half was held out. The other limits were chosen with all recordings in view. [Decision ${DECISION}](../decisions/${DECISION_FILE}) has results for further phones.`,
+    `Windows of ten seconds at other rates of reading, at uneven times. The limits on rotation were chosen on the fitted half of the people and buildings, without the other. The other limits were chosen with all recordings in view. [Decision ${DECISION}](../decisions/${DECISION_FILE}) has results for further phones.`,
     table(
       ['recordings', ...RATES_HZ.map((rateHz) => `${rateHz} readings a second`)],
       rateRows(rates),

@@ -24,7 +24,7 @@ export interface Recording {
   readonly group: string
   readonly carried: 'hand' | 'pocket'
   readonly activity: string
-  /** Whether the limits of the model were chosen without it. */
+  /** Whether the limits of a movement were chosen without it. */
   readonly isHeldOut: boolean
   readonly samples: readonly MotionSample[]
 }
@@ -69,10 +69,10 @@ function readSet(folder: string, set: string): Recording[] {
 }
 
 /**
- * Half of the people, and one of the two buildings in which the location set was recorded. The
- * limits of a movement were chosen on these.
+ * Half of the people, one of the two buildings in which the location set was recorded, and the
+ * iPhone's. The limits of a movement were chosen on these.
  */
-const FITTED = ['/s01/', '/s05/', '/s09/', '/s13/', '/s17/', '/s21/', '/site1/']
+const FITTED = ['/s01/', '/s05/', '/s09/', '/s13/', '/s17/', '/s21/', '/site1/', '.rda']
 
 /** The rates at which windows are read, of browsers and apps on several phones. */
 export const RATES_HZ = [20, 30, 50, 60, 100]
