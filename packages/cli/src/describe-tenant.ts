@@ -1,6 +1,6 @@
 import type { SomeLimits } from '@bonded/core/domain/limits'
 import { isRevoked, type Tenant } from '@bonded/core/domain/tenant'
-import type { KeyListing } from '@bonded/core/ports/tenant-table'
+import type { KeyListing } from '@bonded/core/ports/tables/tenant-table'
 import { isoTime } from './output.ts'
 
 /** A tenant for `--json`. */

@@ -9,7 +9,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Session } from '@bonded/core/domain/session'
 import { killSessionAsOperator } from '@bonded/core/operations/admin/kill-session'
 import { listSessions, type SessionCursor } from '@bonded/core/operations/admin/list-sessions'
-import { inspectSession } from '@bonded/core/operations/admin/tenants'
+import { inspectSession } from '@bonded/core/operations/admin/inspect-session'
 import {
   jsonOption,
   limitOption,

@@ -1,4 +1,4 @@
-import type { Work } from '@bonded/core/ports/store'
+import type { Work } from '@bonded/core/ports/work'
 import { sent } from './statement.ts'
 
 /**

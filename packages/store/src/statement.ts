@@ -1,4 +1,4 @@
-import type { Work } from '@bonded/core/ports/store'
+import type { Work } from '@bonded/core/ports/work'
 
 /** A value of a column. `undefined` is excluded, because SQLite would silently write NULL. */
 export type SqlValue = string | number | null | Uint8Array

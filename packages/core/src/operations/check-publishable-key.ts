@@ -1,6 +1,6 @@
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import { inScope } from '../domain/tenant.ts'
-import type { PublishableKey } from '../ports/tenant-table.ts'
+import type { PublishableKey } from '../ports/tables/tenant-table.ts'
 
 /** The intended use of a key. Absent members are not checked. */
 export interface KeyUse {

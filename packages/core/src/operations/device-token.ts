@@ -1,7 +1,7 @@
 import { Secret } from '@bonded/contract'
 import type { Instant } from '../domain/session.ts'
 import { type TokenTimes, tokenTimes } from '../domain/subject-keys.ts'
-import type { DeviceToken } from '../ports/store.ts'
+import type { DeviceToken } from '../ports/tables/device-table.ts'
 import type { Service } from './service.ts'
 
 /**

@@ -3,8 +3,9 @@ import { accept, type Result, refuse } from '../domain/refusal.ts'
 import { isReadable, type Session, stateAt } from '../domain/session.ts'
 import { MOVES } from '../domain/transitions.ts'
 import { inScope } from '../domain/tenant.ts'
-import type { Tables, Unit, Work } from '../ports/store.ts'
-import type { PublishableKey, ServerCredential } from '../ports/tenant-table.ts'
+import type { Tables, Unit } from '../ports/store.ts'
+import type { Work } from '../ports/work.ts'
+import type { PublishableKey, ServerCredential } from '../ports/tables/tenant-table.ts'
 import type { Service } from './service.ts'
 
 /**

@@ -1,7 +1,8 @@
 import type { SessionId, Timeline } from '@bonded/contract'
 import { accept, type Result } from '../domain/refusal.ts'
 import type { Session } from '../domain/session.ts'
-import type { Tables, Work } from '../ports/store.ts'
+import type { Tables } from '../ports/store.ts'
+import type { Work } from '../ports/work.ts'
 import { findKeptSession, readSession } from './find-session.ts'
 import type { BackendCaller, Service } from './service.ts'
 

@@ -1,7 +1,8 @@
 import type { DeviceId, SubjectId } from '@bonded/contract'
 import type { DeviceEvent } from '../domain/device-moves.ts'
 import type { Session } from '../domain/session.ts'
-import type { Tables, Work } from '../ports/store.ts'
+import type { Tables } from '../ports/store.ts'
+import type { Work } from '../ports/work.ts'
 
 type Change = Pick<DeviceEvent, 'at' | 'kind' | 'step'>
 

@@ -2,7 +2,7 @@ import { type DeviceId, deviceRemovePayload, type RemoveDeviceRequest } from '@b
 import { DEVICE_MOVES } from '../domain/device-moves.ts'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import { isUsable, mayManageKeys } from '../domain/subject-keys.ts'
-import type { Work } from '../ports/store.ts'
+import type { Work } from '../ports/work.ts'
 import { takeDeviceRequest } from './device-request.ts'
 import { recordDeviceChange, recordSubjectChange } from './record-device-change.ts'
 import type { PhoneCaller, Service } from './service.ts'

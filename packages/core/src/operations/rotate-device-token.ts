@@ -1,7 +1,7 @@
 import { type DeviceId, deviceTokenPayload, type RotateTokenRequest } from '@bonded/contract'
 import { accept, type Result, refuse } from '../domain/refusal.ts'
 import { isUsable } from '../domain/subject-keys.ts'
-import type { Work } from '../ports/store.ts'
+import type { Work } from '../ports/work.ts'
 import { takeDeviceRequest } from './device-request.ts'
 import { createDeviceToken, type NewDeviceToken } from './device-token.ts'
 import type { PhoneCaller, Service } from './service.ts'

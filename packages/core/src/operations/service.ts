@@ -15,7 +15,7 @@ import type { AssertionVerifiers, AttestationVerifiers } from '../ports/devices.
 import type { PassportVerifier } from '../ports/passports.ts'
 import type { Tracer } from '../ports/tracer.ts'
 import type { Cause, Store } from '../ports/store.ts'
-import type { PublishableKey, ServerCredential } from '../ports/tenant-table.ts'
+import type { PublishableKey, ServerCredential } from '../ports/tables/tenant-table.ts'
 import { tracedService } from './trace-parts.ts'
 
 /** What every operation works with. */

@@ -8,7 +8,8 @@ import {
   repeated,
 } from '../domain/motion-memory.ts'
 import type { Device } from '../domain/session.ts'
-import type { Tables, Work } from '../ports/store.ts'
+import type { Tables } from '../ports/store.ts'
+import type { Work } from '../ports/work.ts'
 import type { Service } from './service.ts'
 
 const NOTE_OF_MISSING = {

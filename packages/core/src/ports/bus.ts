@@ -1,6 +1,6 @@
 import type { SessionId, TenantId } from '@bonded/contract'
 import type { Session } from '../domain/session.ts'
-import type { StoredEvent } from './store.ts'
+import type { StoredEvent } from './tables/session-table.ts'
 
 /** A session has new stored events. */
 export interface ChangeNotification {

@@ -1,6 +1,6 @@
 import type { EndpointName, Reason } from '@bonded/contract'
 import type { Session } from '../domain/session.ts'
-import type { StoredEvent } from './store.ts'
+import type { StoredEvent } from './tables/session-table.ts'
 
 /**
  * The route of a request: an endpoint of the table, or one of these. A read that waits for a change

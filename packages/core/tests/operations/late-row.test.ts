@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, mock, test } from 'node:test'
 import type { CreatedSession } from '@bonded/contract'
-import type { Unit, Work } from '../../src/ports/store.ts'
+import type { Unit } from '../../src/ports/store.ts'
+import type { Work } from '../../src/ports/work.ts'
 import { harness } from '../../../../tests/harness/harness.ts'
 import type { TestPhone } from '../../../../tests/harness/phone.ts'
 

@@ -19,7 +19,7 @@ import {
 } from '../http/response/present.ts'
 import type { Tenant } from '@bonded/core/domain/tenant'
 import { noncesOf, type Service } from '@bonded/core/operations/service'
-import type { StoredEvent } from '@bonded/core/ports/store'
+import type { StoredEvent } from '@bonded/core/ports/tables/session-table'
 
 /**
  * The interval of heartbeat frames (protocol 9). A page shows a lost connection after 5 s, which

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { SessionId, TenantId } from '@bonded/contract'
 import type { Bus, Callers, ChangeNotification } from '@bonded/core/ports/bus'
-import type { StoredEvent } from '@bonded/core/ports/store'
+import type { StoredEvent } from '@bonded/core/ports/tables/session-table'
 import type { DatabaseClock } from '../clock/database-clock.ts'
 import { eventFromRow, sessionFromRow } from '../tables/session-row.ts'
 import type { Row } from '../statement.ts'

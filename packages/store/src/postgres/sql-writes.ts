@@ -1,5 +1,6 @@
 import type { ChangeNotification } from '@bonded/core/ports/bus'
-import { type Cause, StoreError, type Work } from '@bonded/core/ports/store'
+import { type Cause, StoreError } from '@bonded/core/ports/store'
+import type { Work } from '@bonded/core/ports/work'
 import { POSTGRES } from '../dialect.ts'
 import type { SessionKeys } from '../tables/session-keys.ts'
 import type { Row, Statement } from '../statement.ts'

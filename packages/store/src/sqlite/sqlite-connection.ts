@@ -1,5 +1,5 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import type { Work } from '@bonded/core/ports/store'
+import type { Work } from '@bonded/core/ports/work'
 import type { Row, SqlValue, Statement } from '../statement.ts'
 
 interface Prepared {

@@ -1,5 +1,7 @@
 import type { DeviceId } from '@bonded/contract'
-import type { DeviceTable, SubjectTable, Work } from '@bonded/core/ports/store'
+import type { DeviceTable } from '@bonded/core/ports/tables/device-table'
+import type { SubjectTable } from '@bonded/core/ports/tables/subject-table'
+import type { Work } from '@bonded/core/ports/work'
 import type { RowCaches } from './row-cache.ts'
 
 /**

@@ -1,7 +1,12 @@
 import type { DeviceId } from '@bonded/contract'
 import type { DeviceChange } from '@bonded/core/domain/device-moves'
 import type { Device } from '@bonded/core/domain/session'
-import type { DeviceByToken, DeviceTable, DeviceToken, Work } from '@bonded/core/ports/store'
+import type {
+  DeviceByToken,
+  DeviceTable,
+  DeviceToken,
+} from '@bonded/core/ports/tables/device-table'
+import type { Work } from '@bonded/core/ports/work'
 import type { Writing } from './event-publisher.ts'
 import { windowsFromBytes, windowsToBytes } from './motion-row.ts'
 import { changed, changedOnce, type Row, row, rows, sent } from '../statement.ts'

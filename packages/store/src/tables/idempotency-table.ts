@@ -1,5 +1,5 @@
 import type { SessionId } from '@bonded/contract'
-import type { IdempotencyTable } from '@bonded/core/ports/store'
+import type { IdempotencyTable } from '@bonded/core/ports/tables/idempotency-table'
 import type { Dialect } from '../dialect.ts'
 import { idempotencyHash } from './idempotency-hash.ts'
 import { changedOnce, row, rows, sent } from '../statement.ts'

@@ -2,8 +2,8 @@ import type { DeviceId, SessionId } from '@bonded/contract'
 import type { MotionMemory } from '@bonded/core/domain/motion-memory'
 import type { Device, Session } from '@bonded/core/domain/session'
 import type { Tenant } from '@bonded/core/domain/tenant'
-import type { DeviceByToken } from '@bonded/core/ports/store'
-import type { PublishableKey, ServerCredential } from '@bonded/core/ports/tenant-table'
+import type { DeviceByToken } from '@bonded/core/ports/tables/device-table'
+import type { PublishableKey, ServerCredential } from '@bonded/core/ports/tables/tenant-table'
 import { GenerationCache } from '@bonded/core/collections/generation-cache'
 
 /** Bounds the sessions in use: a session lives a few minutes. */

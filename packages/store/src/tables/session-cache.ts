@@ -1,7 +1,8 @@
 import type { DeviceId, SessionId, TenantId } from '@bonded/contract'
 import { hinted } from '@bonded/core/domain/changes'
 import type { Session } from '@bonded/core/domain/session'
-import type { DeviceStats, SessionTable, Work } from '@bonded/core/ports/store'
+import type { DeviceStats, SessionTable } from '@bonded/core/ports/tables/session-table'
+import type { Work } from '@bonded/core/ports/work'
 import type { RowCaches } from './row-cache.ts'
 
 /** More devices than one session sees. Beyond them, SQL answers for the session's failures. */

@@ -1,7 +1,7 @@
 import { makeId, type SessionId } from '@bonded/contract'
 import type { Instant } from '@bonded/core/domain/session'
 import type { BlockCipher, IdKeys } from '@bonded/core/ports/keyring'
-import type { Work } from '@bonded/core/ports/store'
+import type { Work } from '@bonded/core/ports/work'
 import { GenerationCache } from '@bonded/core/collections/generation-cache'
 import { changed, row, sent } from '../statement.ts'
 

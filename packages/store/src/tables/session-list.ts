@@ -1,6 +1,6 @@
 import type { SessionState } from '@bonded/contract'
 import { MOVES } from '@bonded/core/domain/transitions'
-import type { SessionQuery } from '@bonded/core/ports/store'
+import type { SessionQuery } from '@bonded/core/ports/tables/session-table'
 import type { SqlValue, Statement } from '../statement.ts'
 
 /** The statement that lists sessions, newest first. */

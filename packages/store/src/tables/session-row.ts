@@ -1,7 +1,7 @@
 import type { SessionContext, SessionState, StepUp, TimelineEntry } from '@bonded/contract'
 import type { Policy } from '@bonded/core/domain/policy'
 import type { Session } from '@bonded/core/domain/session'
-import type { StoredEvent } from '@bonded/core/ports/store'
+import type { StoredEvent } from '@bonded/core/ports/tables/session-table'
 import type { Row, SqlValue } from '../statement.ts'
 
 /** The column of each member of a session. */

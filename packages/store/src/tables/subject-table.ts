@@ -1,4 +1,4 @@
-import type { SubjectTable } from '@bonded/core/ports/store'
+import type { SubjectTable } from '@bonded/core/ports/tables/subject-table'
 import { deviceFromRow, SELECT_DEVICE } from './device-table.ts'
 import type { Writing } from './event-publisher.ts'
 import { changed, row, rows } from '../statement.ts'

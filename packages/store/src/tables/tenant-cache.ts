@@ -1,5 +1,5 @@
-import type { Work } from '@bonded/core/ports/store'
-import type { TenantTable } from '@bonded/core/ports/tenant-table'
+import type { Work } from '@bonded/core/ports/work'
+import type { TenantTable } from '@bonded/core/ports/tables/tenant-table'
 import type { GenerationCache } from '@bonded/core/collections/generation-cache'
 import type { RowCaches } from './row-cache.ts'
 

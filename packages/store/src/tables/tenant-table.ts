@@ -7,7 +7,7 @@ import type {
   ServerCredential,
   TenantSettings,
   TenantTable,
-} from '@bonded/core/ports/tenant-table'
+} from '@bonded/core/ports/tables/tenant-table'
 import type { Writing } from './event-publisher.ts'
 import { type Row, row, rows, type SqlValue } from '../statement.ts'
 import { TENANT_COLUMNS, tenantFromRow } from './tenant-row.ts'

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Tables, Unit, Work } from '../../../core/src/ports/store.ts'
+import type { Tables, Unit } from '../../../core/src/ports/store.ts'
+import type { Work } from '../../../core/src/ports/work.ts'
 import { cachedDriver, sqlDriver, type TableDriver } from './table-drivers.ts'
 import {
   DEVICES,

@@ -18,7 +18,7 @@ import { BATCH_SESSIONS } from '../../../core/src/operations/batch.ts'
 import { expireSessions } from '../../../core/src/operations/expire-sessions.ts'
 import { purgeSessions } from '../../../core/src/operations/purge-sessions.ts'
 import { noMeter } from '../../../core/src/ports/meter.ts'
-import type { Work } from '../../../core/src/ports/store.ts'
+import type { Work } from '../../../core/src/ports/work.ts'
 import { type Harness, harness } from '../../../../tests/harness/harness.ts'
 
 const HOUR_MS = 60 * 60_000

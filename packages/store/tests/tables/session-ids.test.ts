@@ -11,7 +11,7 @@ import { explain } from '../../../cli/src/explain.ts'
 import { createSession } from '../../../core/src/operations/create-session.ts'
 import type { Service } from '../../../core/src/operations/service.ts'
 import { IdKeyError } from '../../../core/src/ports/keyring.ts'
-import type { Work } from '../../../core/src/ports/store.ts'
+import type { Work } from '../../../core/src/ports/work.ts'
 import { harness, ROOT_KEY } from '../../../../tests/harness/harness.ts'
 
 const OTHER_KEY = { id: 'k2', bytes: ROOT_KEY.bytes.toReversed() }

@@ -4,7 +4,9 @@ import { newSession as pendingSession } from '../../../core/src/domain/new-sessi
 import { policyOf } from '../../../core/src/domain/policy.ts'
 import type { Device, Session } from '../../../core/src/domain/session.ts'
 import { MOVES } from '../../../core/src/domain/transitions.ts'
-import type { DeviceToken, Tables, Work } from '../../../core/src/ports/store.ts'
+import type { Tables } from '../../../core/src/ports/store.ts'
+import type { DeviceToken } from '../../../core/src/ports/tables/device-table.ts'
+import type { Work } from '../../../core/src/ports/work.ts'
 
 export const NOW = 1_000_000
 export const SESSIONS = ['sess_a', 'sess_b'] as SessionId[]

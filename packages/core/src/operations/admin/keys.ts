@@ -1,6 +1,6 @@
 import { Secret, type TenantId } from '@bonded/contract'
 import type { Scope } from '../../domain/tenant.ts'
-import type { KeyListing } from '../../ports/tenant-table.ts'
+import type { KeyListing } from '../../ports/tables/tenant-table.ts'
 import type { Service } from '../service.ts'
 import { createCredential } from './credential.ts'
 import { keyNotFound, OperatorError } from './operator-error.ts'

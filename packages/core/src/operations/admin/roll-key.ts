@@ -1,7 +1,7 @@
 import { Secret } from '@bonded/contract'
 import type { Instant } from '../../domain/session.ts'
 import { isRevoked } from '../../domain/tenant.ts'
-import type { KeyListing } from '../../ports/tenant-table.ts'
+import type { KeyListing } from '../../ports/tables/tenant-table.ts'
 import { createCredential } from './credential.ts'
 import { keyNotFound, OperatorError } from './operator-error.ts'
 import type { Service } from '../service.ts'

@@ -2,20 +2,17 @@ import {
   isDisplayText,
   makeId,
   MAX_TITLE_LENGTH,
-  type SessionId,
   type TenantId,
-  type Timeline,
   type Workflow,
   type Secret,
 } from '@bonded/contract'
-import { type Session, stateAt } from '../../domain/session.ts'
 import { type SomeLimits, TENANT_LIMITS } from '../../domain/limits.ts'
 import { isHighlyRestrictive, lookAlike } from '../../domain/lookalikes.ts'
 import type { Tenant } from '../../domain/tenant.ts'
 import type { Service } from '../service.ts'
 import { createCredential } from './credential.ts'
 import { checkOrigin } from './check-origin.ts'
-import { OperatorError, sessionNotFound, tenantNotFound } from './operator-error.ts'
+import { OperatorError, tenantNotFound } from './operator-error.ts'
 
 export interface NewTenant {
   readonly name: string
@@ -169,24 +166,4 @@ export async function findTenant(service: Service, id: TenantId): Promise<Tenant
 
 export function listTenants(service: Service): Promise<readonly Tenant[]> {
   return service.store.read((tables) => tables.tenants.list())
-}
-
-/** A session of any tenant, until it is purged, with its state by this machine's time. */
-export async function inspectSession(
-  service: Service,
-  id: SessionId,
-): Promise<{ session: Session; state: Session['state']; timeline: Timeline['entries'] }> {
-  const now = service.clock.now()
-  const found = await service.store.read(function* (tables) {
-    const session = yield* tables.sessions.find(id)
-    return (
-      session && {
-        session,
-        state: stateAt(session, now),
-        timeline: yield* tables.sessions.timeline(id),
-      }
-    )
-  })
-  if (found === undefined) throw sessionNotFound(id)
-  return found
 }

@@ -1,6 +1,6 @@
 import type { TenantId, Workflow } from '@bonded/contract'
 import type { Tenant } from '../../domain/tenant.ts'
-import type { TenantSettings } from '../../ports/tenant-table.ts'
+import type { TenantSettings } from '../../ports/tables/tenant-table.ts'
 import type { Service } from '../service.ts'
 import { OperatorError, tenantNotFound } from './operator-error.ts'
 import { checkTenant, similarTenant } from './tenants.ts'

@@ -1,13 +1,10 @@
 import type { DeviceId, SessionId, TenantId } from '@bonded/contract'
 import type { Session } from '@bonded/core/domain/session'
-import type {
-  DeviceByToken,
-  DeviceTable,
-  SessionTable,
-  Tables,
-  Work,
-} from '@bonded/core/ports/store'
-import type { TenantTable } from '@bonded/core/ports/tenant-table'
+import type { Tables } from '@bonded/core/ports/store'
+import type { DeviceByToken, DeviceTable } from '@bonded/core/ports/tables/device-table'
+import type { SessionTable } from '@bonded/core/ports/tables/session-table'
+import type { Work } from '@bonded/core/ports/work'
+import type { TenantTable } from '@bonded/core/ports/tables/tenant-table'
 import { GenerationCache } from '@bonded/core/collections/generation-cache'
 import { insertPairwise } from '../../tables/device-table.ts'
 import type { SessionKeys } from '../../tables/session-keys.ts'

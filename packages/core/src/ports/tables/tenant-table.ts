@@ -1,8 +1,8 @@
 import type { TenantId } from '@bonded/contract'
-import type { SomeLimits } from '../domain/limits.ts'
-import type { Instant } from '../domain/session.ts'
-import type { Scope, Tenant } from '../domain/tenant.ts'
-import type { Work } from './store.ts'
+import type { SomeLimits } from '../../domain/limits.ts'
+import type { Instant } from '../../domain/session.ts'
+import type { Scope, Tenant } from '../../domain/tenant.ts'
+import type { Work } from '../work.ts'
 
 export interface ServerCredential {
   readonly keyId: string

@@ -1,0 +1,128 @@
+import type { DeviceId, SessionId, SessionState, TenantId, Timeline } from '@bonded/contract'
+import type { MoveChanges } from '../../domain/changes.ts'
+import type { Device, Instant, Session } from '../../domain/session.ts'
+import type { Move } from '../../domain/transitions.ts'
+import type { Work } from '../work.ts'
+
+/** What happened to a session without a change of its state. */
+export interface TimelineNote {
+  readonly at: Instant
+  readonly kind: string
+  readonly reason?: string | null
+  readonly step?: string | null
+  /** The phone that the note concerns. */
+  readonly by?: DeviceId
+}
+
+/** A change of a session, as its subscribers see it. */
+export interface StoredEvent {
+  readonly seq: number
+  /** `created`, a state, or a hint. */
+  readonly kind: string
+  readonly at: Instant
+  readonly state: SessionState
+  readonly hint: Session['hint']
+}
+
+/** The stored facts about a device and a session. */
+export interface DeviceStats {
+  /** Invalid assertions of this device on this session. */
+  readonly failures: number
+  /** The tenant's pseudonym for the device's subject, once the subject has bonded there. */
+  readonly subjectRef: string | undefined
+  /** The decayed continuity of the device's bonds with the tenant, if it has any. */
+  readonly continuity: number | undefined
+  /** Whether a bond of the device with the tenant was completed. */
+  readonly hasCompleted: boolean
+}
+
+/** The sessions that an operator lists. */
+export interface SessionQuery {
+  readonly tenantId?: TenantId | undefined
+  /** Sessions that are in this state at this instant, whether or not their expiry is stored yet. */
+  readonly state?: { readonly is: SessionState; readonly at: Instant } | undefined
+  /** Only sessions older than this one: the next page after it. */
+  readonly before?: Pick<Session, 'id' | 'createdAt'> | undefined
+  readonly limit: number
+}
+
+/**
+ * The sessions. Each change is one guarded statement that replaces the session as the unit has read
+ * it. If anything else was stored in between, the statement changes nothing and the result is
+ * undefined.
+ */
+export interface SessionTable {
+  /**
+   * Stores a new session with its first event.
+   *
+   * @returns false if the primary key that the id gives is in use: create the session under another
+   */
+  create(session: Session): Work<boolean>
+  find(id: SessionId): Work<Session | undefined>
+  /**
+   * Moves a session along a row of the transition table: one stored event, one step of `seq`. Of
+   * two concurrent moves exactly one succeeds. Undefined also if the table or the session's expiry
+   * does not allow the move.
+   */
+  move(
+    session: Session,
+    move: Move,
+    change: { now: Instant; set?: MoveChanges },
+  ): Work<Session | undefined>
+  /** Counts a further valid assertion that misses the policy. The state does not change. */
+  countMiss(
+    session: Session,
+    change: { now: Instant; stepUp: Session['stepUp'] },
+  ): Work<Session | undefined>
+  /**
+   * Pins a session to a phone, or stores the phone's newer nonce. Undefined if another phone
+   * claimed the session first, or it has ended.
+   */
+  claim(
+    session: Session,
+    claim: { now: Instant; deviceId: DeviceId; nonce: string; claimedAt: Instant },
+  ): Work<Session | undefined>
+  /**
+   * Sets the hint, with one event. Undefined if the hint is the same, or the session awaits no
+   * phone.
+   */
+  hint(
+    session: Session,
+    hint: NonNullable<Session['hint']>,
+    now: Instant,
+  ): Work<Session | undefined>
+  /** Stores the first Origin that presented the watch token. */
+  storeOrigin(id: SessionId, origin: string): Work<void>
+  /**
+   * Adds a note to the timeline. A session has at most 200 notes. A phone that has not claimed the
+   * session can add one only while there are fewer than 100.
+   */
+  note(id: SessionId, note: TimelineNote): Work<void>
+  timeline(id: SessionId): Work<Timeline['entries']>
+  eventsAfter(id: SessionId, seq: number): Work<readonly StoredEvent[]>
+  deviceStats(session: Session, device: Pick<Device, 'id' | 'subjectId'>): Work<DeviceStats>
+  /** Counts an invalid assertion. @returns how many this device has sent on this session */
+  countFailure(id: SessionId, deviceId: DeviceId): Work<number>
+  /** Live sessions that have reached their expiry, oldest first. */
+  overdue(now: Instant, limit: number): Work<readonly Session[]>
+  /**
+   * Deletes sessions that ended by the instant, with their dependent rows, earliest end first.
+   *
+   * @returns the ids of the deleted sessions, at most `limit`
+   */
+  purge(endedBy: Instant, limit: number): Work<readonly SessionId[]>
+  /** The live session that expires last; undefined if none is live. */
+  latest(): Work<{ readonly rootKeyId: string; readonly createdAt: Instant } | undefined>
+  /** The live sessions that are pinned to a device. */
+  pinnedTo(deviceId: DeviceId): Work<readonly Session[]>
+  /** Sessions for an operator, newest first. Reads the whole table. */
+  list(query: SessionQuery): Work<readonly Session[]>
+  storeContinuity(row: {
+    tenantId: TenantId
+    deviceId: DeviceId
+    mean: number
+    now: Instant
+  }): Work<void>
+  /** Stores that a bond of the device with the tenant was completed, unless one was before. */
+  storeCompletion(row: { tenantId: TenantId; deviceId: DeviceId; now: Instant }): Work<void>
+}
