@@ -21,8 +21,10 @@ test('gives load balancers the whole time of the drain, with and without channel
     t.mock.timers.tick(ms)
     for (let turns = 0; turns < 20; turns++) await turn()
   }
-  await passes(5_000)
-  assert.deepEqual(drained, [5_000])
+  await passes(4_999)
+  assert.deepEqual(drained, [], 'channels stay open in the first half')
+  await passes(1)
+  assert.deepEqual(drained, [5_000], 'and close in the second')
   await passes(4_999)
   assert.equal(app.server.listening, true)
   await passes(1)

@@ -240,7 +240,7 @@ export const SETTINGS = [
     name: 'BONDED_DRAIN_SECONDS',
     key: 'drain_seconds',
     about:
-      'How long the service accepts requests after SIGTERM while it reports that it is not ready',
+      'How long the service accepts requests after SIGTERM while it reports that it is not ready. In the second half it closes its channels',
     fallback: '5 in production, otherwise 0',
     expects: 'a number of seconds, 0 to 10',
     secret: false,
