@@ -10,7 +10,8 @@ import { join, resolve } from 'node:path'
 const COMMIT = 'de63618a10dd2eb02ade50dfcfeb0a21397e219a'
 const ROOT = resolve(import.meta.dirname, '../..')
 const FOLDERS = ['packages', 'examples/bank', 'examples/demo']
-const MAIN = 'packages/service/src/main.ts'
+/** Where that commit has it. */
+const MAIN = ['packages', 'service', 'src', 'cli', 'main.ts']
 
 const git = (...args: string[]) => spawnSync('git', args, { cwd: ROOT, maxBuffer: 2 ** 28 })
 const isHere = () => git('cat-file', '-e', `${COMMIT}^{tree}`).status === 0
@@ -27,7 +28,7 @@ export function unpackOldBuild(): Disposable & { readonly program: readonly stri
   const folder = mkdtempSync(join(tmpdir(), 'bonded-old-build-'))
   const archive = git('archive', '--format=tar', COMMIT, 'package.json', ...FOLDERS)
   const unpacked = spawnSync('tar', ['-x', '-C', folder], { input: archive.stdout })
-  if (archive.status !== 0 || unpacked.status !== 0 || !existsSync(join(folder, MAIN)))
+  if (archive.status !== 0 || unpacked.status !== 0 || !existsSync(join(folder, ...MAIN)))
     throw new Error(`the old build cannot be unpacked: ${String(archive.stderr)}`)
   const [own, installed] = [join(folder, 'node_modules'), join(ROOT, 'node_modules')]
   mkdirSync(join(own, '@bonded'), { recursive: true })
@@ -41,7 +42,7 @@ export function unpackOldBuild(): Disposable & { readonly program: readonly stri
     program: [
       '--conditions=@bonded/source',
       '--disable-warning=ExperimentalWarning',
-      join(folder, MAIN),
+      join(folder, ...MAIN),
     ],
     [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
   }
