@@ -1,3 +1,4 @@
+import type { CompletionOutcome } from '@bonded/contract'
 import type { ProblemKind } from './session/problem.ts'
 import type { End, Notice, Task } from './session/screen.ts'
 
@@ -27,6 +28,8 @@ export interface Messages {
     readonly purpose: string
     readonly details: string
     readonly question: string
+    /** Where the page is not known. */
+    readonly questionNoPage: string
     readonly approve: string
     readonly report: string
     readonly decline: string
@@ -42,7 +45,10 @@ export interface Messages {
   }
   readonly tasks: Readonly<Record<Task, string>>
   readonly approved: { readonly title: string; readonly body: (tenant: string) => string }
-  readonly completed: { readonly title: string; readonly body: (tenant: string) => string }
+  /** By what the organization's backend said. An unknown outcome claims nothing. */
+  readonly completed: Readonly<
+    Record<CompletionOutcome | 'unknown', { title: string; body: (tenant: string) => string }>
+  >
   readonly ends: Readonly<Record<End, { title: string; body: (tenant: string) => string }>>
   readonly phones: Text & {
     readonly own: string
@@ -71,6 +77,7 @@ export interface Messages {
 }
 
 const NOTHING_APPROVED = 'Nothing was approved.'
+const RECEIVED = 'Your request was received'
 
 /** English. */
 export const en: Messages = {
@@ -108,6 +115,7 @@ export const en: Messages = {
     purpose: 'Purpose',
     details: 'Request details',
     question: 'Approve only if you started this request yourself, just now, on that page.',
+    questionNoPage: 'Approve only if you started this request yourself, just now.',
     approve: 'Approve',
     report: 'This wasn’t me',
     decline: 'Decline',
@@ -144,8 +152,18 @@ export const en: Messages = {
     body: (tenant) => `${tenant} is completing your request. You can close this app.`,
   },
   completed: {
-    title: 'Your request is complete',
-    body: (tenant) => `${tenant} has completed it. You can close this app.`,
+    accepted: {
+      title: 'Your request is complete',
+      body: (tenant) => `${tenant} has completed it. You can close this app.`,
+    },
+    in_review: {
+      title: RECEIVED,
+      body: (tenant) => `${tenant} is reviewing it. You can close this app.`,
+    },
+    unknown: {
+      title: RECEIVED,
+      body: (tenant) => `${tenant} has received it. You can close this app.`,
+    },
   },
   ends: {
     declined: { title: 'Declined', body: () => NOTHING_APPROVED },

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { CompletionOutcome } from '@bonded/contract'
 import type { PhoneDevice } from '@bonded/phone'
 import type { Harness } from '../../../tests/harness/harness.ts'
 import { en } from '../src/messages.ts'
 import { type App, startApp } from '../src/session/app.ts'
+import type { MotionRecorder } from '../src/device/motion.ts'
 import type { Screen } from '../src/session/screen.ts'
 import { carried, connect, type PhoneDouble, PLATFORMS, serviceForApps } from './doubles/phone.ts'
 
@@ -14,19 +16,24 @@ class AppOnPhone implements Disposable {
   readonly app: App
   readonly store: ReturnType<typeof connect>['store']
   screen: Screen = { name: 'loading' }
+  /** What the app was busy with so far. */
+  readonly tasks: string[] = []
+  pausedMs = 0
   #changed: () => void = () => {}
   #expected: Screen | undefined
 
-  constructor(h: Harness, device: PhoneDouble) {
+  constructor(h: Harness, device: PhoneDouble, motion: MotionRecorder = carried) {
     const { phone, store } = connect(h, device)
     this.store = store
     this.app = startApp({
       phone,
       store,
       verifier: device.user,
-      motion: carried,
+      motion,
       prompts: en.prompts,
+      pause: async (ms) => void (this.pausedMs += ms),
       show: (screen) => {
+        if (screen.name === 'working') this.tasks.push(screen.task)
         this.screen = screen
         this.#changed()
       },
@@ -222,6 +229,60 @@ for (const [os, makePhone] of Object.entries(PLATFORMS)) {
     app.choose('home')
   })
 }
+
+for (const outcome of ['accepted', 'in_review', null] satisfies (CompletionOutcome | null)[])
+  test(`repeats the outcome of the backend: ${outcome}`, async () => {
+    await using h = await serviceForApps()
+    using shown = new AppOnPhone(h, PLATFORMS.ios())
+    await shown.setUp()
+    const session = await h.create(PAYMENT)
+    shown.app.open(session.universal_link)
+    await shown.see('request')
+    shown.app.choose('approve')
+    await shown.see('approved')
+    await h.complete(session, outcome === null ? {} : { 'x-bond-outcome': outcome })
+    assert.equal((await shown.see('completed')).outcome, outcome)
+  })
+
+/** A phone whose recording has this many seconds at each look; the last one stays. */
+function recording(...lengths: readonly number[]): MotionRecorder {
+  let looks = 0
+  const seconds = () => lengths[Math.min(looks++, lengths.length - 1)] ?? 0
+  return { ...carried, seconds }
+}
+const NO_SENSORS: MotionRecorder = {
+  ...carried,
+  isAvailable: () => false,
+  seconds: () => 0,
+  signal: () => undefined,
+}
+
+for (const [what, motion, expected] of [
+  ['waits for a short recording', recording(3, 4, 5, 6, 7), { pausedMs: 400, reasons: [] }],
+  ['waits five seconds at most', recording(3), { pausedMs: 5_000, reasons: ['motion_too_short'] }],
+  ['does not wait without sensors', NO_SENSORS, { pausedMs: 0, reasons: ['motion_missing'] }],
+  ['does not wait for a full recording', carried, { pausedMs: 0, reasons: [] }],
+] as const)
+  test(`an approval ${what}, and reports why motion is missing`, async () => {
+    await using h = await serviceForApps()
+    using shown = new AppOnPhone(h, PLATFORMS.android(), motion)
+    await shown.setUp()
+    const session = await h.create(PAYMENT)
+    shown.app.open(session.universal_link)
+    await shown.see('request')
+    shown.app.choose('approve')
+    await shown.see('approved')
+    assert.equal(shown.pausedMs, expected.pausedMs)
+    assert.equal(shown.tasks.includes('checking'), expected.pausedMs > 0)
+    const timeline = await h.api('GET', `/sessions/${session.id}/timeline`, {
+      token: h.shop.server,
+    })
+    const notes: { kind: string; reason?: string }[] = timeline.body.entries
+    assert.deepEqual(
+      notes.filter(({ kind }) => kind === 'note').map(({ reason }) => reason),
+      expected.reasons,
+    )
+  })
 
 test('an app without a screen lock does not register', async () => {
   await using h = await serviceForApps()

@@ -64,7 +64,7 @@ export function RequestScreen({
         <Strong>{request.requesting_origin ?? text.pageUnknown}</Strong>
         {request.requesting_origin === null ? null : <Note>{text.pageNote}</Note>}
       </View>
-      <Strong>{text.question}</Strong>
+      <Strong>{request.requesting_origin === null ? text.questionNoPage : text.question}</Strong>
     </Page>
   )
 }

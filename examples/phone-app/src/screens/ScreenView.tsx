@@ -71,10 +71,11 @@ export function ScreenView({ screen, choose, onScan, onSelect }: ScreenViewProps
       )
     case 'approved':
     case 'completed': {
-      const { title, body } = en[screen.name]
+      const outcome = screen.name === 'completed' ? (screen.outcome ?? 'unknown') : null
+      const { title, body } = outcome === null ? en.approved : en.completed[outcome]
       return (
         <Page actions={done}>
-          <Symbol glyph="✓" tone="good" />
+          <Symbol glyph="✓" tone={outcome === 'in_review' ? 'muted' : 'good'} />
           <Heading>{title}</Heading>
           <Lead>{body(screen.request.tenant_name)}</Lead>
           <Pairs rows={screen.request.display} />

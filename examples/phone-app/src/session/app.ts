@@ -19,7 +19,11 @@ export interface AppDependencies {
     readonly usePasscode: string
   }
   readonly show: (screen: Screen) => void
+  /** Resolves after this time. By default, a timer of the platform does. */
+  readonly pause?: (ms: number) => Promise<void>
 }
+
+const pauseByTimer = (ms: number) => new Promise<void>((resolve) => void setTimeout(resolve, ms))
 
 /** The controller of the app. It receives links, scanned texts, and the user's choices. */
 export interface App {
@@ -32,7 +36,7 @@ export interface App {
 
 /** Starts the app: with the setup on a new phone, otherwise with the home screen. */
 export function startApp(given: AppDependencies): App {
-  const { phone, store, motion, verifier, prompts } = given
+  const { phone, store, motion, verifier, prompts, pause = pauseByTimer } = given
   let screen: Screen = { name: 'loading' }
   let approval: Approval | undefined
   /** A session that was opened before the phone was set up. */
@@ -74,6 +78,7 @@ export function startApp(given: AppDependencies): App {
         usePasscode: prompts.usePasscode,
       }),
       show,
+      pause,
     })
   }
   const home = () => {

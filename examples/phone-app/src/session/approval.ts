@@ -28,6 +28,8 @@ export interface ApprovalDependencies {
   /** The text of the system's prompt, for a request of this organization. */
   readonly prompt: (tenant: string) => Parameters<UserVerifier['verify']>[0]
   readonly show: (screen: Screen) => void
+  /** Resolves after this time. */
+  readonly pause: (ms: number) => Promise<void>
 }
 
 /** One session on this phone, from the scanned QR code to its end. */
@@ -41,7 +43,7 @@ export interface Approval {
 
 /** Claims a session, and takes it to its end. A choice that does not fit has no effect. */
 export function startApproval(handoff: Handoff, given: ApprovalDependencies): Approval {
-  const { phone, motion, verifier, prompt } = given
+  const { phone, motion, verifier, prompt, pause } = given
   const closing = new AbortController()
   let screen: Screen = { name: 'loading' }
   let claimed: ClaimedSession | undefined
@@ -85,8 +87,9 @@ export function startApproval(handoff: Handoff, given: ApprovalDependencies): Ap
       (ended) => {
         if (screen.name === 'ended' || screen.name === 'problem') return
         claimed = ended
-        const { state } = ended.session
-        if (state === 'completed') present({ name: 'completed', request: requestOf(ended.session) })
+        const { state, outcome } = ended.session
+        const request = requestOf(ended.session)
+        if (state === 'completed') present({ name: 'completed', request, outcome })
         else end(state === 'expired' ? 'expired' : 'canceled')
       },
       // The service has deleted the session, or contact is lost for longer than it lives.
@@ -126,7 +129,7 @@ export function startApproval(handoff: Handoff, given: ApprovalDependencies): Ap
     for (let check = 0; check < MAX_CHECKS; check++) {
       if (motion.seconds() >= NEEDED_MOTION_SECONDS || closing.signal.aborted) return
       if (check === 0) working('checking')
-      await new Promise((resolve) => void setTimeout(resolve, CHECK_INTERVAL_MS))
+      await pause(CHECK_INTERVAL_MS)
     }
   }
 
@@ -176,10 +179,10 @@ export function startApproval(handoff: Handoff, given: ApprovalDependencies): Ap
         onAnswer: (known) => (claimed = known),
         signal: closing.signal,
       })
-      const { state } = claimed.session
+      const { state, outcome } = claimed.session
       const request = requestOf(claimed.session)
       if (state === 'bonded') present({ name: 'approved', request })
-      else if (state === 'completed') present({ name: 'completed', request })
+      else if (state === 'completed') present({ name: 'completed', request, outcome })
       else end(state === 'expired' ? 'expired' : 'not_verified')
     } catch (failure) {
       const problem = problemOf(failure)

@@ -1,3 +1,4 @@
+import type { CompletionOutcome } from '@bonded/contract'
 import type { ListedKey, ShownRequest } from '@bonded/phone'
 import type { ProblemKind } from './problem.ts'
 
@@ -11,11 +12,19 @@ export type Screen =
   | { readonly name: 'step_up'; readonly step: StepUpStep; readonly request: ShownRequest }
   | { readonly name: 'working'; readonly task: Task; readonly request: ShownRequest | null }
   | { readonly name: 'approved'; readonly request: ShownRequest }
-  | { readonly name: 'completed'; readonly request: ShownRequest }
+  | CompletedScreen
   | { readonly name: 'ended'; readonly end: End; readonly tenant: string }
   | { readonly name: 'phones'; readonly keys: readonly ListedKey[]; readonly notice: Notice | null }
   | { readonly name: 'removal'; readonly key: ListedKey }
   | { readonly name: 'problem'; readonly problem: ProblemKind; readonly requestId: string | null }
+
+/** The end of an approved request. */
+export interface CompletedScreen {
+  readonly name: 'completed'
+  readonly request: ShownRequest
+  /** What the organization's backend said; null where it said nothing. */
+  readonly outcome: CompletionOutcome | null
+}
 
 /** What the app is busy with. */
 export type Task =
