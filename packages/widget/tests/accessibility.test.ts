@@ -88,6 +88,24 @@ test('shows the link before the QR code on a touch device', browserTest, async (
   )
 })
 
+test('takes a tap at least 24 px high on each link of a touch device', browserTest, async () => {
+  for (const body of [REGULAR, '<div data-pulse-widget></div>']) {
+    const page = await h.waiting({ ...PHONE, body })
+    const heights: readonly number[] = await page.evaluate(`(() => {
+      const { shadowRoot } = document.querySelector('[data-pulse-widget]')
+      return [...shadowRoot.querySelectorAll('.foot .link')].map((link) => {
+        const { left, right, top, bottom } = link.getBoundingClientRect()
+        let height = 0
+        for (let y = top - 40; y < bottom + 40; y += 1)
+          if (shadowRoot.elementFromPoint((left + right) / 2, y) === link) height += 1
+        return height
+      })
+    })()`)
+    assert.equal(heights.length, 2)
+    assert.ok(Math.min(...heights) >= 24, String(heights))
+  }
+})
+
 for (const [what, viewport] of Object.entries({
   '320 px wide': { width: 320, height: 600 },
   'zoomed to 200 %': { width: 380, height: 320 },

@@ -42,6 +42,8 @@ dd{font-weight:600;color:var(--ink)}
 .card:not([data-code]) :is(.help-link,.touch){visibility:hidden}
 .link{padding:.25em 0;border:0;background:none;color:var(--link);font:inherit;
   text-decoration:underline;text-underline-offset:.2em;cursor:pointer}
+@media (pointer:coarse){.foot .link{position:relative}
+  .foot .link::after{content:"";position:absolute;inset:-4px -4px -7px}}
 .help{width:min(22em,calc(100% - 32px));padding:20px;border:1px solid var(--line);
   border-radius:var(--round);background:var(--surface);color:var(--ink);font-size:.9375em;
   text-align:start}
