@@ -35,7 +35,8 @@ import { statusOf } from '../packages/server/src/http/response/refusal-to-wire.t
 import { continuityPage } from './continuity/page.ts'
 import { protocolExample } from './protocol-example.ts'
 import { reservedLabels } from './reserved-labels.ts'
-import { REASON_GUIDES, RETRY_TEXT } from './reason-guides.ts'
+import { REASON_GUIDES } from './reason-guides.ts'
+import { RETRY_TEXT } from './reason-page.ts'
 
 /** The command type of the service's own commander. */
 type Command = Awaited<ReturnType<typeof bondedProgram>>

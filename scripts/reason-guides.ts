@@ -1,22 +1,5 @@
 import type { Reason } from '@bonded/contract'
-
-/** Whether the caller may send the request again. */
-export type Retry = 'unchanged' | 'repeatable' | 'corrected' | 'no'
-
-/** The parts of a reason page besides the message: the likely cause, the remedy, and retrying. */
-export interface ReasonGuide {
-  readonly retry: Retry
-  readonly cause: string
-  readonly remedy: string
-}
-
-/** How a page answers "Retryable". */
-export const RETRY_TEXT: Readonly<Record<Retry, string>> = {
-  unchanged: 'yes, unchanged, after the time in `Retry-After` where the response has one',
-  repeatable: 'as after a lost response, because the operation may have taken effect',
-  corrected: 'only with a corrected request',
-  no: 'no',
-}
+import type { ReasonGuide } from './reason-page.ts'
 
 /** One guide for each reason. A reason without a guide does not compile. */
 export const REASON_GUIDES: Readonly<Record<Reason, ReasonGuide>> = {
@@ -202,6 +185,13 @@ export const REASON_GUIDES: Readonly<Record<Reason, ReasonGuide>> = {
       'The workflow has `webauthn: attested`, and the phone’s passkey has no attestation. Passkeys of iPhones have none, nor have passkeys that are synced between phones. A workflow with `webauthn: known` also returns it for a session without `subject_ref`, and one that requires a band for a key that cannot reach it.',
     remedy:
       'Approve in an app with App Attest or Android Key Attestation, or with a passkey of an authenticator that attests it, such as a security key. To accept other passkeys, set the workflow’s `webauthn` to `any`: `unattested` then decides how they score.',
+  },
+  key_format_not_accepted: {
+    retry: 'no',
+    cause:
+      'The workflow’s `formats` lacks the format of this phone’s key. `error.message` lists those that it accepts.',
+    remedy:
+      'Approve with a key of an accepted format: `apple-app-attest` and `android-key` are keys of your apps, and `webauthn` is a passkey of the phone page. To accept this format, add it to the workflow’s `formats`. Before it makes a key, a phone reads `registration.formats` of the invitation.',
   },
   key_too_new: {
     retry: 'no',

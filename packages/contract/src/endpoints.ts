@@ -75,6 +75,7 @@ const PHONE_REFUSALS = [
   'nonce_mismatch',
   'challenge_expired',
   'device_not_usable',
+  'key_format_not_accepted',
   'key_not_attested',
   'key_too_new',
 ] as const

@@ -136,6 +136,12 @@ export const REASONS = {
       'This request needs a key that is attested, and this key is not. Approve in an app of the ' +
       'service, or with a passkey whose authenticator attests it.',
   },
+  key_format_not_accepted: {
+    code: 'invalid_request',
+    message:
+      'This request does not accept keys of this phone’s format. Approve in an app of the service, ' +
+      'or with a key of an accepted format.',
+  },
   key_too_new: {
     code: 'invalid_request',
     message:

@@ -44,6 +44,10 @@ export function startApp(dependencies: AppDependencies): App {
       const setUp = () => (shows('setup') ? enrolling.setUp() : undefined)
       if (shows('setup')) void motion.requestAccess().then(setUp)
     },
+    recover: () => {
+      const recover = () => (shows('setup') ? enrolling.recover() : undefined)
+      if (shows('setup')) void motion.requestAccess().then(recover)
+    },
     approve: () =>
       void (stage.claimed !== undefined && shows('request') && deciding.approve(stage.claimed)),
     decline: () => refuse('user_declined'),

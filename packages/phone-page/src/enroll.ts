@@ -1,7 +1,13 @@
 import type { Handoff, Invitation } from '@bonded/contract'
-import { isRefusal, type Phone } from '@bonded/phone'
+import {
+  isRefusal,
+  type Phone,
+  type PhoneDevice,
+  PhoneError,
+  type WebAuthnSigner,
+} from '@bonded/phone'
 import type { DeviceStore } from './device-store.ts'
-import { obstacleIn, shownInvitation } from './invitation.ts'
+import { obstacleIn, recoveryFor, shownInvitation } from './invitation.ts'
 import type { MotionRecorder } from './motion.ts'
 import type { Task } from './screen.ts'
 import type { Stage } from './stage.ts'
@@ -10,6 +16,8 @@ export interface EnrollDependencies {
   readonly phone: Phone
   /** The same phone, which registers a new key although it has one. */
   readonly phoneWithNewKey: Pick<Phone, 'register'>
+  /** Asks the authenticator to remove a key. */
+  readonly discard: WebAuthnSigner['discard']
   readonly store: DeviceStore
   readonly motion: Pick<MotionRecorder, 'access' | 'checked'>
   readonly handoff: Handoff
@@ -26,6 +34,8 @@ export interface Enrolling {
   start(): Promise<void>
   /** The user agreed to create a key. */
   setUp(): Promise<void>
+  /** The user has used this phone before, so its passkey may still exist. */
+  recover(): Promise<void>
   /** The user agreed to create a key in place of one that the session does not accept. */
   replaceKey(): Promise<void>
   /** Registers this phone anew, in place of a key that is lost. */
@@ -33,13 +43,16 @@ export interface Enrolling {
 }
 
 export function createEnrolling(stage: Stage, dependencies: EnrollDependencies): Enrolling {
-  const { phone, phoneWithNewKey, store, motion, handoff } = dependencies
+  const { phone, phoneWithNewKey, discard, store, motion, handoff } = dependencies
   const { origin, appLink, canAttest, alone } = dependencies
   let invitation: Invitation | undefined
   /** A key that the user has replaced holds the session, so no other key can approve it. */
   let isHeldByFormerKey = false
-  /** The key was made for this session. A session that rejects it rejects the next one too. */
-  let hasMadeKey = false
+  /**
+   * The key was made for this session, in place of the former one, if any. A session that rejects it
+   * rejects the next one too.
+   */
+  let made: { readonly device: PhoneDevice; readonly former: PhoneDevice | undefined } | undefined
 
   const start = async () => {
     stage.present({ name: 'loading' })
@@ -52,11 +65,16 @@ export function createEnrolling(stage: Stage, dependencies: EnrollDependencies):
       invitation = await phone.readInvitation(handoff)
       const obstacle = obstacleIn(invitation, canAttest)
       if (obstacle !== null) return stage.presentProblem(obstacle)
-      const shown = shownInvitation(invitation, origin)
-      stage.present({ name: 'setup', invitation: shown, appLink })
+      presentSetup(invitation)
     } catch (failure) {
       stage.fail(failure)
     }
+  }
+
+  const presentSetup = (invitation: Invitation, hasNotRecovered = false) => {
+    const recovery = recoveryFor(invitation)
+    const shown = shownInvitation(invitation, origin)
+    stage.present({ name: 'setup', invitation: shown, appLink, recovery, hasNotRecovered })
   }
 
   /**
@@ -73,8 +91,11 @@ export function createEnrolling(stage: Stage, dependencies: EnrollDependencies):
     stage.busyWith(task)
     try {
       // Two tabs would otherwise create two passkeys, and only one of them could approve.
-      await alone(() => phone.register(invitation))
-      hasMadeKey ||= task === 'setting_up'
+      await alone(async () => {
+        const former = await store.device()
+        const device = await phone.register(invitation)
+        if (former === undefined) made = { device, former }
+      })
       stage.claimed = await phone.claim(handoff)
       stage.presentClaimed(stage.claimed)
     } catch (failure) {
@@ -84,10 +105,12 @@ export function createEnrolling(stage: Stage, dependencies: EnrollDependencies):
 
   const explain = async (failure: unknown) => {
     if (isUnattested(failure)) {
-      const isReplaceable = !hasMadeKey && (await store.device()) !== undefined
+      if (made !== undefined) await undoSetup(made)
+      const isReplaceable = made === undefined && (await store.device()) !== undefined
       invitation ??= await phone.readInvitation(handoff)
-      const wanted = invitation.registration.attestation
-      if (!isReplaceable || !canAttest || wanted === 'none')
+      const { attestation, names_user } = invitation.registration
+      // A new key belongs to a new user.
+      if (!isReplaceable || !canAttest || attestation === 'none' || names_user)
         return stage.presentProblem('cannot_attest')
       const { tenant_name } = shownInvitation(invitation, origin)
       return stage.present({ name: 'new_key', tenant: tenant_name })
@@ -97,14 +120,35 @@ export function createEnrolling(stage: Stage, dependencies: EnrollDependencies):
     stage.fail(failure)
   }
 
+  /** Discards a key that was made for a session that rejects it. The former key stays. */
+  const undoSetup = async ({ device, former }: NonNullable<typeof made>) => {
+    const stored = await store.device()
+    if (stored?.device_id !== device.device_id) return
+    await (former === undefined ? store.forget() : store.keep(former))
+    await discard(device)
+  }
+
   return {
     start,
     setUp: () => open('setting_up'),
+    async recover() {
+      if (invitation === undefined) return
+      const known = invitation
+      stage.busyWith('opening')
+      try {
+        await alone(() => phone.recover(known))
+      } catch (failure) {
+        return isNotRecovered(failure) ? presentSetup(known, true) : stage.fail(failure)
+      }
+      await open('opening')
+    },
     async replaceKey() {
       stage.busyWith('setting_up')
       try {
-        await alone(() => phoneWithNewKey.register(invitation))
-        hasMadeKey = true
+        await alone(async () => {
+          const former = await store.device()
+          made = { device: await phoneWithNewKey.register(invitation), former }
+        })
       } catch (failure) {
         // The former key stays: other sessions accept it.
         return isUnattested(failure) ? stage.presentProblem('cannot_attest') : stage.fail(failure)
@@ -119,6 +163,12 @@ export function createEnrolling(stage: Stage, dependencies: EnrollDependencies):
       await start()
     },
   }
+}
+
+/** Whether the user confirmed no passkey, or none that the service accepts. Browsers hide which. */
+function isNotRecovered(failure: unknown): boolean {
+  const isDenied = failure instanceof PhoneError && failure.code === 'user_verification_failed'
+  return isDenied || isRefusal(failure, 'assertion_invalid')
 }
 
 /** Whether the session needs an attestation that the key does not have, or not a sufficient one. */

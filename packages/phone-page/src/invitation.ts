@@ -24,6 +24,18 @@ export function shownInvitation(
 }
 
 /**
+ * Whether a phone without a record offers to find its passkey. A session that names its user rejects
+ * a new key, so it needs the passkey of that user. One that needs an attestation rejects the
+ * passkeys that can be found.
+ */
+export function recoveryFor({
+  registration,
+}: Pick<Invitation, 'registration'>): 'only' | 'offered' | 'none' {
+  if (registration.names_user) return 'only'
+  return registration.attestation === 'none' ? 'offered' : 'none'
+}
+
+/**
  * Why a phone without a key need not create one for this session; null where it should. A passkey
  * that cannot approve anything would only cost its user a prompt.
  *
@@ -34,8 +46,13 @@ export function obstacleIn(
   canAttest: boolean,
 ): ProblemKind | null {
   switch (state) {
-    case 'pending':
-      return registration.attestation === 'required' && !canAttest ? 'cannot_attest' : null
+    case 'pending': {
+      const { formats, attestation } = registration
+      if (!formats.includes('webauthn')) return 'app_only'
+      // The passkey that the named user has may be accepted.
+      if (registration.names_user) return null
+      return attestation === 'required' && !canAttest ? 'cannot_attest' : null
+    }
     case 'step_up_required':
     case 'bonded':
       return 'claimed_by_other_phone'

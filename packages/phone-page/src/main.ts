@@ -68,6 +68,7 @@ function main(root: HTMLElement, { tag, dir, messages }: Language): void {
   const phone = phoneOn(store)
   app = startApp({
     phone,
+    discard: (key) => signer.discard(key),
     phoneWithNewKey: phoneOn({ ...store, device: () => Promise.resolve(undefined) }),
     store,
     motion,

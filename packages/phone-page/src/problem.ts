@@ -8,6 +8,7 @@ export type ProblemKind =
   | 'session_over'
   | 'phone_not_accepted'
   | 'cannot_attest'
+  | 'app_only'
   | 'phone_too_new'
   | 'phone_unknown'
   | 'passkey_missing'
@@ -33,6 +34,7 @@ const OF_REASON: Readonly<Record<string, ProblemKind>> = {
   device_not_usable: 'phone_not_accepted',
   format_not_enabled: 'phone_not_accepted',
   attestation_invalid: 'phone_not_accepted',
+  key_format_not_accepted: 'app_only',
   key_not_attested: 'cannot_attest',
   key_too_new: 'phone_too_new',
   policy_not_met: 'session_over',

@@ -26,6 +26,10 @@ export interface SetupScreen {
   readonly name: 'setup'
   readonly invitation: ShownInvitation
   readonly appLink: string | null
+  /** Whether the page offers to find a passkey, beside a new setup or in its place. */
+  readonly recovery: 'only' | 'offered' | 'none'
+  /** Whether the user has tried that, and the service accepted no passkey. */
+  readonly hasNotRecovered: boolean
 }
 
 /** The end of an approved request. */
@@ -76,6 +80,7 @@ export interface StepUpStep {
 /** What the user can choose. */
 export type Choice =
   | 'set_up'
+  | 'recover'
   | 'approve'
   | 'decline'
   | 'report'

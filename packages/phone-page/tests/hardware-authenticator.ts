@@ -5,6 +5,7 @@ import {
   createAuthenticatorAuthority,
   noAttestation,
   pemOf,
+  selfAttestation,
   WEBAUTHN_FLAGS,
 } from '../../simulator/src/index.ts'
 
@@ -15,7 +16,7 @@ const authority = createAuthenticatorAuthority(MODEL)
 export const VENDOR_ROOT = pemOf(new X509Certificate(authority.root).raw)
 
 /** How a phone's platform authenticator makes its key. */
-export type KeyKind = 'attested' | 'attested but synced' | 'unattested' | 'synced'
+export type KeyKind = 'attested' | 'attested but synced' | 'self-attested' | 'unattested' | 'synced'
 
 const { userPresent, userVerified, backupEligible, backedUp } = WEBAUTHN_FLAGS
 const SYNCED = userPresent | userVerified | backupEligible | backedUp
@@ -43,7 +44,11 @@ export async function installAuthenticator(
     return createAuthenticator({
       origin,
       aaguid: isAttested ? MODEL : Buffer.alloc(16),
-      attestation: isAttested ? authority.attestation : noAttestation,
+      attestation: isAttested
+        ? authority.attestation
+        : kind === 'self-attested'
+          ? selfAttestation
+          : noAttestation,
       ...(kind.endsWith('synced') ? { flags: SYNCED, counts: false } : {}),
     })
   }

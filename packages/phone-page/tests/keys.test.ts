@@ -69,21 +69,59 @@ test('an attested key and motion reach the highest band', browserTest, async () 
   await context.close()
 })
 
-for (const kind of ['unattested', 'synced', 'attested but synced'] as const)
-  test(`a strict workflow refuses a first key without proof: ${kind}`, browserTest, async () => {
-    const { page, context } = await phoneWith(kind)
-    for (const workflow of ['attested', 'known', 'strong']) {
-      const session = await bank.create({ workflow })
-      await page.goto(session.universal_link)
-      // The key of a synced passkey is registered at the first session, and offered anew at the next.
-      await page.locator('article:is([data-screen=setup], [data-screen=new_key])').waitFor()
-      await page.getByRole('button', { name: /Set up this phone|Continue/ }).click()
-      await screen(page, 'problem')
-      assert.equal(await heading(page), 'This browser cannot approve this request', workflow)
-      assert.equal((await bank.stateOf(session)).state, 'pending')
-    }
-    await context.close()
-  })
+for (const kind of ['unattested', 'self-attested', 'synced', 'attested but synced'] as const)
+  test(
+    `a strict workflow refuses a first key without proof, and keeps none: ${kind}`,
+    browserTest,
+    async () => {
+      const { page, context } = await phoneWith(kind)
+      const discarded = await discardedKeys(context)
+      for (const workflow of ['attested', 'known', 'strong']) {
+        discarded.length = 0
+        const session = await bank.create({ workflow })
+        await page.goto(session.universal_link)
+        await press(page, 'Set up this phone')
+        await screen(page, 'problem')
+        assert.equal(await heading(page), 'This browser cannot approve this request', workflow)
+        assert.equal((await bank.stateOf(session)).state, 'pending')
+        assert.equal(discarded.length, 1, workflow)
+      }
+      await context.close()
+    },
+  )
+
+test(
+  'keeps the former key when a strict workflow rejects the one in its place',
+  browserTest,
+  async () => {
+    const { phone, page, authenticator } = await changeablePhone('unattested')
+    const discarded = await discardedKeys(phone.context)
+    await phone.open(await bank.create())
+    authenticator.kind = 'self-attested'
+    await page.goto((await bank.create({ workflow: 'attested' })).universal_link)
+    await press(page, 'Continue')
+    await screen(page, 'problem')
+    assert.equal(await heading(page), 'This browser cannot approve this request')
+    assert.equal(discarded.length, 1)
+    const [newest, former] = await bank.devices()
+    assert.deepEqual(discarded, [newest?.keyId])
+    const session = await bank.create()
+    await page.goto(session.universal_link)
+    await screen(page, 'request')
+    assert.equal((await bank.stateOf(session)).state, 'pending')
+    assert.notEqual(former?.keyId, newest?.keyId)
+    await phone.context.close()
+  },
+)
+
+/** The ids of the keys that the page asks the platform to remove. */
+async function discardedKeys(context: PhoneBrowser['context']): Promise<string[]> {
+  const ids: string[] = []
+  await context.exposeFunction('discarded', (id: string) => void ids.push(id))
+  await context.addInitScript(`PublicKeyCredential.signalUnknownCredential =
+    ({ credentialId }) => discarded(credentialId)`)
+  return ids
+}
 
 for (const kind of ['unattested', 'synced'] as const)
   test(`a production tenant accepts a key that it knows: ${kind}`, browserTest, async () => {

@@ -16,6 +16,9 @@ export interface AuthenticatorOptions {
   readonly defaultBackupState?: boolean
 }
 
+/** A passkey of a virtual authenticator. */
+export type Passkey = Awaited<ReturnType<typeof passkeysOf>>[number]
+
 /** A phone's browser with an authenticator of its own. */
 export interface PhoneBrowser {
   readonly context: BrowserContext
@@ -24,9 +27,11 @@ export interface PhoneBrowser {
   readonly open: (link: { readonly universal_link: string }) => Promise<void>
   setUserVerified(isUserVerified: boolean): Promise<void>
   /** The passkeys that the authenticator holds. */
-  readonly passkeys: () => Promise<
-    readonly { readonly isResidentCredential: boolean; readonly rpId?: string }[]
-  >
+  readonly passkeys: () => Promise<readonly Passkey[]>
+  /** Adds another phone's passkeys, as a sync account does. */
+  addPasskeys(passkeys: readonly Passkey[]): Promise<void>
+  /** Deletes what the page has stored, as a browser or its user does. */
+  clearStorage(): Promise<void>
   /** Deletes every passkey, as a user does in the phone's settings. */
   clearPasskeys(): Promise<void>
 }
@@ -50,21 +55,30 @@ export async function openPhone(
     async open({ universal_link }) {
       await page.goto(universal_link)
       await page.locator('article:is([data-screen=setup], [data-screen=request])').waitFor()
-      if ((await shownScreen(page)) === 'setup')
-        await page.locator('[data-screen=setup] button').click()
+      if ((await shownScreen(page)) === 'setup') await press(page, 'Set up this phone')
       await screen(page, 'request')
     },
     setUserVerified: async (isUserVerified) => {
       await devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified })
     },
-    passkeys: async () => {
-      const found = await devtools.send('WebAuthn.getCredentials', { authenticatorId })
-      return found.credentials
+    passkeys: () => passkeysOf(devtools, authenticatorId),
+    async addPasskeys(passkeys) {
+      for (const credential of passkeys)
+        await devtools.send('WebAuthn.addCredential', { authenticatorId, credential })
+    },
+    async clearStorage() {
+      const { origin } = new URL(page.url())
+      await devtools.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' })
     },
     clearPasskeys: async () => {
       await devtools.send('WebAuthn.clearCredentials', { authenticatorId })
     },
   }
+}
+
+async function passkeysOf(devtools: CDPSession, authenticatorId: string) {
+  const found = await devtools.send('WebAuthn.getCredentials', { authenticatorId })
+  return found.credentials
 }
 
 /** Adds a virtual authenticator to one tab. Tabs do not share them. */

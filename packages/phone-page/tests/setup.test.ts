@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import type { Invitation } from '@bonded/contract'
 import { browserMissing } from '../../../tests/browser.ts'
-import { obstacleIn, shownInvitation } from '../src/invitation.ts'
+import { obstacleIn, recoveryFor, shownInvitation } from '../src/invitation.ts'
 import { canAttest } from '../src/passkey.ts'
 import { heading, press, screen } from './phone-browser.ts'
 import { Sandbox } from './sandbox.ts'
@@ -152,6 +153,20 @@ for (const [outcome, title, body] of [
     },
   )
 
+const none = {
+  rp_id: 'bond.example',
+  attestation: 'none',
+  formats: ['webauthn', 'android-key'],
+  names_user: false,
+} satisfies Invitation['registration']
+/** What sessions need of a new phone. */
+const NEEDS = {
+  none,
+  required: { ...none, attestation: 'required' },
+  known: { ...none, names_user: true },
+  app: { ...none, formats: ['android-key'] },
+} satisfies Record<string, Invitation['registration']>
+
 test('an invitation hides no characters, and its logo is a file of the service', () => {
   const origin = 'https://bond.example'
   const invitation = {
@@ -159,7 +174,7 @@ test('an invitation hides no characters, and its logo is a file of the service',
     tenant_name: 'Bank\u202e',
     tenant_logo_url: '/v1/logos/a.svg',
     requesting_origin: 'https://bank.example',
-    registration: { rp_id: 'bond.example', attestation: 'none' },
+    registration: NEEDS.none,
   } as const
   assert.deepEqual(shownInvitation(invitation, origin), {
     tenant_name: 'Bank\ufffd',
@@ -171,15 +186,20 @@ test('an invitation hides no characters, and its logo is a file of the service',
 })
 
 test('a phone creates a key only for a session that it can approve', () => {
-  const none = { rp_id: 'bond.example', attestation: 'none' } as const
-  const required = { rp_id: 'bond.example', attestation: 'required' } as const
-  const pending = (registration: typeof none | typeof required) => ({
+  const { none, required, known, app } = NEEDS
+  const pending = (registration: Invitation['registration']) => ({
     state: 'pending' as const,
     registration,
   })
   assert.equal(obstacleIn(pending(none), false), null)
   assert.equal(obstacleIn(pending(required), true), null)
   assert.equal(obstacleIn(pending(required), false), 'cannot_attest')
+  assert.equal(obstacleIn(pending(app), true), 'app_only')
+  // The passkey that its user has may be accepted.
+  assert.equal(obstacleIn(pending({ ...required, names_user: true }), false), null)
+  assert.equal(recoveryFor(pending(none)), 'offered')
+  assert.equal(recoveryFor(pending(required)), 'none')
+  assert.equal(recoveryFor(pending(known)), 'only')
   for (const [state, obstacle] of [
     ['bonded', 'claimed_by_other_phone'],
     ['step_up_required', 'claimed_by_other_phone'],

@@ -2,7 +2,7 @@ import { type AppAttest, encodeBase64url } from '@bonded/contract'
 import { concat, utf8 } from './bytes.ts'
 import { PhoneError } from './errors.ts'
 import type { PhoneStore, Sha256, Signer, SoftwareSigner } from './ports.ts'
-import type { WebAuthnKey } from './signers/webauthn.ts'
+import type { FoundKey, WebAuthnKey } from './signers/webauthn.ts'
 
 /** The app id of a software key (protocol 5). */
 const SOFTWARE_APP_ID = 'software'
@@ -55,13 +55,7 @@ export async function signPayload(
   const clientDataHash = await sha256(utf8(payload))
   if (signer.format === 'webauthn') {
     const signed = await signer.assert(clientDataHash, key)
-    return {
-      key_id,
-      client_data_hash: encodeBase64url(await sha256(signed.clientDataJson)),
-      authenticator_data: encodeBase64url(signed.authenticatorData),
-      signature: encodeBase64url(signed.signature),
-      client_data_json: encodeBase64url(signed.clientDataJson),
-    }
+    return encodeWebAuthn(sha256, { ...signed, key_id })
   }
   const { authenticatorData: data, signature } =
     'publicKey' in signer
@@ -76,6 +70,17 @@ export async function signPayload(
     client_data_hash: encodeBase64url(clientDataHash),
     authenticator_data: encodeBase64url(data),
     signature: encodeBase64url(signature),
+  }
+}
+
+/** A browser key's assertion as the service takes it. */
+export async function encodeWebAuthn(sha256: Sha256, signed: FoundKey): Promise<AppAttest> {
+  return {
+    key_id: signed.key_id,
+    client_data_hash: encodeBase64url(await sha256(signed.clientDataJson)),
+    authenticator_data: encodeBase64url(signed.authenticatorData),
+    signature: encodeBase64url(signed.signature),
+    client_data_json: encodeBase64url(signed.clientDataJson),
   }
 }
 

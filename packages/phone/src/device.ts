@@ -57,19 +57,25 @@ export async function registerDevice(
   const wanted = signer.format === 'webauthn' ? await requirement() : undefined
   const rp_id = signer.format === 'webauthn' ? (wanted?.rp_id ?? signer.rpId) : undefined
   const registered = await submitKey(phone, wanted)
-  const { device_id, subject_id, key_id, device_token_renew_at } = registered
-  const device: PhoneDevice = {
-    origin,
+  const device = deviceOf(registered, { origin, rp_id, format: signer.format ?? 'software' })
+  await store.keep(device)
+  return device
+}
+
+/** The device of the answer to a registration or a recovery, as the phone stores it. */
+export function deviceOf(
+  { device_id, subject_id, key_id, device_token, device_token_renew_at }: RegisteredDevice,
+  { rp_id, ...of }: Pick<PhoneDevice, 'origin' | 'rp_id' | 'format'>,
+): PhoneDevice {
+  return {
+    ...of,
     device_id,
     subject_id,
     key_id,
     ...(rp_id === undefined ? {} : { rp_id }),
-    format: signer.format ?? 'software',
-    device_token: new Secret(registered.device_token),
+    device_token: new Secret(device_token),
     token_renew_at: device_token_renew_at,
   }
-  await store.keep(device)
-  return device
 }
 
 async function submitKey(
@@ -103,13 +109,21 @@ export async function registrationOf(
   wanted?: KeyRequirement,
 ): Promise<DeviceRegistration> {
   // A single attempt: the caller repeats the challenge together with the registration.
-  const challenge = await call(phone, CHALLENGE_DEVICE, {
+  const challenge = await fetchChallenge(phone, { retry: false })
+  return { challenge, ...(await proofOf(phone.signer, challenge, wanted)) } as DeviceRegistration
+}
+
+/** Fetches a challenge for one registration or recovery. */
+export function fetchChallenge(
+  phone: RegistrationDependencies,
+  repeating: { readonly retry?: false } = {},
+): Promise<string> {
+  return call(phone, CHALLENGE_DEVICE, {
     parameters: {},
     body: () => ({}),
     read: readChallenge,
-    retry: false,
+    ...repeating,
   })
-  return { challenge, ...(await proofOf(phone.signer, challenge, wanted)) } as DeviceRegistration
 }
 
 /** The public key or the platform's attestation over the challenge, by the key's format. */

@@ -33,6 +33,7 @@ export {
 export {
   createWebAuthnSigner,
   type CredentialsLike,
+  type FoundKey,
   type KeyRequirement,
   type WebAuthnAssertion,
   type WebAuthnKey,

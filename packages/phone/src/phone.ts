@@ -6,6 +6,7 @@ import {
 } from '@bonded/contract'
 import { type PhoneDevice, registerDevice } from './device.ts'
 import { PhoneError } from './errors.ts'
+import { recoverDevice } from './keys/recover-device.ts'
 import { renewIfDue, renewToken, withFreshToken } from './keys/renew-token.ts'
 import {
   acceptKey,
@@ -58,7 +59,20 @@ export interface Phone {
    * @throws {PhoneError} `refused` (`key_not_attested` and `attestation_invalid`: the authenticator
    * cannot make the key that the session needs), `unreachable`, `answer_unreadable`
    */
-  register(invitation?: Pick<Invitation, 'registration'>): Promise<PhoneDevice>
+  register(invitation?: { readonly registration: KeyRequirement }): Promise<PhoneDevice>
+  /**
+   * Finds this phone's device by a discoverable browser key, and stores it: for a phone that has
+   * lost its record of the device. It prompts once, and approves nothing. Call it only after the
+   * user said that the phone was used before.
+   *
+   * @param invitation of the session that the phone opens
+   * @throws {PhoneError} `user_verification_failed`, also where there is no such key, `refused`
+   * (`assertion_invalid`: the service does not accept the key), `authenticator_unusable`,
+   * `unreachable`, `answer_unreadable`
+   */
+  recover(invitation?: {
+    readonly registration: Pick<KeyRequirement, 'rp_id'>
+  }): Promise<PhoneDevice>
   /**
    * Claims the session of a scanned text. If the phone has no device, it registers one first, which
    * fits the session.
@@ -172,6 +186,8 @@ export function createPhone(options: PhoneOptions): Phone {
     readInvitation: async (text, waiting) =>
       readInvitation(phone, { ...waiting, handoff: readHandoff(text) }),
     register: (invitation) => register(async () => invitation?.registration),
+    recover: (invitation) =>
+      registering(() => recoverDevice(phone, invitation?.registration.rp_id)),
     async claim(text, { signal } = {}) {
       const handoff = readHandoff(text)
       const device = await register(

@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { encodeBase64url, type Invitation } from '@bonded/contract'
-import { createPhone, createWebAuthnSigner, isRefusal, type PhoneDevice } from '../src/index.ts'
-import { sha256 } from '../../simulator/src/software-key.ts'
+import { deviceRecoveryPayload, encodeBase64url } from '@bonded/contract'
+import {
+  createPhone,
+  createWebAuthnSigner,
+  isRefusal,
+  type KeyRequirement,
+  PhoneError,
+  type PhoneDevice,
+} from '../src/index.ts'
+import { createKey, readKey, sha256, softwareSigner } from '../../simulator/src/software-key.ts'
 import { jumpingClock } from './clocks.ts'
 
 const ORIGIN = 'https://bond.bank.example'
@@ -13,6 +20,18 @@ const KEY_ID = encodeBase64url(Uint8Array.of(1, 2, 3))
 /** `{"fmt": "none"` and `{"fmt": "packed"`, as CBOR begins them. */
 const NONE = Buffer.concat([Buffer.of(0xa3, 0x63), Buffer.from('fmtdnone')])
 const PACKED = Buffer.concat([Buffer.of(0xa3, 0x63), Buffer.from('fmtfpacked')])
+
+/** The answer to a registration or a recovery. */
+const REGISTERED = {
+  device_id: `dev_${'1'.repeat(22)}`,
+  subject_id: `sub_${'1'.repeat(22)}`,
+  key_id: KEY_ID,
+  format: 'webauthn',
+  environment: 'production',
+  device_token: `dt_${'1'.repeat(10)}_${'a'.repeat(43)}`,
+  device_token_renew_at: '2026-11-23T09:00:00.000Z',
+  device_token_expires_at: '2026-11-23T09:00:00.000Z',
+}
 
 type Creation = Parameters<
   Parameters<typeof createWebAuthnSigner>[0]['credentials']['create']
@@ -26,16 +45,19 @@ function scene({
   attestation = NONE,
   registration = { rp_id: 'bank.example', attestation: 'none' },
   answers = {},
+  software = false,
 }: {
   attestation?: Buffer
-  registration?: Invitation['registration']
+  registration?: KeyRequirement
   /** The reason of a rejection, by the end of the path. */
   answers?: Readonly<Record<string, readonly [status: number, reason: string]>>
+  /** Whether the phone has a software key instead. */
+  software?: boolean
 } = {}) {
   const created: Creation[] = []
   const signed: Request[] = []
   const discarded: object[] = []
-  const sent: { path: string; nonce: string | undefined }[] = []
+  const sent: { path: string; nonce: string | undefined; body: string | undefined }[] = []
   let stored: PhoneDevice | undefined
   let random = 0
   const signer = createWebAuthnSigner({
@@ -49,6 +71,7 @@ function scene({
         signed.push(publicKey)
         const bytes = new ArrayBuffer(1)
         return {
+          id: KEY_ID,
           response: { authenticatorData: bytes, clientDataJSON: bytes, signature: bytes },
         }
       },
@@ -65,23 +88,15 @@ function scene({
       tenant_name: 'Bank',
       tenant_logo_url: null,
       requesting_origin: null,
-      registration,
+      registration: { ...registration, formats: ['webauthn'], names_user: false },
     },
     '/challenges': { challenge: 'A'.repeat(43), expires_at: '2026-11-23T09:00:00.000Z' },
-    '/devices': {
-      device_id: `dev_${'1'.repeat(22)}`,
-      subject_id: `sub_${'1'.repeat(22)}`,
-      key_id: KEY_ID,
-      format: 'webauthn',
-      environment: 'production',
-      device_token: `dt_${'1'.repeat(10)}_${'a'.repeat(43)}`,
-      device_token_renew_at: '2026-11-23T09:00:00.000Z',
-      device_token_expires_at: '2026-11-23T09:00:00.000Z',
-    },
+    '/devices': REGISTERED,
+    '/recovery': REGISTERED,
   }
   const phone = createPhone({
     origin: ORIGIN,
-    signer,
+    signer: software ? softwareSigner(async () => readKey(createKey())) : signer,
     sha256,
     clock: jumpingClock(0),
     store: {
@@ -89,9 +104,9 @@ function scene({
       keep: async (device) => void (stored = device),
       nextCounter: () => Promise.reject(new Error('a WebAuthn key counts itself')),
     },
-    async fetch(url, { headers }) {
+    async fetch(url, { headers, body: text }) {
       const path = new URL(url).pathname
-      sent.push({ path, nonce: headers['x-bond-nonce'] })
+      sent.push({ path, nonce: headers['x-bond-nonce'], body: text })
       assert.ok(!url.includes(NONCE), 'a nonce must not be in a URL that proxies log')
       const end = /\/\w+$/.exec(path)?.[0] ?? ''
       const [status, reason] = answers[end] ?? []
@@ -181,7 +196,10 @@ test('a claim reads the invitation before it prompts, and prompts for no unknown
   const { phone, created, sent } = scene({ answers: { '/invitation': [404, 'session_not_found'] } })
   await assert.rejects(phone.claim(LINK), (failure) => isRefusal(failure, 'session_not_found'))
   assert.equal(created.length, 0)
-  assert.deepEqual(sent, [{ path: `/api/v1/sessions/${SESSION_ID}/invitation`, nonce: NONCE }])
+  assert.deepEqual(
+    sent.map(({ path, nonce }) => [path, nonce]),
+    [[`/api/v1/sessions/${SESSION_ID}/invitation`, NONCE]],
+  )
 })
 
 test('signs with the relying party id that the key was created with', async () => {
@@ -192,6 +210,55 @@ test('signs with the relying party id that the key was created with', async () =
   assert.deepEqual(
     signed.map(({ rpId }) => rpId),
     ['bank.example', 'bond.bank.example'],
+  )
+})
+
+test('recovers its device by a key that the authenticator finds, with one prompt', async () => {
+  const { phone, created, signed, sent, stored } = scene()
+  const device = await phone.recover(await phone.readInvitation(LINK))
+  assert.equal(created.length, 0)
+  assert.equal(signed.length, 1)
+  const [asked] = signed
+  const payload = deviceRecoveryPayload({ challenge: 'A'.repeat(43), origin: ORIGIN })
+  const challenge = await sha256(new TextEncoder().encode(payload))
+  assert.deepEqual(
+    [asked?.rpId, asked?.allowCredentials, asked?.userVerification, [...(asked?.challenge ?? [])]],
+    ['bank.example', undefined, 'required', [...challenge]],
+  )
+  const { body = '' } = sent.at(-1) ?? {}
+  assert.deepEqual(
+    [JSON.parse(body).challenge, JSON.parse(body).app_attest.key_id],
+    ['A'.repeat(43), KEY_ID],
+  )
+  assert.deepEqual(stored(), device)
+  assert.deepEqual(
+    [device.device_id, device.subject_id, device.key_id, device.rp_id, device.format],
+    [REGISTERED.device_id, REGISTERED.subject_id, KEY_ID, 'bank.example', 'webauthn'],
+  )
+  assert.equal(device.device_token.reveal(), REGISTERED.device_token)
+  // The phone is set up.
+  await phone.register()
+  assert.equal(created.length, 0)
+})
+
+test('sends a recovery once: another attempt needs another prompt', async () => {
+  for (const [status, reason] of [
+    [400, 'assertion_invalid'],
+    [503, 'overloaded'],
+  ] as const) {
+    const { phone, signed, sent, stored } = scene({ answers: { '/recovery': [status, reason] } })
+    await assert.rejects(phone.recover(), (failure) => isRefusal(failure, reason))
+    const requests = sent.filter(({ path }) => path.endsWith('/recovery'))
+    assert.deepEqual([signed.length, requests.length, stored()], [1, 1, undefined])
+    assert.equal(signed[0]?.rpId, 'bond.bank.example', 'without an invitation, the signer’s own')
+  }
+})
+
+test('recovers no device of a key that an app holds', async () => {
+  const { phone } = scene({ software: true })
+  await assert.rejects(
+    phone.recover(),
+    (failure) => failure instanceof PhoneError && failure.code === 'authenticator_unusable',
   )
 })
 

@@ -26,6 +26,7 @@ const OF_REASON: Readonly<Record<string, ProblemKind>> = {
   session_not_live: 'session_over',
   policy_not_met: 'session_over',
   device_not_usable: 'phone_not_accepted',
+  key_format_not_accepted: 'phone_not_accepted',
   key_not_attested: 'phone_not_accepted',
   key_too_new: 'phone_too_new',
   format_not_enabled: 'phone_not_accepted',

@@ -11,6 +11,7 @@ import {
   SESSION_STATES,
 } from '../session-words.ts'
 import { GivenContext, SessionContext } from './context.ts'
+import { DeviceFormat } from './device.ts'
 import {
   Bytes32,
   closed,
@@ -166,6 +167,13 @@ export const Invitation = closed({
     attestation: word(['required', 'none'], {
       description:
         '`required`: the workflow rejects a new WebAuthn key without an attestation. Request it when the key is created.',
+    }),
+    formats: Type.Array(DeviceFormat, {
+      description: 'The formats of keys that the workflow accepts.',
+    }),
+    names_user: Type.Boolean({
+      description:
+        'Whether the session names its user. It then rejects a new key, which belongs to a new user.',
     }),
   }),
 })

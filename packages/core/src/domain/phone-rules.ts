@@ -50,8 +50,8 @@ export function checkPhone(attempt: PhoneAttempt): Result<void> {
 
 /**
  * Checks whether this device may serve this session. Timelines record the steps. The phone gets one
- * answer for all of them, except for a key that is not attested or too new: its user can act on
- * those.
+ * answer for all of them, except for a key of another format, one that is not attested, and one
+ * that is too new: its user can act on those.
  */
 export function checkDevice(attempt: PhoneAttempt): Result<void> {
   const { session, tenant, device, subjectRef, failures, now } = attempt
@@ -64,7 +64,11 @@ export function checkDevice(attempt: PhoneAttempt): Result<void> {
   // Protocol 6: a software key proves nothing to a production tenant.
   if (tenant.environment === 'production' && device.environment === 'sandbox')
     return fail('device_environment')
-  if (!session.policy.formats.includes(device.format)) return fail('device_format')
+  if (!session.policy.formats.includes(device.format))
+    return refuse('key_format_not_accepted', {
+      step: 'device_format',
+      detail: `It accepts ${session.policy.formats.join(', ')}.`,
+    })
   if (session.wantedSubjectRef !== null && session.wantedSubjectRef !== subjectRef)
     return fail('subject_ref')
   if (failures >= MAX_FAILED_ASSERTIONS) return fail('too_many_failures')

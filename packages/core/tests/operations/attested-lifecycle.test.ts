@@ -244,7 +244,7 @@ test('accepts only the formats that a workflow names', async () => {
   await using h = await harness({ attestation: asTestRoots, workflows })
   const session = await h.create({})
   const android = await h.claim(await h.register(undefined, androidKey()), session)
-  assert.equal(android.body.error.reason, 'device_not_usable')
+  assert.equal(android.body.error.reason, 'key_format_not_accepted')
   assert.equal((await h.claim(await h.register(undefined, appleKey()), session)).status, 200)
 })
 

@@ -11,6 +11,7 @@ const h = await harness({
     { ...WORKFLOW, name: 'any', webauthn: 'any' },
     { ...WORKFLOW, name: 'attested', webauthn: 'attested' },
     { ...WORKFLOW, name: 'known', webauthn: 'known' },
+    { ...WORKFLOW, name: 'apps', formats: ['apple-app-attest', 'android-key'] },
   ],
 })
 after(() => h[Symbol.asyncDispose]())
@@ -33,7 +34,12 @@ test('names the tenant, the page and the key that a phone without a key needs', 
         tenant_name: 'Shop',
         tenant_logo_url: null,
         requesting_origin: null,
-        registration: { rp_id: new URL(PUBLIC_ORIGIN).hostname, attestation: 'none' },
+        registration: {
+          rp_id: new URL(PUBLIC_ORIGIN).hostname,
+          attestation: 'none',
+          formats: ['apple-app-attest', 'android-key', 'webauthn', 'software'],
+          names_user: false,
+        },
       },
     ],
   )
@@ -54,6 +60,22 @@ test('requires an attestation exactly where the workflow rejects a new key witho
   assert.equal(await asked('attested'), 'required')
   assert.equal(await asked('known'), 'required')
   assert.equal(await asked('known', { subject_ref: 'A'.repeat(43) }), 'none')
+})
+
+test('names the accepted formats, and whether the session names its user', async () => {
+  const asked = async (workflow: string, more: object = {}) => {
+    const session = await create(workflow, more)
+    const { formats, names_user } = (await invitation(session.id, session.nonce)).body.registration
+    return [formats, names_user]
+  }
+  const apps = ['apple-app-attest', 'android-key']
+  assert.deepEqual(await asked('apps'), [apps, false])
+  const [, namesUser] = await asked('any', { subject_ref: 'A'.repeat(43) })
+  assert.equal(namesUser, true)
+  // A phone that did not ask learns it from the rejection.
+  const { status, body } = await h.claim(await h.register(), await create('apps'))
+  assert.deepEqual([status, body.error.reason], [400, 'key_format_not_accepted'])
+  assert.match(body.error.message, /It accepts apple-app-attest, android-key\.$/)
 })
 
 test('accepts the nonces that a phone may claim with, and no other', async () => {

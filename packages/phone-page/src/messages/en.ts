@@ -11,6 +11,10 @@ export const en = {
   'setup.title': 'Set up this phone',
   'setup.passkey':
     'First, your phone creates a passkey, which you unlock with your fingerprint, face, or PIN. Then you see the request.',
+  'setup.known':
+    'This request needs the passkey with which you approved before. Confirm it, then you see the request.',
+  'setup.recover': 'I have used this phone before',
+  'setup.recover.failed': 'Your phone did not confirm a passkey that the service knows.',
   'setup.app': 'Open the app instead',
   'setup.again': 'Set up this phone again',
   'new_key.title': 'This request needs a new passkey',
@@ -95,6 +99,9 @@ export const en = {
   'problem.cannot_attest.title': 'This browser cannot approve this request',
   'problem.cannot_attest.body':
     'The organization accepts only a passkey that proves the model of its phone. Use Chrome on an Android phone, or the organization’s app.',
+  'problem.app_only.title': 'This request needs the app',
+  'problem.app_only.body':
+    'The organization accepts approvals only in its app. Scan the QR code with the app.',
   'problem.phone_too_new.title': 'This phone was set up too recently',
   'problem.phone_too_new.body':
     'The organization accepts a phone only some time after its setup. Use a phone that you set up earlier, or contact the organization.',

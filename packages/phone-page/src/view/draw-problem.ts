@@ -19,6 +19,9 @@ const CAN_RETRY: ReadonlySet<ProblemKind> = new Set([
 ])
 const CAN_SET_UP_AGAIN: ReadonlySet<ProblemKind> = new Set(['phone_unknown', 'passkey_missing'])
 
+/** What the operator's app may be able to do. */
+const NEEDS_APP: ReadonlySet<ProblemKind> = new Set(['cannot_attest', 'app_only'])
+
 /** What another browser may be able to do. */
 const NEEDS_OTHER_BROWSER: ReadonlySet<ProblemKind> = new Set([
   'open_in_browser',
@@ -55,7 +58,7 @@ function actionsOf({ problem, link, appLink }: ProblemScreen, context: DrawingCo
     act(messages['action.decline'], () => onChoice('decline'))
     actions.push(button(messages['action.report'], () => onChoice('report'), { tone: 'stop' }))
   }
-  if (problem === 'cannot_attest' && appLink !== null)
+  if (NEEDS_APP.has(problem) && appLink !== null)
     actions.push(element('a', { class: 'button', href: appLink }, messages['setup.app']))
   if (NEEDS_OTHER_BROWSER.has(problem)) actions.push(copyButton(link, messages['action.copy']))
   // A user who has to return to the other page has one thing to do here.

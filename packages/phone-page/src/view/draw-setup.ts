@@ -6,12 +6,17 @@ import { fill, fillNodes } from './fill.ts'
 
 /** Who asks, and for what the phone creates a passkey. The request follows. */
 export function drawSetup(
-  { invitation, appLink }: SetupScreen,
+  { invitation, appLink, recovery, hasNotRecovered }: SetupScreen,
   { messages, onChoice, motion }: DrawingContext,
 ): DrawnScreen {
   const { tenant_name: tenant, logo, requesting_origin } = invitation
   const heading = headingOf(fillNodes(messages['request.title'], { tenant }))
-  const actions: Node[] = [button(messages['setup.title'], () => onChoice('set_up'))]
+  const isOnly = recovery === 'only'
+  const recover = button(messages['setup.recover'], () => onChoice('recover'), { plain: !isOnly })
+  const actions: Node[] = [
+    isOnly ? recover : button(messages['setup.title'], () => onChoice('set_up')),
+    ...(recovery === 'offered' ? [recover] : []),
+  ]
   if (appLink !== null)
     actions.push(element('a', { class: 'button plain', href: appLink }, messages['setup.app']))
   return {
@@ -21,7 +26,13 @@ export function drawSetup(
       ...(logo === null ? [] : [drawLogo(logo)]),
       heading,
       ...(requesting_origin === null ? [] : [drawPage(requesting_origin, messages)]),
-      element('p', {}, messages['setup.passkey']),
+      ...(hasNotRecovered
+        ? [element('p', { class: 'notice', role: 'alert' }, messages['setup.recover.failed'])]
+        : []),
+      element('p', {}, messages[isOnly ? 'setup.known' : 'setup.passkey']),
+      ...(isOnly && hasNotRecovered
+        ? [element('p', {}, messages['problem.phone_not_accepted.body'])]
+        : []),
       // The browser asks for the sensors at the tap, so the page says why.
       ...(motion.access() === 'needs_permission'
         ? [element('p', {}, messages['motion.note'])]

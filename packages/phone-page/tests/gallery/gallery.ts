@@ -39,6 +39,11 @@ const screens: Record<string, { screen: Screen; access?: MotionAccess }> = {
   'setup-no-page': {
     screen: setupScreen({ invitation: { ...INVITATION, logo: null, requesting_origin: null } }),
   },
+  'setup-recovery': { screen: setupScreen({ recovery: 'offered', appLink: 'pulse://bond' }) },
+  'setup-not-recovered': {
+    screen: setupScreen({ recovery: 'offered', hasNotRecovered: true }),
+  },
+  'setup-known': { screen: setupScreen({ recovery: 'only', hasNotRecovered: true }) },
   'new-key': { screen: { name: 'new_key', tenant: REQUEST.tenant_name } },
   renew: { screen: { name: 'renew' } },
   motion: { screen: { name: 'motion' }, access: 'needs_permission' },
@@ -88,7 +93,14 @@ const screens: Record<string, { screen: Screen; access?: MotionAccess }> = {
 }
 
 function setupScreen(members: Partial<SetupScreen> = {}): Screen {
-  return { name: 'setup', invitation: INVITATION, appLink: null, ...members }
+  return {
+    name: 'setup',
+    invitation: INVITATION,
+    appLink: null,
+    recovery: 'none',
+    hasNotRecovered: false,
+    ...members,
+  }
 }
 
 function requestScreen(members: Partial<RequestScreen> = {}): Screen {

@@ -32,6 +32,11 @@ export function readRegistered(body: unknown): RegisteredDevice {
   return read(ENDPOINTS.registerDevice.answers.registered, body)
 }
 
+/** Reads the answer to a recovery. @throws {PhoneError} `answer_unreadable` */
+export function readRecovered(body: unknown): RegisteredDevice {
+  return read(ENDPOINTS.recoverDevice.answers.recovered, body)
+}
+
 /** Reads a registration challenge. @throws {PhoneError} `answer_unreadable` */
 export function readChallenge(body: unknown): string {
   return read(ENDPOINTS.challengeDevice.answers.challenge, body).challenge

@@ -10,7 +10,7 @@ import { PhoneError } from '../errors.ts'
 export type WebAuthnRegistration = RegistrationOf<'webauthn'>['registration']
 
 /** Which key a phone needs, as the invitation to a session says (protocol 3). */
-export type KeyRequirement = Invitation['registration']
+export type KeyRequirement = Pick<Invitation['registration'], 'rp_id' | 'attestation'>
 
 /** A key behind WebAuthn: the browser verifies the user for each signature. */
 export interface WebAuthnSigner {
@@ -36,6 +36,15 @@ export interface WebAuthnSigner {
    * @throws {PhoneError} `user_verification_failed`, `authenticator_unusable`
    */
   assert(challenge: Uint8Array, key: WebAuthnKey): Promise<WebAuthnAssertion>
+  /**
+   * Signs a challenge with a discoverable key that the user chooses: the phone need not know which
+   * it has.
+   *
+   * @param challenge SHA-256 of the payload, 32 bytes
+   * @throws {PhoneError} `user_verification_failed`, also where there is no such key, and
+   * `authenticator_unusable`
+   */
+  find(challenge: Uint8Array, rpId: string): Promise<FoundKey>
   /** Asks the authenticator to remove a key that the service does not know. Never fails. */
   discard(key: WebAuthnKey): Promise<void>
 }
@@ -53,6 +62,11 @@ export interface WebAuthnAssertion {
   readonly clientDataJson: Uint8Array
   /** ECDSA P-256 with SHA-256, DER. */
   readonly signature: Uint8Array
+}
+
+/** An assertion by a key that the authenticator found, and the key's credential id, base64url. */
+export interface FoundKey extends WebAuthnAssertion {
+  readonly key_id: string
 }
 
 /** The part of `navigator.credentials` that is used. */
@@ -82,7 +96,8 @@ interface CreationOptions {
 interface RequestOptions {
   challenge: Bytes
   rpId: string
-  allowCredentials: { type: 'public-key'; id: Bytes }[]
+  /** Omitted, the authenticator offers its discoverable keys. */
+  allowCredentials?: { type: 'public-key'; id: Bytes }[]
   userVerification: 'required'
   timeout: number
 }
@@ -134,6 +149,16 @@ export function createWebAuthnSigner(options: WebAuthnSignerOptions): WebAuthnSi
     // it, the user can.
     await options.signalUnknownCredential?.({ rpId: rp_id, credentialId: key_id }).catch(() => {})
   }
+  const sign = async (publicKey: RequestOptions): Promise<FoundKey> => {
+    const signed = await request(() => credentials.get({ publicKey }))
+    const { id, response } = signed as SignedCredential
+    return {
+      key_id: id,
+      authenticatorData: bytesOf(response.authenticatorData),
+      clientDataJson: bytesOf(response.clientDataJSON),
+      signature: bytesOf(response.signature),
+    }
+  }
   return {
     format: 'webauthn',
     rpId: options.rpId,
@@ -159,24 +184,12 @@ export function createWebAuthnSigner(options: WebAuthnSignerOptions): WebAuthnSi
     async assert(challenge, { key_id, rp_id = options.rpId }) {
       const id = decodeBase64url(key_id)
       if (id === undefined) throw new PhoneError('answer_unreadable', { reason: 'key_id' })
-      const signed = await request(() =>
-        credentials.get({
-          publicKey: {
-            challenge: Uint8Array.from(challenge),
-            rpId: rp_id,
-            allowCredentials: [{ type: 'public-key', id: Uint8Array.from(id) }],
-            userVerification: 'required',
-            timeout: TIMEOUT_MS,
-          },
-        }),
-      )
-      const { response } = signed as SignedCredential
-      return {
-        authenticatorData: bytesOf(response.authenticatorData),
-        clientDataJson: bytesOf(response.clientDataJSON),
-        signature: bytesOf(response.signature),
-      }
+      return sign({
+        ...requestOf(challenge, rp_id),
+        allowCredentials: [{ type: 'public-key', id: Uint8Array.from(id) }],
+      })
     },
+    find: (challenge, rpId) => sign(requestOf(challenge, rpId)),
   }
 }
 
@@ -205,6 +218,15 @@ function creationOf(
   }
 }
 
+function requestOf(challenge: Uint8Array, rpId: string): RequestOptions {
+  return {
+    challenge: Uint8Array.from(challenge),
+    rpId,
+    userVerification: 'required',
+    timeout: TIMEOUT_MS,
+  }
+}
+
 /** `{"fmt": "none", …}` in CBOR. Authenticators write the shortest name first, which is `fmt`. */
 const NO_ATTESTATION = Uint8Array.of(0xa3, 0x63, 0x66, 0x6d, 0x74, 0x64, 0x6e, 0x6f, 0x6e, 0x65)
 
@@ -222,6 +244,7 @@ interface CreatedCredential {
 }
 
 interface SignedCredential {
+  readonly id: string
   readonly response: {
     readonly authenticatorData: ArrayBuffer
     readonly clientDataJSON: ArrayBuffer

@@ -85,6 +85,8 @@ export function presentInvitation(
     registration: {
       rp_id: settings.rpId,
       attestation: needsAttestedKey(session) ? 'required' : 'none',
+      formats: [...session.policy.formats],
+      names_user: session.wantedSubjectRef !== null,
     },
   }
 }

@@ -1,0 +1,17 @@
+/** Whether the caller may send the request again. */
+export type Retry = 'unchanged' | 'repeatable' | 'corrected' | 'no'
+
+/** The parts of a reason page besides the message: the likely cause, the remedy, and retrying. */
+export interface ReasonGuide {
+  readonly retry: Retry
+  readonly cause: string
+  readonly remedy: string
+}
+
+/** How a page answers "Retryable". */
+export const RETRY_TEXT: Readonly<Record<Retry, string>> = {
+  unchanged: 'yes, unchanged, after the time in `Retry-After` where the response has one',
+  repeatable: 'as after a lost response, because the operation may have taken effect',
+  corrected: 'only with a corrected request',
+  no: 'no',
+}
