@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { CreatedSession } from '@bonded/contract'
+import type { CreatedSession, FullSession } from '@bonded/contract'
 import { browserMissing } from '../../../tests/browser.ts'
 import {
   type Recording,
@@ -10,7 +10,7 @@ import {
 import { readQrFrom } from '../../widget/tests/read-qr.ts'
 import { DescribedBackend, openDescribedSite, SITE } from './described-site.ts'
 import { installSensors, replay } from './motion-driver.ts'
-import { press, screen } from './phone-browser.ts'
+import { press, recordPrompts, screen } from './phone-browser.ts'
 import { Sandbox } from './sandbox.ts'
 
 const OPTIONS = { skip: browserMissing || recordingsMissing, timeout: 240_000 }
@@ -21,16 +21,7 @@ async function start() {
   const phone = await sandbox.phone()
   const { page } = phone
   await installSensors(page, 'granted')
-  // What the platform would ask the user in this visit.
-  const prompts: string[] = []
-  await page.exposeFunction('prompted', (kind: string) => void prompts.push(kind))
-  await page.addInitScript(`for (const kind of ['create', 'get']) {
-    const ask = CredentialsContainer.prototype[kind]
-    CredentialsContainer.prototype[kind] = function (options) {
-      prompted(kind)
-      return ask.call(this, options)
-    }
-  }`)
+  const prompts = await recordPrompts(page)
   const approve = async (universal_link: string, recording: Recording) => {
     prompts.length = 0
     await phone.open({ universal_link })
@@ -40,18 +31,37 @@ async function start() {
   return { sandbox, phone, prompts, approve, backend: new DescribedBackend(sandbox) }
 }
 
-/** Two recordings, one for each visit. */
-function recordings(): [Recording, Recording] {
+/** What one visit ended with, on all sides. */
+interface Visited {
+  readonly session: FullSession
+  readonly verdict: readonly string[]
+  readonly prompts: readonly string[]
+}
+
+/**
+ * Visits as a user whom the tenant does not know, and then as the one that it has named. Each visit
+ * has a recording of its own.
+ */
+async function visitTwice(visit: (recording: Recording, body?: object) => Promise<Visited>) {
   const [one, other] = readRecordings().filter(({ samples }) => samples.length > 60 * 60)
   assert.ok(one && other)
-  return [one, other]
+  const first = await visit(one)
+  const { verification, subject_ref } = first.session
+  assert.deepEqual(first.verdict, ['review: confidence'])
+  assert.ok((verification?.sensor_continuity.continuity_score ?? 0) >= 0.6)
+  assert.equal(verification?.key_attested, false)
+  assert.deepEqual(first.prompts, ['create', 'get'])
+
+  const second = await visit(other, { subject_ref })
+  assert.deepEqual(second.verdict, [])
+  assert.equal(second.session.verification?.assertion_band, 'medium')
+  assert.deepEqual(second.prompts, ['get'])
 }
 
 test(
   'a first visit without an app is in review for its confidence alone, and a named user’s second visit is accepted',
   OPTIONS,
   async () => {
-    const [one, other] = recordings()
     const { sandbox, phone, prompts, approve, backend } = await start()
     await using _ = sandbox
     const visit = async (recording: Recording, body: object = {}) => {
@@ -65,17 +75,7 @@ test(
       return { session, verdict, prompts: [...prompts] }
     }
 
-    const first = await visit(one)
-    const { verification, subject_ref } = first.session
-    assert.deepEqual(first.verdict, ['review: confidence'])
-    assert.ok((verification?.sensor_continuity.continuity_score ?? 0) >= 0.6)
-    assert.equal(verification?.key_attested, false)
-    assert.deepEqual(first.prompts, ['create', 'get'])
-
-    const second = await visit(other, { subject_ref })
-    assert.deepEqual(second.verdict, [])
-    assert.equal(second.session.verification?.assertion_band, 'medium')
-    assert.deepEqual(second.prompts, ['get'])
+    await visitTwice(visit)
   },
 )
 
@@ -83,7 +83,6 @@ test(
   'the two visits end the same with the hosted widget when the page has the described members only',
   OPTIONS,
   async () => {
-    const [one, other] = recordings()
     const { sandbox, phone, prompts, approve, backend } = await start()
     await using _ = sandbox
     const visit = async (recording: Recording, body: object = {}) => {
@@ -103,14 +102,6 @@ test(
       return { session, verdict, prompts: [...prompts] }
     }
 
-    const first = await visit(one)
-    const { verification, subject_ref } = first.session
-    assert.deepEqual(first.verdict, ['review: confidence'])
-    assert.ok((verification?.sensor_continuity.continuity_score ?? 0) >= 0.6)
-    assert.deepEqual(first.prompts, ['create', 'get'])
-
-    const second = await visit(other, { subject_ref })
-    assert.deepEqual(second.verdict, [])
-    assert.deepEqual(second.prompts, ['get'])
+    await visitTwice(visit)
   },
 )

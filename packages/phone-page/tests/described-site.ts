@@ -1,5 +1,6 @@
 import type { CreatedSession } from '@bonded/contract'
 import type { Page } from 'playwright-core'
+import { describedMembers } from '../../../tests/described-members.ts'
 import type { Sandbox } from './sandbox.ts'
 
 /** The only action of these tests. */
@@ -87,24 +88,6 @@ function judge(session: ReadSession, pending: Pending | undefined): readonly str
 /** Where the bank's pages are. The browser asks the test for them instead of the network. */
 export const SITE = 'https://bank.example'
 
-/** The members of part 2.1 of the description that a backend may give its page. */
-const DESCRIBED = [
-  'id',
-  'state',
-  'nonce',
-  'qr_payload',
-  'qr_svg_url',
-  'api_base_url',
-  'universal_link',
-  'websocket_url',
-  'challenge_expires_at',
-  'expires_at',
-  'workflow',
-  'action',
-  'tenant_id',
-  'verification',
-] as const satisfies readonly (keyof CreatedSession)[]
-
 /** What the bank's page had at the end of one visit. */
 export interface PageResult {
   readonly outcome: { readonly state: string; readonly sessionId: string | null }
@@ -132,8 +115,7 @@ export async function openDescribedSite(
     if (pathname === '/bond-session') {
       const session = await backend.create(body)
       resolve(session)
-      const json = Object.fromEntries(DESCRIBED.map((name) => [name, session[name]]))
-      return route.fulfill({ json })
+      return route.fulfill({ json: describedMembers(session) })
     }
     if (pathname === '/submit')
       return route.fulfill({ json: await backend.submit(route.request().postDataJSON()) })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { browserMissing } from '../../../tests/browser.ts'
-import { heading, press, type PhoneBrowser, screen } from './phone-browser.ts'
+import { heading, press, type PhoneBrowser, recordPrompts, screen } from './phone-browser.ts'
 import { Sandbox } from './sandbox.ts'
 
 const browserTest = { skip: browserMissing, timeout: 120_000 }
@@ -36,16 +36,7 @@ async function knownPhone(options: Parameters<Sandbox['phone']>[0] = {}) {
   const { subject_ref } = await bank.stateOf(session)
   await bank.complete(session)
   await screen(phone.page, 'completed')
-  const prompts: string[] = []
-  await phone.page.exposeFunction('prompted', (kind: string) => void prompts.push(kind))
-  await phone.page.addInitScript(`for (const kind of ['create', 'get']) {
-    const ask = CredentialsContainer.prototype[kind]
-    CredentialsContainer.prototype[kind] = function (options) {
-      prompted(kind)
-      return ask.call(this, options)
-    }
-  }`)
-  return { ...phone, subject_ref, prompts }
+  return { ...phone, subject_ref, prompts: await recordPrompts(phone.page) }
 }
 
 const buttonsOf = ({ page }: PhoneBrowser) => page.locator('article button').allTextContents()

@@ -55,7 +55,8 @@ export async function openPhone(
     async open({ universal_link }) {
       await page.goto(universal_link)
       await page.locator('article:is([data-screen=setup], [data-screen=request])').waitFor()
-      if ((await shownScreen(page)) === 'setup') await press(page, 'Set up this phone')
+      if ((await shownScreen(page)) === 'setup')
+        await page.locator('[data-screen=setup] button').first().click()
       await screen(page, 'request')
     },
     setUserVerified: async (isUserVerified) => {
@@ -101,6 +102,20 @@ export async function addAuthenticator(
     },
   })
   return { devtools, authenticatorId }
+}
+
+/** Records what the platform would ask the user from the next page on: `create` and `get`. */
+export async function recordPrompts(page: Page): Promise<string[]> {
+  const prompts: string[] = []
+  await page.exposeFunction('prompted', (kind: string) => void prompts.push(kind))
+  await page.addInitScript(`for (const kind of ['create', 'get']) {
+    const ask = CredentialsContainer.prototype[kind]
+    CredentialsContainer.prototype[kind] = function (options) {
+      prompted(kind)
+      return ask.call(this, options)
+    }
+  }`)
+  return prompts
 }
 
 /** Waits until the page shows a screen. */

@@ -4,7 +4,7 @@ import type { Invitation } from '@bonded/contract'
 import { browserMissing } from '../../../tests/browser.ts'
 import { obstacleIn, recoveryFor, shownInvitation } from '../src/invitation.ts'
 import { canAttest } from '../src/passkey.ts'
-import { heading, press, screen } from './phone-browser.ts'
+import { heading, press, recordPrompts, screen } from './phone-browser.ts'
 import { Sandbox } from './sandbox.ts'
 
 const browserTest = { skip: browserMissing, timeout: 120_000 }
@@ -25,37 +25,27 @@ before(async () => {
 })
 after(async () => sandbox?.[Symbol.asyncDispose]())
 
-/** Counts the platform's prompts of a page, over reloads. */
-const COUNT_PROMPTS = `for (const name of ['create', 'get']) {
-  const prompt = navigator.credentials[name].bind(navigator.credentials)
-  navigator.credentials[name] = (options) => {
-    sessionStorage.setItem('prompts', Number(sessionStorage.getItem('prompts')) + 1)
-    return prompt(options)
-  }
-}`
-
 test(
   'names the organization before it creates a passkey, and prompts twice, then once',
   browserTest,
   async () => {
     const { page, context, passkeys } = await sandbox.phone()
-    await context.addInitScript(COUNT_PROMPTS)
-    const prompts = () => page.evaluate(`Number(sessionStorage.getItem('prompts'))`)
+    const prompts = await recordPrompts(page)
     const first = await sandbox.create()
     await page.goto(first.universal_link)
     await screen(page, 'setup')
     assert.equal(await heading(page), 'Harbour Bank asks for your approval')
     assert.equal((await page.locator('main').innerText()).match(/passkey/g)?.length, 1)
-    assert.deepEqual([await passkeys(), await prompts()], [[], 0])
+    assert.deepEqual([await passkeys(), prompts], [[], []])
 
     await press(page, 'Set up this phone')
     await press(page, 'Approve')
     await screen(page, 'approved')
-    assert.equal(await prompts(), 2)
+    assert.deepEqual(prompts, ['create', 'get'])
     await page.goto((await sandbox.create()).universal_link)
     await press(page, 'Approve')
     await screen(page, 'approved')
-    assert.equal(await prompts(), 3)
+    assert.deepEqual(prompts, ['create', 'get', 'get'])
     await context.close()
   },
 )

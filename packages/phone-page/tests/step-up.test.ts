@@ -23,21 +23,27 @@ before(async () => {
 })
 after(async () => sandbox?.[Symbol.asyncDispose]())
 
-/** Opens a session on a phone with sensors, and approves it with less motion than its workflow requires. */
+/** Opens a session on a phone with sensors, and carries it. */
+async function openCarried(seconds: number, body: object = {}) {
+  const session = await sandbox.create(body)
+  const phone = await sandbox.phone()
+  await installSensors(phone.page, 'granted')
+  await phone.open(session)
+  await carry(sandbox, phone.page, seconds)
+  return { session, phone, page: phone.page }
+}
+
+/** Approves a session with less motion than its workflow requires. */
 async function approveWithLittleMotion(
   workflow: 'carried' | 'strong',
   seconds: number,
   body: object = {},
 ) {
-  const session = await sandbox.create({ workflow, ...body })
-  const phone = await sandbox.phone()
-  await installSensors(phone.page, 'granted')
-  await phone.open(session)
-  await carry(sandbox, phone.page, seconds)
-  await press(phone.page, 'Approve')
-  if (seconds < 8) await skipCheck(phone.page)
-  await screen(phone.page, 'step_up')
-  return { session, phone, page: phone.page }
+  const opened = await openCarried(seconds, { workflow, ...body })
+  await press(opened.page, 'Approve')
+  if (seconds < 8) await skipCheck(opened.page)
+  await screen(opened.page, 'step_up')
+  return opened
 }
 
 const CHECKING = 'Checking that the phone is held…'
@@ -66,11 +72,7 @@ test('adds the motion that a policy requires, and approves with it', browserTest
 })
 
 test('waits for eight seconds of motion before the passkey prompt', browserTest, async () => {
-  const session = await sandbox.create({ workflow: 'carried' })
-  const phone = await sandbox.phone()
-  await installSensors(phone.page, 'granted')
-  await phone.open(session)
-  await carry(sandbox, phone.page, 4)
+  const { session, phone } = await openCarried(4, { workflow: 'carried' })
   await press(phone.page, 'Approve')
   await phone.page.getByRole('heading', { name: CHECKING }).waitFor()
   await carry(sandbox, phone.page, 4.5)
@@ -83,11 +85,7 @@ test(
   'waits five seconds at most, and notes that the motion is too short',
   browserTest,
   async () => {
-    const session = await sandbox.create()
-    const phone = await sandbox.phone()
-    await installSensors(phone.page, 'granted')
-    await phone.open(session)
-    await carry(sandbox, phone.page, 3)
+    const { session, phone } = await openCarried(3)
     await press(phone.page, 'Approve')
     await skipCheck(phone.page)
     await screen(phone.page, 'approved')
@@ -98,11 +96,7 @@ test(
 )
 
 test('ends while it waits for motion when the tenant kills the session', browserTest, async () => {
-  const session = await sandbox.create()
-  const phone = await sandbox.phone()
-  await installSensors(phone.page, 'granted')
-  await phone.open(session)
-  await carry(sandbox, phone.page, 3)
+  const { session, phone } = await openCarried(3)
   await press(phone.page, 'Approve')
   await phone.page.getByRole('heading', { name: CHECKING }).waitFor()
   await sandbox.kill(session)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { CreatedSession } from '@bonded/contract'
 import { browserMissing } from '../../browser.ts'
+import { describedMembers } from '../../described-members.ts'
 import { Desk, realBrowser } from '../harness/desk.ts'
 
 let desk: Desk
@@ -10,32 +11,10 @@ before(async () => {
 })
 after(async () => desk?.[Symbol.asyncDispose]())
 
-/** The members of the described session object, without the completion secret. */
-const DESCRIBED = [
-  'id',
-  'state',
-  'nonce',
-  'qr_payload',
-  'qr_svg_url',
-  'api_base_url',
-  'universal_link',
-  'websocket_url',
-  'challenge_expires_at',
-  'expires_at',
-  'workflow',
-  'action',
-  'tenant_id',
-  'verification',
-] as const satisfies (keyof CreatedSession)[]
-
-function described(session: Omit<CreatedSession, 'completion_secret'>): object {
-  return Object.fromEntries(DESCRIBED.map((name) => [name, session[name]]))
-}
-
 for (const [name, publish] of Object.entries({
-  'the described members only': described,
+  'the described members only': describedMembers,
   'them in a member `session`': (session: Omit<CreatedSession, 'completion_secret'>) => ({
-    session: described(session),
+    session: describedMembers(session),
   }),
 }))
   test(`bonds when the backend gives its page ${name}`, realBrowser, async () => {
