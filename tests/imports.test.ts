@@ -1,51 +1,52 @@
 import assert from 'node:assert/strict'
-import { globSync, readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { spawnSync } from 'node:child_process'
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join, resolve } from 'node:path'
 import { test } from 'node:test'
-import { ALLOWED, type Manifest, violations } from './imports/fence.ts'
+import { VENDORED } from '../scripts/vendored.ts'
 
+/*
+ * Three tools keep the imports in order. `npm run unused` rejects the import of a package that the
+ * importing one does not declare. The compiler rejects a relative import that leaves its package,
+ * and platform types that a package does not have. Linting rejects imports between the layers of a
+ * package (`.oxlintrc.json`). These tests hold their configurations against each other.
+ */
 const ROOT = resolve(import.meta.dirname, '..')
-const FILES = globSync('{packages,examples,tests,scripts,bench}/**/*.{ts,js,mts,mjs,cts,cjs,tsx}', {
-  cwd: ROOT,
-  exclude: (path) => /(?:^|\/)(?:node_modules|dist)$/.test(path),
-})
-const manifests = new Map<string, Manifest>()
+const LINTER = join(ROOT, 'node_modules/oxlint/bin/oxlint')
+const FOLDERS = globSync('{packages,examples}/*/package.json', { cwd: ROOT })
+  .map(dirname)
+  // The example app is not a workspace.
+  .filter((folder) => folder !== 'examples/phone-app')
 
-function manifest(folder: string): Manifest {
-  const known =
-    manifests.get(folder) ??
-    (JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8')) as Manifest)
-  manifests.set(folder, known)
-  return known
+interface Manifest {
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
 }
 
-function textOf(file: string): string {
-  return readFileSync(join(ROOT, file), 'utf8')
+/** The packages that a package declares for its run time. */
+function declaredBy(folder: string): readonly string[] {
+  const { dependencies, peerDependencies } = JSON.parse(
+    readFileSync(join(ROOT, folder, 'package.json'), 'utf8'),
+  ) as Manifest
+  const names = Object.keys({ ...dependencies, ...peerDependencies }).flatMap(
+    (name) => /^@bonded\/(?:example-)?(.+)$/.exec(name)?.[1] ?? [],
+  )
+  return [...names, ...(VENDORED[basename(folder)] ?? [])].toSorted()
 }
 
-test('the table of the fence allows every import of the repository', () => {
-  assert.ok(FILES.length > 300)
-  const found = FILES.flatMap((file) => violations({ file, text: textOf(file), manifest }))
-  assert.deepEqual(found, [])
-})
-
-test('the table of the fence names only packages that the importing package depends on', () => {
-  for (const [folder, names] of Object.entries(ALLOWED)) {
-    const own = /^(?:packages|examples)\/[\w-]+/.exec(folder)?.[0]
-    // The example app has a lockfile of its own.
-    if (own === undefined || own === 'examples/phone-app') continue
-    const { dependencies, devDependencies, peerDependencies } = manifest(own)
-    const known = { ...dependencies, ...devDependencies, ...peerDependencies }
-    const strangers = names
-      .filter((name) => !/^node:|^\(computed\)$|^(?:packages|examples|tests|scripts)\//.test(name))
-      .map((name) => /^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? name)
-      .filter((name) => !(name in known))
-    assert.deepEqual(strangers, [], folder)
-  }
-})
-
-test('the arrows in ARCHITECTURE.md are the imports between packages that the table allows', () => {
-  const drawing = /^packages\/contract +imports no[^]*?^```$/m.exec(textOf('ARCHITECTURE.md'))?.[0]
+test('the arrows in ARCHITECTURE.md are the dependencies of the packages', () => {
+  const text = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8')
+  const drawing = /^packages\/contract +imports no[^]*?^```$/m.exec(text)?.[0]
   const drawn: Record<string, string[]> = {}
   let owner = ''
   for (const line of drawing?.split('\n') ?? []) {
@@ -53,115 +54,85 @@ test('the arrows in ARCHITECTURE.md are the imports between packages that the ta
     const arrow = /──▶ (\w[\w-]*(?:, \w[\w-]*)*)/.exec(line)?.[1]
     if (owner !== '') drawn[owner] = [...(drawn[owner] ?? []), ...(arrow?.split(', ') ?? [])]
   }
-  const permitted: Record<string, string[]> = {}
-  for (const [folder, names] of Object.entries(ALLOWED)) {
-    const [, own = ''] = /^((?:packages|examples)\/[\w-]+)/.exec(folder) ?? []
-    // The example app is not a workspace, so the drawing omits it.
-    if (own === 'examples/phone-app') continue
-    const others = names.flatMap((name) => /^@bonded\/(?:example-)?(.+)$/.exec(name)?.[1] ?? [])
-    permitted[own] = [...new Set([...(permitted[own] ?? []), ...others])]
-  }
-  const sorted = (all: Record<string, string[]>) =>
-    Object.entries(all)
-      .map(([own, others]) => `${own} → ${others.toSorted().join(', ')}`)
-      .toSorted()
-  assert.deepEqual(sorted(drawn), sorted(permitted))
+  for (const folder of FOLDERS)
+    assert.deepEqual((drawn[folder] ?? []).toSorted(), declaredBy(folder), folder)
 })
 
-/** A statement that the file may not contain, and the name that the fence reports. */
-const FORBIDDEN: readonly (readonly [file: string, statement: string, named?: string])[] = [
+test('no package depends on itself through others', () => {
+  const folderOf = (name: string) => FOLDERS.find((folder) => basename(folder) === name) ?? ''
+  const visit = (name: string, path: readonly string[]): void => {
+    assert.ok(!path.includes(name), [...path, name].join(' → '))
+    for (const next of declaredBy(folderOf(name))) visit(next, [...path, name])
+  }
+  for (const folder of FOLDERS) visit(basename(folder), [])
+})
+
+test('the references of a package are its dependencies', () => {
+  for (const folder of FOLDERS) {
+    const file = join(ROOT, folder, 'tsconfig.json')
+    assert.ok(existsSync(file), file)
+    const { references = [] } = JSON.parse(readFileSync(file, 'utf8')) as {
+      references?: readonly { readonly path: string }[]
+    }
+    // The files for browsers that a package serves are compiled in their folder `build`.
+    const names = references.map(({ path }) => basename(path.replace(/\/build$/, '')))
+    assert.deepEqual(names.toSorted(), declaredBy(folder), folder)
+  }
+})
+
+/** A statement that a file may not contain. */
+const FORBIDDEN: readonly (readonly [file: string, statement: string])[] = [
   // Each kind of syntax, in a folder that may not use Node.
-  ['packages/core/src/domain/session.ts', "import { readFileSync } from 'node:fs'"],
-  ['packages/core/src/domain/session.ts', "import type { Stats } from 'node:fs'"],
-  ['packages/core/src/domain/session.ts', "import 'node:fs'"],
-  ['packages/core/src/domain/session.ts', "import { readFileSync } from 'fs'", 'fs'],
-  ['packages/core/src/domain/session.ts', "export { readFileSync } from 'node:fs'"],
-  ['packages/core/src/domain/session.ts', "export * from 'node:fs'"],
-  ['packages/core/src/domain/session.ts', "export * as files from 'node:fs'"],
-  ['packages/core/src/domain/session.ts', "export type { Stats } from 'node:fs'"],
-  ['packages/core/src/domain/session.ts', "await import('node:fs')"],
-  ['packages/core/src/domain/session.ts', 'await import(`node:fs`)'],
-  ['packages/core/src/domain/session.ts', "await import('node:' + 'fs')", '(computed)'],
-  ['packages/core/src/domain/session.ts', "let files: import('node:fs').Stats | undefined"],
-  ['packages/core/src/domain/session.ts', "let files: typeof import('node:fs')"],
-  ['packages/core/src/domain/session.ts', "import files = require('node:fs')"],
-  ['packages/core/src/domain/session.ts', "require('node:fs')"],
-  ['packages/core/src/domain/session.ts', "require.resolve('node:fs')"],
-  ['packages/core/src/domain/session.ts', "process.getBuiltinModule('node:fs')"],
-  ['packages/core/src/domain/session.ts', "globalThis.process['getBuiltinModule']('node:fs')"],
-  ['packages/core/src/domain/session.ts', "const f = () => (() => import('node:fs'))()"],
-  ['packages/core/src/domain/session.ts', "/// <reference types='node' />", 'node'],
-  ['packages/core/src/domain/session.ts', "import.meta.resolve('node:fs')"],
-  [
-    'packages/server/src/settings/config.ts',
-    "import { createRequire as r } from 'node:module'; r(import.meta.url)('left-pad')",
-    'left-pad',
-  ],
-  [
-    'packages/server/src/settings/config.ts',
-    "const load = createRequire(import.meta.url); load('left-pad')",
-    'left-pad',
-  ],
-  [
-    'packages/server/src/settings/config.ts',
-    'const load = createRequire(import.meta.url); export { load }',
-    '(computed)',
-  ],
-  ['packages/server/src/settings/config.ts', 'const alias = createRequire', '(computed)'],
-  // Up the layers of the service.
-  ['packages/core/src/domain/session.ts', "import '../ports/store.ts'"],
-  ['packages/core/src/ports/store.ts', "import '../operations/attest.ts'"],
-  ['packages/core/src/operations/attest.ts', "import '../adapters/sql/sqlite-store.ts'"],
-  ['packages/core/src/operations/attest.ts', "import '../http/server.ts'"],
-  ['packages/store/src/sqlite/sqlite-store.ts', "import '../../operations/attest.ts'"],
-  ['packages/store/src/sqlite/sqlite-store.ts', "import '../../compose.ts'"],
-  ['packages/server/src/http/server.ts', "import '../adapters/sql/sqlite-store.ts'"],
-  ['packages/server/src/http/server.ts', "import '../channel/channel.ts'"],
-  ['packages/server/src/http/server.ts', "new Worker(new URL('../cli/main.ts', import.meta.url))"],
-  [
-    'packages/server/src/http/server.ts',
-    'new URL(`../cli/${name}.ts`, import.meta.url)',
-    '../cli/*',
-  ],
-  ['packages/server/src/http/server.ts', "new Worker('../cli/main.ts')"],
-  // Between packages.
-  ['packages/contract/src/ids.ts', "import '@bonded/phone'", '@bonded/phone'],
-  ['packages/phone/src/phone.ts', "import '@bonded/service'", '@bonded/service'],
-  ['packages/phone/src/phone.ts', "import '../../contract/src/ids.ts'"],
-  ['packages/phone/src/phone.ts', "import '../tests/harness.ts'"],
-  ['packages/integrator/src/gate.ts', "import 'node:crypto'"],
-  ['packages/widget/src/bond.ts', "import '@bonded/widget/script'"],
-  ['packages/server/src/http/server.ts', "import '@bonded/simulator'"],
-  // A package that happens to be installed, and one that only the tests declare.
-  ['packages/server/src/compose.ts', "import 'avvio'"],
-  ['packages/phone/src/phone.ts', "import 'ws'"],
-  ['packages/phone/tests/harness.ts', "import 'fastify'"],
-  // Neither a package nor a file.
-  ['packages/widget/src/bond.ts', "import 'https://example.com/x.js'", 'https://example.com/x.js'],
-  ['packages/widget/src/bond.ts', "import('data:text/javascript,1')"],
-  ['packages/widget/src/bond.ts', "import '/etc/passwd'"],
-  ['packages/widget/src/bond.ts', "import '#inner'"],
+  ['core/src/domain/a.ts', "import { readFileSync } from 'node:fs'"],
+  ['core/src/domain/b.ts', "import type { Stats } from 'node:fs'"],
+  ['core/src/domain/c.ts', "import 'node:fs'"],
+  ['core/src/domain/d.ts', "export { readFileSync } from 'node:fs'"],
+  ['core/src/domain/e.ts', "export * from 'node:fs'"],
+  ['core/src/domain/f.ts', "await import('node:fs')"],
+  ['core/src/domain/g.ts', "import files = require('node:fs')"],
+  // Up the layers.
+  ['core/src/domain/h.ts', "import '../ports/store.ts'"],
+  ['core/src/domain/i.ts', "import '../operations/attest.ts'"],
+  ['core/src/ports/a.ts', "import '../operations/attest.ts'"],
+  ['core/src/ports/b.ts', "import 'node:fs'"],
+  ['core/src/operations/a.ts', "import 'node:fs'"],
+  ['store/src/sqlite/a.ts', "import '@bonded/core/operations/attest'"],
+  ['store/src/sqlite/b.ts', "import 'node:child_process'"],
+  ['store/src/backup/a.ts', "import '@bonded/core/operations/attest'"],
+  ['server/src/adapters/keys/a.ts', "import '@bonded/core/operations/attest'"],
+  ['server/src/adapters/keys/b.ts', "import '../../http/server.ts'"],
+  ['server/src/adapters/keys/c.ts', "import '@bonded/store/sqlite/sqlite-store'"],
+  ['server/src/http/a.ts', "import '../adapters/keys/keyring.ts'"],
+  ['server/src/http/b.ts', "import '../channel/channel.ts'"],
+  ['server/src/http/routes/a.ts', "import '@bonded/store/sqlite/sqlite-store'"],
+  ['server/src/http/routes/b.ts', "await import('../../settings/config.ts')"],
+  ['server/src/channel/a.ts', "import '../adapters/keys/keyring.ts'"],
+  ['server/src/settings/a.ts', "import '../compose.ts'"],
+  ['attestation/src/a.ts', "import 'node:fs'"],
 ]
 
-test('the fence rejects every kind of import that the table does not allow', () => {
-  for (const [file, statement, named] of FORBIDDEN) {
-    const whole = textOf(file)
-    const text = `${whole}\n${statement}\n`
-    const added = violations({ file, text, manifest }).filter((one) => one.startsWith(`${file}:`))
-    const expected = named ?? /['`]([^'`]+)['`](?!.*['`])/.exec(statement)?.[1] ?? ''
-    assert.ok(
-      added.some((one) => one.includes(` ${expected} (`)),
-      `${statement} in ${file}: ${JSON.stringify(added)}`,
-    )
+test('linting rejects every import up the layers of a package', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'bonded-imports-'))
+  try {
+    cpSync(join(ROOT, '.oxlintrc.json'), join(folder, '.oxlintrc.json'))
+    for (const [file, statement] of FORBIDDEN) {
+      const path = join(folder, 'packages', file)
+      mkdirSync(dirname(path), { recursive: true })
+      writeFileSync(path, `${statement}\n`)
+    }
+    const ran = spawnSync(process.execPath, [LINTER, '--format', 'json'], {
+      cwd: folder,
+      encoding: 'utf8',
+    })
+    const { diagnostics } = JSON.parse(ran.stdout) as {
+      diagnostics: readonly { readonly code: string; readonly filename: string }[]
+    }
+    const rejected = diagnostics
+      .filter(({ code }) => code === 'eslint(no-restricted-imports)')
+      .map(({ filename }) => filename.replaceAll('\\', '/').replace('packages/', ''))
+    for (const [file, statement] of FORBIDDEN)
+      assert.ok(rejected.includes(file), `${statement} in ${file}`)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
   }
-})
-
-test('the fence rejects a source file that no row of the table covers', () => {
-  for (const file of ['packages/service/new-folder/x.ts', 'packages/stranger/src/x.ts'])
-    assert.equal(violations({ file, text: 'export {}', manifest }).length, 1, file)
-})
-
-test('the fence rejects a file that does not parse', () => {
-  const file = 'packages/contract/src/ids.ts'
-  assert.throws(() => violations({ file, text: "import { from 'x'", manifest }), SyntaxError)
 })
