@@ -25,10 +25,11 @@ export function drawSetup(
     content: [
       ...(logo === null ? [] : [drawLogo(logo)]),
       heading,
-      ...(requesting_origin === null ? [] : [drawPage(requesting_origin, messages)]),
+      // In view also on a small phone, above the actions.
       ...(hasNotRecovered
         ? [element('p', { class: 'notice', role: 'alert' }, messages['setup.recover.failed'])]
         : []),
+      ...(requesting_origin === null ? [] : [drawPage(requesting_origin, messages)]),
       element('p', {}, messages[isOnly ? 'setup.known' : 'setup.passkey']),
       ...(isOnly && hasNotRecovered
         ? [element('p', {}, messages['problem.phone_not_accepted.body'])]
