@@ -1,4 +1,5 @@
 import { type TSchema, Type } from './schemas/type.ts'
+import { NONCE_HEADER, WATCH_HEADER } from './headers.ts'
 import { BODY_LIMITS } from './body-limits.ts'
 import type { Reason } from './errors.ts'
 import type { LimitName } from './limits.ts'
@@ -67,8 +68,10 @@ export interface Endpoint extends Route {
   readonly refusals: readonly Reason[]
 }
 
-const session = closed({ session_id: id('sess') })
-const device = closed({ device_id: id('dev') })
+/** The ids that a path can name, each with its prefix. */
+export const PATH_IDS = { session_id: 'sess', device_id: 'dev' } as const
+const session = closed({ session_id: id(PATH_IDS.session_id) })
+const device = closed({ device_id: id(PATH_IDS.device_id) })
 const PHONE_REFUSALS = [
   'session_not_live',
   'session_claimed',
@@ -130,7 +133,7 @@ export const ENDPOINTS = {
         Type.String({ pattern: '^(0|[1-9]\\d{0,8})$', description: 'The `seq` already known.' }),
       ),
     }),
-    headers: Type.Object({ 'x-bond-watch': Type.Optional(Type.String({ maxLength: 64 })) }),
+    headers: Type.Object({ [WATCH_HEADER]: Type.Optional(Type.String({ maxLength: 64 })) }),
     answers: { full: FullSession, public: PublicSession, phone: PhoneSession },
     refusals: ['session_not_found'],
   }),
@@ -143,7 +146,7 @@ export const ENDPOINTS = {
     limits: ['invitation'],
     params: session,
     // A header, because queries appear in the logs of proxies.
-    headers: Type.Object({ 'x-bond-nonce': Type.Optional(Type.String({ maxLength: 64 })) }),
+    headers: Type.Object({ [NONCE_HEADER]: Type.Optional(Type.String({ maxLength: 64 })) }),
     answers: { invitation: Invitation },
     refusals: ['session_not_found', 'origin_not_allowed'],
   }),
@@ -162,7 +165,7 @@ export const ENDPOINTS = {
     callers: ['browser'],
     limits: ['get'],
     params: session,
-    headers: Type.Object({ 'x-bond-watch': Type.Optional(Type.String({ maxLength: 64 })) }),
+    headers: Type.Object({ [WATCH_HEADER]: Type.Optional(Type.String({ maxLength: 64 })) }),
     answers: { public: PublicSession },
     refusals: ['session_not_found'],
   }),
@@ -199,7 +202,7 @@ export const ENDPOINTS = {
     callers: ['browser'],
     limits: ['get', 'containment'],
     params: session,
-    headers: Type.Object({ 'x-bond-watch': Type.Optional(Type.String({ maxLength: 64 })) }),
+    headers: Type.Object({ [WATCH_HEADER]: Type.Optional(Type.String({ maxLength: 64 })) }),
     body: { schema: ContainmentReport, limitBytes: BODY_LIMITS.claim },
     refusals: ['session_not_found'],
   }),

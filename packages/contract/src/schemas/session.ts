@@ -1,4 +1,5 @@
 import { type Static, Type } from './type.ts'
+import { COMPLETION_SECRET_HEADER, CONTEXT_DIGEST_HEADER, OUTCOME_HEADER } from '../headers.ts'
 import { PUBLISHABLE_KEY } from '../ids.ts'
 import { IP_ADDRESS } from '../ip-address.ts'
 import {
@@ -224,9 +225,9 @@ export type ContainmentReport = Static<typeof ContainmentReport>
 
 /** The headers of a completion. */
 export const CompletionHeaders = Type.Object({
-  'x-bond-completion-secret': Type.Optional(Type.String({ maxLength: 128 })),
-  'x-bond-context-digest': Type.Optional(Type.String({ maxLength: 64 })),
-  'x-bond-outcome': Type.Optional(
+  [COMPLETION_SECRET_HEADER]: Type.Optional(Type.String({ maxLength: 128 })),
+  [CONTEXT_DIGEST_HEADER]: Type.Optional(Type.String({ maxLength: 64 })),
+  [OUTCOME_HEADER]: Type.Optional(
     word(COMPLETION_OUTCOMES, {
       description:
         'What the backend did with the request: `accepted`, or `in_review` if an employee decides. The page and the phone show it to the user.',

@@ -11,6 +11,9 @@ import {
   requestPath,
   type Secret,
   type SessionId,
+  COMPLETION_SECRET_HEADER,
+  CONTEXT_DIGEST_HEADER,
+  OUTCOME_HEADER,
 } from '@bonded/contract'
 import { GateError } from '../errors.ts'
 import { call, type Service } from './call.ts'
@@ -63,9 +66,9 @@ export async function completeSession(
     route: COMPLETE_SESSION,
     path: requestPath(COMPLETE_SESSION, { session_id: bond.session_id }),
     headers: {
-      'x-bond-completion-secret': bond.completion_secret.reveal(),
-      ...(bond.context_digest !== null && { 'x-bond-context-digest': bond.context_digest }),
-      ...(bond.outcome !== undefined && { 'x-bond-outcome': bond.outcome }),
+      [COMPLETION_SECRET_HEADER]: bond.completion_secret.reveal(),
+      ...(bond.context_digest !== null && { [CONTEXT_DIGEST_HEADER]: bond.context_digest }),
+      ...(bond.outcome !== undefined && { [OUTCOME_HEADER]: bond.outcome }),
     },
   })
   if (answer['ok'] !== true)

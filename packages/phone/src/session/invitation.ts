@@ -1,4 +1,4 @@
-import { type Handoff, type Invitation, READ_INVITATION } from '@bonded/contract'
+import { type Handoff, type Invitation, READ_INVITATION, NONCE_HEADER } from '@bonded/contract'
 import type { AbortSignalLike } from '../ports.ts'
 import { call, type CallDependencies } from '../service/call.ts'
 import { readInvited } from '../service/read-answer.ts'
@@ -19,7 +19,7 @@ export function readInvitation(
   return call(phone, READ_INVITATION, {
     parameters: { session_id },
     // Not in the query, because proxies log those.
-    headers: { 'x-bond-nonce': nonce },
+    headers: { [NONCE_HEADER]: nonce },
     read: readInvited,
     signal,
   })

@@ -1,3 +1,4 @@
+import { COMPLETION_SECRET_HEADER } from '@bonded/contract'
 import { randomUUID } from 'node:crypto'
 import type { CreatedSession } from '@bonded/contract'
 import { createSimulatedPhone, PhoneError, type SimulatedPhone } from '@bonded/simulator'
@@ -52,7 +53,7 @@ async function runSession(
     client.send({
       method: 'POST',
       path: `${path}/form-completed`,
-      headers: { ...backend, 'x-bond-completion-secret': session.completion_secret },
+      headers: { ...backend, [COMPLETION_SECRET_HEADER]: session.completion_secret },
     })
   const outcome = Math.random() < 0.1 ? 'decline' : 'approve'
   // Sometimes beside a kill, so that a crash may coincide with a race.

@@ -1,4 +1,4 @@
-import { type LimitName, WATCH_TOKEN } from '@bonded/contract'
+import { type LimitName, WATCH_TOKEN, WATCH_HEADER } from '@bonded/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import {
   type CountedLimit,
@@ -94,7 +94,7 @@ const TAKES_OF: Readonly<Record<LimitName, TakesOf>> = {
  */
 function takesOfWatcher(call: CountedCall, limit: Limit): readonly Take[] {
   const { params, headers } = call.request
-  const token = headers['x-bond-watch']
+  const token = headers[WATCH_HEADER]
   if (token !== undefined && !WATCH_TOKEN.test(String(token)))
     return takesOfCaller(call, limit, 'malformed ')
   return bucketOf(limit, `${(params as { session_id: string }).session_id} ${String(token)}`)

@@ -1,4 +1,4 @@
-import { BODY_LIMITS, type Endpoint, type RequestId } from '@bonded/contract'
+import { BODY_LIMITS, type Endpoint, PATH_IDS, parseId, type RequestId } from '@bonded/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fastJsonStringify from 'fast-json-stringify'
 import type { Static, TSchema } from 'typebox'
@@ -28,6 +28,19 @@ type CallerOf<E extends Endpoint> = {
 type BodyOf<E extends Endpoint> = E extends { body: { schema: infer S extends TSchema } }
   ? Static<S>
   : undefined
+type PathId = keyof typeof PATH_IDS
+/** An id of another form is undefined, so that it reads like an unknown one. */
+type ParamsOf<E extends Endpoint> = E extends { params: infer S extends TSchema }
+  ? {
+      readonly [Name in keyof Static<S> & PathId]: ReturnType<
+        typeof parseId<(typeof PATH_IDS)[Name]>
+      >
+    }
+  : object
+type QueryOf<E extends Endpoint> = E extends { query: infer S extends TSchema } ? Static<S> : object
+type HeadersOf<E extends Endpoint> = E extends { headers: infer S extends TSchema }
+  ? Static<S>
+  : object
 type AnswersOf<E extends Endpoint> = E extends { answers: infer A } ? A : object
 
 /** The input of a handler: a parsed, validated and authenticated call. */
@@ -35,9 +48,9 @@ export interface Call<E extends Endpoint> {
   readonly service: Service
   readonly caller: CallerOf<E>
   readonly body: BodyOf<E>
-  readonly params: Readonly<Record<string, string>>
-  readonly query: Readonly<Record<string, string | undefined>>
-  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly params: ParamsOf<E>
+  readonly query: QueryOf<E>
+  readonly headers: HeadersOf<E>
   /** Returns the client's IP address, which a trusted proxy may name. */
   readonly address: () => string
   /** Returns a signal that aborts when the client disconnects. */
@@ -99,9 +112,9 @@ export function serve<const E extends Endpoint>(
           }),
           caller: caller as CallerOf<E>,
           body: request.body as BodyOf<E>,
-          params: request.params as Call<E>['params'],
-          query: request.query as Call<E>['query'],
-          headers: request.headers as Call<E>['headers'],
+          params: idsOf(request.params as Readonly<Record<string, string>>) as ParamsOf<E>,
+          query: request.query as QueryOf<E>,
+          headers: request.headers as HeadersOf<E>,
           address: () => clientAddress(request.raw, service.settings.trustedProxies),
           // Created on demand, because a signal is expensive and only a poll uses it.
           signal: () => request.signal,
@@ -122,6 +135,14 @@ export function serve<const E extends Endpoint>(
       },
     })
   }
+}
+
+/** Decodes the ids of a path. */
+function idsOf(params: Readonly<Record<string, string>>): object {
+  const ids: Partial<Record<PathId, string | undefined>> = {}
+  for (const name of Object.keys(params) as PathId[])
+    ids[name] = parseId(PATH_IDS[name], params[name] ?? '')
+  return ids
 }
 
 function checkBodyPresence(endpoint: Endpoint, request: FastifyRequest): Error | undefined {

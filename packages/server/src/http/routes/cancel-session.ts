@@ -1,4 +1,4 @@
-import { ENDPOINTS, parseId } from '@bonded/contract'
+import { ENDPOINTS, WATCH_HEADER } from '@bonded/contract'
 import { accept } from '@bonded/core/domain/refusal'
 import { cancelSession } from '@bonded/core/operations/cancel-session'
 import { presentPublic } from '../response/present.ts'
@@ -8,8 +8,8 @@ export const cancelSessionRoute = serve(
   ENDPOINTS.cancelSession,
   async ({ service, caller, params, headers }) => {
     const canceled = await cancelSession(service, caller, {
-      id: parseId('sess', params.session_id ?? ''),
-      watchToken: headers['x-bond-watch'],
+      id: params.session_id,
+      watchToken: headers[WATCH_HEADER],
     })
     if (!canceled.ok) return canceled
     const { tenant } = caller.key

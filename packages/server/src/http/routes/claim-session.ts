@@ -1,4 +1,4 @@
-import { ENDPOINTS, parseId } from '@bonded/contract'
+import { ENDPOINTS } from '@bonded/contract'
 import { accept } from '@bonded/core/domain/refusal'
 import { claimSession } from '@bonded/core/operations/claim-session'
 import { presentPhone } from '../response/present.ts'
@@ -7,9 +7,8 @@ import { serve } from '../serve.ts'
 export const claimSessionRoute = serve(
   ENDPOINTS.claimSession,
   async ({ service, caller, params, body, address }) => {
-    const id = parseId('sess', params.session_id ?? '')
     const claimed = await claimSession(service, caller, {
-      id,
+      id: params.session_id,
       nonce: body.nonce,
       deviceId: body.device_id,
       address: address(),

@@ -1,4 +1,9 @@
-import { type CompletionOutcome, ENDPOINTS, parseId } from '@bonded/contract'
+import {
+  ENDPOINTS,
+  COMPLETION_SECRET_HEADER,
+  CONTEXT_DIGEST_HEADER,
+  OUTCOME_HEADER,
+} from '@bonded/contract'
 import { accept } from '@bonded/core/domain/refusal'
 import { completeSession } from '@bonded/core/operations/complete-session'
 import { serve } from '../serve.ts'
@@ -7,11 +12,10 @@ export const completeSessionRoute = serve(
   ENDPOINTS.completeSession,
   async ({ service, caller, params, headers }) => {
     const completed = await completeSession(service, caller, {
-      id: parseId('sess', params.session_id ?? ''),
-      completionSecret: headers['x-bond-completion-secret'],
-      contextDigest: headers['x-bond-context-digest'],
-      // The endpoint's schema admits only the words of the list.
-      outcome: headers['x-bond-outcome'] as CompletionOutcome | undefined,
+      id: params.session_id,
+      completionSecret: headers[COMPLETION_SECRET_HEADER],
+      contextDigest: headers[CONTEXT_DIGEST_HEADER],
+      outcome: headers[OUTCOME_HEADER],
     })
     return completed.ok
       ? accept(['completed', { ok: true, session_id: completed.value.id }])

@@ -1,4 +1,4 @@
-import { ENDPOINTS, parseId } from '@bonded/contract'
+import { ENDPOINTS } from '@bonded/contract'
 import { accept } from '@bonded/core/domain/refusal'
 import { declineSession } from '@bonded/core/operations/decline-session'
 import { presentPhone } from '../response/present.ts'
@@ -8,7 +8,7 @@ export const declineSessionRoute = serve(
   ENDPOINTS.declineSession,
   async ({ service, caller, params, body }) => {
     const declined = await declineSession(service, caller, {
-      id: parseId('sess', params.session_id ?? ''),
+      id: params.session_id,
       request: body,
     })
     return declined.ok

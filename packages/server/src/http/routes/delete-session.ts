@@ -1,4 +1,4 @@
-import { ENDPOINTS, parseId } from '@bonded/contract'
+import { ENDPOINTS } from '@bonded/contract'
 import { accept } from '@bonded/core/domain/refusal'
 import { killSession } from '@bonded/core/operations/kill-session'
 import { serve } from '../serve.ts'
@@ -6,7 +6,7 @@ import { serve } from '../serve.ts'
 export const deleteSessionRoute = serve(
   ENDPOINTS.deleteSession,
   async ({ service, caller, params }) => {
-    const killed = await killSession(service, caller, parseId('sess', params.session_id ?? ''))
+    const killed = await killSession(service, caller, params.session_id)
     return killed.ok ? accept(null) : killed
   },
 )

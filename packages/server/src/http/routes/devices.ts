@@ -1,4 +1,4 @@
-import { ENDPOINTS, parseId } from '@bonded/contract'
+import { ENDPOINTS } from '@bonded/contract'
 import { accept } from '@bonded/core/domain/refusal'
 import { iso } from '@bonded/core/domain/iso'
 import { listKeys, readDevice } from '@bonded/core/operations/read-devices'
@@ -45,7 +45,7 @@ export const listKeysRoute = serve(ENDPOINTS.listKeys, async ({ service, caller 
 })
 
 export const getDeviceRoute = serve(ENDPOINTS.getDevice, async ({ service, caller, params }) => {
-  const own = await readDevice(service, caller, parseId('dev', params.device_id ?? ''))
+  const own = await readDevice(service, caller, params.device_id)
   return own.ok ? accept(['device', presentDevice(own.value)]) : own
 })
 
@@ -53,7 +53,7 @@ export const rotateDeviceTokenRoute = serve(
   ENDPOINTS.rotateDeviceToken,
   async ({ service, caller, params, body }) => {
     const rotated = await rotateDeviceToken(service, caller, {
-      id: parseId('dev', params.device_id ?? ''),
+      id: params.device_id,
       request: body,
     })
     return rotated.ok
@@ -66,7 +66,7 @@ export const removeDeviceRoute = serve(
   ENDPOINTS.removeDevice,
   async ({ service, caller, params, body }) => {
     const removed = await removeDevice(service, caller, {
-      id: parseId('dev', params.device_id ?? ''),
+      id: params.device_id,
       request: body,
     })
     return removed.ok ? accept(null) : removed

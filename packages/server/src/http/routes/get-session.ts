@@ -1,4 +1,4 @@
-import { ENDPOINTS, parseId, type SessionId } from '@bonded/contract'
+import { ENDPOINTS, type SessionId, WATCH_HEADER } from '@bonded/contract'
 import { accept, type Result } from '@bonded/core/domain/refusal'
 import { readAsBackend, readAsBrowser, readAsPhone } from '@bonded/core/operations/read-session'
 import { awaitChange } from '@bonded/core/operations/await-change'
@@ -9,7 +9,7 @@ type GetSession = typeof ENDPOINTS.getSession
 
 export const getSessionRoute = serve(ENDPOINTS.getSession, async (call) => {
   const { service, params, query, signal } = call
-  const id = parseId('sess', params.session_id ?? '')
+  const id = params.session_id
   const first = await read(call, id)
   const waitMs = Number(query.wait_ms ?? 0)
   // Only a caller that may read the session may wait for it, so the service reads it first.
@@ -35,7 +35,7 @@ async function read(
       return found.ok ? accept(['full', presentFull(service, found.value)]) : found
     }
     case 'browser': {
-      const watchToken = headers['x-bond-watch']
+      const watchToken = headers[WATCH_HEADER]
       const found = await readAsBrowser(service, caller, { id, watchToken })
       return found.ok
         ? accept([

@@ -1,4 +1,4 @@
-import { ENDPOINTS, parseId } from '@bonded/contract'
+import { ENDPOINTS, NONCE_HEADER } from '@bonded/contract'
 import { accept } from '@bonded/core/domain/refusal'
 import { readInvitation } from '@bonded/core/operations/read-invitation'
 import { presentInvitation } from '../response/present.ts'
@@ -8,8 +8,8 @@ export const readInvitationRoute = serve(
   ENDPOINTS.readInvitation,
   async ({ service, params, headers }) => {
     const found = await readInvitation(service, {
-      id: parseId('sess', params.session_id ?? ''),
-      nonce: headers['x-bond-nonce'],
+      id: params.session_id,
+      nonce: headers[NONCE_HEADER],
     })
     return found.ok ? accept(['invitation', presentInvitation(service, found.value)]) : found
   },

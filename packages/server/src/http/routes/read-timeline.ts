@@ -1,4 +1,4 @@
-import { ENDPOINTS, parseId } from '@bonded/contract'
+import { ENDPOINTS } from '@bonded/contract'
 import { accept } from '@bonded/core/domain/refusal'
 import { readTimeline } from '@bonded/core/operations/read-timeline'
 import { serve } from '../serve.ts'
@@ -6,7 +6,7 @@ import { serve } from '../serve.ts'
 export const readTimelineRoute = serve(
   ENDPOINTS.readTimeline,
   async ({ service, caller, params }) => {
-    const timeline = await readTimeline(service, caller, parseId('sess', params.session_id ?? ''))
+    const timeline = await readTimeline(service, caller, params.session_id)
     return timeline.ok ? accept(['timeline', timeline.value]) : timeline
   },
 )

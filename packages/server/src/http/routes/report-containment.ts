@@ -1,4 +1,4 @@
-import { ENDPOINTS, parseId } from '@bonded/contract'
+import { ENDPOINTS, WATCH_HEADER } from '@bonded/contract'
 import { accept } from '@bonded/core/domain/refusal'
 import { recordContainment } from '@bonded/core/operations/record-containment'
 import { serve } from '../serve.ts'
@@ -7,8 +7,8 @@ export const reportContainmentRoute = serve(
   ENDPOINTS.reportContainment,
   async ({ service, caller, params, headers, body }) => {
     const recorded = await recordContainment(service, caller, {
-      id: parseId('sess', params.session_id ?? ''),
-      watchToken: headers['x-bond-watch'],
+      id: params.session_id,
+      watchToken: headers[WATCH_HEADER],
       report: body,
     })
     return recorded.ok ? accept(null) : recorded
