@@ -52,6 +52,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'packages/*/tests/**/{model,*-model}.test.ts',
     'tests/continuity.test.ts',
     'tests/mutants/*.test.ts',
+    'tests/protocol-model.test.ts',
     'tests/pressure/*.test.ts',
   ],
 }
