@@ -4,7 +4,6 @@ import { once } from 'node:events'
 import {
   cpSync,
   existsSync,
-  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -16,7 +15,6 @@ import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 
 const ROOT = resolve(import.meta.dirname, '../..')
-const PACKAGES = readdirSync(join(ROOT, 'packages')).toSorted()
 const RUNTIMES = join(import.meta.dirname, 'runtimes')
 /** Kept between runs, because the binaries are 400 MB. Their checksums are in the lockfile. */
 const INSTALLED_RUNTIMES = join(ROOT, 'node_modules/.cache/pack-runtimes')
@@ -46,14 +44,7 @@ export class EmptyFolder implements Disposable {
   constructor() {
     succeed(npm(['run', 'build'], ROOT))
     const folder = join(this.path, 'tarballs')
-    mkdirSync(folder)
-    for (const name of PACKAGES)
-      succeed(
-        npm(
-          ['pack', '--ignore-scripts', '--pack-destination', folder],
-          join(ROOT, 'packages', name),
-        ),
-      )
+    succeed(npm(['run', 'pack', '--', folder], ROOT))
     this.tarballs = readdirSync(folder)
     writeFileSync(join(this.path, 'package.json'), '{"private": true, "type": "module"}')
     const files = this.tarballs.map((name) => `./tarballs/${name}`)

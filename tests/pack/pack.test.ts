@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { statedOutput } from '../../packages/attestation/tests/harness/examples.ts'
 import { vectorsMissing } from '../../packages/contract/tests/vectors.ts'
+import { bundleBytes } from './bundle-size.ts'
 import { COMPILER, EmptyFolder, runtimes, succeed, TYPE_ROOTS } from './empty-folder.ts'
+import { publintMessages, typeProblems } from './lint-tarball.ts'
 import { isSupported, recordedPassports, simulatedPassports } from './passports.ts'
 
 const found = runtimes()
@@ -149,6 +151,59 @@ test('@bonded/integrator installs alone from its tarball, with its types', () =>
   }
 })
 
+/**
+ * Compressed bytes, a few percent above what a bundle has now. The script of the widget and the
+ * phone page have budgets beside their sources.
+ */
+const BUDGET_BYTES = {
+  '@bonded/integrator': 19_000,
+  '@bonded/phone': 20_000,
+  '@bonded/attestation': 38_000,
+}
+for (const [name, budget] of Object.entries(BUDGET_BYTES))
+  test(`a bundle of ${name} stays within ${budget / 1_000} kB gzip`, async (t) => {
+    const bytes = await bundleBytes(name, folder.path)
+    t.diagnostic(`${name}: ${bytes} B gzip`)
+    assert.ok(bytes > 1_000 && bytes <= budget, `${bytes} B`)
+  })
+
+const LIBRARIES = ['attestation', 'contract', 'integrator', 'phone', 'simulator', 'widget'].map(
+  (name) => `@bonded/${name}`,
+)
+
+/** What readers and tools of a registry need, and what is of no use to them. */
+for (const tarball of folder.tarballs) {
+  const path = join(folder.path, 'tarballs', tarball)
+  const manifest = JSON.parse(
+    succeed(folder.run(['tar', '-xzOf', path, 'package/package.json'])),
+  ) as Manifest
+
+  test(`the manifest of ${tarball} is one for a registry`, () => {
+    const { description = '', keywords = [], homepage, repository, engines, license } = manifest
+    assert.ok(description.length > 20 && description.length < 120, description)
+    assert.ok(keywords.length >= 3)
+    assert.match(homepage ?? '', /^https:\/\/.*#readme$/)
+    assert.match(repository?.directory ?? '', /^packages\//)
+    assert.match(engines?.node ?? '', /^>=22/)
+    assert.equal(license, 'Apache-2.0')
+    assert.deepEqual([manifest.scripts, manifest.devDependencies], [undefined, undefined])
+    assert.doesNotMatch(JSON.stringify(manifest), /@bonded\/source|\/src\//)
+    // The service decides its versions itself; the libraries share theirs with their consumers.
+    if (LIBRARIES.includes(manifest.name ?? ''))
+      for (const [name, range] of Object.entries(manifest.dependencies ?? {}))
+        if (!name.startsWith('@bonded/')) assert.match(range, /^\^/, name)
+  })
+
+  test(`publint has no message about ${tarball}`, async () => {
+    assert.deepEqual(await publintMessages(path), [])
+  })
+
+  if (manifest.exports !== undefined)
+    test(`the types of ${tarball} are not wrong`, async () => {
+      assert.deepEqual(await typeProblems(path), [])
+    })
+}
+
 test('every package has its own tarball with its license', () => {
   assert.equal(folder.tarballs.length, new Set(folder.tarballs).size)
   for (const tarball of folder.tarballs) {
@@ -158,6 +213,20 @@ test('every package has its own tarball with its license', () => {
     assert.doesNotMatch(listed, /^package\/(?:src|tests)\//m, tarball)
   }
 })
+
+interface Manifest {
+  readonly name?: string
+  readonly description?: string
+  readonly keywords?: readonly string[]
+  readonly homepage?: string
+  readonly repository?: { readonly directory?: string }
+  readonly engines?: { readonly node?: string }
+  readonly license?: string
+  readonly exports?: unknown
+  readonly scripts?: unknown
+  readonly devDependencies?: unknown
+  readonly dependencies?: Readonly<Record<string, string>>
+}
 
 interface Credential {
   readonly server_credential: string

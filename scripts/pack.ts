@@ -1,0 +1,68 @@
+import { execFileSync } from 'node:child_process'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+
+/**
+ * `npm run pack -- FOLDER [NAME]…`: writes the tarballs that are published. Build first. The source
+ * condition and the fields for development are left out of their manifests, because the sources are
+ * not in them.
+ */
+const ROOT = resolve(import.meta.dirname, '..')
+const PACKAGES = join(ROOT, 'packages')
+/** Fields that only the repository uses. */
+const OWN_FIELDS = ['@bonded/source', 'scripts', 'devDependencies']
+
+const [destination, ...wanted] = process.argv.slice(2)
+if (destination === undefined) throw new Error('usage: npm run pack -- FOLDER [NAME]…')
+mkdirSync(destination, { recursive: true })
+const names = wanted.length === 0 ? readdirSync(PACKAGES).toSorted() : wanted
+for (const name of names) console.log(pack(name, resolve(destination)))
+
+/** Returns the path of the tarball. */
+function pack(name: string, folder: string): string {
+  const work = mkdtempSync(join(tmpdir(), 'bonded-pack-'))
+  try {
+    const listed = npmPack(join(PACKAGES, name), work)
+    execFileSync('tar', ['-xzf', join(work, listed), '-C', work])
+    const path = join(work, 'package/package.json')
+    writeFileSync(path, `${JSON.stringify(published(readFileSync(path, 'utf8')), undefined, 2)}\n`)
+    const tarball = npmPack(join(work, 'package'), work)
+    const target = join(folder, tarball)
+    rmSync(target, { force: true })
+    renameSync(join(work, tarball), target)
+    return target
+  } finally {
+    rmSync(work, { recursive: true })
+  }
+}
+
+/** npm selects the files, in both runs by the same rules. */
+function npmPack(folder: string, destination: string): string {
+  const args = ['pack', '--ignore-scripts', '--json', '--pack-destination', destination]
+  const printed = execFileSync('npm', args, { cwd: folder, encoding: 'utf8' })
+  const [packed] = JSON.parse(printed) as readonly { readonly filename: string }[]
+  if (packed === undefined) throw new Error(`npm packed nothing in ${folder}`)
+  return packed.filename
+}
+
+type Manifest = Readonly<Record<string, unknown>>
+
+function published(text: string): Manifest {
+  const manifest = JSON.parse(text, (key, value: unknown) =>
+    OWN_FIELDS.includes(key) ? undefined : value,
+  ) as Manifest
+  // The path of a source is of no use without the sources.
+  const { sideEffects } = manifest
+  return Array.isArray(sideEffects)
+    ? { ...manifest, sideEffects: sideEffects.filter((path) => !String(path).startsWith('./src')) }
+    : manifest
+}
