@@ -9,16 +9,16 @@ const MAX_ORIGINS = 4_096
 const BEARER = 'Bearer '
 
 /**
- * Remembers which tenant a credential and a session belong to, from requests that succeeded here
- * or, with several nodes, on another one. It responds without a read from the store, so that an
- * overloaded service can tell callers apart.
+ * Remembers which tenant a credential and a session belong to, from requests that succeeded on this
+ * node or on another one. An overloaded service can thus tell callers apart without a read from the
+ * store.
  *
- * A credential is found by the hash of the whole secret. Its public part would let a stranger who
+ * The key of a credential is the hash of the whole secret. Its public part would let a stranger who
  * has seen the id of a key take the places of its tenant.
  */
 export class KnownCallers {
   readonly #digest: (credential: string) => Uint8Array
-  /** The entries of late, and those before them: callers who return stay among the first. */
+  /** The newer and the older generation of entries. A caller who returns joins the newer one. */
   #tenants = new Map<string, TenantId>()
   #earlier = new Map<string, TenantId>()
   readonly #origins = new Set<string>()

@@ -70,7 +70,7 @@ const LEFT_PLACES: Readonly<Record<Standing, { readonly begun: number; readonly 
  * creates than that would admit sessions whose later calls find no place.
  */
 export const LATE_LEFT_PLACES = 28
-/** A request that finds more places than this leaves enough to all others, if none are late. */
+/** With more free places than this, any request may start, unless begun sessions are late. */
 export const MOST_LEFT_PLACES = 16
 /**
  * The overload of a lane ends when it has rejected nothing for this long. A lane that is empty for
@@ -78,13 +78,13 @@ export const MOST_LEFT_PLACES = 16
  */
 export const RECOVERED_AFTER_MS = 1_000
 /**
- * It also ends when the lane has rejected less than the service could have served in its place: the
- * requests of lower ranks that it served, and about one in each millisecond in which it was idle.
- * So many more must these be.
+ * It also ends when the service could have served more requests than the lane has rejected, by this
+ * many. The service could have served a request of the lane in the place of each request of a lower
+ * rank, and about one in each millisecond in which it was idle.
  */
 const RECOVERED_AFTER_SPARE = 8
 /**
- * A served request of a lower rank counts as much as so many rejections: the order of rejection
+ * Each served request of a lower rank offsets this many rejections, because the order of rejection
  * matters more than its time.
  */
 const SPARE_PER_LOWER = 4
@@ -240,7 +240,7 @@ export class WaitingRequests<T extends WaitingRequest> {
     return nowMs < this.#overloadedUntilMs
   }
 
-  /** Nothing waited for so long, while `isShedding`. */
+  /** Notes that no request waited for this many milliseconds, while `isShedding`. */
   idle(ms: number): void {
     this.#spare(this.#lanes.length, ms)
   }
@@ -312,13 +312,13 @@ export class WaitingRequests<T extends WaitingRequest> {
     // What ranks below a lane that rejects would wait even longer.
     for (let index = this.#lanes.indexOf(lane); index < this.#lanes.length; index++)
       (this.#lanes[index] as Lane<T>).alertUntilMs = nowMs + RELAPSE_WITHIN_MS
-    // Its requests wait on: the service has only just stopped to serve lower ranks.
+    // The lane is not overloaded yet, because the service has just served lower ranks.
     if (nowMs >= lane.overloadedUntilMs && isSpared(lane, nowMs)) return
     lane.overloadedUntilMs = this.#overloadedUntilMs
     lane.balance = Math.min(MAX_REJECTIONS, lane.balance + count)
   }
 
-  /** The service had capacity for so many further requests of the lanes before this one. */
+  /** Notes that the service could have served this many requests of the lanes before `end`. */
   #spare(end: number, requests: number): void {
     for (let index = 0; index < end; index++) {
       const lane = this.#lanes[index] as Lane<T>
