@@ -13,11 +13,12 @@ import { OwnChanges } from './own-changes.ts'
  * The channel of `LISTEN` and `NOTIFY`. A notification only says that there is something to read.
  */
 const CHANNEL = 'bonded_changes'
-/** Changes of this time share a notification. */
+/** Changes within this time share one notification. */
 const GATHER_MS = 2
 /**
- * A crash or a failover can give numbers of aborted transactions to new ones. After a lost
- * connection the feed looks back by this many: changes that it has published before do no harm.
+ * After a crash or a failover, the database can give the number of an aborted transaction to a new
+ * one. After a lost connection the feed therefore reads this many transactions again. Subscribers
+ * ignore the changes that they already have.
  */
 const LOOK_BACK = 10_000n
 /** The pause before a lost listening connection is opened again. Reads find changes meanwhile. */
@@ -68,7 +69,7 @@ interface Newer {
   readonly events: [StoredEvent, ...StoredEvent[]]
 }
 
-/** What a node knows: all transactions before `xmax`, except those in progress. */
+/** What a node has read: all transactions before `xmax`, except those that were in progress. */
 interface Position {
   readonly xmax: string
   readonly inProgress: readonly string[]
@@ -90,7 +91,7 @@ export class ChangeFeed implements AsyncDisposable {
   #losses = 0
   /** The last call; it never rejects. */
   #last: Promise<unknown> = Promise.resolve()
-  /** Whether a call waits that will find whatever a notification is about. */
+  /** Whether a call is scheduled. It will also find the change of a notification that comes now. */
   #willPublish = false
   #listening: { end(): Promise<void> } | undefined
   #relisten: NodeJS.Timeout | undefined
@@ -171,7 +172,7 @@ export class ChangeFeed implements AsyncDisposable {
       ])
       this.#clock?.read({ askedAt, databaseTime: Number(position?.time) })
       const others = this.#unlessOwn(newer)
-      // After a look back, watchers read what they do not have.
+      // After a look back, each watcher reads only the events that it does not have yet.
       found = looksBack ? [...others].map(withoutChange) : await this.#changesOf(connection, others)
       snapshot = position
       connection.sendAhead({ text: 'commit', values: [] })
@@ -193,7 +194,7 @@ export class ChangeFeed implements AsyncDisposable {
     for (const row of rows) {
       const sessionId = row.session_id as SessionId
       const event = eventFromRow(row)
-      // A change of this node after one of another node makes its watchers read both.
+      // If this node has changed the session later, its watchers have read this event too.
       if (this.#own.has(sessionId, event.seq)) continue
       const known = found.get(sessionId)
       if (known === undefined)
@@ -244,12 +245,12 @@ export class ChangeFeed implements AsyncDisposable {
     if (this.#closed) return
     try {
       this.#listening = await this.#connections.listen(CHANNEL, {
-        // A notification of this node leads to nothing that it has not published.
+        // This node has published its own changes already.
         onNotification: (sender) => void (sender !== this.#name && this.#publishNext()),
         onEnd: () => this.#listenLater(),
       })
       if (this.#closed) await this.#listening.end()
-      // Notifications from before are lost.
+      // Notifications that were sent before this connection are lost.
       else await this.#publishNext()
     } catch {
       this.#listenLater()

@@ -13,44 +13,46 @@ import { KINDS, type RowKind, type StoredDevice } from './row-kinds.ts'
 import { type RowKey, rowKey } from './row-memory.ts'
 import { MISSING, MissingRows, NEEDS_SQL, type UnitRun } from './unit-run.ts'
 
-interface Over {
+interface Parts {
   readonly sessionKeys: SessionKeys
   /** The run that is under way. Runs do not pause, so there is one at a time. */
   readonly run: () => UnitRun
 }
 
 /**
- * The SQL tables over the rows in memory. A read of a row by its key is answered from memory, or
- * yields the `MissingRows`. What a unit changes, it finds changed. All else is left to SQL.
+ * Returns the tables with their reads by key answered from memory. If memory does not have the row,
+ * the unit yields `MissingRows` and runs again from the beginning once the row has been read. Later
+ * reads of the same unit see what it has written. The other methods are those of the SQL tables.
  */
-export function memoryTables(tables: Tables, over: Over): Tables {
+export function memoryTables(tables: Tables, parts: Parts): Tables {
   return {
     ...tables,
     get mayWrite() {
-      return over.run().mayWrite
+      return parts.run().mayWrite
     },
-    sessions: memorySessions(tables.sessions, over),
-    devices: memoryDevices(tables.devices, over),
-    tenants: memoryTenants(tables.tenants, over),
+    sessions: memorySessions(tables.sessions, parts),
+    devices: memoryDevices(tables.devices, parts),
+    tenants: memoryTenants(tables.tenants, parts),
   }
 }
 
 function* find<Value>(run: UnitRun, key: RowKey<Value>): Work<Value | undefined> {
   const found = run.find(key)
   if (found !== MISSING && found !== NEEDS_SQL) return found
-  // The driver does not resume this run.
+  // The driver ends the run here. It runs the unit again with the row, or runs it on SQL.
   yield found === MISSING ? new MissingRows([key]) : found
   return undefined
 }
 
-function memorySessions(table: SessionTable, { sessionKeys, run }: Over): SessionTable {
+function memorySessions(table: SessionTable, { sessionKeys, run }: Parts): SessionTable {
   function* keyOf(id: SessionId): Work<RowKey<Session>> {
     return rowKey(KINDS.session, yield* sessionKeys.of(id))
   }
 
   function* replacing(before: Session, work: Work<Session | undefined>): Work<Session | undefined> {
     const key = yield* keyOf(before.id)
-    // A row derived from another version than the one in memory would not be the stored one.
+    // If the unit started from another version, `after` is not what the database will store, so
+    // the row is dropped instead of replaced.
     const isCurrent = run().find(key) === before
     const after = yield* work
     if (after !== undefined && differenceOf(before, after).values.length > 0)
@@ -123,11 +125,11 @@ function memorySessions(table: SessionTable, { sessionKeys, run }: Over): Sessio
   }
 }
 
-/** Bounds the tokens in use, as that of the devices. */
+/** As many tokens as devices: each device uses one. */
 const MAX_TOKENS = KINDS.device.maxRows
 
-function memoryDevices(table: DeviceTable, { run }: Over): DeviceTable {
-  /** The device that has or had a token. The device's own row decides whether it has it. */
+function memoryDevices(table: DeviceTable, { run }: Parts): DeviceTable {
+  /** Which device to look at for a token. Its row says whether the token is still valid. */
   const owners = new GenerationCache<string, DeviceId>(MAX_TOKENS)
 
   function* findStored(key: RowKey<StoredDevice>): Work<StoredDevice | undefined> {
@@ -199,7 +201,7 @@ function byTokenOf(found: StoredDevice | undefined, tokenId: string): DeviceByTo
   return found && of && { device: found.device, ...of }
 }
 
-function memoryTenants(table: TenantTable, { run }: Over): TenantTable {
+function memoryTenants(table: TenantTable, { run }: Parts): TenantTable {
   const finder =
     <Value>(kind: RowKind<Value>) =>
     (key: string) =>

@@ -7,18 +7,21 @@ import { RowMemory, type VersionedRow } from './row-memory.ts'
 import type { AskedRow, FoundRows, RowLookups } from './row-lookups.ts'
 import { type RunEnd, UnitRun } from './unit-run.ts'
 
-/** How often a read asks for rows before SQL answers instead. Each time it learns one key more. */
+/**
+ * How many lookups a read may need before it runs on SQL. Each lookup can reveal the key of the next
+ * row: a token leads to its device, and the device to its subject.
+ */
 const MAX_ROUNDS = 6
 const NOTHING: FoundRows = new Map()
 
-/** A unit that writes, with what the database has answered for it. */
+/** A unit that writes, and the rows that were read for it from the database. */
 export interface WritingUnit<T = unknown> {
   readonly unit: Unit<T>
   readonly cause: Cause | undefined
   answered: FoundRows
 }
 
-/** A run with how it ended. */
+/** A run, and how it ended. */
 export interface Ran<T> {
   readonly run: UnitRun
   readonly end: RunEnd<T>
@@ -46,8 +49,8 @@ export class MemoryUnits {
   }
 
   /**
-   * Runs a unit that only reads. Its result depends on rows that the database had in one snapshot,
-   * which it took after the call.
+   * Runs a unit that only reads. The result counts only if the database, in one snapshot taken
+   * after the call, has all rows in the versions that the unit has used.
    *
    * @returns undefined if only SQL can answer
    */
@@ -81,7 +84,7 @@ export class MemoryUnits {
     const wasOutdated = asked.some(
       ({ key, version }) => version !== null && answers.get(key.text)?.version !== version,
     )
-    // Only its own rows: a lookup answers all calls of a turn, and each unit keeps what it gets.
+    // Calls of the same turn share a lookup. This unit keeps only the rows that it asked for.
     const found = new Map<string, VersionedRow>()
     for (const { key } of asked) {
       const row = answers.get(key.text)

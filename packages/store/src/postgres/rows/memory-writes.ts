@@ -9,17 +9,20 @@ import type { UnitRun } from './unit-run.ts'
 
 /** The most units of one transaction. */
 const MAX_UNITS = 16
-/** The most units that are run for it. Those that wait for others would run again each time. */
+/**
+ * The most units that run to fill one transaction. A unit that touches the same rows as one already
+ * chosen waits for the next transaction and then runs again, so a higher number repeats more work.
+ */
 const MAX_RUNS = 4 * MAX_UNITS
-/** Transactions under way. What comes meanwhile shares the next one, and its sync to the disk. */
+/** The most transactions at once. Units that arrive meanwhile share the next one and its sync. */
 const MAX_GROUPS = 2
 /** How often a unit runs on memory before it runs on SQL. */
 const MAX_ATTEMPTS = 3
-/** How often it reads the rows that are not in memory. Each time it learns one key more. */
+/** How many lookups of missing rows it may need. Each can reveal the key of the next row. */
 const MAX_LOOKUPS = 8
 /**
- * The share of units with outdated rows from which on units read the rows that change often before
- * they use them. It is high where the calls of a session go to several nodes.
+ * If more than this share of recent units met outdated rows, units read the rows that change often
+ * before they use them. The share is high where the calls of one session go to several nodes.
  */
 const MANY_OUTDATED = 0.1
 /** The weight of the latest unit in that share. */
@@ -100,7 +103,7 @@ export class MemoryWrites {
 
   async #commitGroup(): Promise<void> {
     const { connections, bySql } = this.#parts
-    // Before the units run, because they read the time.
+    // The units run after this wait, because they read the clock and would be late.
     const connection = await connections.take().catch(() => undefined)
     if (connection === undefined) {
       for (const pending of this.#waiting.splice(0)) {
@@ -110,7 +113,7 @@ export class MemoryWrites {
       return
     }
     const group = this.#gather()
-    // A group that is still too full leaves the rest to the other transaction.
+    // What did not fit waits for the next transaction.
     if (this.#waiting.length > 0) this.#schedule()
     const { server } = this.#parts.memory
     try {
@@ -137,7 +140,8 @@ export class MemoryWrites {
       const ran = this.#parts.units.run(pending, { isCareful })
       const { run, end } = ran
       if (end.is === 'missing') void this.#prepare(pending, ran)
-      // A unit that has written nothing may have been refused: SQL answers with the row locked.
+      // A unit that wrote nothing was perhaps refused because of an outdated row. SQL decides, with
+      // the row locked.
       else if (end.is === 'sql' || run.statements.length === 0) this.#parts.bySql(pending)
       else if (group.every((other) => !other.pending.isAlone && other.run.isApartFrom(run)))
         group.push({ pending, run, value: end.value })
