@@ -184,6 +184,7 @@ test('uses the default limits of protocol 10', () => {
       '"invitation";q=120;w=60',
       '"challenge";q=30;w=60',
       '"register";q=10;w=60',
+      '"recovery";q=30;w=60',
       '"backend";q=6000;w=60;burst=1000',
       '"phone";q=60;w=60',
       '"public";q=6000;w=60;burst=1000',
