@@ -60,6 +60,11 @@ export function openView(
       ...view,
       card,
       isCut: () => isCut(),
+      focus() {
+        // The scrolling of focus() would show the small card of the start, and stop that of the page.
+        card.focus({ preventScroll: true })
+        container.scrollIntoView({ block: 'nearest' })
+      },
       fitBy(fitter) {
         const fitted = fitter(container, card)
         isCut = fitted.isCut
@@ -222,6 +227,5 @@ function drawCard(handlers: Handlers) {
       if (shown) hideRest(shown)
       fit()
     },
-    focus: () => card.focus(),
   }
 }

@@ -79,7 +79,7 @@ export const MOST_LEFT_PLACES = 16
 export const RECOVERED_AFTER_MS = 1_000
 /**
  * It also ends when the service could have served more requests than the lane has rejected, by this
- * many. The service could have served a request of the lane in the place of each request of a lower
+ * many. The service could have served a request of the lane instead of each request of a lower
  * rank, and about one in each millisecond in which it was idle.
  */
 const RECOVERED_AFTER_SPARE = 8
