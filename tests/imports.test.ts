@@ -44,6 +44,18 @@ function declaredBy(folder: string): readonly string[] {
   return [...names, ...(VENDORED[basename(folder)] ?? [])].toSorted()
 }
 
+test('the type check covers every package', () => {
+  const { references } = JSON.parse(readFileSync(join(ROOT, 'tsconfig.json'), 'utf8')) as {
+    references: readonly { path: string }[]
+  }
+  const packages = FOLDERS.filter((folder) => folder.startsWith('packages/'))
+  const checked = references.map(({ path }) => path)
+  assert.deepEqual(
+    checked.filter((path) => path.startsWith('packages/')).toSorted(),
+    packages.toSorted(),
+  )
+})
+
 test('the arrows in ARCHITECTURE.md are the dependencies of the packages', () => {
   const text = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8')
   const drawing = /^packages\/contract +imports no[^]*?^```$/m.exec(text)?.[0]
