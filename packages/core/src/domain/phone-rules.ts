@@ -16,7 +16,7 @@ export interface PhoneAttempt {
   readonly subjectRef: string
   /** The same, if the subject has bonded at the tenant. */
   readonly knownAs: string | undefined
-  /** The decayed continuity of the device's bonds with this tenant, if it has any. */
+  /** The decayed continuity of the device's bonds with this tenant; undefined without a bond. */
   readonly continuity: number | undefined
   /** Whether a bond of the device with this tenant was completed. */
   readonly hasCompleted: boolean

@@ -53,6 +53,7 @@ export async function schemaRights(connection: Connection): Promise<SchemaRights
   )
   const values = [needed.map(([table]) => table), needed.map(([, right]) => right)].map(arrayOf)
   const [row] = (await connection.run({ text: FIND, values })) as readonly Row[]
+  // The driver converts Booleans and arrays, which no table has and `Row` therefore lacks.
   const found = row as unknown as { role: string; may_migrate: boolean; unusable: string[] }
   return { role: found.role, mayMigrate: found.may_migrate, unusable: found.unusable }
 }

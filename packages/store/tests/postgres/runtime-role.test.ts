@@ -135,7 +135,7 @@ test('migrate up rejects a run-time role that does not exist, or could change th
     assert.equal(error.code, 'database_unsuitable')
     return error.message as string
   }
-  assert.match(refusal('nobody'), /the role nobody does not exist/)
+  assert.match(refusal('absent'), /the role absent does not exist/)
   assert.match(refusal(OWNER), /has all rights of the role that migrates/)
   assert.match(refusal('postgres'), /has all rights of the role that migrates/)
   await server.run(`grant create on schema public to ${ROLE}`, url)
