@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { type AddressInfo, connect, createServer } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'node:test'
 import { closeOnSignal } from '../src/serve.ts'
-import { COMMAND, machine, until } from '../../../tests/harness/process.ts'
+import { COMMAND, machine } from '../../../tests/harness/process.ts'
 
 test('ends at once on SIGTERM while it starts, with an exit code, as process 1 must', async (t) => {
   using m = machine()
@@ -55,28 +55,6 @@ test('shuts down on a SIGTERM that arrives while it reports that it serves', () 
   // The timeout sends the signal again.
   assert.equal(error, undefined)
   assert.equal(status, 0, stderr)
-})
-
-test('serves the first request of a connection that it accepted before it stopped listening', async () => {
-  using m = machine({ env: { BONDED_DRAIN_SECONDS: '0' } })
-  await using service = await m.serve()
-  const port = Number(new URL(service.origin).port)
-  const open = connect({ host: '127.0.0.1', port })
-  await once(open, 'connect')
-  const ended = service.stop('SIGTERM')
-  await until(async () => {
-    const probe = connect({ host: '127.0.0.1', port })
-    const isRefused = await once(probe, 'connect').then(
-      () => false,
-      () => true,
-    )
-    probe.destroy()
-    return isRefused ? true : undefined
-  }, 20_000)
-  open.write('GET /version HTTP/1.1\r\nhost: bond\r\n\r\n')
-  const [response] = (await once(open, 'data')) as [Buffer]
-  assert.match(String(response), /^HTTP\/1\.1 200 /)
-  assert.equal(await ended, 0)
 })
 
 test('ends the process within 25 s of SIGTERM, although a part does not end', (t) => {

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, connect } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'node:test'
 import Fastify, { type FastifyInstance } from 'fastify'
@@ -30,5 +32,30 @@ test('gives load balancers the whole time of the drain, with and without channel
   await passes(1)
   assert.equal(app.server.listening, false)
   await passes(2_000)
+  await ended
+})
+
+test('serves the first request of a connection that it accepted before it stopped listening', async (t) => {
+  const app = Fastify() as unknown as FastifyInstance
+  app.get('/version', () => ({ version: '1' }))
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const accepted = once(app.server, 'connection')
+  const { port } = app.server.address() as AddressInfo
+  const open = connect({ host: '127.0.0.1', port })
+  await accepted
+  // The time that a new connection has for its first request does not end in this test.
+  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
+  const channel = { async [Symbol.asyncDispose]() {} } as unknown as Channel
+  const ended = drainConnections({ app, channel, shutdown: new ShutdownSwitch(), drainMs: 0 })
+  while (app.server.listening) await turn()
+  open.write('GET /version HTTP/1.1\r\nhost: bond\r\n\r\n')
+  const [response] = await Promise.race([
+    once(open, 'data'),
+    once(open, 'close').then(() => ['the connection was closed']),
+  ])
+  assert.match(String(response), /^HTTP\/1\.1 200 /)
+  t.mock.timers.tick(1_000)
+  for (let turns = 0; turns < 20; turns++) await turn()
+  t.mock.timers.tick(100)
   await ended
 })
