@@ -49,11 +49,12 @@ const totalsBefore = totalsWritten()
 const postgres = tier === 'postgres' ? await startServer() : {}
 const run = spawnSync(
   process.execPath,
-  // Two processes at once: each may start a browser, and small machines have two cores.
+  // Small machines have two cores, and outside of the fast tests each process may start a browser.
+  // Fast tests wait for the network a third of their time.
   [
     '--conditions=@bonded/source',
     '--test',
-    '--test-concurrency=2',
+    `--test-concurrency=${tier === 'test' ? 4 : 2}`,
     '--test-timeout=600000',
     '--test-reporter=spec',
     '--test-reporter-destination=stdout',
