@@ -1,5 +1,5 @@
 import { RUNTIME_FLAGS } from '../packages/service/bin/runtime-flags.js'
-import { type Pair, printReport, reportOf } from './lifecycle-report.ts'
+import { type Pair, printReport, reportOf, tooExpensive } from './lifecycle-report.ts'
 import { BenchPostgres } from './postgres-nodes.ts'
 import { Child, median, type Ready } from './process.ts'
 import { allCalls, FlowsByCall, threeCalls } from './three-calls.ts'
@@ -15,7 +15,7 @@ import { type Round, Variant, type Work } from './variant.ts'
  *
  * A run takes three minutes on a quiet machine. `--full` takes half an hour and is for figures to
  * publish: V8 compiles for thousands of lifecycles, so a short warm-up also measures the compiler.
- * `--json` prints one document.
+ * `--json` prints one document. The run fails if a saturated lifecycle on SQLite is too expensive.
  */
 const DEFAULTS = process.argv.includes('--full')
   ? { pairs: 4, rounds: 8, lifecycles: 300, warmUp: 4_000, warmUpFlows: 20 }
@@ -57,6 +57,11 @@ await database?.stop()
 const report = reportOf(pairs, { pairs: PAIRS, rounds: ROUNDS, lifecycles: LIFECYCLES })
 if (process.argv.includes('--json')) console.log(JSON.stringify({ ...report, all: pairs }))
 else printReport(report)
+const failure = tooExpensive(report)
+if (failure !== undefined) {
+  console.error(`FAILED: ${failure}`)
+  process.exitCode = 1
+}
 
 async function measurePair(): Promise<Pair> {
   const { variant, lesson } = await Variant.service(WARM_UP)

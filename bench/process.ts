@@ -110,10 +110,15 @@ export class Child implements Disposable {
   }
 }
 
-/** The median of the figures, because a single run on a noisy machine means little. */
+/**
+ * The median of the figures, because a single run on a noisy machine means little. Of an even number
+ * it is the mean of the middle two, and of none it is not a number.
+ */
 export function median(figures: readonly number[]): number {
   const sorted = [...figures].sort((a, b) => a - b)
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
+  const half = sorted.length / 2
+  const [low = Number.NaN, high = low] = sorted.slice(Math.ceil(half) - 1, Math.floor(half) + 1)
+  return (low + high) / 2
 }
 
 /** The figure that a share of the figures, such as 0.99, is at most. */
