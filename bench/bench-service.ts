@@ -17,7 +17,7 @@ import type { Clock } from '../packages/core/src/ports/clock.ts'
 import { startService, composeService } from '../packages/server/src/compose.ts'
 import { NO_SCRIPT } from '../tests/harness/no-script.ts'
 import { postgresNode } from './postgres-nodes.ts'
-import { answerQuestions, type Ready, workFolder } from './process.ts'
+import { respondToRequests, type Ready, workFolder } from './process.ts'
 
 export const BENCH_ORIGIN = 'https://bond.example'
 
@@ -45,7 +45,7 @@ export interface BenchService {
   readonly limits?: Limits
   /** Absent: as many as a benchmark opens from one address. */
   readonly connections?: ConnectionLimits
-  /** What each usage answer reports beside the usage. */
+  /** What each usage response reports beside the usage. */
   readonly measures?: () => object
   /** For a real browser: the port that the public origin names, the widget, and its pages. */
   readonly hosting?: {
@@ -124,7 +124,7 @@ export async function serveBench(bench: BenchService): Promise<Service> {
   })
   const [first = NO_KEYS] = keys
   const ready: BenchReady = { port: running.port, ...first, tenants: keys }
-  answerQuestions(ready, {
+  respondToRequests(ready, {
     end: () => rmSync(folder, { recursive: true, force: true }),
     ...(measures && { measures }),
   })

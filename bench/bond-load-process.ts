@@ -1,5 +1,5 @@
 import type { TestPhone } from '../tests/harness/phone.ts'
-import { inTurns, answerTasks } from './http-calls.ts'
+import { inTurns, respondToTasks } from './http-calls.ts'
 import { type Bond, ServiceCalls } from './phones.ts'
 import type { Ready } from './process.ts'
 
@@ -17,7 +17,7 @@ let bonds: Bond[] = []
 /** One phone per caller, because the counters of one phone must rise one by one. */
 const phones: TestPhone[] = []
 
-answerTasks(async (task: BondTask) => {
+respondToTasks(async (task: BondTask) => {
   const { callers } = task
   const service = new ServiceCalls(task)
   while (phones.length < callers) phones.push(await service.enrol())

@@ -4,7 +4,7 @@ import { ATTESTED_KEYS, TEST_ROOTS } from '../tests/harness/attested-phones.ts'
 import { carriedSignals, evidenceRequest } from '../tests/harness/phone.ts'
 import { TestClock } from '../tests/harness/test-clock.ts'
 import type { TrustedIssuers } from './burst-service-process.ts'
-import { answerTasks, send } from './http-calls.ts'
+import { respondToTasks, send } from './http-calls.ts'
 import { passportSignal } from './passports.ts'
 import { ServiceCalls, viewOf } from './phones.ts'
 import { type Ready, sharedNowMs } from './process.ts'
@@ -44,7 +44,7 @@ const passports = (['rsa', 'ecdsa'] as const).map((kind) =>
 )
 let burst: readonly Prepared[] = []
 
-answerTasks(
+respondToTasks(
   async (task: BurstTask): Promise<TrustedIssuers | BurstWindow | Record<string, never>> => {
     if (task.step === 'issuers')
       return { phones: TEST_ROOTS, countryCertificate: state.countryCertificate.toString('base64') }
@@ -111,13 +111,16 @@ async function passportEvidence(
 
 async function sendAll(): Promise<BurstWindow> {
   const fromMs = sharedNowMs()
-  const answers = await Promise.all(
-    burst.map(async (request) => ({ request, answer: await send({ method: 'POST', ...request }) })),
+  const responses = await Promise.all(
+    burst.map(async (request) => ({
+      request,
+      response: await send({ method: 'POST', ...request }),
+    })),
   )
   const untilMs = sharedNowMs()
-  for (const { request, answer } of answers) {
+  for (const { request, response } of responses) {
     if (!request.path.endsWith('/evidence')) continue
-    const { verified_evidence } = JSON.parse(answer) as { verified_evidence: VerifiedEvidence }
+    const { verified_evidence } = JSON.parse(response) as { verified_evidence: VerifiedEvidence }
     if (verified_evidence.passport?.tier !== 'chip')
       throw new Error(`the service verified a passport to tier ${verified_evidence.passport?.tier}`)
   }

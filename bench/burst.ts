@@ -27,7 +27,7 @@ const MIN_WINDOW_MS = 200
 const TARGET_RATIO = 2
 
 using crowd = new Child('burst-load-process.ts')
-const burst = <Answer>(task: BurstTask) => crowd.ask<Answer>(task)
+const burst = <Outcome>(task: BurstTask) => crowd.ask<Outcome>(task)
 using service = new Child('burst-service-process.ts', RUNTIME_FLAGS)
 const ready = await service.ask<Ready>(await burst<TrustedIssuers>({ step: 'issuers' }))
 using others = new Child('steady-load-process.ts')

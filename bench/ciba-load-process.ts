@@ -1,6 +1,6 @@
 import { createPrivateKey, randomUUID, sign } from 'node:crypto'
 import { type CibaSecrets, type ClientAuthentication, ISSUER } from './ciba-clients.ts'
-import { inTurns, answerTasks, send } from './http-calls.ts'
+import { inTurns, respondToTasks, send } from './http-calls.ts'
 import type { Ready } from './process.ts'
 
 /** The calls of the peer's flow, in order. */
@@ -16,15 +16,15 @@ export interface CibaTask extends Ready {
 
 let requests: string[] = []
 
-answerTasks(async ({ step, client, flows, callers, port, credential }: CibaTask) => {
+respondToTasks(async ({ step, client, flows, callers, port, credential }: CibaTask) => {
   const secrets = JSON.parse(credential) as CibaSecrets
   const post = (path: string, form: Record<string, string>) =>
     postAs(client, secrets, { port, path, form })
   if (step === 'create') {
     requests = []
     await inTurns(Array.from({ length: flows }), callers, async (_, at) => {
-      const answer = await post('/backchannel', { scope: 'openid', login_hint: `user-${at}` })
-      requests[at] = (JSON.parse(answer) as { auth_req_id: string }).auth_req_id
+      const response = await post('/backchannel', { scope: 'openid', login_hint: `user-${at}` })
+      requests[at] = (JSON.parse(response) as { auth_req_id: string }).auth_req_id
     })
   }
   if (step === 'approve') {
@@ -41,11 +41,11 @@ answerTasks(async ({ step, client, flows, callers, port, credential }: CibaTask)
   }
   if (step === 'token') {
     await inTurns(requests, callers, async (auth_req_id) => {
-      const answer = await post('/token', {
+      const response = await post('/token', {
         grant_type: 'urn:openid:params:grant-type:ciba',
         auth_req_id,
       })
-      const { id_token } = JSON.parse(answer) as { id_token?: string }
+      const { id_token } = JSON.parse(response) as { id_token?: string }
       if (id_token === undefined) throw new Error('the peer gave no ID token')
     })
   }

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { answerQuestions, type Ready, workFolder } from './process.ts'
+import { respondToRequests, type Ready, workFolder } from './process.ts'
 
 /**
  * The floor: the same six calls with the same bodies over bare node:http and ws, two P-256
@@ -40,7 +40,7 @@ function commit(): void {
  * The service's response to each call, which the floor replays, and the key with which the phone
  * signs.
  */
-let answers: Readonly<Record<string, object>> = {}
+let responses: Readonly<Record<string, object>> = {}
 let key: KeyObject | undefined
 const watchers = new Map<string, WebSocket>()
 const frame = {
@@ -53,7 +53,7 @@ const frame = {
   data: {},
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { url = '', method } = request
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk as Buffer)
@@ -76,7 +76,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     if (!verify('sha256', signed, key, Buffer.from(app_attest.signature ?? '', 'base64url')))
       throw new Error('the floor was sent a bad signature')
   }
-  const reply = JSON.stringify({ ...answers[call], id })
+  const reply = JSON.stringify({ ...responses[call], id })
   if (call !== 'get') await write(id, reply)
   response
     .writeHead(call === 'create' ? 201 : 200, {
@@ -94,7 +94,7 @@ function callOf(method: string | undefined, url: string): string {
   return last === 'sessions' ? 'create' : (last ?? '')
 }
 
-const server = createServer((request, response) => void answer(request, response))
+const server = createServer((request, response) => void respond(request, response))
 const channel = new WebSocketServer({
   noServer: true,
   perMessageDeflate: false,
@@ -106,12 +106,12 @@ server.on('upgrade', (request, socket, head) => {
     watchers.set(id, webSocket)
     webSocket.once('close', () => watchers.delete(id))
     webSocket.send(
-      JSON.stringify({ ...frame, type: 'hello', data: answers.get, session_id: id, seq: 1 }),
+      JSON.stringify({ ...frame, type: 'hello', data: responses.get, session_id: id, seq: 1 }),
     )
   })
 })
-process.on('message', (message: { answers?: typeof answers; publicKey?: string }) => {
-  if (message.answers) answers = message.answers
+process.on('message', (message: { responses?: typeof responses; publicKey?: string }) => {
+  if (message.responses) responses = message.responses
   if (message.publicKey)
     key = createPublicKey({
       key: Buffer.from(message.publicKey, 'base64url'),
@@ -121,7 +121,7 @@ process.on('message', (message: { answers?: typeof answers; publicKey?: string }
 })
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo
-  answerQuestions({ port, credential: 'none' } satisfies Ready, {
+  respondToRequests({ port, credential: 'none' } satisfies Ready, {
     end: () => rmSync(folder, { recursive: true, force: true }),
   })
 })

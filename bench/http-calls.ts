@@ -11,7 +11,7 @@ export interface HttpCall {
 
 const agent = new Agent({ keepAlive: true, maxSockets: 128 })
 
-/** The answer was not a success. */
+/** The response was not a success. */
 class CallRejected extends Error {
   readonly status: number
 
@@ -98,9 +98,9 @@ export async function inTurns<T>(
   await Promise.all(Array.from({ length: callers }, (_, first) => caller(first)))
 }
 
-/** In a load process: runs each message's task, then answers. Exits with its parent. */
-export function answerTasks<Task, Answer extends object>(
-  work: (task: Task) => Promise<Answer>,
+/** In a load process: runs each message's task, then responds. Exits with its parent. */
+export function respondToTasks<Task, Outcome extends object>(
+  work: (task: Task) => Promise<Outcome>,
 ): void {
   process.on('message', (task: Task) => {
     // The server may have closed connections that were idle since the last task. Calls of a steady
@@ -108,7 +108,7 @@ export function answerTasks<Task, Answer extends object>(
     for (const sockets of Object.values(agent.freeSockets))
       for (const socket of sockets ?? []) socket.destroy()
     work(task).then(
-      (answer) => process.send?.(answer),
+      (response) => process.send?.(response),
       (failure: unknown) => {
         console.error(failure)
         process.exit(1)

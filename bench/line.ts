@@ -5,23 +5,23 @@ import { connect, type Socket } from 'node:net'
  */
 export class Line implements Disposable {
   readonly #socket: Socket
-  #onResponse: (answer: { status: number; at: bigint }) => void = () => {}
+  #onResponse: (response: { status: number; at: bigint }) => void = () => {}
   #onClose: (failure: Error) => void = () => {}
 
   private constructor(socket: Socket) {
     this.#socket = socket
     socket.on('error', () => {})
     socket.on('close', () => this.#onClose(new Error('the service closed the connection')))
-    let answer = ''
+    let response = ''
     let at = 0n
     socket.on('data', (chunk: Buffer) => {
-      if (answer === '') at = process.hrtime.bigint()
-      answer += chunk.toString('latin1')
-      const end = answer.indexOf('\r\n\r\n')
-      const length = Number(/^content-length: (\d+)/im.exec(answer)?.[1])
-      if (end < 0 || answer.length < end + 4 + length) return
-      const status = Number(answer.slice(9, 12))
-      answer = ''
+      if (response === '') at = process.hrtime.bigint()
+      response += chunk.toString('latin1')
+      const end = response.indexOf('\r\n\r\n')
+      const length = Number(/^content-length: (\d+)/im.exec(response)?.[1])
+      if (end < 0 || response.length < end + 4 + length) return
+      const status = Number(response.slice(9, 12))
+      response = ''
       this.#onResponse({ status, at })
     })
   }

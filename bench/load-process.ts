@@ -13,7 +13,7 @@ import {
   newKey,
   type TestPhone,
 } from '../tests/harness/phone.ts'
-import { answerTasks, send, shedCalls } from './http-calls.ts'
+import { respondToTasks, send, shedCalls } from './http-calls.ts'
 
 /** The parent's messages. */
 export interface Task {
@@ -39,7 +39,7 @@ export interface Latency {
 /** The result of a task. */
 export interface Load {
   /** The responses of one lifecycle, to configure the floor, and the phone's public key. */
-  readonly answers: Readonly<Record<string, object>>
+  readonly responses: Readonly<Record<string, object>>
   readonly publicKey: string
   readonly seconds: number
   /** Calls that the service shed, which were sent again. Any such call spoils the figures. */
@@ -50,17 +50,17 @@ export interface Load {
 
 /** All phones share one key, so that the floor needs only one. */
 const key = newKey()
-let answers: Record<string, object> = {}
+let responses: Record<string, object> = {}
 let durations = new Map<string, number[]>()
 
-answerTasks(async (task: Task): Promise<Load> => {
+respondToTasks(async (task: Task): Promise<Load> => {
   durations = new Map()
   const shedBefore = shedCalls()
   phone ??= await enrol(task)
   const began = performance.now()
   await (task.rate === undefined ? closedLoop(task) : openLoop(task, task.rate))
   return {
-    answers,
+    responses,
     publicKey: key.public_key,
     seconds: (performance.now() - began) / 1_000,
     shed: shedCalls() - shedBefore,
@@ -227,7 +227,7 @@ async function call(
     ...payload,
   })
   note(name, performance.now() - began)
-  const answer = JSON.parse(text) as object
-  answers[name] = answer
-  return answer
+  const response = JSON.parse(text) as object
+  responses[name] = response
+  return response
 }

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { randomBytes } from 'node:crypto'
 import { Provider } from 'oidc-provider'
 import { CLIENT_AUTHENTICATIONS, ISSUER, newCibaSecrets, newJwk } from './ciba-clients.ts'
-import { answerQuestions, type Ready } from './process.ts'
+import { respondToRequests, type Ready } from './process.ts'
 
 /**
  * The peer: oidc-provider with CIBA in poll mode and its in-memory adapter, with one client for
@@ -70,5 +70,5 @@ const server = createServer((request, response) =>
 )
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo
-  answerQuestions({ port, credential: JSON.stringify(secrets) } satisfies Ready)
+  respondToRequests({ port, credential: JSON.stringify(secrets) } satisfies Ready)
 })

@@ -17,6 +17,6 @@ export function passportSignal(
     dg1: text(dg1),
     ...(dg14 && { dg14: text(dg14) }),
     ...(dg15 && { dg15: text(dg15) }),
-    ...(chip && { active_authentication: text(chip.answer(challenge)) }),
+    ...(chip && { active_authentication: text(chip.response(challenge)) }),
   }
 }

@@ -99,16 +99,16 @@ export class ServiceCalls {
       authorization: `Bearer ${phone.device_token}`,
       'content-type': 'application/json',
     }
-    const answer = await send({
+    const response = await send({
       port: this.#port,
       method: 'POST',
       path: '/api/v1/attestations',
       headers,
       payload,
     })
-    const { state } = JSON.parse(answer) as PhoneSession
+    const { state } = JSON.parse(response) as PhoneSession
     if (state !== 'bonded') throw new Error(`the session ended as ${state}`)
-    return answer
+    return response
   }
 
   get({ created }: Bond): Promise<PhoneSession> {

@@ -22,17 +22,17 @@ export interface Usage {
   readonly heapBytes: number
 }
 
-/** The requests that a server process answers. */
+/** The requests that a server process responds to. */
 export interface UsageQuestion {
   /** Whether to collect garbage first. The process then needs `--expose-gc`. */
   readonly collect?: boolean
 }
 
 /**
- * In a server process: reports that it is ready, answers each usage request, with what `measures`
- * returns, and exits with its parent.
+ * In a server process: reports that it is ready, responds to each usage request, with what
+ * `measures` returns, and exits with its parent.
  */
-export function answerQuestions<Message extends Ready>(
+export function respondToRequests<Message extends Ready>(
   ready: Message,
   { end, measures }: { readonly end?: () => void; readonly measures?: () => object } = {},
 ): void {
@@ -54,7 +54,7 @@ export function answerQuestions<Message extends Ready>(
   process.send?.(ready)
 }
 
-/** In the parent: a child process that answers each message with one message. */
+/** In the parent: a child process that responds to each message with one message. */
 export class Child implements Disposable {
   readonly #process: ChildProcess
 
@@ -98,9 +98,9 @@ export class Child implements Disposable {
   }
 
   ask<T>(message: object): Promise<T> {
-    const answer = this.next<T>()
+    const response = this.next<T>()
     this.#process.send(message)
-    return answer
+    return response
   }
 
   [Symbol.dispose](): void {

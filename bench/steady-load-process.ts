@@ -1,5 +1,5 @@
 import { ServiceCalls, type Bond } from './phones.ts'
-import { answerTasks } from './http-calls.ts'
+import { respondToTasks } from './http-calls.ts'
 import { type Ready, sharedNowMs } from './process.ts'
 
 /** The parent's messages: start the calls, then report the durations of those sent in a window. */
@@ -22,7 +22,7 @@ interface Sample {
 
 let samples: Sample[] = []
 
-answerTasks(async (task: SteadyTask): Promise<Latencies> => {
+respondToTasks(async (task: SteadyTask): Promise<Latencies> => {
   if (task.step === 'begin') await begin(task)
   else return { ms: await latenciesIn(task) }
   return { ms: [] }

@@ -20,7 +20,9 @@ export interface Round {
 
 export const CALLERS = 16
 
-/** Servers in fresh processes, with their own load process, so that the load is not in the figures. */
+/**
+ * Servers in fresh processes, with their own load process, so that the load is not in the figures.
+ */
 export class Variant implements Disposable {
   readonly servers: readonly Child[]
   /** Of the first server. */
@@ -62,11 +64,11 @@ export class Variant implements Disposable {
   }
 
   /** The floor, which replays the responses of the service. */
-  static async floor({ answers }: Load, warmUp: number): Promise<Variant> {
+  static async floor({ responses }: Load, warmUp: number): Promise<Variant> {
     const server = new Child('floor-process.ts')
     const ready = [await server.next<Ready>()]
     const floor = new Variant({ servers: [server], ready, floor: true })
-    await server.ask<Usage>({ answers })
+    await server.ask<Usage>({ responses })
     const { publicKey } = await floor.#send({ lifecycles: CALLERS })
     await server.ask<Usage>({ publicKey })
     await floor.#send({ lifecycles: warmUp })

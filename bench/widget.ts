@@ -33,7 +33,7 @@ const calls = new ServiceCalls(service)
 await using browser = await openBrowser({ asUsersHaveIt: true })
 const page = await (await browser.newContext()).newPage()
 
-/** Bonds the session of the widget. Returns the time at which the service's answer was read. */
+/** Bonds the session of the widget. Returns the time at which the service's response was read. */
 async function bondSession(): Promise<number> {
   const { bond } = site
   await calls.claim(bond)

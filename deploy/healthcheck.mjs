@@ -2,7 +2,7 @@
 import process from 'node:process'
 
 const port = process.env.BONDED_PORT ?? '8787'
-const answer = await fetch(`http://127.0.0.1:${port}/health/ready`, {
+const response = await fetch(`http://127.0.0.1:${port}/health/ready`, {
   signal: AbortSignal.timeout(2_500),
 }).catch(() => undefined)
-process.exit(answer?.ok === true ? 0 : 1)
+process.exit(response?.ok === true ? 0 : 1)

@@ -31,7 +31,7 @@ import {
 import { MOVES } from '../packages/core/src/domain/transitions.ts'
 import { PHONES_FILE, TEST_ROOTS_FILE } from '../packages/server/src/settings/phones-file.ts'
 import { openApiDocument, reasonsOf } from '../packages/server/src/http/openapi.ts'
-import { statusOf } from '../packages/server/src/http/response/refusal-to-wire.ts'
+import { statusOf } from '../packages/server/src/http/response/rejection-to-wire.ts'
 import { continuityPage } from './continuity/page.ts'
 import { protocolExample } from './protocol-example.ts'
 import { reservedLabels } from './reserved-labels.ts'
@@ -42,8 +42,8 @@ import { RETRY_TEXT } from './reason-page.ts'
 type Command = Awaited<ReturnType<typeof bondedProgram>>
 
 /**
- * Writes docs/reference, except the protocol page, and the reserved labels from the code. With `--check` it writes nothing
- * and fails where a file is out of date.
+ * Writes docs/reference, except the protocol page, and the reserved labels from the code. With
+ * `--check` it writes nothing and fails where a file is out of date.
  */
 const FOLDER = resolve(import.meta.dirname, '../docs/reference')
 /** Written manually; tests/protocol.test.ts compares it with the code. */

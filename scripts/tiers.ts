@@ -61,7 +61,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
 export const ON_POSTGRES: readonly string[] = [
   'packages/server/tests/channel/{browser-key,channel}.test.ts',
   'packages/server/tests/http/{credential-matrix,credentials,key-scope}.test.ts',
-  'packages/server/tests/http/{null-character,one-answer,pages/logos,poll}.test.ts',
+  'packages/server/tests/http/{null-character,one-response,pages/logos,poll}.test.ts',
   'packages/core/tests/operations/{attest,attest-rules,cancel-session,challenge}.test.ts',
   'packages/core/tests/operations/{create-session,device-token-expiry}.test.ts',
   'packages/core/tests/operations/{lifecycle,min-key-age}.test.ts',

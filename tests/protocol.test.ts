@@ -91,7 +91,7 @@ test('every wire name and every step in the protocol exists in the code', () => 
 
 test('the protocol names every endpoint’s own rejections, and every path that a phone calls', () => {
   const endpoints: readonly Endpoint[] = Object.values(ENDPOINTS)
-  const reasons = new Set(endpoints.flatMap(({ refusals }) => refusals))
+  const reasons = new Set(endpoints.flatMap(({ rejections }) => rejections))
   const paths = endpoints.flatMap(({ callers, ownOriginOnly, path }) =>
     callers.includes('phone') || ownOriginOnly ? [path.replace('/api/v1', '')] : [],
   )

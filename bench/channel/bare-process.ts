@@ -3,14 +3,14 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { HEARTBEAT_MS } from '../../packages/server/src/channel/frames.ts'
-import { answerQuestions, type Ready } from '../process.ts'
+import { respondToRequests, type Ready } from '../process.ts'
 import { HEARTBEATS } from './task.ts'
 
 /**
  * The peer of the channel benchmark: bare ws with one socket per path and the usual listeners. It
  * greets a socket with as many bytes as the socket's URL names. A POST sends one frame and one
- * response of the sizes it names. A POST to `/heartbeats` starts frames of the size it names, to each
- * socket as often as the service sends its own. The process checks and stores nothing.
+ * response of the sizes it names. A POST to `/heartbeats` starts frames of the size it names, to
+ * each socket as often as the service sends its own. The process checks and stores nothing.
  */
 const EVERY_MS = 10
 const sockets = new Map<string, WebSocket>()
@@ -41,7 +41,7 @@ function isDue(
   return Math.floor((until - phaseMs) / HEARTBEAT_MS) > Math.floor((from - phaseMs) / HEARTBEAT_MS)
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
   request.resume()
   await once(request, 'end')
   const [path = '', frameBytes, replyBytes] = (request.url ?? '').split('?')
@@ -52,7 +52,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     .end('x'.repeat(Number(replyBytes)))
 }
 
-const server = createServer((request, response) => void answer(request, response))
+const server = createServer((request, response) => void respond(request, response))
 server.on('upgrade', (request, socket, head) => {
   const [path = '', helloBytes] = (request.url ?? '').split('?')
   channel.handleUpgrade(request, socket, head, (webSocket) => {
@@ -64,5 +64,5 @@ server.on('upgrade', (request, socket, head) => {
 })
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo
-  answerQuestions({ port, credential: 'none' } satisfies Ready)
+  respondToRequests({ port, credential: 'none' } satisfies Ready)
 })

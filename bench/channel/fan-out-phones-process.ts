@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { TestPhone } from '../../tests/harness/phone.ts'
-import { answerTasks, inTurns, shedCalls } from '../http-calls.ts'
+import { respondToTasks, inTurns, shedCalls } from '../http-calls.ts'
 import { type Bond, ServiceCalls } from '../phones.ts'
 import { sharedNowMs } from '../process.ts'
 import type { Attested, PhonesTask, WatchedSession } from './fan-out-task.ts'
@@ -13,7 +13,7 @@ const PHONES = 500
 let bonds: Bond[] = []
 const phones: TestPhone[] = []
 
-answerTasks(async (task: PhonesTask) => (task.step === 'prepare' ? prepare(task) : bond(task)))
+respondToTasks(async (task: PhonesTask) => (task.step === 'prepare' ? prepare(task) : bond(task)))
 
 async function prepare(task: PhonesTask): Promise<{ sessions: readonly WatchedSession[] }> {
   const nodes = task.ports.map((port) => new ServiceCalls({ port, credential: task.credential }))

@@ -1,5 +1,5 @@
 import { WebSocket } from 'ws'
-import { answerTasks, inTurns } from '../http-calls.ts'
+import { respondToTasks, inTurns } from '../http-calls.ts'
 import { sharedNowMs } from '../process.ts'
 import type { Watched, WatchedSession, WatchTask } from './fan-out-task.ts'
 
@@ -13,7 +13,7 @@ let framedAt: (number | null)[] = []
 let missing = 0
 let allFramed = Promise.withResolvers<void>()
 
-answerTasks(async (task: WatchTask) => {
+respondToTasks(async (task: WatchTask) => {
   if (task.step === 'bonded') return bonded()
   framedAt = task.sessions.map(() => null)
   missing = task.sessions.length

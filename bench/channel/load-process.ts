@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { WebSocket } from 'ws'
 import type { TestPhone } from '../../tests/harness/phone.ts'
-import { inTurns, answerTasks, send } from '../http-calls.ts'
+import { inTurns, respondToTasks, send } from '../http-calls.ts'
 import { type Bond, ServiceCalls } from '../phones.ts'
 import type { Bonded, ChannelTask, FrameCount, Sizes } from './task.ts'
 
@@ -22,7 +22,7 @@ let watchers: Watcher[] = []
 const phones: TestPhone[] = []
 let count: FrameCount = { frames: 0, bytes: 0 }
 
-answerTasks(async (task: ChannelTask) => {
+respondToTasks(async (task: ChannelTask) => {
   if (task.step === 'sessions') await makeSessions(task)
   if (task.step === 'prepare') await prepare(task)
   if (task.step === 'open') await openUpTo(task)

@@ -1,5 +1,5 @@
 import { setPriority } from 'node:os'
-import { answerTasks, send } from '../http-calls.ts'
+import { respondToTasks, send } from '../http-calls.ts'
 import type { Ready } from '../process.ts'
 import { type AttackedService, Attacker, type Tally } from './attacker.ts'
 import { type AttackName, ATTACKS } from './attacks.ts'
@@ -16,7 +16,7 @@ const SESSIONS = 100
 const PRIORITY = 10
 
 setPriority(PRIORITY)
-answerTasks(async ({ attack, service, forMs }: AttackTask): Promise<Tally> => {
+respondToTasks(async ({ attack, service, forMs }: AttackTask): Promise<Tally> => {
   const sessions = await Promise.all(Array.from({ length: SESSIONS }, () => create(service)))
   using attacker = new Attacker({ port: service.port, forMs })
   await ATTACKS[attack](attacker, { port: service.port, sessions })

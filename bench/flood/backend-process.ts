@@ -1,5 +1,5 @@
 import { Agent, request as httpRequest } from 'node:http'
-import { answerTasks } from '../http-calls.ts'
+import { respondToTasks } from '../http-calls.ts'
 import { type Ready, sharedNowMs } from '../process.ts'
 
 /** The parent's messages: start the creates, then report the durations of a window. */
@@ -9,7 +9,7 @@ export type BackendTask =
 
 export interface Creates {
   readonly ms: readonly number[]
-  /** Creates that were rejected, cut off, or not answered in time. */
+  /** Creates that were rejected, cut off, or without a response in time. */
   readonly failed: number
 }
 
@@ -24,7 +24,7 @@ interface Sample {
 }
 let samples: Sample[] = []
 
-answerTasks(async (task: BackendTask): Promise<Creates> => {
+respondToTasks(async (task: BackendTask): Promise<Creates> => {
   if (task.step === 'begin') begin(task)
   return task.step === 'report' ? reportOf(task) : { ms: [], failed: 0 }
 })

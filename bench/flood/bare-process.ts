@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { answerQuestions } from '../process.ts'
+import { respondToRequests } from '../process.ts'
 
 /**
  * The least that a Node server can do with the same requests: it reads no body, stores nothing, and
@@ -14,5 +14,5 @@ const server = createServer((request, response) => {
 })
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo
-  answerQuestions({ port, credential: CREDENTIAL }, { end: () => server.close() })
+  respondToRequests({ port, credential: CREDENTIAL }, { end: () => server.close() })
 })

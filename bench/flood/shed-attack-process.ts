@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { answerTasks } from '../http-calls.ts'
+import { respondToTasks } from '../http-calls.ts'
 
 /** The parent's message: requests that one address repeats on all its connections. */
 export interface ShedAttackTask {
@@ -21,7 +21,7 @@ const CONNECTIONS = 250
 /** Of another network than the tenants' backends, phones, and pages. */
 const ADDRESS = '127.66.6.6'
 
-answerTasks(
+respondToTasks(
   async ({ port, requests, forMs }: ShedAttackTask): Promise<{ readonly responses: number }> => {
     const payloads = requests.map(textOf)
     let responses = 0

@@ -43,7 +43,7 @@ export interface Request {
 }
 
 const OVERLOADED = '503 overloaded'
-const NO_ANSWER = 'no answer'
+const NO_RESPONSE = 'no response'
 /** At most this many figures of each kind, so that the client's own memory stays small. */
 const MAX_FIGURES = 200_000
 
@@ -146,7 +146,7 @@ export class Client {
 }
 
 function failureOf(response: Response | undefined): string {
-  if (response === undefined) return NO_ANSWER
+  if (response === undefined) return NO_RESPONSE
   try {
     const { error } = JSON.parse(response.body) as { error: { reason?: string; code?: string } }
     return `${response.status} ${error.reason ?? error.code}`

@@ -10,12 +10,12 @@ import {
   type TestPhone,
 } from '../../tests/harness/phone.ts'
 import { PAGE_ORIGIN } from '../bench-service.ts'
-import { answerTasks, inTurns } from '../http-calls.ts'
+import { respondToTasks, inTurns } from '../http-calls.ts'
 import { Client, type Tallies } from './client.ts'
 
 /**
  * `saturate` runs journeys one after the other, in so many callers, without pauses. `offer` starts
- * so many journeys a second, whatever the service answers.
+ * so many journeys a second, whatever the service returns.
  */
 export interface JourneyTask {
   /** Of the nodes. */
@@ -45,7 +45,7 @@ const CONNECTIONS = 400
 let client: Client | undefined
 const phones: TestPhone[] = []
 
-answerTasks(async (task: JourneyTask): Promise<Journeys> => {
+respondToTasks(async (task: JourneyTask): Promise<Journeys> => {
   client ??= new Client(task.ports)
   const calls = client
   calls.take()
@@ -141,15 +141,15 @@ async function bond(
   if (view === undefined) return false
   const session = { ...view, id: created.id }
   const signals = carriedSignals(Date.parse(view.server_time))
-  const answer = await calls.call<{ verified_evidence: VerifiedEvidence }>('evidence', {
+  const response = await calls.call<{ verified_evidence: VerifiedEvidence }>('evidence', {
     ...mobile,
     path: '/evidence',
     // Signed again for each attempt: the service accepts a counter once.
     body: () => evidenceRequest(phone, session, signals, view.server_time),
   })
-  if (answer === undefined) return false
+  if (response === undefined) return false
   await pause(userMs * Math.random())
-  const assertion = attestation(phone, session, answer.verified_evidence, view.server_time)
+  const assertion = attestation(phone, session, response.verified_evidence, view.server_time)
   const attested = await calls.call<PhoneSession>('attest', {
     ...mobile,
     path: '/attestations',

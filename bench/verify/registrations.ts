@@ -26,7 +26,7 @@ export async function registerWith(
   key: AttestedKey,
 ): Promise<RegisteredKey> {
   const result = await registrationOf(attestationVerifiers, key)()
-  if (!result.ok) throw new Error(`the registration does not verify: ${result.refusal.step}`)
+  if (!result.ok) throw new Error(`the registration does not verify: ${result.rejection.step}`)
   return result.value
 }
 

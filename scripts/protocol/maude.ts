@@ -37,8 +37,8 @@ export function hasMaude(): boolean {
 /**
  * Searches all runs of the model, breadth first.
  *
- * @throws Error if Maude fails or prints anything but a result, so that a mistake in the model or in
- * a goal never counts as "nothing found".
+ * @throws Error if Maude fails or prints anything but a result, so that a mistake in the model or
+ * in a goal never counts as "nothing found".
  */
 export async function search({ settings, sessions, goal }: Search): Promise<Result> {
   const command = `search [1] start(${sessions}, ${settings}) =>* { F:Settings | ${goal} M:Conf } .`

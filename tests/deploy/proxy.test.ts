@@ -100,7 +100,7 @@ function openTls(port: number, localAddress: string): TLSSocket {
   return connect({ host: '127.0.0.1', port, localAddress, rejectUnauthorized: false } as object)
 }
 
-test('half-sent requests of one client leave no other client unanswered', {
+test('half-sent requests of one client leave no other client without a response', {
   skip,
   timeout: 60_000,
 }, async () => {

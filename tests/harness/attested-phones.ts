@@ -49,7 +49,7 @@ const ANDROID_APPS = [
   },
 ]
 
-/** Answers with an empty revocation list. */
+/** Responds with an empty revocation list. */
 export const EMPTY_REVOCATION_LIST: FetchText = async () => ({
   status: 200,
   headers: new Headers(),

@@ -42,7 +42,7 @@ export function openChannel(
     else frames.push(frame)
   })
   const closed = new Promise<number>((resolve) => socket.once('close', resolve))
-  const refused = new Promise<{
+  const rejected = new Promise<{
     status: number
     body: { error: { code: string; reason: string } }
   }>((resolve, reject) => {
@@ -59,11 +59,11 @@ export function openChannel(
   })
   socket.on('error', () => {})
   // Most callers expect the channel to open, and do not await this.
-  refused.catch(() => {})
+  rejected.catch(() => {})
   return {
     socket,
     closed,
-    refused,
+    rejected,
     next: () =>
       frames.length > 0
         ? Promise.resolve(frames.shift() as ServerFrame)

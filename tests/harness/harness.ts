@@ -290,11 +290,11 @@ export async function harness(options: HarnessOptions = {}) {
       headers?: Readonly<Record<string, string>>
     } = {},
   ) => {
-    const answer = await evidence(phone, seen, given.signals)
-    if (answer.status !== 200) return answer
+    const response = await evidence(phone, seen, given.signals)
+    if (response.status !== 200) return response
     return api('POST', '/attestations', {
       token: phone.device_token,
-      body: attestation(phone, seen, answer.body.verified_evidence, now(), given.tampering),
+      body: attestation(phone, seen, response.body.verified_evidence, now(), given.tampering),
       ...(given.headers && { headers: given.headers }),
     })
   }

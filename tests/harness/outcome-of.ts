@@ -1,6 +1,6 @@
-import type { Result } from '../../packages/core/src/domain/refusal.ts'
+import type { Result } from '../../packages/core/src/domain/rejection.ts'
 
-/** Returns `ok`, the failing step, or the reason of a refusal without a step. */
+/** Returns `ok`, the failing step, or the reason of a rejection without a step. */
 export function outcomeOf(result: Result<unknown>): string {
-  return result.ok ? 'ok' : (result.refusal.step ?? result.refusal.reason)
+  return result.ok ? 'ok' : (result.rejection.step ?? result.rejection.reason)
 }

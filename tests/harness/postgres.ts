@@ -146,7 +146,7 @@ export async function startPostgres(
     async start() {
       stoppedFolders.delete(folder)
       running = run({ programs, data, folder, owner, env, settings: given })
-      await answering(url, running)
+      await untilReady(url, running)
     },
     async stop(mode) {
       if (running === undefined) return
@@ -227,7 +227,7 @@ function run(of: {
   return child
 }
 
-async function answering(url: string, child: ChildProcess): Promise<void> {
+async function untilReady(url: string, child: ChildProcess): Promise<void> {
   const until = Date.now() + WAIT_MS
   for (;;) {
     try {

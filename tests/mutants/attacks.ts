@@ -91,7 +91,7 @@ const REPLAYED = against('replayed', [
   [
     'a revoked server credential is accepted',
     `${CORE}/src/operations/authenticate.ts`,
-    "if (isRevoked(credential, service.clock.now())) return refuse('credential_invalid')",
+    "if (isRevoked(credential, service.clock.now())) return reject('credential_invalid')",
     '',
     `${SERVER}/tests/http/credentials.test.ts`,
   ],
@@ -129,14 +129,14 @@ const CROSS_TENANT = against('cross-tenant', [
   [
     'a backend attests for a session of another tenant',
     `${CORE}/src/operations/attest.ts`,
-    "if (!own.ok) return refuse('session_not_live')",
+    "if (!own.ok) return reject('session_not_live')",
     '',
     `${CORE}/tests/operations/attest.test.ts`,
   ],
   [
     'a page of any origin opens a channel without a key',
     `${CORE}/src/operations/authenticate.ts`,
-    "if (key === undefined) return refuse('credential_missing', { param: 'Sec-WebSocket-Protocol' })",
+    "if (key === undefined) return reject('credential_missing', { param: 'Sec-WebSocket-Protocol' })",
     'if (key === undefined) return accept(null)',
     `${SERVER}/tests/channel/browser-key.test.ts`,
   ],
@@ -229,9 +229,9 @@ const LEAKED = against('leaked', [
   ],
   [
     'a rejection names the exact check',
-    `${SERVER}/src/http/response/refusal-to-wire.ts`,
-    '...(refusal.param === undefined ? {} : { param: refusal.param })',
-    '...(refusal.param === undefined ? { param: refusal.step as string } : { param: refusal.param })',
+    `${SERVER}/src/http/response/rejection-to-wire.ts`,
+    '...(rejection.param === undefined ? {} : { param: rejection.param })',
+    '...(rejection.param === undefined ? { param: rejection.step as string } : { param: rejection.param })',
     `${CORE}/tests/operations/attest.test.ts`,
   ],
   [

@@ -48,7 +48,7 @@ export function balance(nodes: readonly ClusterNode[]): Balancer {
         try {
           return await fetch(node + url.slice(ORIGIN.length), init)
         } catch (failure) {
-          if (!isRefused(failure)) throw failure
+          if (!isRejected(failure)) throw failure
           ready.delete(node)
           while (ready.size === 0) await wait(PROBE_EVERY_MS, undefined, { signal: stopped.signal })
         }
@@ -61,7 +61,7 @@ export function balance(nodes: readonly ClusterNode[]): Balancer {
   }
 }
 
-function isRefused(failure: unknown): boolean {
+function isRejected(failure: unknown): boolean {
   if (!(failure instanceof Error)) return false
   const { cause } = failure
   return cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED'

@@ -35,7 +35,7 @@ const paused: Fault = async (node) => {
 const FAULTS = {
   killed,
   cut: proxied('cut'),
-  refused: proxied('refuse'),
+  rejected: proxied('refuse'),
   stalled: proxied('stall'),
   deafened: proxied('deafen'),
   paused,

@@ -44,8 +44,10 @@ test('nodes follow a failover under load: calls get 503 with Retry-After, nothin
     await untilEnded(SESSIONS_EACH)
     const before = ended.length
     await primary.stop('kill')
-    const refused = await Promise.all(cluster.nodes.map(({ origin }) => untilRefused(origin, shop)))
-    assert.deepEqual(refused, Array(NODES).fill('store_unavailable'))
+    const rejected = await Promise.all(
+      cluster.nodes.map(({ origin }) => untilRejected(origin, shop)),
+    )
+    assert.deepEqual(rejected, Array(NODES).fill('store_unavailable'))
     await standby.run('select pg_promote()')
     for (const { origin } of cluster.nodes) await until(() => isReady(origin), WITHIN_MS)
     await untilEnded(ended.length + SESSIONS_EACH)
@@ -66,22 +68,22 @@ test('nodes follow a failover under load: calls get 503 with Retry-After, nothin
 })
 
 /** Creates sessions until a node rejects one. @returns the reason, once the node is not ready */
-async function untilRefused(origin: string, { server }: { server: string }): Promise<string> {
-  const refused = await until(async () => {
-    const answer = await fetch(`${origin}/api/v1/sessions`, {
+async function untilRejected(origin: string, { server }: { server: string }): Promise<string> {
+  const rejected = await until(async () => {
+    const response = await fetch(`${origin}/api/v1/sessions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${server}`, 'content-type': 'application/json' },
       body: '{}',
       signal: AbortSignal.timeout(WITHIN_MS),
     })
-    const { error } = (await answer.json()) as { error?: { reason: string } }
-    if (answer.status === 201) return undefined
-    assert.equal(answer.status, 503)
-    assert.match(answer.headers.get('retry-after') ?? '', /^\d+$/)
+    const { error } = (await response.json()) as { error?: { reason: string } }
+    if (response.status === 201) return undefined
+    assert.equal(response.status, 503)
+    assert.match(response.headers.get('retry-after') ?? '', /^\d+$/)
     return error?.reason
   }, WITHIN_MS)
   assert.equal(await isReady(origin), undefined)
-  return refused
+  return rejected
 }
 
 async function isReady(origin: string): Promise<true | undefined> {

@@ -25,8 +25,8 @@ const RESTARTS_WITHIN_MS = 5_000
 /** Restarts a server that has given up, as systemd or Kubernetes does. */
 async function supervise(server: PostgresServer | undefined): Promise<void> {
   if (server === undefined) return
-  const answers = () => server.run('select 1').catch(() => undefined)
-  await until(answers, RESTARTS_WITHIN_MS).catch(async () => {
+  const responses = () => server.run('select 1').catch(() => undefined)
+  await until(responses, RESTARTS_WITHIN_MS).catch(async () => {
     await server.stop('immediate')
     await server.start()
   })

@@ -22,7 +22,7 @@ const MADE_WITHIN_MS = IS_LONG ? Number.POSITIVE_INFINITY : 540_000
 const PROGRESS_EVERY_MS = 60_000
 /**
  * While some wait for a node that restarts, the others keep two cores busy. Each has up to four
- * calls in flight, and a slow machine answers more of them with 503.
+ * calls in flight, and a slow machine responds to more of them with 503.
  */
 const SESSIONS_AT_ONCE = 24
 /** Many more than it took to find each planted fault. */

@@ -6,7 +6,7 @@ import type { Cluster, ClusterNode } from '../harness/cluster.ts'
 import type { TestPhone } from '../harness/phone.ts'
 import { until } from '../harness/process.ts'
 import { choose, random } from '../pressure/chance.ts'
-import { type Exchange, exchangeWith, NoAnswer } from '../pressure/exchange.ts'
+import { type Exchange, exchangeWith, NoResponse } from '../pressure/exchange.ts'
 import { explain } from '../pressure/history-check.ts'
 import { randomCall } from '../pressure/random-calls.ts'
 import { RecordedSession, type Wire } from '../pressure/recorder.ts'
@@ -19,7 +19,7 @@ import { registerPhone, type Shop, SHOP_ORIGIN } from '../pressure/running.ts'
 const CALLERS = { least: 2, spread: 3 } as const
 const TASKS_EACH = { least: 1, spread: 2 } as const
 /** A client gives up; its call may still take effect. */
-const ANSWER_WITHIN_MS = 10_000
+const RESPONSE_WITHIN_MS = 10_000
 const WORKS_AGAIN_WITHIN_MS = 120_000
 /** The first pause before a call is repeated, and the longest. */
 const RETRY_MS = { first: 20, longest: 1_000 } as const
@@ -76,7 +76,7 @@ export async function runLoad(load: {
   readonly ended?: (session: RecordedSession) => void
 }): Promise<Counts> {
   using exchange = exchangeWith(() => Number(new URL(choose(load.nodes).origin).port), {
-    answerWithinMs: ANSWER_WITHIN_MS,
+    responseWithinMs: RESPONSE_WITHIN_MS,
     retries: false,
   })
   const wire = { exchange: atAnotherNode(exchange), shop: load.shop, now: () => Date.now() }
@@ -91,7 +91,7 @@ export async function runLoad(load: {
       load.ended?.(recorded)
       counts.sessions += 1
       counts.calls += history.length
-      counts.lost += history.filter(({ answer }) => answer === undefined).length
+      counts.lost += history.filter(({ response }) => response === undefined).length
     }
   }
   const ends = await Promise.allSettled(
@@ -121,7 +121,7 @@ function atAnotherNode(exchange: Exchange): Exchange {
 }
 
 async function runSession(wire: Wire, pair: readonly TestPhone[]): Promise<RecordedSession> {
-  // A backend repeats a create without an answer with the same Idempotency-Key.
+  // A backend repeats a create without a response with the same Idempotency-Key.
   const key = crypto.randomUUID()
   const recorded = await retried(() => RecordedSession.create(wire, key))
   await Promise.all(Array.from({ length: drawn(CALLERS) }, () => runCaller(recorded, pair)))
@@ -131,7 +131,7 @@ async function runSession(wire: Wire, pair: readonly TestPhone[]): Promise<Recor
 }
 
 async function runCaller(recorded: RecordedSession, pair: readonly TestPhone[]): Promise<void> {
-  // The history has a lost call without an answer. The caller continues.
+  // The history has a lost call without a response. The caller continues.
   for (let left = drawn(TASKS_EACH); left > 0; left--)
     await randomCall(recorded, pair).catch(throwUnlessLost)
 }
@@ -163,7 +163,7 @@ export function retried<T>(call: () => Promise<T>): Promise<T> {
 /** A broken connection, no response in time, or a 503: the call may have had an effect. */
 function throwUnlessLost(failure: unknown): void {
   const isLost =
-    failure instanceof NoAnswer ||
+    failure instanceof NoResponse ||
     LOST_CONNECTION.has(codeOf(failure) ?? '') ||
     (failure instanceof Error && failure.message.includes(' answered 503 '))
   if (!isLost) throw failure

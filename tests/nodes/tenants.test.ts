@@ -127,7 +127,7 @@ test('two tenants never see each other, whichever node has their rows in memory'
     assert.equal((await get(exchange, shop)).status, 200)
     const page = { origin: SHOP_ORIGIN, 'x-bond-watch': own.watch_token ?? '' }
     const secret = { 'x-bond-completion-secret': own.completion_secret ?? '' }
-    const refused = [
+    const rejected = [
       get(exchange, bank),
       get(exchange, bank, '?wait_ms=25000&after=0'),
       ...(
@@ -144,7 +144,7 @@ test('two tenants never see each other, whichever node has their rows in memory'
         exchange(method, `/sessions/${own.id}${path}`, { token, headers }),
       ),
     ]
-    for (const { status, text } of await Promise.all(refused)) {
+    for (const { status, text } of await Promise.all(rejected)) {
       assert.equal(status, 404, text)
       assert.match(text, /session_not_found/)
     }
@@ -155,8 +155,8 @@ test('two tenants never see each other, whichever node has their rows in memory'
       [shop.publishable, sibling.watch_token],
       [shop.publishable, foreign.watch_token],
     ] as const) {
-      const { refused } = openChannel(portOf(node), { id: own.id, watch_token }, { key })
-      assert.deepEqual((await refused).status, 404)
+      const { rejected } = openChannel(portOf(node), { id: own.id, watch_token }, { key })
+      assert.deepEqual((await rejected).status, 404)
     }
   assert.equal((await get(atB, shop)).body.state, 'pending')
 })

@@ -150,9 +150,9 @@ class Bank {
   async #create(named: object): Promise<Json> {
     const context = { display: [{ label: 'Amount', value: '€12,500.00' }] }
     const body = { workflow: WORKFLOW, action: ACTION, context, ...named }
-    const answer = await this.#call('POST', '/sessions', {}, body)
-    assert.equal(answer.status, 201)
-    const session = (await answer.json()) as Json
+    const response = await this.#call('POST', '/sessions', {}, body)
+    assert.equal(response.status, 201)
+    const session = (await response.json()) as Json
     const secret = session.completion_secret
     this.#pending.set(session.id, { workflow: WORKFLOW, action: ACTION, secret })
     return Object.fromEntries(DESCRIBED.map((name) => [name, session[name]]))
@@ -163,9 +163,9 @@ class Bank {
     // 1
     if (!form?.session_id) return ['reject: no session id']
     // 2
-    const answer = await this.#call('GET', `/sessions/${form.session_id}`)
-    if (answer.status !== 200) return ['reject: not found']
-    const session = (await answer.json()) as Json
+    const response = await this.#call('GET', `/sessions/${form.session_id}`)
+    if (response.status !== 200) return ['reject: not found']
+    const session = (await response.json()) as Json
     if (session.state !== 'bonded') return ['reject: not bonded']
     // 3
     if (session.workflow !== WORKFLOW || session.action !== ACTION) return ['reject: other action']

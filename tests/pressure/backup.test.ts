@@ -13,7 +13,7 @@ import { registerPhone } from './running.ts'
 const BACKUPS = 3
 const CALLERS = 8
 /** Responses between two backups, so that each has sessions in every state. */
-const ANSWERS_BETWEEN = 400
+const RESPONSES_BETWEEN = 400
 
 const env = { BONDED_RATE_LIMITS: 'off' }
 const source = machine({ env })
@@ -46,9 +46,9 @@ async function caller(phone: TestPhone, load: Load): Promise<void> {
 function acknowledged({ history }: RecordedSession): { seq: number; ended?: string } {
   let seq = 1
   let ended: string | undefined
-  for (const { call, answer } of history) {
-    if (answer === undefined || answer.refused !== undefined) continue
-    if (typeof answer.seq === 'number') seq = Math.max(seq, answer.seq)
+  for (const { call, response } of history) {
+    if (response === undefined || response.rejected !== undefined) continue
+    if (typeof response.seq === 'number') seq = Math.max(seq, response.seq)
     if (call.do === 'complete') ended = 'completed'
     if (call.do === 'kill') ended = 'killed'
   }
@@ -62,7 +62,7 @@ test(`each of ${BACKUPS} backups under load contains everything acknowledged bef
   using sockets = new DisposableStack()
   sockets.use(exchange)
   const phones = await Promise.all(Array.from({ length: CALLERS }, () => registerPhone(exchange)))
-  let answers = 0
+  let responses = 0
   let wake = { at: Number.POSITIVE_INFINITY, resolve: () => {} }
   const load: Load = {
     sessions: [],
@@ -72,8 +72,8 @@ test(`each of ${BACKUPS} backups under load contains everything acknowledged bef
       now: () => Date.now(),
       exchange: async (...call) => {
         const reply = await exchange(...call)
-        answers += 1
-        if (answers >= wake.at) wake.resolve()
+        responses += 1
+        if (responses >= wake.at) wake.resolve()
         return reply
       },
     },
@@ -86,14 +86,14 @@ test(`each of ${BACKUPS} backups under load contains everything acknowledged bef
   }[] = []
   for (let number = 1; number <= BACKUPS; number++) {
     const { promise, resolve } = Promise.withResolvers<void>()
-    wake = { at: answers + ANSWERS_BETWEEN, resolve }
+    wake = { at: responses + RESPONSES_BETWEEN, resolve }
     await promise
     const file = join(source.folder, `${number}.backup`)
     const before = new Map(load.sessions.map((one) => [one.session.id, acknowledged(one)]))
     const counters = new Map(phones.map(({ device_id, counter }) => [device_id, counter]))
-    const [started, answersThen] = [tick(), answers]
+    const [started, responsesThen] = [tick(), responses]
     await source.jsonMeanwhile('backup', file)
-    assert.ok(tick() > started && answers > answersThen, 'the service answered meanwhile')
+    assert.ok(tick() > started && responses > responsesThen, 'the service answered meanwhile')
     made.push({ file, before, counters })
   }
   load.stop = true
@@ -130,6 +130,6 @@ test(`each of ${BACKUPS} backups under load contains everything acknowledged bef
     await next.attest(phone, assertion)
     await next.complete()
     await next.read('backend')
-    assert.equal(next.history.at(-1)?.answer?.state, 'completed')
+    assert.equal(next.history.at(-1)?.response?.state, 'completed')
   }
 })

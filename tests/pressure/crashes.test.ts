@@ -47,7 +47,7 @@ const first = await run({ databaseFile, clock: systemClock })
 const shop = await addShop(first.service)
 await first[Symbol.asyncDispose]()
 
-let answers = 0
+let responses = 0
 /** The number of the last response before the kill. */
 let killAt = Number.POSITIVE_INFINITY
 const wire: Wire = {
@@ -55,8 +55,8 @@ const wire: Wire = {
   now: () => Date.now(),
   exchange: async (...call) => {
     const reply = await exchange(...call)
-    answers += 1
-    if (answers === killAt) service?.kill('SIGKILL')
+    responses += 1
+    if (responses === killAt) service?.kill('SIGKILL')
     return reply
   },
 }
@@ -114,11 +114,11 @@ async function loadUntilDeath(phones: readonly TestPhone[], child: ChildProcess)
   const [, signal] = await died
   assert.equal(signal, 'SIGKILL')
   for (const outcome of ended)
-    if (outcome.status === 'rejected' && !isLostAnswer(outcome.reason)) throw outcome.reason
+    if (outcome.status === 'rejected' && !isLostResponse(outcome.reason)) throw outcome.reason
   return round
 }
 
-function isLostAnswer(failure: unknown): boolean {
+function isLostResponse(failure: unknown): boolean {
   return (
     failure instanceof Error &&
     'code' in failure &&
@@ -150,13 +150,13 @@ async function checkRound({ sessions, creates }: Round): Promise<void> {
 /** The highest counter that the service accepted from each phone, by its responses. */
 function acceptedCounters(rounds: readonly Round[]): Map<string, number> {
   const accepted = new Map<string, number>()
-  for (const { call, answer } of rounds.flatMap(({ sessions }) =>
+  for (const { call, response } of rounds.flatMap(({ sessions }) =>
     sessions.flatMap(({ history }) => history),
   )) {
     const counted =
       (call.do === 'evidence' || call.do === 'attest') &&
-      answer !== undefined &&
-      answer.refused === undefined
+      response !== undefined &&
+      response.rejected === undefined
     if (counted) accepted.set(call.phone, Math.max(accepted.get(call.phone) ?? 0, call.counter))
   }
   return accepted
@@ -196,7 +196,7 @@ test(`after ${KILLS} kills -9 under load, and ${DEATHS_EACH} deaths at each poin
       phones = await Promise.all(Array.from({ length: CALLERS }, () => registerPhone(exchange)))
     const last = rounds.at(-1)
     if (last !== undefined) await checkRound(last)
-    if (between === undefined) killAt = answers + 1 + random(LONGEST_ROUND)
+    if (between === undefined) killAt = responses + 1 + random(LONGEST_ROUND)
     else service.send('begin to count')
     rounds.push(await loadUntilDeath(phones, service))
   }
@@ -206,7 +206,7 @@ test(`after ${KILLS} kills -9 under load, and ${DEATHS_EACH} deaths at each poin
   checkRows(rounds, phones)
   const calls = rounds.flatMap(({ sessions }) => sessions.flatMap(({ history }) => history))
   t.diagnostic(
-    `${rounds.length} crashes, ${calls.length} calls, ${calls.filter(({ answer }) => answer === undefined).length} lost answers`,
+    `${rounds.length} crashes, ${calls.length} calls, ${calls.filter(({ response }) => response === undefined).length} lost answers`,
   )
 })
 

@@ -15,8 +15,8 @@ export interface Request {
 }
 
 /**
- * Sends one API call over a keep-alive socket. Rejects when the response is lost. Sends it again when
- * the service was too busy to read it, as every client should.
+ * Sends one API call over a keep-alive socket. Rejects when the response is lost. Sends it again
+ * when the service was too busy to read it, as every client should.
  */
 export type Exchange = (method: string, path: string, given?: Request) => Promise<Reply>
 
@@ -29,8 +29,8 @@ const IDLE_SOCKET_MS = 15_000
 const RETRY_MS = 25
 
 /** A response that did not arrive in time. The call may have taken effect, or may still do so. */
-export class NoAnswer extends Error {
-  readonly code = 'NO_ANSWER'
+export class NoResponse extends Error {
+  readonly code = 'NO_RESPONSE'
 }
 
 /**
@@ -38,17 +38,17 @@ export class NoAnswer extends Error {
  * process longer than the service keeps a socket, the next call would reuse one that the service is
  * about to close.
  *
- * @param options.answerWithinMs rejects a call without a response after this time
+ * @param options.responseWithinMs rejects a call without a response after this time
  * @param options.retries false returns every 503. Some of these calls may have had an effect: the
- *   service answers `overloaded` also when an operation takes too long
+ *   service responds with `overloaded` also when an operation takes too long
  */
 export function exchangeWith(
   port: () => number,
   {
     sockets = 256,
-    answerWithinMs,
+    responseWithinMs,
     retries = true,
-  }: { sockets?: number; answerWithinMs?: number; retries?: boolean } = {},
+  }: { sockets?: number; responseWithinMs?: number; retries?: boolean } = {},
 ): Exchange & Disposable & { readonly hangUp: () => void } {
   const agent = new Agent({ keepAlive: true, maxSockets: sockets, timeout: IDLE_SOCKET_MS })
   const send: Exchange = (method, path, { token, headers = {}, body } = {}) => {
@@ -73,9 +73,9 @@ export function exchangeWith(
     })
     request.on('error', reject)
     const timer =
-      answerWithinMs === undefined
+      responseWithinMs === undefined
         ? undefined
-        : setTimeout(() => request.destroy(new NoAnswer()), answerWithinMs)
+        : setTimeout(() => request.destroy(new NoResponse()), responseWithinMs)
     request.on('close', () => clearTimeout(timer))
     request.on('response', (response) => {
       const chunks: Buffer[] = []

@@ -60,11 +60,11 @@ async function passTime(batch: readonly RecordedSession[]): Promise<void> {
     await batch[0]?.read('backend')
     const calledAt = tick()
     clock.advance(began + until - clock.now())
-    const answeredAt = tick()
+    const respondedAt = tick()
     for (const recorded of batch) {
-      recorded.recordChange({ do: 'wait', until }, { calledAt, answeredAt })
+      recorded.recordChange({ do: 'wait', until }, { calledAt, respondedAt })
       // The service's own sweep may come first.
-      recorded.recordChange({ do: 'sweep' }, { calledAt, answeredAt: Number.POSITIVE_INFINITY })
+      recorded.recordChange({ do: 'sweep' }, { calledAt, respondedAt: Number.POSITIVE_INFINITY })
     }
     await pause(10)
     await sweep(batch)
@@ -74,8 +74,8 @@ async function passTime(batch: readonly RecordedSession[]): Promise<void> {
 async function sweep(batch: readonly RecordedSession[]): Promise<void> {
   const calledAt = tick()
   await expireSessions(service)
-  const answeredAt = tick()
-  for (const recorded of batch) recorded.recordChange({ do: 'sweep' }, { calledAt, answeredAt })
+  const respondedAt = tick()
+  for (const recorded of batch) recorded.recordChange({ do: 'sweep' }, { calledAt, respondedAt })
 }
 
 for (let from = 0; from < SESSIONS; from += SESSIONS_A_TEST) {

@@ -122,8 +122,8 @@ function format(history: History): string {
   const lines = [...history].sort((a, b) => a.calledAt - b.calledAt)
   return lines
     .map(
-      ({ call, calledAt, answeredAt, answer }) =>
-        `${calledAt}..${answeredAt} ${JSON.stringify(call)} -> ${JSON.stringify(answer ?? null)}`,
+      ({ call, calledAt, respondedAt, response }) =>
+        `${calledAt}..${respondedAt} ${JSON.stringify(call)} -> ${JSON.stringify(response ?? null)}`,
     )
     .join('\n')
 }

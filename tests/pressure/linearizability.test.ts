@@ -3,20 +3,25 @@ import { test } from 'node:test'
 import { choose, random } from './chance.ts'
 import { linearize, type Recorded } from './linearizability.ts'
 import type { History } from './recorder.ts'
-import { type Answer, type Call, NEW_SESSION, sessionModel } from './session-model.ts'
+import { type CallResponse, type Call, NEW_SESSION, sessionModel } from './session-model.ts'
 
 const explains = (history: History) => linearize(sessionModel, NEW_SESSION, history) !== undefined
 const never = Number.POSITIVE_INFINITY
 
 /** Calls one after the other, or with the given times. */
 function history(
-  ...lines: readonly (readonly [Call, Answer | undefined, calledAt?: number, answeredAt?: number])[]
+  ...lines: readonly (readonly [
+    Call,
+    CallResponse | undefined,
+    calledAt?: number,
+    respondedAt?: number,
+  ])[]
 ): History {
-  return lines.map(([call, answer, calledAt, answeredAt], at) => ({
+  return lines.map(([call, response, calledAt, respondedAt], at) => ({
     call,
-    answer,
+    response,
     calledAt: calledAt ?? 10 * at,
-    answeredAt: answeredAt ?? 10 * at + 5,
+    respondedAt: respondedAt ?? 10 * at + 5,
   }))
 }
 const attest = (phone: string): Call => ({
@@ -47,7 +52,7 @@ test('explains a history in which each response follows from the earlier ones', 
 })
 
 test('explains overlapping calls in either order', () => {
-  const late = { refused: 'session_claimed' }
+  const late = { rejected: 'session_claimed' }
   assert.ok(
     explains(history([claim('a'), late, 0, 9], [claim('b'), { state: 'pending', seq: 2 }, 1, 8])),
   )
@@ -57,7 +62,7 @@ test('explains overlapping calls in either order', () => {
 })
 
 test('explains a lost response with and without an effect of its call', () => {
-  const [lost, none] = [[claim('a'), undefined, 0, never] as const, { refused: 'session_claimed' }]
+  const [lost, none] = [[claim('a'), undefined, 0, never] as const, { rejected: 'session_claimed' }]
   assert.ok(explains(history(lost, [claim('b'), none])))
   assert.ok(explains(history(lost, [claim('b'), { state: 'pending', seq: 2 }])))
 })
@@ -170,22 +175,22 @@ for (const [fault, planted] of PLANTED) {
 function correctHistory(calls: number): { history: History; effects: readonly number[] } {
   let session = NEW_SESSION
   const effects: number[] = []
-  const recorded: Recorded<Call, Answer>[] = []
+  const recorded: Recorded<Call, CallResponse>[] = []
   for (let at = 0; at < calls; at++) {
     const call =
       at < calls - 20
         ? lively(at)
         : choose<Call>([attest('a'), complete, kill, read, claim('b'), read])
-    const [next, answer] = sessionModel.apply(session, call)
+    const [next, response] = sessionModel.apply(session, call)
     session = next
     const effect = 100 * at
     effects.push(effect)
     // The clock advances at every step, so no call has its response at the moment of the call.
     recorded.push({
       call,
-      answer: random(50) === 0 ? undefined : answer,
+      response: random(50) === 0 ? undefined : response,
       calledAt: effect - 1 - random(400),
-      answeredAt: effect + random(400),
+      respondedAt: effect + random(400),
     })
   }
   return { history: recorded, effects }
@@ -214,15 +219,18 @@ test('explains a correct history of 3,000 overlapping calls', () => {
 test('detects a response from outside the time of its call in such a history', () => {
   for (let run = 0; run < 200; run++) {
     const { history: seen, effects } = correctHistory(60)
-    const reads = seen.flatMap(({ call, answer }, at) =>
-      call.do === 'read' && answer?.seq !== undefined ? [at] : [],
+    const reads = seen.flatMap(({ call, response }, at) =>
+      call.do === 'read' && response?.seq !== undefined ? [at] : [],
     )
     const at = choose(reads)
     const wrong = seen.map((recorded, index) =>
       index === at
         ? {
             ...recorded,
-            answer: { ...recorded.answer, seq: 1 + Number(recorded.answer?.seq) + effects.length },
+            response: {
+              ...recorded.response,
+              seq: 1 + Number(recorded.response?.seq) + effects.length,
+            },
           }
         : recorded,
     )
@@ -238,12 +246,12 @@ test('detects a response from outside the time of its call in such a history', (
  */
 function staleRead(seen: History, at: number): History | undefined {
   const reader = seen[at] as History[number]
-  const seenBefore = seen.flatMap(({ answer, answeredAt }) =>
-    answer?.seq !== undefined && answeredAt < reader.calledAt ? [answer.seq] : [],
+  const seenBefore = seen.flatMap(({ response, respondedAt }) =>
+    response?.seq !== undefined && respondedAt < reader.calledAt ? [response.seq] : [],
   )
   const latest = Math.max(...seenBefore)
   if (latest <= 1) return undefined
   return seen.map((recorded, index) =>
-    index === at ? { ...recorded, answer: { ...recorded.answer, seq: latest - 1 } } : recorded,
+    index === at ? { ...recorded, response: { ...recorded.response, seq: latest - 1 } } : recorded,
   )
 }

@@ -1,19 +1,19 @@
 /** How an object behaves with one call at a time: the rule that a recorded history must satisfy. */
-export interface Model<State, Call, Answer> {
+export interface Model<State, Call, CallResponse> {
   /** Pure: the state after the call, and the response that the call must return. */
-  apply(state: State, call: Call): readonly [State, Answer]
+  apply(state: State, call: Call): readonly [State, CallResponse]
   /** Whether an observed response matches the required one. */
-  accepts(due: Answer, seen: Answer): boolean
+  accepts(due: CallResponse, seen: CallResponse): boolean
 }
 
 /** One call as its caller saw it. The times are of one clock that advances at every step. */
-export interface Recorded<Call, Answer> {
+export interface Recorded<Call, CallResponse> {
   readonly call: Call
   readonly calledAt: number
   /** Infinity when the response was lost: the call may have taken effect, or not. */
-  readonly answeredAt: number
+  readonly respondedAt: number
   /** Undefined when the call returns nothing, or the response was lost. */
-  readonly answer: Answer | undefined
+  readonly response: CallResponse | undefined
 }
 
 /**
@@ -23,32 +23,32 @@ export interface Recorded<Call, Answer> {
  *
  * @returns that order, or undefined when none exists: the history is then not linearizable
  */
-export function linearize<State, Call, Answer>(
-  model: Model<State, Call, Answer>,
+export function linearize<State, Call, CallResponse>(
+  model: Model<State, Call, CallResponse>,
   initial: State,
-  history: readonly Recorded<Call, Answer>[],
-): readonly Recorded<Call, Answer>[] | undefined {
+  history: readonly Recorded<Call, CallResponse>[],
+): readonly Recorded<Call, CallResponse>[] | undefined {
   const calls = [...history].sort((a, b) => a.calledAt - b.calledAt)
   const taken = calls.map(() => false)
-  const order: Recorded<Call, Answer>[] = []
+  const order: Recorded<Call, CallResponse>[] = []
   const tried = new Set<string>()
-  let answersLeft = calls.filter(isAnswered).length
+  let responsesLeft = calls.filter(hasResponse).length
 
   const search = (state: State, lowest: number): boolean => {
-    if (answersLeft === 0) return true
+    if (responsesLeft === 0) return true
     while (taken[lowest]) lowest += 1
     const place = `${lowest} ${maskFrom(taken, lowest)} ${JSON.stringify(state)}`
     if (tried.has(place)) return false
     tried.add(place)
     for (const at of mayComeNext(calls, taken, lowest)) {
-      const recorded = calls[at] as Recorded<Call, Answer>
+      const recorded = calls[at] as Recorded<Call, CallResponse>
       const [next, due] = model.apply(state, recorded.call)
-      if (recorded.answer !== undefined && !model.accepts(due, recorded.answer)) continue
+      if (recorded.response !== undefined && !model.accepts(due, recorded.response)) continue
       taken[at] = true
       order.push(recorded)
-      if (isAnswered(recorded)) answersLeft -= 1
+      if (hasResponse(recorded)) responsesLeft -= 1
       if (search(next, lowest)) return true
-      if (isAnswered(recorded)) answersLeft += 1
+      if (hasResponse(recorded)) responsesLeft += 1
       order.pop()
       taken[at] = false
     }
@@ -57,8 +57,8 @@ export function linearize<State, Call, Answer>(
   return search(initial, 0) ? order : undefined
 }
 
-const isAnswered = ({ answeredAt }: { readonly answeredAt: number }) =>
-  answeredAt !== Number.POSITIVE_INFINITY
+const hasResponse = ({ respondedAt }: { readonly respondedAt: number }) =>
+  respondedAt !== Number.POSITIVE_INFINITY
 
 /**
  * A call may come next only if it was made before the response of every remaining call. The
@@ -69,19 +69,19 @@ function mayComeNext(
   taken: readonly boolean[],
   lowest: number,
 ): readonly number[] {
-  let firstAnswer = Number.POSITIVE_INFINITY
+  let firstResponse = Number.POSITIVE_INFINITY
   const open: number[] = []
   for (let at = lowest; at < calls.length; at++) {
-    const { calledAt, answeredAt } = calls[at] as Recorded<unknown, unknown>
-    if (calledAt >= firstAnswer) break
+    const { calledAt, respondedAt } = calls[at] as Recorded<unknown, unknown>
+    if (calledAt >= firstResponse) break
     if (taken[at]) continue
     open.push(at)
-    firstAnswer = Math.min(firstAnswer, answeredAt)
+    firstResponse = Math.min(firstResponse, respondedAt)
   }
-  const answeredAt = (at: number) => calls[at]?.answeredAt ?? 0
+  const respondedAt = (at: number) => calls[at]?.respondedAt ?? 0
   return open
-    .filter((at) => (calls[at]?.calledAt ?? 0) < firstAnswer)
-    .sort((a, b) => answeredAt(a) - answeredAt(b))
+    .filter((at) => (calls[at]?.calledAt ?? 0) < firstResponse)
+    .sort((a, b) => respondedAt(a) - respondedAt(b))
 }
 
 function maskFrom(taken: readonly boolean[], lowest: number): string {

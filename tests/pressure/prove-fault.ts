@@ -14,7 +14,7 @@ import type { Scenario } from './fault-scenarios.ts'
 const ORIGIN = 'http://localhost:1'
 const RECOVERS_WITHIN_MS = 60_000
 /** Above every limit of the service, so that only a paused node exceeds it. */
-const ANSWERS_WITHIN_MS = 20_000
+const RESPONDS_WITHIN_MS = 20_000
 const PROBE_EVERY_MS = 200
 
 /** Checks that the guide lists the faults with the observation that their tests require. */
@@ -72,7 +72,7 @@ async function proveFault(
     assert.ok(observed.rejected > 0, 'calls were rejected')
     assert.ok(observed.unready > 0, 'load balancers saw that the node was not ready')
   }
-  if (scenario.during === 'does not answer') assert.ok(observed.unanswered > 0, 'no answers')
+  if (scenario.during === 'does not answer') assert.ok(observed.withoutResponse > 0, 'no answers')
 
   await until(() => tenant.works(), RECOVERS_WITHIN_MS)
   // Alone, a node cannot know which of its clock's times was right.
@@ -94,7 +94,7 @@ async function proveFault(
 }
 
 async function isReady(origin: string): Promise<boolean> {
-  const signal = AbortSignal.timeout(ANSWERS_WITHIN_MS)
+  const signal = AbortSignal.timeout(RESPONDS_WITHIN_MS)
   const { status } = await fetch(`${origin}/health/ready`, { signal })
   return status === 200
 }
@@ -103,7 +103,7 @@ interface Observed {
   created: number
   rejected: number
   unready: number
-  unanswered: number
+  withoutResponse: number
   readonly sessions: CreatedSession[]
 }
 
@@ -121,7 +121,7 @@ class Tenant {
       fetch: (url, { signal: _own, ...request }) =>
         fetch(this.#node + url.slice(ORIGIN.length), {
           ...request,
-          signal: AbortSignal.timeout(ANSWERS_WITHIN_MS),
+          signal: AbortSignal.timeout(RESPONDS_WITHIN_MS),
         }),
     })
   }
@@ -184,27 +184,28 @@ class Tenant {
       created: 0,
       rejected: 0,
       unready: 0,
-      unanswered: 0,
+      withoutResponse: 0,
       sessions: [],
     }
     const until = performance.now() + lastsMs
-    const patienceMs = during === 'does not answer' ? lastsMs / 2 : ANSWERS_WITHIN_MS
+    const patienceMs = during === 'does not answer' ? lastsMs / 2 : RESPONDS_WITHIN_MS
     do {
-      const answer = await this.#call('POST', '/sessions', { body: '{}', patienceMs }).catch(
+      const response = await this.#call('POST', '/sessions', { body: '{}', patienceMs }).catch(
         () => undefined,
       )
-      if (answer === undefined) observed.unanswered += 1
-      else if (answer.status === 201) {
+      if (response === undefined) observed.withoutResponse += 1
+      else if (response.status === 201) {
         observed.created += 1
-        observed.sessions.push((await answer.json()) as CreatedSession)
+        observed.sessions.push((await response.json()) as CreatedSession)
       } else {
-        assert.deepEqual([answer.status, answer.headers.has('retry-after')], [503, true])
+        assert.deepEqual([response.status, response.headers.has('retry-after')], [503, true])
         observed.rejected += 1
         if (!(await this.isReady())) observed.unready += 1
       }
       await wait(PROBE_EVERY_MS)
     } while (performance.now() < until)
-    if (during !== 'does not answer') assert.equal(observed.unanswered, 0, 'every call is answered')
+    if (during !== 'does not answer')
+      assert.equal(observed.withoutResponse, 0, 'every call is answered')
     return observed
   }
 
@@ -215,8 +216,8 @@ class Tenant {
     given?: { headers?: Record<string, string> },
   ): Promise<Response> {
     return until(async () => {
-      const answer = await this.#call(method, path, given)
-      if (answer.status !== 503) return answer
+      const response = await this.#call(method, path, given)
+      if (response.status !== 503) return response
       await wait(PROBE_EVERY_MS)
       return undefined
     }, RECOVERS_WITHIN_MS)
@@ -227,7 +228,7 @@ class Tenant {
     path: string,
     given: { headers?: Record<string, string>; body?: string; patienceMs?: number } = {},
   ): Promise<Response> {
-    const { headers, body, patienceMs = ANSWERS_WITHIN_MS } = given
+    const { headers, body, patienceMs = RESPONDS_WITHIN_MS } = given
     return fetch(`${this.#node}/api/v1${path}`, {
       method,
       headers: {
@@ -242,9 +243,9 @@ class Tenant {
 
   // Each caller names the shape that its endpoint returns.
   // oxlint-disable-next-line typescript/no-explicit-any
-  async #json(answer: Response, status: number): Promise<any> {
-    const text = await answer.text()
-    assert.equal(answer.status, status, text)
+  async #json(response: Response, status: number): Promise<any> {
+    const text = await response.text()
+    assert.equal(response.status, status, text)
     return JSON.parse(text)
   }
 }

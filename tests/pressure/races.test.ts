@@ -106,8 +106,8 @@ async function sweep(recorded: RecordedSession): Promise<void> {
   const calledAt = tick()
   await expireSessions(service)
   // On PostgreSQL a sweep leaves a session that another call has locked to the next sweep.
-  const answeredAt = postgres === undefined ? tick() : Number.POSITIVE_INFINITY
-  recorded.recordChange({ do: 'sweep' }, { calledAt, answeredAt })
+  const respondedAt = postgres === undefined ? tick() : Number.POSITIVE_INFINITY
+  recorded.recordChange({ do: 'sweep' }, { calledAt, respondedAt })
 }
 
 const phones = await Promise.all(Array.from({ length: 3 * BATCH }, () => registerPhone(exchange)))
@@ -139,11 +139,11 @@ async function endOfTime(starts: readonly Start[], began: number): Promise<void>
   await starts[0]?.recorded.read('backend')
   const calledAt = tick()
   clock.advance(began + 2 * SESSION_TTL_MS - clock.now())
-  const answeredAt = tick()
+  const respondedAt = tick()
   for (const { recorded } of starts) {
-    recorded.recordChange({ do: 'wait', until: 2 * SESSION_TTL_MS }, { calledAt, answeredAt })
+    recorded.recordChange({ do: 'wait', until: 2 * SESSION_TTL_MS }, { calledAt, respondedAt })
     // The sweep of any race, and the service's own, may expire every session.
-    recorded.recordChange({ do: 'sweep' }, { calledAt, answeredAt: Number.POSITIVE_INFINITY })
+    recorded.recordChange({ do: 'sweep' }, { calledAt, respondedAt: Number.POSITIVE_INFINITY })
   }
 }
 

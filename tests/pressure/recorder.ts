@@ -9,9 +9,9 @@ import type { Exchange, Reply } from './exchange.ts'
 import { random } from './chance.ts'
 import type { Recorded } from './linearizability.ts'
 import { type Shop, SHOP_ORIGIN } from './running.ts'
-import type { Answer, Call, NonceName, State } from './session-model.ts'
+import type { CallResponse, Call, NonceName, State } from './session-model.ts'
 
-export type History = Recorded<Call, Answer>[]
+export type History = Recorded<Call, CallResponse>[]
 export type Kind = 'good' | 'weak' | 'forged'
 
 let ticks = 0
@@ -66,7 +66,7 @@ export class RecordedSession {
   async claim(phone: TestPhone): Promise<void> {
     const { name, nonce } = this.#nonceOf(phone)
     const body = { nonce, device_id: phone.device_id }
-    await this.#record({ do: 'claim', phone: phone.device_id, nonce: name }, moveAnswer, () =>
+    await this.#record({ do: 'claim', phone: phone.device_id, nonce: name }, moveResponse, () =>
       this.#asPhone(phone, `/sessions/${this.session.id}/claim`, body),
     )
   }
@@ -79,7 +79,7 @@ export class RecordedSession {
     const body = { nonce, device_id: phone.device_id, reason }
     await this.#record(
       { do: 'decline', phone: phone.device_id, nonce: name, reason },
-      moveAnswer,
+      moveResponse,
       () => this.#asPhone(phone, `/sessions/${this.session.id}/decline`, body),
     )
   }
@@ -97,7 +97,7 @@ export class RecordedSession {
     const { counter } = phone
     const reply = await this.#record(
       { do: 'evidence', phone: phone.device_id, nonce: name, counter },
-      bareAnswer,
+      bareResponse,
       () => this.#asPhone(phone, '/evidence', body),
     )
     return reply.status === 200
@@ -129,7 +129,7 @@ export class RecordedSession {
   }
 
   async attest(phone: TestPhone, { body, call }: Assertion): Promise<void> {
-    const reply = await this.#record(call, moveAnswer, () =>
+    const reply = await this.#record(call, moveResponse, () =>
       this.#asPhone(phone, '/attestations', body),
     )
     if (reply.body.state !== 'step_up_required') return
@@ -144,19 +144,19 @@ export class RecordedSession {
     const shown =
       secret === 'right' ? (this.session.completion_secret ?? '') : `bcs_${'A'.repeat(43)}`
     const headers = { 'x-bond-completion-secret': shown }
-    await this.#record({ do: 'complete', secret }, bareAnswer, () =>
+    await this.#record({ do: 'complete', secret }, bareResponse, () =>
       this.#asBackend('POST', '/form-completed', headers),
     )
   }
 
   async kill(): Promise<void> {
-    await this.#record({ do: 'kill' }, bareAnswer, () => this.#asBackend('DELETE', ''))
+    await this.#record({ do: 'kill' }, bareResponse, () => this.#asBackend('DELETE', ''))
   }
 
   async cancel(): Promise<void> {
     const { exchange, shop } = this.#wire
     const headers = { origin: SHOP_ORIGIN, 'x-bond-watch': this.session.watch_token }
-    await this.#record({ do: 'cancel' }, viewAnswer, () =>
+    await this.#record({ do: 'cancel' }, viewResponse, () =>
       exchange('POST', `/sessions/${this.session.id}/cancel`, { token: shop.publishable, headers }),
     )
   }
@@ -177,11 +177,11 @@ export class RecordedSession {
           body: SESSION_BODY,
         }),
     }[as]
-    await this.#record({ do: 'read', as }, viewAnswer, send)
+    await this.#record({ do: 'read', as }, viewResponse, send)
   }
 
   async readAsPhone(phone: TestPhone): Promise<void> {
-    await this.#record({ do: 'read', as: 'phone', phone: phone.device_id }, moveAnswer, () =>
+    await this.#record({ do: 'read', as: 'phone', phone: phone.device_id }, moveResponse, () =>
       this.#wire.exchange('GET', `/sessions/${this.session.id}?nonce=${this.session.nonce}`, {
         token: phone.device_token,
       }),
@@ -191,9 +191,9 @@ export class RecordedSession {
   /** Records a change of the session that no caller caused. */
   recordChange(
     call: Call,
-    { calledAt, answeredAt }: { calledAt: number; answeredAt: number },
+    { calledAt, respondedAt }: { calledAt: number; respondedAt: number },
   ): void {
-    this.history.push({ call, calledAt, answeredAt, answer: undefined })
+    this.history.push({ call, calledAt, respondedAt, response: undefined })
   }
 
   #nonceOf(phone: TestPhone): { name: NonceName; nonce: string } {
@@ -217,22 +217,22 @@ export class RecordedSession {
 
   async #record(
     call: Call,
-    answerOf: (reply: Reply) => Answer,
+    responseOf: (reply: Reply) => CallResponse,
     send: () => Promise<Reply>,
   ): Promise<Reply> {
     const [calledAt, calledOn] = [tick(), this.#wire.now()]
     try {
       const reply = await send()
       if (reply.status >= 500) throw new Error(`${call.do} answered ${reply.status} ${reply.text}`)
-      const answer = answerOf(reply)
+      const response = responseOf(reply)
       // The response to a move follows the commit. When the session expires in between, the
       // response says so.
-      const late = call.do !== 'read' && answer.state === 'expired' && this.#wire.now() > calledOn
+      const late = call.do !== 'read' && response.state === 'expired' && this.#wire.now() > calledOn
       this.history.push({
         call,
         calledAt,
-        answeredAt: tick(),
-        answer: late ? { seq: answer.seq as number } : answer,
+        respondedAt: tick(),
+        response: late ? { seq: response.seq as number } : response,
       })
       return reply
     } catch (failure) {
@@ -241,8 +241,8 @@ export class RecordedSession {
         this.history.push({
           call,
           calledAt,
-          answeredAt: Number.POSITIVE_INFINITY,
-          answer: undefined,
+          respondedAt: Number.POSITIVE_INFINITY,
+          response: undefined,
         })
       throw failure
     }
@@ -264,18 +264,18 @@ function signals(kind: Kind, now: number): EvidenceSignals {
   }
 }
 
-function bareAnswer({ status, body }: Reply): Answer {
-  return status >= 400 ? { refused: body.error.reason } : {}
+function bareResponse({ status, body }: Reply): CallResponse {
+  return status >= 400 ? { rejected: body.error.reason } : {}
 }
 
-function moveAnswer(reply: Reply): Answer {
+function moveResponse(reply: Reply): CallResponse {
   const { state, seq } = reply.body as { state: State; seq: number }
-  return reply.status >= 400 ? bareAnswer(reply) : { state, seq }
+  return reply.status >= 400 ? bareResponse(reply) : { state, seq }
 }
 
-function viewAnswer(reply: Reply): Answer {
+function viewResponse(reply: Reply): CallResponse {
   const { hint, ended_reason, verification } = reply.body
   return reply.status >= 400
-    ? bareAnswer(reply)
-    : { ...moveAnswer(reply), hint, endedReason: ended_reason, proved: verification !== null }
+    ? bareResponse(reply)
+    : { ...moveResponse(reply), hint, endedReason: ended_reason, proved: verification !== null }
 }

@@ -41,7 +41,7 @@ async function restart(rootKeys: readonly RootKey[]): Promise<void> {
 }
 
 /** Calls again when the response was lost, because the service restarted in between. */
-async function answered(send: () => Promise<Reply>): Promise<Reply> {
+async function untilAccepted(send: () => Promise<Reply>): Promise<Reply> {
   for (;;) {
     await up
     try {
@@ -54,7 +54,7 @@ async function answered(send: () => Promise<Reply>): Promise<Reply> {
 }
 
 async function ok(send: () => Promise<Reply>): Promise<Reply> {
-  const reply = await answered(send)
+  const reply = await untilAccepted(send)
   assert.ok(reply.status < 300, `${reply.status} ${reply.text}`)
   return reply
 }

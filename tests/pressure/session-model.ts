@@ -61,8 +61,8 @@ export type Call =
   | { readonly do: 'sweep' }
 
 /** What a caller learns of the session from a response. A member that a view lacks is absent. */
-export interface Answer {
-  readonly refused?: string
+export interface CallResponse {
+  readonly rejected?: string
   readonly state?: State
   readonly seq?: number
   readonly hint?: string | null
@@ -89,9 +89,9 @@ export const NEW_SESSION: Modelled = {
   counters: {},
 }
 
-export const sessionModel: Model<Modelled, Call, Answer> = { apply, accepts }
+export const sessionModel: Model<Modelled, Call, CallResponse> = { apply, accepts }
 
-type Step = readonly [Modelled, Answer]
+type Step = readonly [Modelled, CallResponse]
 
 function apply(session: Modelled, call: Call): Step {
   switch (call.do) {
@@ -121,9 +121,9 @@ function apply(session: Modelled, call: Call): Step {
 }
 
 /** The response must contain the required members, whatever its view. */
-function accepts(due: Answer, seen: Answer): boolean {
-  const members = Object.keys(seen) as (keyof Answer)[]
-  return members.every((member) => due[member] === seen[member]) && due.refused === seen.refused
+function accepts(due: CallResponse, seen: CallResponse): boolean {
+  const members = Object.keys(seen) as (keyof CallResponse)[]
+  return members.every((member) => due[member] === seen[member]) && due.rejected === seen.rejected
 }
 
 /** Expiry follows from the times, whether or not it is stored. */
@@ -143,12 +143,12 @@ function hinted(session: Modelled, hint: string): Modelled {
   return session.hint === hint ? session : { ...session, hint, seq: session.seq + 1 }
 }
 
-function view(session: Modelled): Answer {
+function view(session: Modelled): CallResponse {
   return { state: stateOf(session), seq: session.seq }
 }
 
 /** Live, nonce, device usable, pinned: in that order, for every call of a phone. */
-function refusalOf(
+function rejectionOf(
   session: Modelled,
   { phone, nonce }: { readonly phone: string; readonly nonce: NonceName },
 ): string | undefined {
@@ -161,8 +161,8 @@ function refusalOf(
 }
 
 function claim(session: Modelled, call: Call & { do: 'claim' }): Step {
-  const refused = refusalOf(session, call)
-  if (refused !== undefined) return [session, { refused }]
+  const rejected = rejectionOf(session, call)
+  if (rejected !== undefined) return [session, { rejected }]
   if (session.pinned === call.phone) return [session, view(session)]
   const claimed = {
     ...session,
@@ -175,8 +175,8 @@ function claim(session: Modelled, call: Call & { do: 'claim' }): Step {
 }
 
 function decline(session: Modelled, call: Call & { do: 'decline' }): Step {
-  const refused = refusalOf(session, call)
-  if (refused !== undefined) return [session, { refused }]
+  const rejected = rejectionOf(session, call)
+  if (rejected !== undefined) return [session, { rejected }]
   const ended = moved(pin(session, call), 'killed', call.reason)
   return [ended, view(ended)]
 }
@@ -202,34 +202,34 @@ function raised(
 }
 
 function evidence(session: Modelled, call: Call & { do: 'evidence' }): Step {
-  const refused = refusalOf(session, call)
-  if (refused !== undefined) return [session, { refused }]
+  const rejected = rejectionOf(session, call)
+  if (rejected !== undefined) return [session, { rejected }]
   const counted = raised(session, call)
-  if (counted === undefined) return [session, { refused: 'assertion_invalid' }]
+  if (counted === undefined) return [session, { rejected: 'assertion_invalid' }]
   return [session.written === 'pending' ? hinted(counted, 'evaluating') : counted, {}]
 }
 
 /** A rejected assertion of the phone that holds the session ends its evaluation. */
 function attest(session: Modelled, call: Call & { do: 'attest' }): Step {
-  const [after, answer] = judge(session, call)
+  const [after, response] = judge(session, call)
   const isReset =
-    answer.refused !== undefined &&
+    response.rejected !== undefined &&
     stateOf(after) === 'pending' &&
     after.pinned === call.phone &&
     after.hint === 'evaluating'
-  return [isReset ? hinted(after, 'scanned') : after, answer]
+  return [isReset ? hinted(after, 'scanned') : after, response]
 }
 
 function judge(session: Modelled, call: Call & { do: 'attest' }): Step {
   const state = stateOf(session)
   if ((state === 'bonded' || state === 'completed') && session.bondedBy === call.assertion)
     return [session, view(session)]
-  const refused = refusalOf(session, call)
-  if (refused !== undefined) return [session, { refused }]
+  const rejected = rejectionOf(session, call)
+  if (rejected !== undefined) return [session, { rejected }]
   if (call.kind === 'forged')
-    return [miscounted(session, call.phone), { refused: 'assertion_invalid' }]
+    return [miscounted(session, call.phone), { rejected: 'assertion_invalid' }]
   const counted = raised(session, call)
-  if (counted === undefined) return [session, { refused: 'assertion_invalid' }]
+  if (counted === undefined) return [session, { rejected: 'assertion_invalid' }]
 
   const valid = { ...pin(counted, call), validAssertions: session.validAssertions + 1 }
   if (call.kind === 'good') {
@@ -238,7 +238,7 @@ function judge(session: Modelled, call: Call & { do: 'attest' }): Step {
     return [bonded, view(bonded)]
   }
   if (valid.validAssertions === 3)
-    return [moved(valid, 'killed', 'policy_not_met'), { refused: 'policy_not_met' }]
+    return [moved(valid, 'killed', 'policy_not_met'), { rejected: 'policy_not_met' }]
   const stepped = state === 'pending' ? moved(valid, 'step_up_required') : valid
   return [stepped, view(stepped)]
 }
@@ -253,22 +253,22 @@ function miscounted(session: Modelled, phone: string): Modelled {
 
 function complete(session: Modelled, { secret }: Call & { do: 'complete' }): Step {
   const state = stateOf(session)
-  if (state === 'expired') return [session, { refused: 'session_not_found' }]
-  if (secret === 'wrong') return [session, { refused: 'completion_secret_mismatch' }]
+  if (state === 'expired') return [session, { rejected: 'session_not_found' }]
+  if (secret === 'wrong') return [session, { rejected: 'completion_secret_mismatch' }]
   if (state === 'completed') return [session, {}]
   return state === 'bonded'
     ? [moved(session, 'completed'), {}]
-    : [session, { refused: 'session_not_bonded' }]
+    : [session, { rejected: 'session_not_bonded' }]
 }
 
 function kill(session: Modelled): Step {
   const state = stateOf(session)
-  if (state === 'expired') return [session, { refused: 'session_not_found' }]
+  if (state === 'expired') return [session, { rejected: 'session_not_found' }]
   const hasEnded = state === 'completed' || state === 'killed'
   return [hasEnded ? session : moved(session, 'killed', 'killed_by_tenant'), {}]
 }
 
-/** Only while a phone can answer. The answer is the session as it is afterwards. */
+/** Only while a phone can answer. The response is the session as it is afterwards. */
 function cancel(session: Modelled): Step {
   const state = stateOf(session)
   const isWaiting = state === 'pending' || state === 'step_up_required'
@@ -276,10 +276,10 @@ function cancel(session: Modelled): Step {
   return [after, read(after, { do: 'read', as: 'browser' })]
 }
 
-function read(session: Modelled, call: Call & { do: 'read' }): Answer {
+function read(session: Modelled, call: Call & { do: 'read' }): CallResponse {
   const state = stateOf(session)
   if (call.as === 'phone')
-    return seesSession(session, call.phone) ? view(session) : { refused: 'session_not_found' }
+    return seesSession(session, call.phone) ? view(session) : { rejected: 'session_not_found' }
   const endedReason = state === 'killed' ? session.endedReason : null
   return {
     ...view(session),

@@ -3,10 +3,10 @@
 /**
  * @typedef {{ state: string, sessionId?: string | null, reason?: string }} Bond
  * @typedef {{
- *   init(options: { publishableKey: string, workflow: string, containerId: string, sessionEndpoint: string }): unknown,
- *   requireBond(options: { action: string, context: object, onRetry: () => void }): Promise<Bond>,
- * }} Pulse
- * @typedef {{ status: number, body: any }} Answer
+ * init(options: { publishableKey: string, workflow: string, containerId: string, sessionEndpoint:
+ *   string }): unknown, requireBond(options: { action: string, context: object, onRetry: () => void
+ *   }): Promise<Bond>, }} Pulse
+ * @typedef {{ status: number, body: any }} BankResponse
  */
 
 const form = /** @type {HTMLFormElement} */ (element('application-form'))
@@ -37,7 +37,7 @@ async function apply() {
     say('')
     return draft.body.error?.fields
       ? showErrors(draft.body.error.fields)
-      : showRefusal(sentenceOf(draft))
+      : showRejection(sentenceOf(draft))
   }
   // The widget says what to do next. This stays true from the QR code to the approval.
   say('Compare what your phone shows with this form before you approve.')
@@ -47,7 +47,7 @@ async function apply() {
   if (bond.state !== 'bonded' || !bond.sessionId) {
     lock(false)
     say('')
-    return showRefusal(sentenceFor(bond))
+    return showRejection(sentenceFor(bond))
   }
   say('Approved. Sending your application…')
   await send({ ...fields, session_id: bond.sessionId })
@@ -64,8 +64,8 @@ function showNext() {
 }
 
 /**
- * @param {object} context the draft as the bank has stored it: a page that is loaded again continues
- *   with the same QR code only for the same draft
+ * @param {object} context the draft as the bank has stored it: a page that is loaded again
+ *   continues with the same QR code only for the same draft
  * @returns {Promise<Bond>}
  */
 async function approve(context) {
@@ -113,8 +113,8 @@ async function loadedWidget() {
 /** The phone answered "This wasn't me". The bank checks that, and ends this browser's login. */
 async function reported() {
   say('')
-  const answer = await post('/reports', {})
-  const number = answer.body.report?.number
+  const response = await post('/reports', {})
+  const number = response.body.report?.number
   // The page must not keep on showing a form that it says is deleted.
   form.remove()
   const done = number
@@ -130,9 +130,9 @@ async function reported() {
 
 /** @param {Record<string, FormDataEntryValue>} application */
 async function send(application) {
-  const answer = await post('/applications', application)
-  if (answer.status === 201) {
-    const { number, status, message } = answer.body.application
+  const response = await post('/applications', application)
+  if (response.status === 201) {
+    const { number, status, message } = response.body.application
     say('')
     button.hidden = true
     const title = status === 'accepted' ? 'Application received' : 'Application received, in review'
@@ -144,7 +144,7 @@ async function send(application) {
       actions: [linkTo(location.href, 'Start again')],
     })
   }
-  if (answer.status === 0 || answer.status === 503) {
+  if (response.status === 0 || response.status === 503) {
     // The approval is for one application, so sending the same one again never creates a second.
     say('Your approval is kept.')
     const again = document.createElement('button')
@@ -154,20 +154,20 @@ async function send(application) {
     return showResult({
       outcome: 'unsure',
       title: 'Not sure it arrived',
-      text: sentenceOf(answer),
+      text: sentenceOf(response),
       actions: [again],
     })
   }
   lock(false)
   say('')
-  const mayHaveArrived = answer.body.error?.reason === 'already_used'
-  showRefusal(sentenceOf(answer), mayHaveArrived ? [linkTo('/', 'See what you have sent')] : [])
+  const mayHaveArrived = response.body.error?.reason === 'already_used'
+  showRejection(sentenceOf(response), mayHaveArrived ? [linkTo('/', 'See what you have sent')] : [])
 }
 
 /**
  * @param {string} path
  * @param {object} body
- * @returns {Promise<Answer>} status 0 when there was no response
+ * @returns {Promise<BankResponse>} status 0 when there was no response
  */
 async function post(path, body) {
   try {
@@ -194,7 +194,7 @@ function formatEuros(text) {
   return /^\d{1,9}$/.test(digits) ? `€${Number(digits).toLocaleString('en-GB')}` : text
 }
 
-/** @param {Answer} answer */
+/** @param {BankResponse} response */
 function sentenceOf({ body }) {
   return body.error?.message ?? 'The bank did not answer. Check your connection and try again.'
 }
@@ -249,7 +249,7 @@ function clearErrors() {
  * @param {string} text
  * @param {HTMLElement[]} [actions]
  */
-function showRefusal(text, actions) {
+function showRejection(text, actions) {
   showResult({ outcome: 'refused', title: 'Not sent', text, ...(actions && { actions }) })
 }
 

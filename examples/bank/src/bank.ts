@@ -85,12 +85,12 @@ async function endedReason(facts: {
 }): Promise<string | undefined> {
   const { serviceOrigin, serverCredential, session_id } = facts
   try {
-    const answer = await fetch(`${serviceOrigin}/api/v1/sessions/${session_id}`, {
+    const response = await fetch(`${serviceOrigin}/api/v1/sessions/${session_id}`, {
       headers: { authorization: `Bearer ${serverCredential}` },
       signal: AbortSignal.timeout(READ_TIMEOUT_MS),
     })
-    if (!answer.ok) return undefined
-    return ((await answer.json()) as { ended_reason?: string | null }).ended_reason ?? undefined
+    if (!response.ok) return undefined
+    return ((await response.json()) as { ended_reason?: string | null }).ended_reason ?? undefined
   } catch {
     return undefined
   }

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { type Application, type Bank, type BankOptions, openBank } from './bank.ts'
 import { readForm } from './http/body.ts'
-import { contentSecurityPolicy, html, type Reply, refuse, send } from './http/reply.ts'
+import { contentSecurityPolicy, html, type Reply, reject, send } from './http/reply.ts'
 import { messagePage } from './pages/message-page.ts'
 import { submitApplication } from './routes/applications.ts'
 import { bondSession } from './routes/bond-session.ts'
@@ -17,7 +17,7 @@ export type { BankDemo, DemoScenario } from './demo.ts'
 export interface StartBankOptions extends BankOptions {
   /** 0 selects a free port. */
   readonly port: number
-  /** Default 127.0.0.1. The bank answers to this name and to those of this machine. */
+  /** Default 127.0.0.1. The bank responds to this name and to those of this machine. */
   readonly host?: string
 }
 
@@ -42,13 +42,13 @@ export async function startBank(options: StartBankOptions): Promise<RunningBank>
   const securityPolicy = contentSecurityPolicy(bank.serviceOrigin, bank.demo?.phoneOrigin)
   const names = [...LOCAL_NAMES, host]
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const answered = isForUs(request, names)
-      ? answer(bank, files, request)
-      : Promise.resolve(refuse(421, 'host_not_served', 'Open the address that the bank printed.'))
-    const reply = await answered.catch((error: unknown) => {
+    const responding = isForUs(request, names)
+      ? respond(bank, files, request)
+      : Promise.resolve(reject(421, 'host_not_served', 'Open the address that the bank printed.'))
+    const reply = await responding.catch((error: unknown) => {
       // A browser that disconnected is not an error of the bank.
       if (!request.destroyed) bank.log({ event: 'failed', path: request.url, error: String(error) })
-      return refuse(500, 'failed', 'Something failed on our side. Try again in a minute.')
+      return reject(500, 'failed', 'Something failed on our side. Try again in a minute.')
     })
     // Reads the rest of a rejected body, so that its sender can read why. `requestTimeout`
     // bounds it.
@@ -91,7 +91,7 @@ function isForUs({ headers }: IncomingMessage, names: readonly string[]): boolea
 /** What pages send. Everything else is read only. */
 const FORM_PATHS = ['/drafts', '/bond-session', '/applications', '/reports']
 
-async function answer(
+async function respond(
   bank: Bank,
   files: ReadonlyMap<string, Reply>,
   request: IncomingMessage,
@@ -100,16 +100,16 @@ async function answer(
   const [path = '/', query = ''] = url.split('?')
   const isForm = FORM_PATHS.includes(path)
   const file = files.get(path)
-  if (!isForm && !file && path !== '/') return refuse(404, 'not_found', 'This page does not exist.')
+  if (!isForm && !file && path !== '/') return reject(404, 'not_found', 'This page does not exist.')
   const allowed = isForm ? ['POST'] : ['GET', 'HEAD']
   if (!allowed.includes(method)) {
-    const refusal = refuse(405, 'method_not_allowed', `Use ${allowed[0]} here.`)
-    return { ...refusal, headers: { ...refusal.headers, allow: allowed.join(', ') } }
+    const rejection = reject(405, 'method_not_allowed', `Use ${allowed[0]} here.`)
+    return { ...rejection, headers: { ...rejection.headers, allow: allowed.join(', ') } }
   }
   const login = bank.logins.find(request.headers.cookie)
   if (!isForm) return file ?? home(bank, login, new URLSearchParams(query).get('scenario'))
   return isCrossSite(request)
-    ? refuse(403, 'cross_site', 'Send this form from the bank’s own page.')
+    ? reject(403, 'cross_site', 'Send this form from the bank’s own page.')
     : takeForm({ bank, login, path, request })
 }
 
@@ -126,7 +126,7 @@ async function takeForm(facts: {
   // another browser's.
   if (login === undefined)
     return pageIfWanted(
-      refuse(401, 'login_missing', 'Open the form again in this browser, with cookies allowed.'),
+      reject(401, 'login_missing', 'Open the form again in this browser, with cookies allowed.'),
       form.wantsPage,
     )
   if (path === '/drafts') return saveDraft(login, form)
@@ -141,7 +141,7 @@ async function takeForm(facts: {
   return pageIfWanted(await submitApplication(bank, login, form), form.wantsPage)
 }
 
-/** Shows a refusal as a page to a browser without JavaScript. */
+/** Shows a rejection as a page to a browser without JavaScript. */
 function pageIfWanted(reply: Reply, wantsPage: boolean): Reply {
   if (!wantsPage || reply.status < 400) return reply
   const { error } = JSON.parse(reply.body) as { error: { message: string } }

@@ -11,7 +11,7 @@ const REQUEST = {
   income_eur: 3_200,
 }
 
-async function refusalOf(response: Response) {
+async function rejectionOf(response: Response) {
   const { error } = (await response.json()) as {
     error: { code: string; message: string; reason?: string; fields?: Record<string, string> }
   }
@@ -37,8 +37,10 @@ test('rejects a submit without a bond, with a sentence that names the next step'
   await using h = await openHarness()
   const browser = await h.openBrowser()
   for (const session of [{}, { session_id: '' }, { session_id: 7 }]) {
-    const refusal = await refusalOf(await browser.post('/applications', { ...FORM, ...session }))
-    assert.deepEqual(refusal, {
+    const rejection = await rejectionOf(
+      await browser.post('/applications', { ...FORM, ...session }),
+    )
+    assert.deepEqual(rejection, {
       status: 403,
       code: 'not_approved',
       reason: 'session_missing',
@@ -67,7 +69,7 @@ test('rejects a session that no phone has approved', async () => {
   const session_id = await browser.approved()
   h.service.change(session_id, { state: 'pending', verification: null })
   assert.equal(
-    (await refusalOf(await browser.post('/applications', { ...FORM, session_id }))).reason,
+    (await rejectionOf(await browser.post('/applications', { ...FORM, session_id }))).reason,
     'session_not_bonded',
   )
 })
@@ -83,10 +85,10 @@ for (const [name, change] of Object.entries({
     await using h = await openHarness()
     const browser = await h.openBrowser()
     const session_id = await browser.approved()
-    const refusal = await refusalOf(
+    const rejection = await rejectionOf(
       await browser.post('/applications', { ...FORM, ...change, session_id }),
     )
-    assert.deepEqual([refusal.status, refusal.reason], [403, 'context_mismatch'])
+    assert.deepEqual([rejection.status, rejection.reason], [403, 'context_mismatch'])
     assert.equal((await browser.post('/applications', { ...FORM, session_id })).status, 201)
   })
 }
@@ -117,7 +119,7 @@ test('rejects a second submit with the same bond', async () => {
     [1, 9],
   )
   assert.equal(
-    (await refusalOf(await browser.post('/applications', { ...FORM, session_id }))).reason,
+    (await rejectionOf(await browser.post('/applications', { ...FORM, session_id }))).reason,
     'already_used',
   )
   assert.equal(h.bank.applications().length, 1)
@@ -128,7 +130,7 @@ test('rejects a bond that another browser requested', async () => {
   const [mine, theirs] = [await h.openBrowser(), await h.openBrowser()]
   const session_id = await mine.approved()
   assert.equal(
-    (await refusalOf(await theirs.post('/applications', { ...FORM, session_id }))).reason,
+    (await rejectionOf(await theirs.post('/applications', { ...FORM, session_id }))).reason,
     'session_not_ours',
   )
 })
@@ -174,10 +176,13 @@ test('creates the session from the bank’s own draft and ignores the context of
 test('creates no session before the form is checked', async () => {
   await using h = await openHarness()
   const browser = await h.openBrowser()
-  assert.deepEqual((await refusalOf(await browser.post('/bond-session', {}))).code, 'draft_missing')
+  assert.deepEqual(
+    (await rejectionOf(await browser.post('/bond-session', {}))).code,
+    'draft_missing',
+  )
   await browser.post('/drafts', FORM)
   assert.equal(
-    (await refusalOf(await browser.post('/bond-session', { action: 'approve_wire' }))).code,
+    (await rejectionOf(await browser.post('/bond-session', { action: 'approve_wire' }))).code,
     'not_offered',
   )
 })
@@ -197,7 +202,7 @@ test('reports a temporary failure and logs the reason when the service rejects t
       },
     }),
   })
-  assert.equal((await refusalOf(await browser.post('/bond-session', {}))).status, 503)
+  assert.equal((await rejectionOf(await browser.post('/bond-session', {}))).status, 503)
   assert.deepEqual(h.events.at(-1), {
     event: 'bond_session_failed',
     code: 'forbidden',

@@ -24,7 +24,7 @@ export async function startFakeService(sdk = '') {
     if (request.url === '/v1/pulse.js')
       return void response.setHeader('content-type', 'text/javascript').end(sdk)
     const body = await text(request)
-    const answer = await service
+    const read = await service
       .fetch(`http://fake${request.url}`, {
         method: request.method === 'POST' ? 'POST' : 'GET',
         headers: Object.fromEntries(
@@ -35,10 +35,10 @@ export async function startFakeService(sdk = '') {
         signal: AbortSignal.timeout(5_000),
       })
       .catch(() => undefined)
-    if (!answer) return void request.socket.destroy()
+    if (!read) return void request.socket.destroy()
     return response
-      .writeHead(answer.status, { 'content-type': 'application/json' })
-      .end(await answer.text())
+      .writeHead(read.status, { 'content-type': 'application/json' })
+      .end(await read.text())
   }
   const server = createServer((request, response) => void serve(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -38,14 +38,14 @@ async function statusFor(url: string, host: string, path = '/'): Promise<number 
   const { promise, resolve, reject } = Promise.withResolvers<number | undefined>()
   const { port } = new URL(url)
   const options = { host: '127.0.0.1', port, path, headers: { host }, agent: false }
-  get(options, (answer) => answer.resume().on('end', () => resolve(answer.statusCode))).on(
+  get(options, (response) => response.resume().on('end', () => resolve(response.statusCode))).on(
     'error',
     reject,
   )
   return promise
 }
 
-test('answers only to its own host names, so that no site rebinds its name to the bank', async () => {
+test('responds only to its own host names, so that no site rebinds its name to the bank', async () => {
   await using h = await openHarness()
   const { port } = new URL(h.bank.url)
   for (const host of [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`, 'LOCALHOST'])

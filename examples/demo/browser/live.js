@@ -22,16 +22,16 @@ export function follow(listener) {
  * Calls the sandbox. Only this page has the token that it requires.
  * @param {string} path
  * @param {object} [fields]
- * @returns {Promise<any>} the answer; undefined if it was refused or there was none
+ * @returns {Promise<any>} the response; undefined if it was rejected or there was none
  */
 export async function call(path, fields = {}) {
   try {
-    const answer = await fetch(path, {
+    const response = await fetch(path, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-demo-token': token },
       body: JSON.stringify(fields),
     })
-    return answer.ok ? await answer.json() : undefined
+    return response.ok ? await response.json() : undefined
   } catch {
     return undefined
   }

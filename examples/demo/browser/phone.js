@@ -12,7 +12,7 @@ import { byId, call, element, follow } from './live.js'
  * @typedef {{
  *   screen: string, actions: string[], task?: string, request?: Received,
  *   required?: string[], attemptsLeft?: number, verdict?: Check[],
- *   refusal?: { reason: string, message: string },
+ *   rejection?: { reason: string, message: string },
  * }} View
  */
 
@@ -130,12 +130,12 @@ function contentOf(view) {
     return [icon('busy', 'icon turning'), element('h1', { text: view.task ?? 'One moment…' })]
   if (view.screen === 'request' && view.request) return [...request(view.request), buttons]
   if (view.screen === 'step_up') return [...stepUp(view), buttons]
-  if (view.screen === 'refused' && view.refusal)
+  if (view.screen === 'refused' && view.rejection)
     return [
       icon('stop'),
       element('h1', { text: 'The phone stopped' }),
-      element('p', { text: view.refusal.message }),
-      element('p', { className: 'note', text: view.refusal.reason }),
+      element('p', { text: view.rejection.message }),
+      element('p', { className: 'note', text: view.rejection.reason }),
     ]
   const [title = '', body = '', tone = 'busy'] =
     TEXTS[/** @type {keyof typeof TEXTS} */ (view.screen)] ?? TEXTS.loading

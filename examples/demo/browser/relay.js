@@ -11,7 +11,7 @@ const button = /** @type {HTMLButtonElement} */ (byId('continue'))
 const copied = byId('copied')
 const picture = /** @type {HTMLImageElement} */ (byId('qr'))
 let isReady = false
-/** The QR code is shown after the widget has refused this page. */
+/** The QR code is shown after the widget has rejected this page. */
 let isCopying = false
 
 form.addEventListener('submit', (event) => {
@@ -32,7 +32,7 @@ async function relay() {
   button.disabled = false
   if (started === undefined) return say('The bank did not answer the attacker. Try again.')
   say('The attacker shows the bank’s widget on this page…')
-  const reason = await refusalOfWidget(started.session)
+  const reason = await rejectionOfWidget(started.session)
   await call('/relay/refused', { reason })
   byId('bond-container').hidden = true
   isCopying = true
@@ -46,7 +46,7 @@ async function relay() {
  * @param {object} session
  * @returns {Promise<string>} why the widget did not draw a QR code
  */
-async function refusalOfWidget(session) {
+async function rejectionOfWidget(session) {
   const { Pulse } = /** @type {any} */ (globalThis)
   if (!Pulse) return 'sdk_not_loaded'
   const { publishableKey, workflow, action } = form.dataset

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { DemoOptions } from './demo.ts'
 import { readFields } from './http/body.ts'
-import { crossSiteRefusal, type Site, siteOf } from './http/guard.ts'
-import { html, json, type Reply, refuse, send } from './http/reply.ts'
+import { crossSiteRejection, type Site, siteOf } from './http/guard.ts'
+import { html, json, type Reply, reject, send } from './http/reply.ts'
 import { activityPage } from './pages/activity-page.ts'
 import { phonePage } from './pages/phone-page.ts'
 import { relayPage } from './pages/relay-page.ts'
@@ -25,8 +25,8 @@ type Fields = Readonly<Record<string, unknown>>
 type Post = (fields: Fields) => Promise<Reply> | Reply
 
 const DONE = json(200, {})
-const NOT_FOUND = refuse(404, 'not_found', 'This page does not exist.')
-const UNKNOWN_NAME = refuse(400, 'name_unknown', 'Send the name of a scenario.')
+const NOT_FOUND = reject(404, 'not_found', 'This page does not exist.')
+const UNKNOWN_NAME = reject(400, 'name_unknown', 'Send the name of a scenario.')
 /** A name as the bank accepts it at most. */
 const MAX_NAME_LENGTH = 80
 
@@ -39,21 +39,21 @@ export function createHandler(options: HandlerOptions) {
   ])
   return (request: IncomingMessage, response: ServerResponse): void => {
     const site = siteOf(request, [phoneSite, relaySite])
-    const reply = 'token' in site ? answer(options, site, request) : Promise.resolve(site)
+    const reply = 'token' in site ? respond(options, site, request) : Promise.resolve(site)
     const policy = ('token' in site && policies.get(site)) || `default-src 'none'`
     reply
-      .catch(() => refuse(500, 'failed', 'The demo failed. Reload the page.'))
-      .then((answered) => {
+      .catch(() => reject(500, 'failed', 'The demo failed. Reload the page.'))
+      .then((reply) => {
         if (!request.complete) response.setHeader('connection', 'close')
-        send(response, answered, policy)
+        send(response, reply, policy)
         request.resume()
       })
-      // A browser that disconnected needs no answer.
+      // A browser that disconnected needs no response.
       .catch(() => response.destroy())
   }
 }
 
-async function answer(
+async function respond(
   options: HandlerOptions,
   site: Site,
   request: IncomingMessage,
@@ -64,9 +64,9 @@ async function answer(
     return (await (isRelay ? relayGet(options, path) : phoneGet(options, path))) ?? NOT_FOUND
   const post = isRelay ? relayPost(options, path) : phonePost(options, path)
   if (post === undefined) return NOT_FOUND
-  if (request.method !== 'POST') return refuse(405, 'method_not_allowed', 'Use POST here.')
-  const refusal = crossSiteRefusal(request, site)
-  if (refusal !== undefined) return refusal
+  if (request.method !== 'POST') return reject(405, 'method_not_allowed', 'Use POST here.')
+  const rejection = crossSiteRejection(request, site)
+  if (rejection !== undefined) return rejection
   const body = await readFields(request)
   return 'fields' in body ? post(body.fields) : body
 }
@@ -81,7 +81,7 @@ function phonePost({ phone, stage }: HandlerOptions, path: string): Post | undef
   const action = PHONE_ACTIONS.find((name) => path === `/phone/${name}`)
   if (action !== undefined)
     return () =>
-      phone.press(action) ? DONE : refuse(409, 'not_offered', 'The phone does not offer this now.')
+      phone.press(action) ? DONE : reject(409, 'not_offered', 'The phone does not offer this now.')
   switch (path) {
     case '/scenario':
       return async ({ name }) => {
@@ -145,7 +145,7 @@ function relayPost({ attacker }: HandlerOptions, path: string): Post | undefined
         const isName = typeof name === 'string' && name !== '' && name.length <= MAX_NAME_LENGTH
         const session = await attacker.start(isName ? name : 'Ada Lovelace')
         return session === undefined
-          ? refuse(503, 'bank_unavailable', 'The attacker could not apply at the bank.')
+          ? reject(503, 'bank_unavailable', 'The attacker could not apply at the bank.')
           : json(200, { session })
       }
     case '/relay/refused':

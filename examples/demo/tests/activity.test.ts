@@ -23,11 +23,11 @@ test('describes a request of the service’s log with its call and its result', 
     result: 'accepted, the session is bonded',
     tone: 'good',
   })
-  const refused = parseRequestLine(
+  const rejected = parseRequestLine(
     line({ route: '/api/v1/sessions/:session_id/claim', status: 409, reason: 'session_claimed' }),
   )
-  assert.ok(refused)
-  assert.equal(entryOf(refused, 'pending')?.result, 'refused: session_claimed')
+  assert.ok(rejected)
+  assert.equal(entryOf(rejected, 'pending')?.result, 'refused: session_claimed')
 })
 
 test('shows the reads of the bank, and no poll of a browser or phone', () => {
@@ -72,9 +72,9 @@ test('names only calls that the service has', () => {
 })
 
 test('keeps the order of entries, the channel of a session once, and a bounded list', async () => {
-  const answers: ((state: string) => void)[] = []
+  const responses: ((state: string) => void)[] = []
   const activity = createActivity({
-    stateOf: () => new Promise((resolve) => void answers.push(resolve)),
+    stateOf: () => new Promise((resolve) => void responses.push(resolve)),
   })
   const changed = Promise.withResolvers<void>()
   activity.onChange(() => activity.entries().length === 3 && changed.resolve())
@@ -88,9 +88,9 @@ test('keeps the order of entries, the channel of a session once, and a bounded l
   activity.addLogLine(channel)
   activity.add({ actor: 'Service', text: 'second', tone: 'info' })
   activity.addLogLine(line({ sessionId: 's' }))
-  const answering = setInterval(() => answers.shift()?.('pending'), 1)
+  const responding = setInterval(() => responses.shift()?.('pending'), 1)
   await changed.promise
-  clearInterval(answering)
+  clearInterval(responding)
   assert.deepEqual(
     activity.entries().map(({ text }) => text),
     [

@@ -39,7 +39,7 @@ test('accepts a call of its own page', async () => {
   assert.equal((await send('/scenario', { ...OWN, 'sec-fetch-site': 'same-origin' })).status, 200)
 })
 
-test('refuses every control to a foreign page, and changes nothing', async () => {
+test('rejects every control to a foreign page, and changes nothing', async () => {
   const { origin: _origin, ...withoutOrigin } = OWN
   const { 'x-demo-token': _token, ...withoutToken } = OWN
   const before = [...d.calls]
@@ -55,14 +55,14 @@ test('refuses every control to a foreign page, and changes nothing', async () =>
       'a wrong token': { ...OWN, 'x-demo-token': 'x'.repeat(43) },
       'a same-site page by fetch metadata': { ...OWN, 'sec-fetch-site': 'same-site' },
     })) {
-      const { status, headers: answered } = await send(path, headers)
+      const { status, headers: received } = await send(path, headers)
       assert.equal(status, 403, `${path} from ${why}`)
-      assert.equal(answered['access-control-allow-origin'], undefined)
+      assert.equal(received['access-control-allow-origin'], undefined)
     }
   assert.deepEqual(d.calls, before)
 })
 
-test('refuses a request that names another host, as after DNS rebinding', async () => {
+test('rejects a request that names another host, as after DNS rebinding', async () => {
   for (const host of [
     'evil.example',
     `evil.example:${port}`,
@@ -86,7 +86,7 @@ test('keeps the controls of the phone away from the relaying page', async () => 
   assert.equal((await send('/relay/refused', headers, '{"reason":"x"}')).status, 200)
 })
 
-test('answers no preflight, and lets only the two pages of the demo frame the phone', async () => {
+test('responds to no preflight, and lets only the two pages of the demo frame the phone', async () => {
   const preflight = await fetch(`${d.phoneOrigin}/scenario`, {
     method: 'OPTIONS',
     headers: { origin: 'http://localhost:1', 'access-control-request-method': 'POST' },

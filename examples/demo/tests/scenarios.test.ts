@@ -144,7 +144,7 @@ test(
 )
 
 test(
-  'attack, noticed: the phone shows the other amount, and the gate refuses the attacker',
+  'attack, noticed: the phone shows the other amount, and the gate rejects the attacker',
   inBrowser,
   async () => {
     const stage = await open()
@@ -167,7 +167,7 @@ test(
 )
 
 test(
-  'attack, approved: the gate refuses a changed form, and the page says what is not detected',
+  'attack, approved: the gate rejects a changed form, and the page says what is not detected',
   inBrowser,
   async () => {
     const stage = await open()
@@ -230,8 +230,8 @@ test(
     const stage = await open()
     await stage.choose('Normal')
     let sessions = 0
-    stage.page.on('response', (answer) => {
-      if (answer.url().endsWith('/bond-session')) sessions += 1
+    stage.page.on('response', (response) => {
+      if (response.url().endsWith('/bond-session')) sessions += 1
     })
     const code = stage.page.locator('#bond-container .qr')
     await stage.page.click('#continue')

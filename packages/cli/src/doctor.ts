@@ -121,9 +121,9 @@ async function compareSettings(
 ): Promise<void> {
   if (states.some(({ appliedAt }) => appliedAt === null)) return
   const { withConnections } = await import('@bonded/store/postgres/open-postgres')
-  const { refuseOtherSettings } = await import('@bonded/store/postgres/node-settings')
+  const { rejectOtherSettings } = await import('@bonded/store/postgres/node-settings')
   const shared = sharedSettings(config)
-  await withConnections(settings, (connections) => refuseOtherSettings(connections, shared))
+  await withConnections(settings, (connections) => rejectOtherSettings(connections, shared))
 }
 
 /** Reads the relying party ids of the stored keys, where the database can be read as it is. */
@@ -192,7 +192,7 @@ async function checkService(config: Config): Promise<string> {
   return `No service is running. ${host}:${port} is free.`
 }
 
-/** Returns undefined if no service answers. Another program can have the port. */
+/** Returns undefined if no service responds. Another program can have the port. */
 async function readReadiness({
   host,
   port,
@@ -200,12 +200,12 @@ async function readReadiness({
   const isAnyAddress = host === '0.0.0.0' || host === '::'
   const reached = isAnyAddress ? '127.0.0.1' : isIPv6(host) ? `[${host}]` : host
   try {
-    const answer = await fetch(`http://${reached}:${port}/health/ready`, {
+    const response = await fetch(`http://${reached}:${port}/health/ready`, {
       signal: AbortSignal.timeout(READINESS_TIMEOUT_MS),
     })
-    const text = await answer.text()
-    const isService = answer.headers.has('x-request-id')
-    return isService ? { isReady: answer.ok, text } : undefined
+    const text = await response.text()
+    const isService = response.headers.has('x-request-id')
+    return isService ? { isReady: response.ok, text } : undefined
   } catch {
     return undefined
   }

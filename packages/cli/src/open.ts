@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Logger } from 'pino'
-import { refuseUnfinishedCopy } from '@bonded/store/backup/restoring-copy'
+import { rejectUnfinishedCopy } from '@bonded/store/backup/restoring-copy'
 import { keyringOf } from '@bonded/server/adapters/keys/keyring'
 import { rootKeysOf } from '@bonded/server/adapters/keys/root-key-file'
 import type { PassportTrust } from '@bonded/server/adapters/attestation/passport/passport-trust'
@@ -55,7 +55,7 @@ export async function openService(
   const { postgres, databaseFile } = config
   if (postgres === undefined) {
     mkdirSync(dirname(databaseFile), { recursive: true, mode: 0o700 })
-    refuseUnfinishedCopy(realName(databaseFile))
+    rejectUnfinishedCopy(realName(databaseFile))
   }
   const database = postgres && (await openDatabase(postgres, { config, log, restores, serves }))
   const clock = database?.clock ?? systemClock

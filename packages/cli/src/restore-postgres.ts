@@ -32,7 +32,7 @@ export async function restoreToPostgres(restoring: Restoring): Promise<number> {
       return endSessions(restoring)
     }),
   )
-  if (typeof restored === 'string') throw refusal(settings.address.shown, restored)
+  if (typeof restored === 'string') throw rejection(settings.address.shown, restored)
   return restored.result
 }
 
@@ -45,7 +45,7 @@ async function endSessions({ config, keepLiveSessions }: Restoring): Promise<num
   }
 }
 
-function refusal(shown: string, why: 'busy' | 'not_empty'): OperatorError {
+function rejection(shown: string, why: 'busy' | 'not_empty'): OperatorError {
   return new OperatorError(
     why === 'busy'
       ? `Another command restores into the ${shown}. Wait until it ends`

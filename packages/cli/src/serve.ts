@@ -228,7 +228,7 @@ const ENDS_WITHIN_MS = 24_500
 /**
  * Shuts down on the first SIGTERM or SIGINT; a second one ends the process at once. On a terminal
  * it prints that it waits, because open requests are completed first. The process ends in time even
- * if a part hangs, such as a connection to a database that does not answer.
+ * if a part hangs, such as a connection to a database that does not respond.
  */
 export function closeOnSignal(
   { json }: Pick<Options, 'json'>,

@@ -133,7 +133,7 @@ test('closes the channels of a publishable key that the command line revokes', a
   assert.equal(await closed, 4401)
 })
 
-test('answers a waiting poll when the command line kills its session', async () => {
+test('responds to a waiting poll when the command line kills its session', async () => {
   const session = await create()
   const poll = call(
     `/sessions/${session.id}?wait_ms=20000&after=${session.seq}`,
@@ -205,9 +205,9 @@ test('rejects a blocked device at its next call, records it in the session, and 
     status: 'blocked',
     sessions: [session.id],
   })
-  const refused = await claim()
+  const rejected = await claim()
   assert.deepEqual(
-    [refused.status, ((await refused.json()) as { error: { reason: string } }).error.reason],
+    [rejected.status, ((await rejected.json()) as { error: { reason: string } }).error.reason],
     [400, 'device_not_usable'],
   )
   const timeline = m.run('session', 'timeline', session.id).stdout

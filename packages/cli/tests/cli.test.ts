@@ -77,10 +77,10 @@ test('prints hidden characters of a stored text as escapes, in JSON too', () => 
 
 test('rejects a tenant name that could mislead the user of a phone', () => {
   const { run } = commandLine()
-  const refused = run(...CREATE_ACME, '--name', 'Ac\u202eme')
-  assert.equal(refused.status, 1)
-  assert.match(refused.stderr, /name/)
-  assert.doesNotMatch(refused.stderr, /\u202e/)
+  const rejected = run(...CREATE_ACME, '--name', 'Ac\u202eme')
+  assert.equal(rejected.status, 1)
+  assert.match(rejected.stderr, /name/)
+  assert.doesNotMatch(rejected.stderr, /\u202e/)
 })
 
 test('takes workflows and actions as tenants name them, and says what a name may have', () => {
@@ -90,8 +90,8 @@ test('takes workflows and actions as tenants name them, and says what a name may
   json('key', 'issue', tenant_id, '--kind', 'server', ...scope)
   const shown = json('tenant', 'show', tenant_id)
   assert.deepEqual(shown.workflows[1].actions, ['9.Approve', 'toString'])
-  const refused = run(...CREATE_ACME, '--workflow', 'wire transfer:approve')
-  assert.match(refused.stderr, /A-Z a-z 0-9 \. _ -, at most 64/)
+  const rejected = run(...CREATE_ACME, '--workflow', 'wire transfer:approve')
+  assert.match(rejected.stderr, /A-Z a-z 0-9 \. _ -, at most 64/)
 })
 
 test('reads workflows with their policies from a file, and names a mistake in it', () => {
@@ -124,9 +124,9 @@ test('reads workflows with their policies from a file, and names a mistake in it
   const made = json(...create)
   assert.equal(json('tenant', 'show', made.tenant_id).workflows[0].session_ttl_seconds, 120)
   writeFileSync(file, JSON.stringify([{ name: 'w', actions: ['a'], session_ttl_seconds: 5 }]))
-  const refused = run(...create)
-  assert.equal(refused.status, 1)
-  assert.match(refused.stderr, /workflow 1: .*session_ttl_seconds/)
+  const rejected = run(...create)
+  assert.equal(rejected.status, 1)
+  assert.match(rejected.stderr, /workflow 1: .*session_ttl_seconds/)
 })
 
 test('issues a key for a scope and revokes it once', () => {

@@ -77,20 +77,23 @@ test('keeps live sessions when the operator knows that the service had stopped',
   assert.deepEqual(await stateOf(service, live.id), ['pending', null])
 })
 
-test('refuses to restore while a service uses the database, also with --replace', async () => {
+test('does not restore while a service uses the database, also with --replace', async () => {
   using target = elsewhere()
   target.json('restore', backup)
   await using service = await target.serve()
-  const refused = target.run('restore', backup, '--replace', '--json')
+  const rejected = target.run('restore', backup, '--replace', '--json')
   assert.equal(service.child.exitCode, null)
-  assert.deepEqual([refused.status, JSON.parse(refused.stdout).error.code], [1, 'database_in_use'])
+  assert.deepEqual(
+    [rejected.status, JSON.parse(rejected.stdout).error.code],
+    [1, 'database_in_use'],
+  )
 })
 
-test('refuses an existing database, and with --replace leaves it beside the restored one', () => {
+test('rejects an existing database, and with --replace leaves it beside the restored one', () => {
   using target = elsewhere()
   target.json(...CREATE_TENANT)
-  const refused = target.run('restore', backup, '--json')
-  assert.deepEqual([refused.status, JSON.parse(refused.stdout).error.code], [1, 'conflict'])
+  const rejected = target.run('restore', backup, '--json')
+  assert.deepEqual([rejected.status, JSON.parse(rejected.stdout).error.code], [1, 'conflict'])
   const { replaced } = target.json('restore', backup, '--replace') as { replaced: string }
   const tenantsIn = (file: string) => {
     using database = new DatabaseSync(file, { readOnly: true })
@@ -147,9 +150,9 @@ test('runs again after an interruption, and no service starts without its databa
     assert.equal(killed.run('restore', backup, ...options).signal, at.split(' ')[1])
   }
   interrupt('renameSync SIGKILL')
-  const refused = target.run('serve', '--port', '0')
-  assert.equal(refused.status, 1)
-  assert.match(refused.stderr, /restore did not finish\. Run bonded restore again/)
+  const rejected = target.run('serve', '--port', '0')
+  assert.equal(rejected.status, 1)
+  assert.match(rejected.stderr, /restore did not finish\. Run bonded restore again/)
   interrupt('renameSync SIGTERM')
   target.json('restore', backup)
 
@@ -161,7 +164,7 @@ test('runs again after an interruption, and no service starts without its databa
   assert.ok(existsSync(replaced))
 })
 
-test('refuses a log without its database, which a new database would adopt', () => {
+test('rejects a log without its database, which a new database would adopt', () => {
   using target = elsewhere()
   writeFileSync(`${target.databaseFile}-wal`, '')
   assert.equal(target.run('restore', backup).status, 1)
@@ -172,32 +175,32 @@ test('changes nothing when the backup is damaged, sealed under another key, or n
   const cut = join(target.folder, 'cut.backup')
   writeFileSync(cut, 'half of a backup')
   for (const file of [cut, join(target.folder, 'missing.backup')]) {
-    const refused = target.run('restore', file)
-    assert.equal(refused.status, 1)
-    assert.doesNotMatch(refused.stderr, /\n\s+at /, 'no stack')
+    const rejected = target.run('restore', file)
+    assert.equal(rejected.status, 1)
+    assert.doesNotMatch(rejected.stderr, /\n\s+at /, 'no stack')
   }
   writeFileSync(join(target.folder, 'root.key'), 'k1:AbCdEfGhIjKlMnOpQrStUvWxYz012345678-_aBcDeE')
   assert.match(target.run('restore', backup).stderr, /does not match root key "k1"/)
   assert.ok(!existsSync(target.databaseFile))
 })
 
-test('refuses a backup of a newer version before it connects to the database', async () => {
+test('rejects a backup of a newer version before it connects to the database', async () => {
   using target = elsewhere()
   const newer = join(target.folder, 'newer.backup')
   const rootKeys = parseRootKeys(readFileSync(join(source.folder, 'root.key'), 'utf8').trim())
   await writeBackup(newer, { store: 'postgresql', now: 0, version: '9.9.9', rootKeys }, () => 9_999)
   const url = 'postgres://bonded@127.0.0.1:1/bonded'
-  const refused = target.run('restore', newer, '--database-url', url, '--json')
-  const { error } = JSON.parse(refused.stdout) as { error: { code: string; message: string } }
-  assert.deepEqual([refused.status, error.code], [1, 'backup_invalid'])
+  const rejected = target.run('restore', newer, '--database-url', url, '--json')
+  const { error } = JSON.parse(rejected.stdout) as { error: { code: string; message: string } }
+  assert.deepEqual([rejected.status, error.code], [1, 'backup_invalid'])
   assert.match(error.message, /bonded 9\.9\.9, which is newer than this version/)
 })
 
 test('never generates a root key for a backup or a restore', () => {
   using target = machine()
   for (const command of ['backup', 'restore']) {
-    const refused = target.run(command, join(target.folder, 'any.backup'), '--json')
-    assert.equal(JSON.parse(refused.stdout).error.code, 'not_found')
+    const rejected = target.run(command, join(target.folder, 'any.backup'), '--json')
+    assert.equal(JSON.parse(rejected.stdout).error.code, 'not_found')
   }
   assert.deepEqual(readdirSync(target.folder), [])
 })

@@ -142,10 +142,10 @@ test('drains 2,000 channels and every request in progress, and loses nothing it 
   const { response, session: late } = await create()
   assert.equal(response.headers.get('connection'), 'close', 'a proxy leaves this node')
 
-  // Channels close a few at a time, while the service still answers.
+  // Channels close a few at a time, while the service still responds.
   await closedFirst.promise
   const halfSent = rawConnection(service.origin)
-  const answered = once(halfSent.socket, 'close')
+  const responded = once(halfSent.socket, 'close')
   startCreate(halfSent.socket, credential)
   assert.ok(codes.length < SESSIONS * CHANNELS_A_SESSION, `${codes.length} closed together`)
   await closedAll.promise
@@ -165,7 +165,7 @@ test('drains 2,000 channels and every request in progress, and loses nothing it 
   )
   halfSent.socket.write('}')
   slow.socket.resume()
-  await answered
+  await responded
   assert.match(halfSent.received(), /^HTTP\/1.1 201/)
   const created = JSON.parse(halfSent.received().split('\r\n\r\n')[1] ?? '') as CreatedSession
   assert.equal(await ended, 0)
@@ -189,7 +189,7 @@ test('ends at once on a second SIGTERM, although a request is still arriving', {
   await using service = await m.serve()
   const { socket } = rawConnection(service.origin)
   startCreate(socket, credential)
-  // The service has read the head of the first request when it answers a later one.
+  // The service has read the head of the first request when it responds to a later one.
   await fetch(`${service.origin}/health/alive`)
   const ended = service.stop('SIGTERM')
   await until(

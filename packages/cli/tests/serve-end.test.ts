@@ -8,7 +8,7 @@ import { COMMAND, machine } from '../../../tests/harness/process.ts'
 
 test('ends at once on SIGTERM while it starts, with an exit code, as process 1 must', async (t) => {
   using m = machine()
-  // A database that accepts connections and never answers.
+  // A database that accepts connections and never responds.
   const silent = createServer().listen(0, '127.0.0.1')
   t.after(() => silent.close())
   await once(silent, 'listening')

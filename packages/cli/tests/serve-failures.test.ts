@@ -21,8 +21,8 @@ import { CREATE_TENANT, machine } from '../../../tests/harness/process.ts'
 /** An unprivileged account, for test runs as root. */
 const NOBODY = 65_534
 
-/** A refusal as a stranger reads it: what, where, what to do, on one line and without a stack. */
-function assertRefused(
+/** A rejection as a stranger reads it: what, where, what to do, on one line and without a stack. */
+function assertRejected(
   { status, stderr }: { status: number | null; stderr: string },
   ...expected: RegExp[]
 ): void {
@@ -40,7 +40,7 @@ test('rejects a file that is not a database, and does not change it', () => {
   )
   const before = readFileSync(m.databaseFile)
   for (const command of [['serve'], ['tenant', 'list'], ['migrate', 'up'], ['migrate', 'status']]) {
-    assertRefused(
+    assertRejected(
       m.run(...command),
       /bonded\.db is not a SQLite database\. The file was not changed\. Set BONDED_DATABASE_URL to another file/,
     )
@@ -56,7 +56,7 @@ test('does not serve a damaged database, and does not change it', () => {
   for (let at = 8_192; at < size; at += 4_096) writeSync(file, Buffer.alloc(512, 0xa5), 0, 512, at)
   closeSync(file)
   const before = readFileSync(m.databaseFile)
-  assertRefused(
+  assertRejected(
     m.run('serve'),
     /bonded\.db is damaged \(.+\)\. The file was not changed\. Restore a backup, or .* \.recover/,
   )
@@ -72,7 +72,7 @@ test('rejects the database of a newer version in every command, and does not cha
   }
   const before = readFileSync(m.databaseFile)
   for (const command of [['serve'], ['tenant', 'list'], ['migrate', 'up'], ['migrate', 'status']]) {
-    assertRefused(
+    assertRejected(
       m.run(...command),
       /from the future.*a newer version created it\. Nothing was changed\. Run the version/,
     )
@@ -100,12 +100,12 @@ test('rejects a second service on the same file under any name, allows commands,
     symlinkSync(m.databaseFile, alias)
     for (const args of [[], ['--database-url', `sqlite:${alias}`]]) {
       const second = m.run('serve', '--port', '0', ...args)
-      assertRefused(
+      assertRejected(
         second,
         /Another bonded serve or bonded dev is running on .*bonded\.db\. Stop it first.*BONDED_DATABASE_URL/,
       )
     }
-    assertRefused(m.run('dev', '--port', '0'), /Another bonded serve/)
+    assertRejected(m.run('dev', '--port', '0'), /Another bonded serve/)
     assert.equal((await fetch(`${service.origin}/health/ready`)).status, 200)
     m.json(...CREATE_TENANT)
     await service.stop('SIGKILL')
@@ -129,13 +129,13 @@ test('reports a locked database to a command, returns 503, and recovers when the
   const ready = async () => (await fetch(`${service.origin}/health/ready`)).status
   using holder = new DatabaseSync(m.databaseFile)
   holder.exec('begin immediate')
-  const refused = await create()
+  const rejected = await create()
   assert.deepEqual(
-    [refused.status, ((await refused.json()) as { error: { reason: string } }).error.reason],
+    [rejected.status, ((await rejected.json()) as { error: { reason: string } }).error.reason],
     [503, 'store_unavailable'],
   )
   assert.equal(await ready(), 503)
-  assertRefused(
+  assertRejected(
     m.run(...CREATE_TENANT),
     /bonded\.db is locked: another program is writing to it.*Close the file there/,
   )
@@ -153,13 +153,13 @@ test('names a folder that cannot be written, and the setting to change', {
   const user = machine({ folder: m.folder, ...(asNobody ? { uid: NOBODY } : {}) })
   if (user.run('--version').status !== 0) return t.skip('another user cannot read the sources here')
   chmodSync(m.folder, 0o555)
-  assertRefused(user.run('serve', '--port', '0'), /cannot be (opened|written).*BONDED_DATA/)
-  assertRefused(user.run('tenant', 'list'), /cannot be written.*BONDED_DATA_DIR/)
+  assertRejected(user.run('serve', '--port', '0'), /cannot be (opened|written).*BONDED_DATA/)
+  assertRejected(user.run('tenant', 'list'), /cannot be written.*BONDED_DATA_DIR/)
   chmodSync(m.folder, 0o755)
   user.json(...CREATE_TENANT)
   const before = readFileSync(m.databaseFile)
   chmodSync(m.folder, 0o555)
-  assertRefused(user.run('serve', '--port', '0'), /cannot be opened.*BONDED_DATABASE_URL/)
+  assertRejected(user.run('serve', '--port', '0'), /cannot be opened.*BONDED_DATABASE_URL/)
   chmodSync(m.folder, 0o755)
   assert.deepEqual(readFileSync(m.databaseFile), before)
 })
@@ -169,7 +169,7 @@ test('names the setting of a port that is in use, and releases the database at o
   const holder = createServer().listen(0, '127.0.0.1')
   await once(holder, 'listening')
   const { port } = holder.address() as { port: number }
-  assertRefused(
+  assertRejected(
     m.run('serve', '--port', String(port)),
     new RegExp(`Port ${port} is in use.*BONDED_PORT`),
   )
@@ -180,7 +180,7 @@ test('names the setting of a port that is in use, and releases the database at o
 
 test('names the setting of an address that this machine does not have', () => {
   using m = machine()
-  assertRefused(
+  assertRejected(
     m.run('serve', '--port', '0', '--host', '192.0.2.1'),
     /no address 192\.0\.2\.1.*BONDED_HOST/,
   )
@@ -223,7 +223,7 @@ test('names an invalid root.key file, and does not replace it', () => {
   using m = machine()
   m.json(...CREATE_TENANT)
   writeFileSync(join(m.folder, 'root.key'), '')
-  assertRefused(
+  assertRejected(
     m.run('serve', '--port', '0'),
     /The root key in .*root\.key is not usable.*Restore the file/,
   )

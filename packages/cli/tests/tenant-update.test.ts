@@ -10,7 +10,7 @@ test('a running service applies new origins and workflows of a tenant within a s
   await using service = await m.serve()
   const tenant = m.json(...CREATE_TENANT)
   const create = async (workflow: string) => {
-    const answer = await fetch(`${service.origin}/api/v1/sessions`, {
+    const response = await fetch(`${service.origin}/api/v1/sessions`, {
       method: 'POST',
       headers: {
         authorization: `Bearer ${tenant.server_credential}`,
@@ -18,7 +18,7 @@ test('a running service applies new origins and workflows of a tenant within a s
       },
       body: JSON.stringify({ workflow }),
     })
-    return { status: answer.status, body: (await answer.json()) as Record<string, string> }
+    return { status: response.status, body: (await response.json()) as Record<string, string> }
   }
   const session = (await create('w')).body
   const readFrom = async (origin: string) => {

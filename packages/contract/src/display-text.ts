@@ -27,8 +27,8 @@ const STACKED = '(?:(?=\\p{Script=Inherited})\\p{M}){3,}|(\\p{M})\\1{2,}|\\p{M}{
 /** A letter, number, punctuation mark or symbol. The rule above excludes blank ones. */
 const VISIBLE = /[\p{L}\p{N}\p{P}\p{S}]/u
 
-const REFUSED = new RegExp(`${HIDDEN}|${SPACES}|${STACKED}`, 'u')
-const ALL_REFUSED = new RegExp(`${HIDDEN}|${SPACES}|${STACKED}`, 'gu')
+const REJECTED = new RegExp(`${HIDDEN}|${SPACES}|${STACKED}`, 'u')
+const ALL_REJECTED = new RegExp(`${HIDDEN}|${SPACES}|${STACKED}`, 'gu')
 const ALL_HIDDEN = new RegExp(HIDDEN, 'gu')
 
 /** The name of the rule in a JSON schema (`format`). */
@@ -44,7 +44,7 @@ export const DISPLAY_TEXT = 'display-text'
  * @example isDisplayText('\u202e00.005,21 €') // false
  */
 export function isDisplayText(text: string): boolean {
-  return VISIBLE.test(text) && !REFUSED.test(text)
+  return VISIBLE.test(text) && !REJECTED.test(text)
 }
 
 /**
@@ -54,7 +54,7 @@ export function isDisplayText(text: string): boolean {
  * @example sanitizeDisplayText('Pay\u200bPal') // 'Pay\ufffdPal'
  */
 export function sanitizeDisplayText(text: string): string {
-  return text.replace(ALL_REFUSED, '\ufffd')
+  return text.replace(ALL_REJECTED, '\ufffd')
 }
 
 /**

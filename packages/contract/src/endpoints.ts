@@ -5,7 +5,7 @@ import type { Reason } from './errors.ts'
 import type { LimitName } from './limits.ts'
 import * as routes from './routes.ts'
 import type { Route } from './routes.ts'
-import { BondedPairAssertion, EvidenceAnswer, EvidenceRequest } from './schemas/evidence.ts'
+import { BondedPairAssertion, EvidenceResponse, EvidenceRequest } from './schemas/evidence.ts'
 import {
   DeviceChallenge,
   DeviceRecord,
@@ -63,16 +63,16 @@ export interface Endpoint extends Route {
     readonly limitBytes: number
   }
   /** The response schemas. With several, the caller's role selects one. Absent: no body. */
-  readonly answers?: { readonly [name: string]: TSchema }
+  readonly responses?: { readonly [name: string]: TSchema }
   /** The endpoint's own reasons, in addition to those of every endpoint of its kind. */
-  readonly refusals: readonly Reason[]
+  readonly rejections: readonly Reason[]
 }
 
 /** The ids that a path can name, each with its prefix. */
 export const PATH_IDS = { session_id: 'sess', device_id: 'dev' } as const
 const session = closed({ session_id: id(PATH_IDS.session_id) })
 const device = closed({ device_id: id(PATH_IDS.device_id) })
-const PHONE_REFUSALS = [
+const PHONE_REJECTIONS = [
   'session_not_live',
   'session_claimed',
   'nonce_mismatch',
@@ -102,8 +102,8 @@ export const ENDPOINTS = {
       ),
     }),
     body: { schema: CreateSessionRequest, optional: true, limitBytes: BODY_LIMITS.create },
-    answers: { created: CreatedSession },
-    refusals: [
+    responses: { created: CreatedSession },
+    rejections: [
       'workflow_unknown',
       'action_unknown',
       'workflow_required',
@@ -134,8 +134,8 @@ export const ENDPOINTS = {
       ),
     }),
     headers: Type.Object({ [WATCH_HEADER]: Type.Optional(Type.String({ maxLength: 64 })) }),
-    answers: { full: FullSession, public: PublicSession, phone: PhoneSession },
-    refusals: ['session_not_found'],
+    responses: { full: FullSession, public: PublicSession, phone: PhoneSession },
+    rejections: ['session_not_found'],
   }),
   readInvitation: define({
     ...routes.READ_INVITATION,
@@ -147,8 +147,8 @@ export const ENDPOINTS = {
     params: session,
     // A header, because queries appear in the logs of proxies.
     headers: Type.Object({ [NONCE_HEADER]: Type.Optional(Type.String({ maxLength: 64 })) }),
-    answers: { invitation: Invitation },
-    refusals: ['session_not_found', 'origin_not_allowed'],
+    responses: { invitation: Invitation },
+    rejections: ['session_not_found', 'origin_not_allowed'],
   }),
   deleteSession: define({
     ...routes.DELETE_SESSION,
@@ -156,7 +156,7 @@ export const ENDPOINTS = {
     callers: ['backend'],
     limits: ['backend'],
     params: session,
-    refusals: ['session_not_found'],
+    rejections: ['session_not_found'],
   }),
   cancelSession: define({
     ...routes.CANCEL_SESSION,
@@ -166,8 +166,8 @@ export const ENDPOINTS = {
     limits: ['get'],
     params: session,
     headers: Type.Object({ [WATCH_HEADER]: Type.Optional(Type.String({ maxLength: 64 })) }),
-    answers: { public: PublicSession },
-    refusals: ['session_not_found'],
+    responses: { public: PublicSession },
+    rejections: ['session_not_found'],
   }),
   completeSession: define({
     ...routes.COMPLETE_SESSION,
@@ -177,8 +177,8 @@ export const ENDPOINTS = {
     limits: ['backend'],
     params: session,
     headers: CompletionHeaders,
-    answers: { completed: FormCompleted },
-    refusals: [
+    responses: { completed: FormCompleted },
+    rejections: [
       'completion_secret_missing',
       'completion_secret_mismatch',
       'session_not_bonded',
@@ -192,8 +192,8 @@ export const ENDPOINTS = {
     callers: ['backend'],
     limits: ['backend'],
     params: session,
-    answers: { timeline: Timeline },
-    refusals: ['session_not_found'],
+    responses: { timeline: Timeline },
+    rejections: ['session_not_found'],
   }),
   reportContainment: define({
     ...routes.REPORT_CONTAINMENT,
@@ -204,7 +204,7 @@ export const ENDPOINTS = {
     params: session,
     headers: Type.Object({ [WATCH_HEADER]: Type.Optional(Type.String({ maxLength: 64 })) }),
     body: { schema: ContainmentReport, limitBytes: BODY_LIMITS.claim },
-    refusals: ['session_not_found'],
+    rejections: ['session_not_found'],
   }),
   checkPublishableKey: define({
     ...routes.CHECK_PUBLISHABLE_KEY,
@@ -217,7 +217,7 @@ export const ENDPOINTS = {
       workflow: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
       action: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
     }),
-    refusals: ['key_of_another_tenant', 'workflow_not_enabled', 'action_not_enabled'],
+    rejections: ['key_of_another_tenant', 'workflow_not_enabled', 'action_not_enabled'],
   }),
   claimSession: define({
     ...routes.CLAIM_SESSION,
@@ -226,8 +226,8 @@ export const ENDPOINTS = {
     limits: ['device'],
     params: session,
     body: { schema: ClaimRequest, limitBytes: BODY_LIMITS.claim },
-    answers: { phone: PhoneSession },
-    refusals: PHONE_REFUSALS,
+    responses: { phone: PhoneSession },
+    rejections: PHONE_REJECTIONS,
   }),
   declineSession: define({
     ...routes.DECLINE_SESSION,
@@ -236,8 +236,8 @@ export const ENDPOINTS = {
     limits: ['phone'],
     params: session,
     body: { schema: DeclineRequest, limitBytes: BODY_LIMITS.claim },
-    answers: { phone: PhoneSession },
-    refusals: PHONE_REFUSALS,
+    responses: { phone: PhoneSession },
+    rejections: PHONE_REJECTIONS,
   }),
   fetchEvidence: define({
     ...routes.FETCH_EVIDENCE,
@@ -246,8 +246,8 @@ export const ENDPOINTS = {
     // A session's quota never refills, so a call that the device limit rejects must not consume it.
     limits: ['device', 'evidence'],
     body: { schema: EvidenceRequest, limitBytes: BODY_LIMITS.evidence },
-    answers: { evidence: EvidenceAnswer },
-    refusals: [...PHONE_REFUSALS, 'issued_at_out_of_range', 'assertion_invalid', 'overloaded'],
+    responses: { evidence: EvidenceResponse },
+    rejections: [...PHONE_REJECTIONS, 'issued_at_out_of_range', 'assertion_invalid', 'overloaded'],
   }),
   attest: define({
     ...routes.ATTEST,
@@ -256,9 +256,9 @@ export const ENDPOINTS = {
     ownOriginOnly: true,
     limits: ['device'],
     body: { schema: BondedPairAssertion, limitBytes: BODY_LIMITS.assertion },
-    answers: { phone: PhoneSession, full: FullSession },
-    refusals: [
-      ...PHONE_REFUSALS,
+    responses: { phone: PhoneSession, full: FullSession },
+    rejections: [
+      ...PHONE_REJECTIONS,
       'issued_at_out_of_range',
       'evidence_expired',
       'policy_not_met',
@@ -271,8 +271,8 @@ export const ENDPOINTS = {
     callers: ['anonymous'],
     ownOriginOnly: true,
     limits: ['challenge'],
-    answers: { challenge: DeviceChallenge },
-    refusals: ['origin_not_allowed'],
+    responses: { challenge: DeviceChallenge },
+    rejections: ['origin_not_allowed'],
   }),
   registerDevice: define({
     ...routes.REGISTER_DEVICE,
@@ -282,8 +282,8 @@ export const ENDPOINTS = {
     ownOriginOnly: true,
     limits: ['register'],
     body: { schema: RegisterDeviceRequest, limitBytes: BODY_LIMITS.registration },
-    answers: { registered: RegisteredDevice },
-    refusals: [
+    responses: { registered: RegisteredDevice },
+    rejections: [
       'challenge_not_usable',
       'format_not_enabled',
       'public_key_invalid',
@@ -309,16 +309,16 @@ export const ENDPOINTS = {
     ownOriginOnly: true,
     limits: ['recovery'],
     body: { schema: RecoverDeviceRequest, limitBytes: BODY_LIMITS.assertion },
-    answers: { recovered: RegisteredDevice },
-    refusals: ['assertion_invalid', 'origin_not_allowed'],
+    responses: { recovered: RegisteredDevice },
+    rejections: ['assertion_invalid', 'origin_not_allowed'],
   }),
   listKeys: define({
     ...routes.LIST_KEYS,
     summary: 'Lists the keys of the device’s subject.',
     callers: ['phone'],
     limits: ['device'],
-    answers: { keys: SubjectKeys },
-    refusals: [],
+    responses: { keys: SubjectKeys },
+    rejections: [],
   }),
   getDevice: define({
     ...routes.GET_DEVICE,
@@ -326,8 +326,8 @@ export const ENDPOINTS = {
     callers: ['phone'],
     limits: ['phone'],
     params: device,
-    answers: { device: DeviceRecord },
-    refusals: ['device_not_found'],
+    responses: { device: DeviceRecord },
+    rejections: ['device_not_found'],
   }),
   rotateDeviceToken: define({
     ...routes.ROTATE_DEVICE_TOKEN,
@@ -337,8 +337,8 @@ export const ENDPOINTS = {
     limits: ['device'],
     params: device,
     body: { schema: RotateTokenRequest, limitBytes: BODY_LIMITS.assertion },
-    answers: { rotated: RotatedToken },
-    refusals: [
+    responses: { rotated: RotatedToken },
+    rejections: [
       'device_not_found',
       'device_not_usable',
       'issued_at_out_of_range',
@@ -352,7 +352,7 @@ export const ENDPOINTS = {
     limits: ['device'],
     params: device,
     body: { schema: RemoveDeviceRequest, limitBytes: BODY_LIMITS.assertion },
-    refusals: [
+    rejections: [
       'device_not_found',
       'device_not_usable',
       'issued_at_out_of_range',
@@ -364,32 +364,32 @@ export const ENDPOINTS = {
     summary: 'Returns this API as OpenAPI 3.1.',
     callers: ['anonymous'],
     limits: ['public'],
-    answers: { document: Type.Object({}, { additionalProperties: true }) },
-    refusals: [],
+    responses: { document: Type.Object({}, { additionalProperties: true }) },
+    rejections: [],
   }),
   alive: define({
     ...routes.ALIVE,
     summary: 'Returns 200 while the process runs.',
     callers: ['anonymous'],
     limits: ['public'],
-    answers: { health: Health },
-    refusals: [],
+    responses: { health: Health },
+    rejections: [],
   }),
   ready: define({
     ...routes.READY,
     summary: 'Returns 200 when the service is ready, and 503 with the failing checks otherwise.',
     callers: ['anonymous'],
     limits: ['public'],
-    answers: { health: Health },
-    refusals: ['not_ready'],
+    responses: { health: Health },
+    rejections: ['not_ready'],
   }),
   version: define({
     ...routes.VERSION,
     summary: 'Returns the running version.',
     callers: ['anonymous'],
     limits: ['public'],
-    answers: { version: Version },
-    refusals: [],
+    responses: { version: Version },
+    rejections: [],
   }),
 } as const
 

@@ -295,7 +295,7 @@ export type Reason = keyof typeof REASONS
 
 export const REASON_NAMES = Object.keys(REASONS) as [Reason, ...Reason[]]
 
-/** The one shape of every error answer. */
+/** The one shape of every error response. */
 export const ErrorResponse = closed({
   error: closed({
     code: word(ERROR_CODES),

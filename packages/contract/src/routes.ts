@@ -1,8 +1,8 @@
 /**
- * How a client repeats a request whose answer was lost, or that the service rejected with 429 or
+ * How a client repeats a request whose response was lost, or that the service rejected with 429 or
  * 5xx.
  *
- * - `repeat`: send the same request again. The service answers as it did the first time.
+ * - `repeat`: send the same request again. The service responds as it did the first time.
  * - `rebuild`: make a new request for each attempt, with a new challenge or a new counter. The
  *   service may have counted the lost one.
  * - `reread`: send the same request again. When the service rejects the repetition, read the
@@ -57,7 +57,7 @@ export const DELETE_SESSION = {
   retry: 'reread',
 } as const satisfies Route
 
-/** Answers with the session as it is: a phone may have been faster. */
+/** Responds with the session as it is: a phone may have been faster. */
 export const CANCEL_SESSION = {
   method: 'POST',
   path: '/api/v1/sessions/{session_id}/cancel',
@@ -116,7 +116,7 @@ export const FETCH_EVIDENCE = {
   retry: 'rebuild',
 } as const satisfies Route
 
-/** The service answers an accepted assertion again. It rejects one that led to a step-up. */
+/** The service responds to an accepted assertion again. It rejects one that led to a step-up. */
 export const ATTEST = {
   method: 'POST',
   path: '/api/v1/attestations',

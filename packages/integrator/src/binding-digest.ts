@@ -8,19 +8,20 @@ import { canonicalJson, encodeBase64url, NotCanonicalError } from '@bonded/contr
  * @throws {NotCanonicalError} for values that JSON cannot represent: `undefined`, NaN, a Date, a
  * lone surrogate; for a `toJSON` function, which could replace the record; and for integers beyond
  * 2^53 - 1, of which JavaScript reads several as one. Pass those as strings
- * @example await bindingDigest({ amount: 12500 }) === await bindingDigest({ amount: 12500 }) // true
+ * @example await bindingDigest({ amount: 12500 }) === await bindingDigest({ amount: 12500 }) //
+ * true
  */
 export async function bindingDigest(record: object): Promise<string> {
-  refuseUnsafeIntegers(record)
+  rejectUnsafeIntegers(record)
   const bytes = new TextEncoder().encode(canonicalJson(record))
   return encodeBase64url(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)))
 }
 
-function refuseUnsafeIntegers(value: unknown): void {
+function rejectUnsafeIntegers(value: unknown): void {
   if (Number.isInteger(value) && !Number.isSafeInteger(value))
     throw new NotCanonicalError(
       `${String(value)} may stand for several integers: pass it as a string`,
     )
   if (typeof value !== 'object' || value === null) return
-  for (const member of Object.values(value)) refuseUnsafeIntegers(member)
+  for (const member of Object.values(value)) rejectUnsafeIntegers(member)
 }

@@ -18,12 +18,12 @@ export const GATE_ERROR_CODES = [
  *
  * | code | what to do |
  * |---|---|
- * | `service_unavailable` | no usable answer after all attempts: retry later |
+ * | `service_unavailable` | no usable response after all attempts: retry later |
  * | `rate_limited` | wait `retryAfterMs` |
  * | `unauthorized`, `forbidden` | the server credential is wrong, or not enabled for this workflow and action |
  * | `invalid_request` | the call is wrong; see `reason` |
  * | `not_found` | the session was purged after its end, or belongs to another tenant |
- * | `unexpected_answer` | the answer is not one of the service: check `baseUrl` |
+ * | `unexpected_answer` | the response is not one of the service: check `baseUrl` |
  * | `invalid_configuration` | an option of `createGate` is wrong; thrown before any call |
  * | `session_unknown` | the pending store has no row for this session |
  * | `action_not_committed` | complete was called before the row was used |
@@ -41,7 +41,8 @@ interface GateErrorDetails {
 /**
  * The one error this package throws. Branch on `code`, never on the message.
  *
- * @example new GateError('rate_limited', 'Too many requests.', { retryAfterMs: 2000 }).retryable // true
+ * @example new GateError('rate_limited', 'Too many requests.', { retryAfterMs: 2000 }).retryable //
+ * true
  */
 export class GateError extends Error {
   override readonly name = 'GateError'

@@ -10,7 +10,7 @@ export {
   type PendingUse,
   ROW_KEPT_AFTER_EXPIRY_MS,
 } from './pending/pending-store.ts'
-export { type AnswerLike, Secret } from '@bonded/contract'
+export { type ResponseLike, Secret } from '@bonded/contract'
 export type { FetchLike } from './service/call.ts'
 export type { Completion } from './verbs/complete.ts'
 export { type CreateBond, type PublicCreatedSession, publicSession } from './verbs/create.ts'

@@ -6,7 +6,7 @@ import {
   makeId,
   type PulseVerification,
 } from '@bonded/contract'
-import type { AnswerLike, FetchLike } from '../src/index.ts'
+import type { ResponseLike, FetchLike } from '../src/index.ts'
 
 const BARE = `sk_beta_${'k'.repeat(10)}_${'s'.repeat(43)}`
 export const SERVER_CREDENTIAL = BARE + credentialChecksum(BARE)
@@ -25,8 +25,8 @@ export const GOOD_VERIFICATION: PulseVerification = {
 }
 
 /**
- * A fault of one request. `lost`: the service performs it, and its answer never arrives.
- * `timed_out`: the service performs it, and answers `operation_timeout`.
+ * A fault of one request. `lost`: the service performs it, and its response never arrives.
+ * `timed_out`: the service performs it, and responds with `operation_timeout`.
  */
 export type Fault =
   | 'lost'
@@ -55,33 +55,33 @@ export function fakeService(now: () => number) {
   const faults: (Fault | undefined)[] = []
   let completions = 0
 
-  const answer = (
+  const response = (
     status: number,
     body: object,
     headers: Record<string, string> = {},
-  ): AnswerLike => ({
+  ): ResponseLike => ({
     status,
     headers: { get: (name) => headers[name] ?? null },
     text: async () => JSON.stringify(body),
   })
-  const refuse = (status: number, code: string, reason: string) =>
-    answer(status, {
+  const reject = (status: number, code: string, reason: string) =>
+    response(status, {
       error: { code, message: `Refused: ${reason}.`, requestId: `req_${'r'.repeat(22)}`, reason },
     })
   const secretOf = (id: string) => `bcs_${createHash('sha256').update(id).digest('base64url')}`
 
-  function create(request: SeenRequest): AnswerLike {
+  function create(request: SeenRequest): ResponseLike {
     const key = request.headers['idempotency-key'] ?? randomBytes(9).toString('hex')
     const body = request.body ?? '{}'
     const earlier = keys.get(key)
     if (earlier && earlier.body !== body)
-      return refuse(400, 'invalid_request', 'idempotency_mismatch')
+      return reject(400, 'invalid_request', 'idempotency_mismatch')
     const id = earlier?.id ?? makeId('sess', randomBytes(16))
     if (!earlier) {
       keys.set(key, { body, id })
       sessions.set(id, pendingSession(id, JSON.parse(body)))
     }
-    return answer(201, { ...sessions.get(id), completion_secret: secretOf(id) })
+    return response(201, { ...sessions.get(id), completion_secret: secretOf(id) })
   }
 
   function pendingSession(id: string, requested: Record<string, never>): FullSession {
@@ -117,35 +117,35 @@ export function fakeService(now: () => number) {
     }
   }
 
-  function complete(id: string, headers: Record<string, string>): AnswerLike {
+  function complete(id: string, headers: Record<string, string>): ResponseLike {
     const session = sessions.get(id)
     if (!session || Date.parse(session.expires_at) <= now())
-      return refuse(404, 'not_found', 'session_not_found')
+      return reject(404, 'not_found', 'session_not_found')
     if (headers['x-bond-completion-secret'] !== secretOf(id))
-      return refuse(400, 'invalid_request', 'completion_secret_mismatch')
+      return reject(400, 'invalid_request', 'completion_secret_mismatch')
     const digest = headers['x-bond-context-digest']
     if (digest !== undefined && digest !== session.context?.digest)
-      return refuse(400, 'invalid_request', 'context_mismatch')
+      return reject(400, 'invalid_request', 'context_mismatch')
     if (session.state !== 'bonded' && session.state !== 'completed')
-      return refuse(400, 'invalid_request', 'session_not_bonded')
+      return reject(400, 'invalid_request', 'session_not_bonded')
     if (session.state === 'bonded') completions++
     const outcome = (headers['x-bond-outcome'] ?? null) as FullSession['outcome']
     if (session.state === 'bonded') sessions.set(id, { ...session, state: 'completed', outcome })
-    return answer(200, { ok: true, session_id: id })
+    return response(200, { ok: true, session_id: id })
   }
 
-  function serve(request: SeenRequest): AnswerLike {
+  function serve(request: SeenRequest): ResponseLike {
     if (request.headers.authorization !== `Bearer ${SERVER_CREDENTIAL}`)
-      return refuse(401, 'unauthorized', 'credential_invalid')
+      return reject(401, 'unauthorized', 'credential_invalid')
     const route = /^\/api\/v1\/sessions(?:\/([^/]+)(\/form-completed)?)?$/.exec(request.path)
     const [, id, completing] = route ?? []
-    if (!route) return refuse(404, 'invalid_request', 'unknown_endpoint')
+    if (!route) return reject(404, 'invalid_request', 'unknown_endpoint')
     if (id === undefined) return create(request)
     if (completing) return complete(id, request.headers)
     const session = sessions.get(id)
     return session
-      ? answer(200, { ...session, server_time: iso(now()) })
-      : refuse(404, 'not_found', 'session_not_found')
+      ? response(200, { ...session, server_time: iso(now()) })
+      : reject(404, 'not_found', 'session_not_found')
   }
 
   const fetch: FetchLike = async (url, init) => {
@@ -166,7 +166,7 @@ export function fakeService(now: () => number) {
       return { status, headers: { get: (name) => headers[name] ?? null }, text: async () => body }
     }
     const done = serve(request)
-    if (fault === 'timed_out') return refuse(503, 'unavailable', 'operation_timeout')
+    if (fault === 'timed_out') return reject(503, 'unavailable', 'operation_timeout')
     if (fault === 'lost') throw new TypeError('the connection was reset')
     if (fault === 'cut') return { ...done, text: async () => (await done.text()).slice(0, 20) }
     return done

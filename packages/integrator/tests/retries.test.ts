@@ -66,7 +66,7 @@ test('reports a Retry-After beyond the total time instead of waiting', async () 
   assert.deepEqual(h.clock.slept, [])
 })
 
-const refusals: [string, Fault, string][] = [
+const rejections: [string, Fault, string][] = [
   [
     'a redirect',
     { status: 302, headers: { location: 'https://elsewhere.test' } },
@@ -102,7 +102,7 @@ const refusals: [string, Fault, string][] = [
   ['an answer that is no session', { status: 201, body: '{}' }, 'unexpected_answer'],
 ]
 
-for (const [name, fault, code] of refusals) {
+for (const [name, fault, code] of rejections) {
   test(`does not retry ${name}`, async () => {
     const h = harness()
     h.service.fault(fault)

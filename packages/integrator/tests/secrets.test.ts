@@ -45,7 +45,7 @@ test('no value that the gate returns, throws or stores prints a secret', async (
   }
 })
 
-test('the public session is the create answer without its completion secret', () => {
+test('the public session is the create response without its completion secret', () => {
   const created = {
     id: 'sess_1',
     watch_token: 'bwt_1',

@@ -106,7 +106,7 @@ const rejections: Record<RejectReason, Spoil[]> = {
       form_digest: await bindingDigest({ amount: 2 }),
     }),
     async (_, submit) => ({ ...submit, form_digest: await bindingDigest({ amount: 1 }) }),
-    // A service that answers another digest than create was given.
+    // A service that returns another digest than create was given.
     (h, submit) => (
       h.service.change(submit.session_id, { context: { display: [], digest: OTHER } }), submit
     ),
@@ -128,7 +128,7 @@ const rejections: Record<RejectReason, Spoil[]> = {
       h.service.bond(session.id)
       return { session_id: session.id, owner: OWNER, ...WORKFLOW, form_digest: OTHER }
     },
-    // A service that answers a digest for a session that was created without one.
+    // A service that returns a digest for a session that was created without one.
     async (h) => {
       const unbound = await h.unbound()
       h.service.change(unbound.session_id, { context: { display: [], digest: OTHER } })

@@ -33,7 +33,7 @@ export function startApp(dependencies: AppDependencies): App {
   stage.onBack = () => void enrolling.start()
   const shows = (...names: string[]) => names.includes(stage.screen.name)
 
-  const refuse = (reason: 'user_declined' | 'user_unexpected') => {
+  const reject = (reason: 'user_declined' | 'user_unexpected') => {
     const { claimed, screen } = stage
     const needsApp = screen.name === 'problem' && screen.problem === 'app_required'
     if (claimed !== undefined && (needsApp || shows('request', 'step_up')))
@@ -50,8 +50,8 @@ export function startApp(dependencies: AppDependencies): App {
     },
     approve: () =>
       void (stage.claimed !== undefined && shows('request') && deciding.approve(stage.claimed)),
-    decline: () => refuse('user_declined'),
-    report: () => refuse('user_unexpected'),
+    decline: () => reject('user_declined'),
+    report: () => reject('user_unexpected'),
     continue: () => {
       if (shows('step_up', 'renew')) stage.untilContinued.end()
       else if (shows('new_key')) void enrolling.replaceKey()

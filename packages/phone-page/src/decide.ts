@@ -1,6 +1,6 @@
 import {
   type ClaimedSession,
-  isRefusal,
+  isRejection,
   type Phone,
   PhoneError,
   type PhoneSignals,
@@ -54,7 +54,7 @@ export function createDeciding(
     if (problem === 'passkey_missing' && isOpen && ++unverified < MAX_UNVERIFIED)
       stage.presentRequest('not_verified_by_user')
     else if (problem === 'offline' && isOpen) stage.presentRequest('connection_lost')
-    else if (isRefusal(failure, 'policy_not_met')) stage.end('not_verified')
+    else if (isRejection(failure, 'policy_not_met')) stage.end('not_verified')
     else stage.fail(failure)
   }
 
@@ -64,7 +64,7 @@ export function createDeciding(
       try {
         stage.claimed = await phone.approve(from, {
           gather,
-          onAnswer: (known) => (stage.claimed = known),
+          onResponse: (known) => (stage.claimed = known),
         })
         stage.presentClaimed(stage.claimed)
       } catch (failure) {

@@ -1,6 +1,6 @@
 import type { Handoff, Invitation } from '@bonded/contract'
 import {
-  isRefusal,
+  isRejection,
   type Phone,
   type PhoneDevice,
   PhoneError,
@@ -49,8 +49,8 @@ export function createEnrolling(stage: Stage, dependencies: EnrollDependencies):
   /** A key that the user has replaced holds the session, so no other key can approve it. */
   let isHeldByFormerKey = false
   /**
-   * The key was made for this session, in place of the former one, if any. A session that rejects it
-   * rejects the next one too.
+   * The key was made for this session, in place of the former one, if any. A session that rejects
+   * it rejects the next one too.
    */
   let made: { readonly device: PhoneDevice; readonly former: PhoneDevice | undefined } | undefined
 
@@ -115,7 +115,7 @@ export function createEnrolling(stage: Stage, dependencies: EnrollDependencies):
       const { tenant_name } = shownInvitation(invitation, origin)
       return stage.present({ name: 'new_key', tenant: tenant_name })
     }
-    if (isHeldByFormerKey && isRefusal(failure, 'session_claimed'))
+    if (isHeldByFormerKey && isRejection(failure, 'session_claimed'))
       return stage.presentProblem('start_again')
     stage.fail(failure)
   }
@@ -168,10 +168,10 @@ export function createEnrolling(stage: Stage, dependencies: EnrollDependencies):
 /** Whether the user confirmed no passkey, or none that the service accepts. Browsers hide which. */
 function isNotRecovered(failure: unknown): boolean {
   const isDenied = failure instanceof PhoneError && failure.code === 'user_verification_failed'
-  return isDenied || isRefusal(failure, 'assertion_invalid')
+  return isDenied || isRejection(failure, 'assertion_invalid')
 }
 
 /** Whether the session needs an attestation that the key does not have, or not a sufficient one. */
 function isUnattested(failure: unknown): boolean {
-  return isRefusal(failure, 'key_not_attested') || isRefusal(failure, 'attestation_invalid')
+  return isRejection(failure, 'key_not_attested') || isRejection(failure, 'attestation_invalid')
 }

@@ -19,7 +19,7 @@ import { createTabMemory } from './tab.ts'
 import { createTapGuard, watchAttention } from './tap-guard.ts'
 import { createView } from './view/view.ts'
 
-/** The longest a poll is held, and a little: a request without an answer must end. */
+/** The longest a poll is held, and a little: a request without a response must end. */
 const FETCH_TIMEOUT_MS = 40_000
 
 const root = document.querySelector('main')
@@ -74,7 +74,7 @@ function main(root: HTMLElement, { tag, dir, messages }: Language): void {
     motion,
     tab: createTabMemory(window),
     recovery: createRecovery({
-      probe: () => answers(phone, handoff),
+      probe: () => responds(phone, handoff),
       schedule,
       random: Math.random,
     }),
@@ -111,8 +111,8 @@ function schedule(delayMs: number, act: () => void): () => void {
   return () => clearTimeout(timer)
 }
 
-/** Whether the service answers at all. A rejection of this session is an answer. */
-function answers(phone: Phone, handoff: Handoff): Promise<boolean> {
+/** Whether the service responds at all. A rejection of this session is a response. */
+function responds(phone: Phone, handoff: Handoff): Promise<boolean> {
   return phone.readInvitation(handoff).then(
     () => true,
     (failure: unknown) => !['offline', 'busy'].includes(problemOf(failure)),

@@ -1,12 +1,14 @@
 import { motionFeatures, type MotionSample, type PhoneSignals } from '@bonded/phone'
 
-/** Whole seconds for a full score of the continuity model. A recording of eight seconds has them. */
+/**
+ * Whole seconds for a full score of the continuity model. A recording of eight seconds has them.
+ */
 export const NEEDED_MOTION_SECONDS = 7
 /** How long an approval waits for these seconds. */
 const LONGEST_WAIT_MS = 5_000
 const POLL_MS = 100
 /** A browser that has not answered by then has asked its user, or never will. */
-const LONGEST_ANSWER_MS = 500
+const LONGEST_RESPONSE_MS = 500
 /** Twice the window that a signal reports, at the 60 readings per second that browsers give. */
 const MAX_SAMPLES = 60 * 120
 const MAX_TOUCHES = 300
@@ -64,8 +66,8 @@ export function createMotionRecorder(page: Window): MotionRecorder {
   let hasWaited = false
 
   const ask = async () => motionEvent?.requestPermission?.() ?? 'granted'
-  const decide = (answer: 'granted' | 'denied') => {
-    access = answer === 'granted' ? 'recording' : 'denied'
+  const decide = (response: 'granted' | 'denied') => {
+    access = response === 'granted' ? 'recording' : 'denied'
     allowedAt = performance.now()
   }
   // Without a tap, a browser that would have to prompt rejects the request instead.
@@ -74,7 +76,7 @@ export function createMotionRecorder(page: Window): MotionRecorder {
       ? Promise.resolve()
       : Promise.race([
           ask().then(decide, () => void (access = 'needs_permission')),
-          delay(LONGEST_ANSWER_MS),
+          delay(LONGEST_RESPONSE_MS),
         ])
 
   const signal = () => motionFeatures(recording)
@@ -102,8 +104,8 @@ export function createMotionRecorder(page: Window): MotionRecorder {
     signals() {
       const sensor_continuity = signal()
       if (!recording.hasReadings()) {
-        const isRefused = access === 'denied' || access === 'needs_permission'
-        return { sensor_continuity_missing: isRefused ? 'denied' : 'missing' }
+        const isRejected = access === 'denied' || access === 'needs_permission'
+        return { sensor_continuity_missing: isRejected ? 'denied' : 'missing' }
       }
       return {
         ...(sensor_continuity === undefined ? {} : { sensor_continuity }),

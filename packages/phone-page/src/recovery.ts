@@ -14,7 +14,7 @@ export interface Recovery {
 }
 
 export interface RecoveryDependencies {
-  /** Whether the service answers. */
+  /** Whether the service responds. */
   readonly probe: () => Promise<boolean>
   /** Acts after a delay in milliseconds. Returns a function that cancels it. */
   readonly schedule: (delayMs: number, act: () => void) => () => void

@@ -120,7 +120,7 @@ export class Stage {
 
   /**
    * Shows the session as it is after an outage: the service may have received an approval whose
-   * answer was lost.
+   * response was lost.
    */
   async #refresh(): Promise<void> {
     if (this.claimed === undefined) return

@@ -173,7 +173,7 @@ test(
   },
 )
 
-test('refuses an authenticator that cannot verify its user', browserTest, async () => {
+test('rejects an authenticator that cannot verify its user', browserTest, async () => {
   const session = await sandbox.create()
   const { page } = await sandbox.phone({ hasUserVerification: false, isUserVerified: false })
   await page.goto(session.universal_link)

@@ -319,7 +319,7 @@ test('storage that is cleared midway does not stop the open request', browserTes
   await context.close()
 })
 
-test('refuses a session of another service behind its own address', browserTest, async () => {
+test('rejects a session of another service behind its own address', browserTest, async () => {
   await using other = await Sandbox.start()
   const { search } = new URL((await other.create()).universal_link)
   const phone = await sandbox.phone()

@@ -22,7 +22,7 @@ const { userPresent, userVerified, backupEligible, backedUp } = WEBAUTHN_FLAGS
 const SYNCED = userPresent | userVerified | backupEligible | backedUp
 
 /** The members of `PublicKeyCredential` that the page reads, with binary data in base64url. */
-interface Answer {
+interface KeyResponse {
   readonly id: string
   readonly response: Readonly<Record<string, string>>
 }
@@ -53,12 +53,12 @@ export async function installAuthenticator(
     })
   }
   let own = make()
-  await context.exposeBinding('createKey', (_source, challenge: string): Answer => {
+  await context.exposeBinding('createKey', (_source, challenge: string): KeyResponse => {
     own = make()
     const { id, response } = own.register(challenge)
     return { id, response: { ...response } }
   })
-  await context.exposeBinding('useKey', (_source, challenge: string): Answer => {
+  await context.exposeBinding('useKey', (_source, challenge: string): KeyResponse => {
     // The authenticator hashes its payload into the challenge; here the page has done so.
     const signed = own.assert('', { clientData: { challenge } })
     return {
@@ -73,7 +73,7 @@ export async function installAuthenticator(
   await context.addInitScript(() => {
     const page = globalThis as unknown as Record<
       'createKey' | 'useKey',
-      (challenge: string) => Promise<Answer>
+      (challenge: string) => Promise<KeyResponse>
     >
     const text = (bytes: Uint8Array) =>
       btoa(String.fromCharCode(...bytes))
@@ -84,7 +84,7 @@ export async function installAuthenticator(
       Uint8Array.from(atob(value.replaceAll('-', '+').replaceAll('_', '/')), (letter) =>
         letter.charCodeAt(0),
       ).buffer
-    const credential = ({ id, response }: Answer) => ({
+    const credential = ({ id, response }: KeyResponse) => ({
       id,
       response: Object.fromEntries(
         Object.entries(response).map(([name, value]) => [name, bytes(value)]),

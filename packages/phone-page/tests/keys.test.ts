@@ -71,7 +71,7 @@ test('an attested key and motion reach the highest band', browserTest, async () 
 
 for (const kind of ['unattested', 'self-attested', 'synced', 'attested but synced'] as const)
   test(
-    `a strict workflow refuses a first key without proof, and keeps none: ${kind}`,
+    `a strict workflow rejects a first key without proof, and keeps none: ${kind}`,
     browserTest,
     async () => {
       const { page, context } = await phoneWith(kind)
@@ -175,7 +175,7 @@ test(
   },
 )
 
-test('a key is refused while it is younger than the workflow allows', browserTest, async () => {
+test('a key is rejected while it is younger than the workflow allows', browserTest, async () => {
   await using young = await Sandbox.start({ workflows: [{ min_key_age_seconds: 86_400 }] })
   const { page } = await young.phone()
   await page.goto((await young.create()).universal_link)

@@ -17,7 +17,7 @@ interface SensorPage {
  * Call it before the page opens a link.
  */
 export async function installSensors(page: Page, sensors: Sensors): Promise<void> {
-  const answer = typeof sensors === 'object' ? sensors.asks : undefined
+  const response = typeof sensors === 'object' ? sensors.asks : undefined
   await page.addInitScript((permission) => {
     // The page's own clock jumps by the time that a recording would take.
     let skippedMs = 0
@@ -91,7 +91,7 @@ export async function installSensors(page: Page, sensors: Sensors): Promise<void
       }
       return () => Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform())
     }
-  }, answer)
+  }, response)
 }
 
 /** Carries the phone for a time that passes at once, on the phone and at the service. */

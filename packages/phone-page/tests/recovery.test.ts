@@ -40,7 +40,7 @@ function recovering() {
   }
 }
 
-test('probes with growing delays until the service answers, then acts once', async () => {
+test('probes with growing delays until the service responds, then acts once', async () => {
   const { recovery, delays, fire, comeBack, isWaiting } = recovering()
   let acts = 0
   recovery.await(() => acts++)

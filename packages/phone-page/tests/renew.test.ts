@@ -164,7 +164,7 @@ test('shows the state of a session that this phone reopens', browserTest, async 
 })
 
 test(
-  'offers a new setup after two prompts that the passkey did not answer',
+  'offers a new setup after two prompts that the passkey did not respond to',
   browserTest,
   async () => {
     const phone = await ownPhone()
@@ -207,7 +207,7 @@ test('recovers by itself after the service was down', browserTest, async () => {
 })
 
 test(
-  'shows an approval whose answer was lost as soon as the service answers again',
+  'shows an approval whose response was lost as soon as the service responds again',
   browserTest,
   async () => {
     const { page, context } = await ownPhone()

@@ -144,25 +144,25 @@ export class Sandbox implements AsyncDisposable {
 
   /** Creates a session, as the tenant's backend does. */
   async create(body: object = {}): Promise<CreatedSession> {
-    const answer = await this.#backend('POST', '/sessions', {
+    const response = await this.#backend('POST', '/sessions', {
       workflow: WORKFLOW.name,
       action: WORKFLOW.actions[0],
       context: { display: DISPLAY },
       ...body,
     })
-    if (!answer.ok) throw new Error(await answer.text())
-    return (await answer.json()) as CreatedSession
+    if (!response.ok) throw new Error(await response.text())
+    return (await response.json()) as CreatedSession
   }
 
   async stateOf({ id }: Pick<CreatedSession, 'id'>): Promise<FullSession> {
-    const answer = await this.#backend('GET', `/sessions/${id}`)
-    return (await answer.json()) as FullSession
+    const response = await this.#backend('GET', `/sessions/${id}`)
+    return (await response.json()) as FullSession
   }
 
   /** The reasons of the notes in the session's timeline. */
   async notesOf({ id }: Pick<CreatedSession, 'id'>): Promise<readonly (string | null)[]> {
-    const answer = await this.#backend('GET', `/sessions/${id}/timeline`)
-    const { entries } = (await answer.json()) as Timeline
+    const response = await this.#backend('GET', `/sessions/${id}/timeline`)
+    const { entries } = (await response.json()) as Timeline
     return entries.filter(({ kind }) => kind === 'note').map(({ reason }) => reason ?? null)
   }
 

@@ -8,11 +8,11 @@ import {
   type RegisteredDevice,
   Secret,
 } from '@bonded/contract'
-import { isRefusal, PhoneError } from './errors.ts'
+import { isRejection, PhoneError } from './errors.ts'
 import type { FetchLike, PhoneClock, PhoneStore, Signer } from './ports.ts'
 import type { KeyRequirement } from './signers/webauthn.ts'
 import { call } from './service/call.ts'
-import { readChallenge, readRegistered } from './service/read-answer.ts'
+import { readChallenge, readRegistered } from './service/read-response.ts'
 
 /** A key that is registered with one service. Its token prints as `[secret]`. */
 export interface PhoneDevice {
@@ -39,9 +39,9 @@ export interface RegistrationDependencies {
 }
 
 /**
- * The device of this origin: the stored one, or a newly registered one. A registration whose answer
- * is lost leaves a key that the service knows and the phone does not. The service then rejects the
- * repetition with `key_already_registered`, and the phone needs a new key.
+ * The device of this origin: the stored one, or a newly registered one. A registration whose
+ * response is lost leaves a key that the service knows and the phone does not. The service then
+ * rejects the repetition with `key_already_registered`, and the phone needs a new key.
  *
  * @param requirement returns which key the session needs; called only if a key is made
  * @throws {PhoneError} `unreachable`, `refused`, `answer_unreadable`
@@ -62,7 +62,7 @@ export async function registerDevice(
   return device
 }
 
-/** The device of the answer to a registration or a recovery, as the phone stores it. */
+/** The device of the response to a registration or a recovery, as the phone stores it. */
 export function deviceOf(
   { device_id, subject_id, key_id, device_token, device_token_renew_at }: RegisteredDevice,
   { rp_id, ...of }: Pick<PhoneDevice, 'origin' | 'rp_id' | 'format'>,
@@ -91,7 +91,7 @@ async function submitKey(
     })
   } catch (failure) {
     // The service does not know the key, and a second prompt would not change that.
-    if (phone.signer.format === 'webauthn' && isRefusal(failure, 'attestation_invalid'))
+    if (phone.signer.format === 'webauthn' && isRejection(failure, 'attestation_invalid'))
       if (made?.format === 'webauthn')
         await phone.signer.discard({ key_id: made.registration.id, rp_id: wanted?.rp_id })
     throw failure

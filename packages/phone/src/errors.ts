@@ -4,9 +4,9 @@ export const PHONE_ERROR_CODES = [
   'handoff_unreadable',
   /** The session belongs to an origin that this phone must not use, or not to this service. */
   'origin_not_usable',
-  /** No answer arrived after retries. The service may have performed the request. */
+  /** No response arrived after retries. The service may have performed the request. */
   'unreachable',
-  /** The answer does not match the contract. */
+  /** The response does not match the contract. */
   'answer_unreadable',
   /** The service rejected the request: see `reason` and `status`. */
   'refused',
@@ -29,7 +29,7 @@ export const PHONE_ERROR_CODES = [
 export type PhoneErrorCode = (typeof PHONE_ERROR_CODES)[number]
 
 export interface PhoneErrorFacts {
-  /** With `refused`: `error.reason` of the answer, or its `error.code`. Otherwise: the cause. */
+  /** With `refused`: `error.reason` of the response, or its `error.code`. Otherwise: the cause. */
   readonly reason?: string
   /** The HTTP status of the rejection. */
   readonly status?: number
@@ -72,11 +72,13 @@ export class PhoneError extends Error {
 }
 
 /** Whether an error is the service's rejection with this reason. */
-export function isRefusal(error: unknown, reason: string): boolean {
+export function isRejection(error: unknown, reason: string): boolean {
   return error instanceof PhoneError && error.code === 'refused' && error.reason === reason
 }
 
-/** Whether the outcome of the request is unknown: no answer, or the answer of a failing service. */
+/**
+ * Whether the outcome of the request is unknown: no response, or the response of a failing service.
+ */
 export function isLost(error: unknown): boolean {
   if (!(error instanceof PhoneError)) return false
   return error.code === 'unreachable' || (error.code === 'refused' && (error.status ?? 0) >= 500)

@@ -1,6 +1,6 @@
 export { authenticatorData } from './assertion.ts'
 export type { PhoneDevice } from './device.ts'
-export { isRefusal, PHONE_ERROR_CODES, PhoneError, type PhoneErrorCode } from './errors.ts'
+export { isRejection, PHONE_ERROR_CODES, PhoneError, type PhoneErrorCode } from './errors.ts'
 export type { AddedKey, ListedKey } from './keys/subject-keys.ts'
 export { isSafeOrigin, originOf } from './origin.ts'
 export { createPhone, type Phone, type PhoneOptions } from './phone.ts'
@@ -19,7 +19,7 @@ export type {
   SoftwareSigner,
 } from './ports.ts'
 export {
-  type AnswerLike,
+  type ResponseLike,
   type Invitation,
   Secret,
   type WebSocketConstructor,

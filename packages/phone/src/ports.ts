@@ -1,4 +1,4 @@
-import type { AnswerLike, RegistrationOf } from '@bonded/contract'
+import type { ResponseLike, RegistrationOf } from '@bonded/contract'
 import type { PhoneDevice } from './device.ts'
 import type { WebAuthnSigner } from './signers/webauthn.ts'
 
@@ -90,5 +90,5 @@ export interface RequestLike {
   readonly signal?: AbortSignalLike
 }
 
-/** fetch. It must reject when no answer arrives. A timeout of 40 s allows the longest poll. */
-export type FetchLike = (url: string, request: RequestLike) => Promise<AnswerLike>
+/** fetch. It must reject when no response arrives. A timeout of 40 s allows the longest poll. */
+export type FetchLike = (url: string, request: RequestLike) => Promise<ResponseLike>

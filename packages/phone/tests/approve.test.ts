@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { PhoneError, type RequiredSignals } from '../src/index.ts'
 import { harness } from './harness.ts'
 
-const refused = (reason: string) => (error: unknown) =>
+const rejected = (reason: string) => (error: unknown) =>
   error instanceof PhoneError && error.code === 'refused' && error.reason === reason
 
 test('a phone registers, claims, fetches evidence and bonds, with one counter rising over both assertions', async () => {
@@ -56,7 +56,7 @@ test('a step-up is answered with the step nonce and fresh evidence', async () =>
       requested.push(ask)
       return requested.length === 1 ? weak() : strong()
     },
-    onAnswer: ({ session }) => states.push(session.state),
+    onResponse: ({ session }) => states.push(session.state),
   })
   assert.equal(bonded.session.state, 'bonded')
   assert.deepEqual(states, ['step_up_required', 'bonded'])
@@ -90,7 +90,7 @@ test('stops after the third assertion that does not meet the policy', async () =
   service.require = ['local_auth']
   await assert.rejects(
     phone.approve(await phone.claim(service.payload), { gather: weak }),
-    refused('policy_not_met'),
+    rejected('policy_not_met'),
   )
   assert.deepEqual(service.counters, [1, 2, 3, 4, 5, 6])
   assert.equal(service.session.state, 'killed')
@@ -133,7 +133,7 @@ test('two concurrent approvals use the key in turn', async () => {
   )
   assert.deepEqual(service.counters, [1, 2])
   const [, second] = results
-  assert.ok(second?.status === 'rejected' && refused('session_not_live')(second.reason))
+  assert.ok(second?.status === 'rejected' && rejected('session_not_live')(second.reason))
 })
 
 test('an aborted signal ends a call with cancelled', async () => {

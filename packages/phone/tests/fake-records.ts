@@ -8,7 +8,7 @@ import {
   type Reason,
   type SessionContext,
 } from '@bonded/contract'
-import type { AnswerLike } from '../src/index.ts'
+import type { ResponseLike } from '../src/index.ts'
 
 export const ORIGIN = 'https://bond.example'
 /** How long a device token of this service is valid. */
@@ -46,8 +46,8 @@ export function newId(prefix: string): string {
   return `${prefix}_${encodeBase62(randomBytes(16), 22)}`
 }
 
-/** A rejection on its way to its answer. */
-export class Refused extends Error {
+/** A rejection on its way to its response. */
+export class Rejected extends Error {
   readonly reason: Reason
   constructor(reason: Reason) {
     super(reason)
@@ -120,25 +120,25 @@ export function verifySignature(
     app.equals(data.subarray(0, 32)) &&
     attest.key_id === 'key' &&
     data[32] === 5
-  if (!good || counter <= device.counter) throw new Refused('assertion_invalid')
+  if (!good || counter <= device.counter) throw new Rejected('assertion_invalid')
   device.counter = counter
 }
 
-export const answerOf = (
+export const responseOf = (
   status: number,
   body: unknown,
   headers: Record<string, string> = {},
-): AnswerLike => ({
+): ResponseLike => ({
   status,
   headers: { get: (name) => headers[name] ?? null },
   text: async () => JSON.stringify(body),
 })
 
-export function refusal(
+export function rejection(
   status: number,
   reason: Reason,
   { nowMs, retry_after_s }: { nowMs: number; retry_after_s?: number | undefined },
-): AnswerLike {
+): ResponseLike {
   const server_time =
     reason === 'issued_at_out_of_range' || reason === 'device_token_expired'
       ? { server_time: new Date(nowMs).toISOString() }
@@ -150,7 +150,7 @@ export function refusal(
     reason,
     ...server_time,
   }
-  return answerOf(
+  return responseOf(
     status,
     { error },
     retry_after_s === undefined ? {} : { 'retry-after': String(retry_after_s) },
@@ -202,11 +202,11 @@ export function summarize(
 }
 
 /**
- * A fault of one request. `unsent` never arrives; the answer to `unanswered` is lost. The service
- * answers `timed_out` with `operation_timeout`, and the request takes effect.
+ * A fault of one request. `unsent` never arrives; the response to `no_response` is lost. The
+ * service responds to `timed_out` with `operation_timeout`, and the request takes effect.
  */
 export type Fault =
   | 'unsent'
-  | 'unanswered'
+  | 'no_response'
   | 'timed_out'
   | { readonly status: number; readonly reason: Reason; readonly retry_after_s?: number }

@@ -30,7 +30,7 @@ export interface FakeService {
   /** Done to the next requests whose method and path end so. */
   fail(pathEnd: string, ...faults: Fault[]): void
   change(next: Partial<PhoneSession>): void
-  /** Answers are held for `wait_ms` until this is called or a change happens. */
+  /** Responses are held for `wait_ms` until this is called or a change happens. */
   release(): void
   deleteDevices(): void
 }

@@ -15,15 +15,15 @@ import {
 } from '@bonded/contract'
 import type { RequestLike } from '../src/index.ts'
 import {
-  answerOf,
+  responseOf,
   type Device,
   type Fault,
   newId,
   newSession,
   nonceOf,
   ORIGIN,
-  Refused,
-  refusal,
+  Rejected,
+  rejection,
   sha,
   statusOf,
   summarize,
@@ -79,21 +79,21 @@ export function fakeService(origin = ORIGIN): FakeService {
       if (device.device_token !== token) device.expires_ms = nowMs + TOKEN_TTL_MS
       device.device_token = device.offered_token
     }
-    if (device === undefined) throw new Refused('credential_invalid')
+    if (device === undefined) throw new Rejected('credential_invalid')
     return device
   }
   const admit = (device: Device, body: { nonce: string; device_id: string }) => {
     if (session.state !== 'pending' && session.state !== 'step_up_required')
-      throw new Refused('session_not_live')
+      throw new Rejected('session_not_live')
     if (body.nonce !== session.nonce)
-      throw new Refused(body.nonce === nonce ? 'challenge_expired' : 'nonce_mismatch')
-    if (body.device_id !== device.device_id) throw new Refused('device_not_usable')
+      throw new Rejected(body.nonce === nonce ? 'challenge_expired' : 'nonce_mismatch')
+    if (body.device_id !== device.device_id) throw new Rejected('device_not_usable')
     if (claimedBy !== undefined && claimedBy !== device.device_id)
-      throw new Refused('session_claimed')
+      throw new Rejected('session_claimed')
   }
   const verifyTime = (issued_at: string) => {
     const at = Date.parse(issued_at)
-    if (at < nowMs - 120_000 || at > nowMs + 30_000) throw new Refused('issued_at_out_of_range')
+    if (at < nowMs - 120_000 || at > nowMs + 30_000) throw new Rejected('issued_at_out_of_range')
   }
   const verify = (device: Device, payload: string, attest: AppAttest) => {
     verifySignature(device, { payload, attest })
@@ -118,7 +118,7 @@ export function fakeService(origin = ORIGIN): FakeService {
   const evidence = (device: Device, body: EvidenceRequest) => {
     admit(device, body)
     verifyTime(body.issued_at)
-    if (body.app_attest === undefined) throw new Refused('missing_member')
+    if (body.app_attest === undefined) throw new Rejected('missing_member')
     verify(device, evidenceRequestPayload({ ...body, signals: sha(body.signals) }), body.app_attest)
     const summary = summarize(body, { nowMs, ttlMs: lastOf.evidenceTtlMs })
     const unsigned = { ...summary, ...lastOf.evidenceExtra }
@@ -140,9 +140,9 @@ export function fakeService(origin = ORIGIN): FakeService {
     verifyTime(body.issued_at)
     verify(device, payload, body.app_attest)
     if (mac(device, body.nonce, body.verified_evidence) !== body.verified_evidence.signature)
-      throw new Refused('assertion_invalid')
+      throw new Rejected('assertion_invalid')
     if (Date.parse(body.verified_evidence.expires_at) <= nowMs)
-      throw new Refused('evidence_expired')
+      throw new Rejected('evidence_expired')
     valid++
     const { local_auth, sensor_continuity } = body.verified_evidence
     const unmet = lastOf.require.filter((kind) =>
@@ -155,7 +155,7 @@ export function fakeService(origin = ORIGIN): FakeService {
       move({ state: 'bonded', step_up: null })
     } else if (valid === 3) {
       move({ state: 'killed' })
-      throw new Refused('policy_not_met')
+      throw new Rejected('policy_not_met')
     } else
       move({
         state: 'step_up_required',
@@ -170,7 +170,7 @@ export function fakeService(origin = ORIGIN): FakeService {
     if (request.headers.authorization === undefined) return undefined
     const { approval, ...registration } = body as unknown as RegisterDeviceRequest
     const device = deviceOf(request)
-    if (approval === undefined) throw new Refused('key_approval_required')
+    if (approval === undefined) throw new Rejected('key_approval_required')
     const { device_id, subject_id } = device
     verifyTime(approval.issued_at)
     const payload = deviceAddPayload({
@@ -203,7 +203,7 @@ export function fakeService(origin = ORIGIN): FakeService {
   const remove = (device: Device, path: string, body: Record<string, unknown>) => {
     const removed_device_id = path.split('/').at(-2) ?? ''
     const found = [...devices].find(([, { device_id }]) => device_id === removed_device_id)
-    if (found?.[1].subject_id !== device.subject_id) throw new Refused('device_not_found')
+    if (found?.[1].subject_id !== device.subject_id) throw new Rejected('device_not_found')
     const { issued_at, app_attest } = body as unknown as RotateTokenRequest
     verifyTime(issued_at)
     const { device_id, subject_id } = device
@@ -227,7 +227,7 @@ export function fakeService(origin = ORIGIN): FakeService {
     const [bare = '', query = ''] = path.split('?')
     const body =
       request.body === undefined ? {} : (JSON.parse(request.body) as Record<string, unknown>)
-    const ok = (answer: unknown, status = 200) => ({ status, body: structuredClone(answer) })
+    const ok = (response: unknown, status = 200) => ({ status, body: structuredClone(response) })
     if (bare === '/api/v1/devices/challenges' && method === 'POST') {
       const challenge = randomBytes(32).toString('base64url')
       challenges.add(challenge)
@@ -237,8 +237,8 @@ export function fakeService(origin = ORIGIN): FakeService {
       const approver = approverOf(request, body)
       const { format = '', challenge = '', public_key = '' } = body as Record<string, string>
       if (format !== 'software' || !challenges.delete(challenge))
-        throw new Refused('challenge_not_usable')
-      if (devices.has(public_key)) throw new Refused('key_already_registered')
+        throw new Rejected('challenge_not_usable')
+      if (devices.has(public_key)) throw new Rejected('key_already_registered')
       const key = createPublicKey({
         key: Buffer.from(public_key, 'base64url'),
         format: 'der',
@@ -272,7 +272,7 @@ export function fakeService(origin = ORIGIN): FakeService {
     }
     const device = deviceOf(request)
     if (nowMs >= device.expires_ms && !bare.endsWith('/token'))
-      throw new Refused('device_token_expired')
+      throw new Rejected('device_token_expired')
     if (bare === '/api/v1/devices') return ok(listOf(device))
     if (bare.endsWith('/removal')) return { status: 204, body: remove(device, bare, body) }
     if (bare === '/api/v1/evidence') return ok(evidence(device, body as unknown as EvidenceRequest))
@@ -286,11 +286,11 @@ export function fakeService(origin = ORIGIN): FakeService {
       device.offered_token = `dt_0123456789_${nonceOf(`${device_id} ${device.counter}`)}`
       return ok({ device_id, device_token: device.offered_token, ...tokenTimes(nowMs) }, 201)
     }
-    if (!bare.startsWith(`/api/v1/sessions/${id}`)) throw new Refused('session_not_live')
+    if (!bare.startsWith(`/api/v1/sessions/${id}`)) throw new Rejected('session_not_live')
     if (method === 'GET') {
       const parameters = new URLSearchParams(query)
       if (claimedBy !== device.device_id || parameters.get('nonce') !== nonce)
-        throw new Refused('session_not_found')
+        throw new Rejected('session_not_found')
       if (parameters.has('wait_ms') && Number(parameters.get('after')) >= session.seq)
         await new Promise<void>((resolve) => holding.push(resolve))
       return ok(view())
@@ -322,18 +322,18 @@ export function fakeService(origin = ORIGIN): FakeService {
       const [found] = at < 0 ? [] : faults.splice(at, 1)
       if (found?.fault === 'unsent') throw new TypeError('fetch failed')
       if (typeof found?.fault === 'object')
-        return refusal(found.fault.status, found.fault.reason, { ...found.fault, nowMs })
-      const answer = await serve(request.method, path, request).then(
-        ({ status, body }) => answerOf(status, body),
+        return rejection(found.fault.status, found.fault.reason, { ...found.fault, nowMs })
+      const response = await serve(request.method, path, request).then(
+        ({ status, body }) => responseOf(status, body),
         (error: unknown) => {
-          if (error instanceof Refused)
-            return refusal(statusOf(error.reason), error.reason, { nowMs })
+          if (error instanceof Rejected)
+            return rejection(statusOf(error.reason), error.reason, { nowMs })
           throw error
         },
       )
-      if (found?.fault === 'unanswered') throw new TypeError('socket hang up')
-      if (found?.fault === 'timed_out') return refusal(503, 'operation_timeout', { nowMs })
-      return answer
+      if (found?.fault === 'no_response') throw new TypeError('socket hang up')
+      if (found?.fault === 'timed_out') return rejection(503, 'operation_timeout', { nowMs })
+      return response
     },
     requests,
     counters,

@@ -18,7 +18,7 @@ test('stores a new token and continues the session with it', async () => {
 test('repeats a token request with a new signature if its response was lost', async () => {
   const { service, phone, strong } = harness()
   const claimed = await phone.claim(service.payload)
-  service.fail('/token', 'unanswered', 'unsent')
+  service.fail('/token', 'no_response', 'unsent')
   const renewed = await phone.renewToken(claimed)
   const bodies = service.requests
     .filter(({ path }) => path.endsWith('/token'))
@@ -31,7 +31,7 @@ test('repeats a token request with a new signature if its response was lost', as
 test('keeps the old token if the new one never arrives', async () => {
   const { service, phone, strong } = harness()
   const claimed = await phone.claim(service.payload)
-  service.fail('/token', 'unanswered', 'unanswered', 'unanswered', 'unanswered')
+  service.fail('/token', 'no_response', 'no_response', 'no_response', 'no_response')
   await assert.rejects(
     phone.renewToken(claimed),
     (error) => error instanceof PhoneError && error.code === 'unreachable',
@@ -71,7 +71,7 @@ test('claims with the old token where the renewal that is due fails, and tries a
   const { service, phone } = harness()
   await phone.register()
   service.nowMs += TOKEN_TTL_MS / 2
-  service.fail('/token', 'unanswered')
+  service.fail('/token', 'no_response')
   assert.equal((await phone.claim(service.payload)).session.state, 'pending')
   service.fail('/token', { status: 503, reason: 'overloaded' })
   assert.equal((await phone.claim(service.payload)).session.state, 'pending')

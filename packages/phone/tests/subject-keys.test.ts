@@ -14,7 +14,7 @@ function secondPhone(service: FakeService) {
   const clock = jumpingClock(90_000)
   return createPhone({ origin: ORIGIN, signer, store, sha256, fetch: service.fetch, clock })
 }
-const refusedFor = (reason: string) => (error: unknown) =>
+const rejectedFor = (reason: string) => (error: unknown) =>
   error instanceof PhoneError && error.code === 'refused' && error.reason === reason
 
 test('a phone adds another phone’s key to its user, and both list the same keys', async () => {
@@ -47,7 +47,7 @@ test('does not store a key that was added at another service', async () => {
   )
 })
 
-test('signs an unsent addition again, and needs a new key after a lost answer', async () => {
+test('signs an unsent addition again, and needs a new key after a lost response', async () => {
   const { service, phone } = harness()
   await phone.register()
   const second = secondPhone(service)
@@ -61,25 +61,25 @@ test('signs an unsent addition again, and needs a new key after a lost answer', 
 
   const third = secondPhone(service)
   const proposed = await third.proposeKey()
-  service.fail('POST /api/v1/devices', 'unsent', 'unanswered')
-  await assert.rejects(phone.addKey(proposed), refusedFor('challenge_not_usable'))
+  service.fail('POST /api/v1/devices', 'unsent', 'no_response')
+  await assert.rejects(phone.addKey(proposed), rejectedFor('challenge_not_usable'))
 })
 
-test('a phone removes a key of its user, and a lost answer does not make that a failure', async () => {
+test('a phone removes a key of its user, and a lost response does not make that a failure', async () => {
   const { service, phone } = harness()
   const first = await phone.register()
   const second = secondPhone(service)
   const { device_id } = await second.acceptKey(await phone.addKey(await second.proposeKey()))
-  service.fail('/removal', 'unanswered')
+  service.fail('/removal', 'no_response')
   await phone.removeKey(device_id)
   assert.deepEqual(
     (await phone.listKeys()).map((key) => key.device_id),
     [first.device_id],
   )
-  await assert.rejects(second.listKeys(), refusedFor('credential_invalid'))
-  await assert.rejects(phone.removeKey(device_id), refusedFor('device_not_found'))
-  await assert.rejects(phone.removeKey('../../x'), refusedFor('device_not_found'))
-  service.fail('/removal', 'unanswered')
+  await assert.rejects(second.listKeys(), rejectedFor('credential_invalid'))
+  await assert.rejects(phone.removeKey(device_id), rejectedFor('device_not_found'))
+  await assert.rejects(phone.removeKey('../../x'), rejectedFor('device_not_found'))
+  service.fail('/removal', 'no_response')
   await phone.removeKey(first.device_id)
-  await assert.rejects(phone.listKeys(), refusedFor('credential_invalid'))
+  await assert.rejects(phone.listKeys(), rejectedFor('credential_invalid'))
 })

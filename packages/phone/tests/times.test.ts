@@ -42,7 +42,7 @@ test('a phone whose clock stopped signs once more with the service’s time', as
   assert.equal(second?.issued_at, '2026-11-21T09:33:20.000Z')
   // The user was verified just now, whatever time the phone assumed.
   assert.equal(second?.signals?.local_auth.verified_at, '2026-11-21T09:33:20.000Z')
-  // The refused request had used up counter 1.
+  // The rejected request had used up counter 1.
   assert.deepEqual(service.counters, [2, 3])
 })
 

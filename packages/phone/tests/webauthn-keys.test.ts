@@ -4,7 +4,7 @@ import { deviceRecoveryPayload, encodeBase64url } from '@bonded/contract'
 import {
   createPhone,
   createWebAuthnSigner,
-  isRefusal,
+  isRejection,
   type KeyRequirement,
   PhoneError,
   type PhoneDevice,
@@ -21,7 +21,7 @@ const KEY_ID = encodeBase64url(Uint8Array.of(1, 2, 3))
 const NONE = Buffer.concat([Buffer.of(0xa3, 0x63), Buffer.from('fmtdnone')])
 const PACKED = Buffer.concat([Buffer.of(0xa3, 0x63), Buffer.from('fmtfpacked')])
 
-/** The answer to a registration or a recovery. */
+/** The response to a registration or a recovery. */
 const REGISTERED = {
   device_id: `dev_${'1'.repeat(22)}`,
   subject_id: `sub_${'1'.repeat(22)}`,
@@ -44,13 +44,13 @@ type Request = Parameters<
 function scene({
   attestation = NONE,
   registration = { rp_id: 'bank.example', attestation: 'none' },
-  answers = {},
+  responses = {},
   software = false,
 }: {
   attestation?: Buffer
   registration?: KeyRequirement
   /** The reason of a rejection, by the end of the path. */
-  answers?: Readonly<Record<string, readonly [status: number, reason: string]>>
+  responses?: Readonly<Record<string, readonly [status: number, reason: string]>>
   /** Whether the phone has a software key instead. */
   software?: boolean
 } = {}) {
@@ -109,7 +109,7 @@ function scene({
       sent.push({ path, nonce: headers['x-bond-nonce'], body: text })
       assert.ok(!url.includes(NONCE), 'a nonce must not be in a URL that proxies log')
       const end = /\/\w+$/.exec(path)?.[0] ?? ''
-      const [status, reason] = answers[end] ?? []
+      const [status, reason] = responses[end] ?? []
       const body =
         reason === undefined
           ? bodies[end]
@@ -168,7 +168,7 @@ test('an authenticator without an attestation costs one prompt and leaves no key
   const { phone, created, discarded, sent, stored } = scene({ registration })
   const invitation = await phone.readInvitation(LINK)
   await assert.rejects(phone.register(invitation), (failure) =>
-    isRefusal(failure, 'key_not_attested'),
+    isRejection(failure, 'key_not_attested'),
   )
   assert.equal(created.length, 1)
   assert.deepEqual(discarded, [{ rpId: 'bank.example', credentialId: KEY_ID }])
@@ -181,11 +181,11 @@ test('an attestation that the service rejects costs one prompt and leaves no key
   const { phone, created, discarded, stored } = scene({
     registration,
     attestation: PACKED,
-    answers: { '/devices': [400, 'attestation_invalid'] },
+    responses: { '/devices': [400, 'attestation_invalid'] },
   })
   const invitation = await phone.readInvitation(LINK)
   await assert.rejects(phone.register(invitation), (failure) =>
-    isRefusal(failure, 'attestation_invalid'),
+    isRejection(failure, 'attestation_invalid'),
   )
   assert.equal(created.length, 1)
   assert.deepEqual(discarded, [{ rpId: 'bank.example', credentialId: KEY_ID }])
@@ -193,8 +193,10 @@ test('an attestation that the service rejects costs one prompt and leaves no key
 })
 
 test('a claim reads the invitation before it prompts, and prompts for no unknown session', async () => {
-  const { phone, created, sent } = scene({ answers: { '/invitation': [404, 'session_not_found'] } })
-  await assert.rejects(phone.claim(LINK), (failure) => isRefusal(failure, 'session_not_found'))
+  const { phone, created, sent } = scene({
+    responses: { '/invitation': [404, 'session_not_found'] },
+  })
+  await assert.rejects(phone.claim(LINK), (failure) => isRejection(failure, 'session_not_found'))
   assert.equal(created.length, 0)
   assert.deepEqual(
     sent.map(({ path, nonce }) => [path, nonce]),
@@ -246,8 +248,8 @@ test('sends a recovery once: another attempt needs another prompt', async () => 
     [400, 'assertion_invalid'],
     [503, 'overloaded'],
   ] as const) {
-    const { phone, signed, sent, stored } = scene({ answers: { '/recovery': [status, reason] } })
-    await assert.rejects(phone.recover(), (failure) => isRefusal(failure, reason))
+    const { phone, signed, sent, stored } = scene({ responses: { '/recovery': [status, reason] } })
+    await assert.rejects(phone.recover(), (failure) => isRejection(failure, reason))
     const requests = sent.filter(({ path }) => path.endsWith('/recovery'))
     assert.deepEqual([signed.length, requests.length, stored()], [1, 1, undefined])
     assert.equal(signed[0]?.rpId, 'bond.bank.example', 'without an invitation, the signer’s own')

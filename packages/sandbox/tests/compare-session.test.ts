@@ -31,9 +31,9 @@ test('finds nothing where every success and every event is stored', () => {
   assert.deepEqual(compareSession(RECORD, { events: EVENTS }), { lost: [], invented: [] })
 })
 
-test('accepts an effect of a request whose answer was lost, and an expiry that is stored', () => {
-  const unanswered = { ...RECORD, acknowledged: [] }
-  assert.deepEqual(compareSession(unanswered, { events: EVENTS }), { lost: [], invented: [] })
+test('accepts an effect of a request whose response was lost, and an expiry that is stored', () => {
+  const withoutResponse = { ...RECORD, acknowledged: [] }
+  assert.deepEqual(compareSession(withoutResponse, { events: EVENTS }), { lost: [], invented: [] })
   const expired = {
     ...RECORD,
     acknowledged: RECORD.acknowledged.slice(0, 1),

@@ -10,7 +10,7 @@ import type { Shutdown } from '@bonded/core/operations/service'
  * arrive for ten seconds. With the longest drain, the process ends within 25 seconds.
  */
 export const REQUESTS_END_MS = 11_000
-/** How often the service looks for connections whose last request has been answered. */
+/** How often the service looks for connections whose last request has its response. */
 const CLOSE_IDLE_EVERY_MS = 100
 
 /**
@@ -53,14 +53,14 @@ interface Draining {
 
 /**
  * Ends all connections, and loses no request that has arrived. First the service reports that it is
- * not ready, and still accepts everything, so that a load balancer can notice. In the second half of
- * this time it closes the channels evenly. Then it stops listening, answers waiting polls, and
- * completes the requests in progress and those that new connections are about to send.
+ * not ready, and still accepts everything, so that a load balancer can notice. In the second half
+ * of this time it closes the channels evenly. Then it stops listening, responds to waiting polls,
+ * and completes the requests in progress and those that new connections are about to send.
  */
 export async function drainConnections(draining: Draining): Promise<void> {
   const { app, channel, shutdown, drainMs } = draining
   shutdown.announce()
-  closeAfterAnswer(app.server)
+  closeAfterResponse(app.server)
   if (drainMs > 0)
     await Promise.all([pause(drainMs), pause(drainMs / 2).then(() => channel.drain(drainMs / 2))])
   shutdown.endWaiting()
@@ -69,7 +69,7 @@ export async function drainConnections(draining: Draining): Promise<void> {
   const late = setTimeout(() => app.server.closeAllConnections(), REQUESTS_END_MS)
   await Promise.race([ended, pause(FIRST_REQUEST_MS)])
   const closed = app.close()
-  // A connection becomes idle when its last request has been answered.
+  // A connection becomes idle when its last request has its response.
   const idle = setInterval(() => app.server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS)
   await channel[Symbol.asyncDispose]()
   await Promise.all([closed, ended])
@@ -78,9 +78,9 @@ export async function drainConnections(draining: Draining): Promise<void> {
 }
 
 /**
- * Stops listening, in a turn of the event loop in which no connection has arrived: the system resets
- * the connections that wait in its queue. `http.Server.close` would also close the connections whose
- * first request has not been read yet.
+ * Stops listening, in a turn of the event loop in which no connection has arrived: the system
+ * resets the connections that wait in its queue. `http.Server.close` would also close the
+ * connections whose first request has not been read yet.
  */
 async function stopListening(server: FastifyInstance['server']): Promise<void> {
   let arrivals = 0
@@ -96,7 +96,7 @@ async function stopListening(server: FastifyInstance['server']): Promise<void> {
 }
 
 /** Ends each connection with its next response, so that proxies connect to another node. */
-function closeAfterAnswer(server: FastifyInstance['server']): void {
+function closeAfterResponse(server: FastifyInstance['server']): void {
   server.prependListener('request', (_request, response) => {
     response.shouldKeepAlive = false
   })

@@ -70,8 +70,8 @@ export const PLAY: Record<Outcome, (scene: Scene) => Promise<ClaimedSession>> = 
   },
 }
 
-/** Converts a refusal into a step. */
-export function refusedStep({ reason, status, code }: PhoneError): Step {
+/** Converts a rejection into a step. */
+export function rejectedStep({ reason, status, code }: PhoneError): Step {
   return { step: 'refused', reason: reason ?? code, ...(status === undefined ? {} : { status }) }
 }
 
@@ -82,7 +82,7 @@ function approveWith(
   return phone.approve(claimed, {
     gather,
     signal,
-    onAnswer: ({ session: { state, step_up } }) =>
+    onResponse: ({ session: { state, step_up } }) =>
       note({
         step: 'answered',
         state,

@@ -26,14 +26,14 @@ export function rememberAssertion(fetch: FetchLike): AssertionMemory {
     async repeat(sessionId) {
       const sent = last.get(sessionId)
       if (sent === undefined) throw new Error('no assertion of this session has been sent')
-      const answer = await fetch(sent.url, sent.request)
-      const body = JSON.parse(await answer.text()) as {
+      const response = await fetch(sent.url, sent.request)
+      const body = JSON.parse(await response.text()) as {
         state?: string
         error?: { reason?: string; code?: string }
       }
       const reason = body.error?.reason ?? body.error?.code
       return {
-        status: answer.status,
+        status: response.status,
         ...(reason === undefined ? {} : { reason }),
         ...(body.state === undefined ? {} : { state: body.state }),
       }

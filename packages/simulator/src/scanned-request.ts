@@ -12,8 +12,8 @@ export interface ApprovingOptions {
    * proofs of a step-up. A promise lets the user decide when to answer the step-up.
    */
   readonly evidence: (required: readonly string[]) => EvidenceProfile | Promise<EvidenceProfile>
-  /** Called after each answer of the service. */
-  readonly onAnswer?: (session: ShownSession) => void
+  /** Called after each response of the service. */
+  readonly onResponse?: (session: ShownSession) => void
   readonly signal?: AbortSignalLike
 }
 
@@ -46,12 +46,12 @@ export function scannedRequest(
   }
   return {
     session: () => shownSession(known),
-    approve: async ({ evidence, onAnswer, signal }) =>
+    approve: async ({ evidence, onResponse, signal }) =>
       keep(
         await phone.approve(known, {
           gather: async ({ required }) =>
             simulateEvidence(await evidence(required), sources, required),
-          onAnswer: (answered) => onAnswer?.(keep(answered)),
+          onResponse: (responded) => onResponse?.(keep(responded)),
           signal,
         }),
       ),

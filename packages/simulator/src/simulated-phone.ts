@@ -1,13 +1,13 @@
 import type { PhoneSession } from '@bonded/contract'
 import type { PhoneDevice } from '@bonded/phone'
-import { isRefusal, PhoneError } from '@bonded/phone'
+import { isRejection, PhoneError } from '@bonded/phone'
 import { originOf } from '@bonded/phone'
 import { createPhone, type Phone } from '@bonded/phone'
 import type { AbortSignalLike, FetchLike, PhoneClock, WebSocketConstructor } from '@bonded/phone'
 import type { ClaimedSession } from '@bonded/phone'
 import { type Enrollment, openEnrollment, registeredFormat, type KeyKind } from './enrollment.ts'
 import { nodeClock, nodeFetch, nodeWebSocket } from './node-platform.ts'
-import { type Outcome, PLAY, refusedStep, type Step } from './outcomes.ts'
+import { type Outcome, PLAY, rejectedStep, type Step } from './outcomes.ts'
 import { type HandoffInput, readHandoff } from './read-handoff.ts'
 import type { SimulatedPassport } from './passport/document.ts'
 import { rememberAssertion } from './remember-assertion.ts'
@@ -69,8 +69,8 @@ export interface RunResult {
   readonly shown: ShownSession | undefined
   readonly steps: readonly Step[]
   readonly completed: boolean
-  /** The refusal by the service or by this phone. Attacks end with one. */
-  readonly refusal?: {
+  /** The rejection by the service or by this phone. Attacks end with one. */
+  readonly rejection?: {
     readonly code: string
     readonly reason: string | undefined
     readonly status: number | undefined
@@ -99,7 +99,7 @@ export interface SimulatedPhone {
    */
   reset(origin?: string): Promise<void>
   /**
-   * Reads a QR code or link, claims its session and plays the outcome. A refusal is part of the
+   * Reads a QR code or link, claims its session and plays the outcome. A rejection is part of the
    * result.
    *
    * @throws {PhoneError} `handoff_unreadable`, `origin_not_usable`, `unreachable`,
@@ -197,7 +197,7 @@ export function createSimulatedPhone(options: SimulatedPhoneOptions = {}): Simul
       const steps: Step[] = []
       const note = (step: Step) => void steps.push(step)
       let known: ClaimedSession | undefined
-      let refusal: PhoneError | undefined
+      let rejection: PhoneError | undefined
       try {
         known = await renewing(() => phone.claim(handoff, { signal }), enrolled)
         note({ step: 'claimed', state: known.session.state })
@@ -221,13 +221,13 @@ export function createSimulatedPhone(options: SimulatedPhoneOptions = {}): Simul
           note({ step: 'ended', state: known.session.state })
         }
       } catch (error) {
-        if (!(error instanceof PhoneError) || !isAnswer(error)) throw error
-        refusal = error
-        note(refusedStep(error))
+        if (!(error instanceof PhoneError) || !isResponse(error)) throw error
+        rejection = error
+        note(rejectedStep(error))
         if (known !== undefined)
           known = await phone.getSession(known, { signal }).catch(() => known)
       }
-      return resultOf({ outcome, session_id: handoff.session_id, known, refusal, steps })
+      return resultOf({ outcome, session_id: handoff.session_id, known, rejection, steps })
     },
   }
 }
@@ -237,15 +237,15 @@ async function renewing<T>(act: () => Promise<T>, enrolled: Enrollment): Promise
   try {
     return await act()
   } catch (error) {
-    if (!isRefusal(error, 'credential_invalid') && !isRefusal(error, 'key_already_registered'))
+    if (!isRejection(error, 'credential_invalid') && !isRejection(error, 'key_already_registered'))
       throw error
     await enrolled.reset()
     return act()
   }
 }
 
-/** Whether an error is a refusal and not a failure. */
-function isAnswer({ code, status }: PhoneError): boolean {
+/** Whether an error is a rejection and not a failure. */
+function isResponse({ code, status }: PhoneError): boolean {
   return (
     code === 'step_up_unsupported' ||
     code === 'not_awaiting' ||
@@ -257,10 +257,10 @@ function resultOf(run: {
   outcome: Outcome
   session_id: string
   known: ClaimedSession | undefined
-  refusal: PhoneError | undefined
+  rejection: PhoneError | undefined
   steps: readonly Step[]
 }): RunResult {
-  const { outcome, session_id, known, refusal, steps } = run
+  const { outcome, session_id, known, rejection, steps } = run
   const state = known?.session.state
   return {
     outcome,
@@ -269,8 +269,10 @@ function resultOf(run: {
     shown: known && shownSession(known),
     steps,
     completed: state === 'completed',
-    ...(refusal === undefined
+    ...(rejection === undefined
       ? {}
-      : { refusal: { code: refusal.code, reason: refusal.reason, status: refusal.status } }),
+      : {
+          rejection: { code: rejection.code, reason: rejection.reason, status: rejection.status },
+        }),
   }
 }

@@ -105,7 +105,7 @@ test('uses a new device for stale-counter, which the service rejects', async () 
   const { service, phone } = simulated()
   const own = await phone.register()
   const result = await phone.run(service.payload, 'stale-counter')
-  assert.deepEqual(result.refusal, { code: 'refused', reason: 'assertion_invalid', status: 400 })
+  assert.deepEqual(result.rejection, { code: 'refused', reason: 'assertion_invalid', status: 400 })
   assert.equal(result.state, 'pending')
   const claim = service.requests.find(({ path }) => path.endsWith('/claim'))?.body as {
     device_id: string
@@ -115,15 +115,15 @@ test('uses a new device for stale-counter, which the service rejects', async () 
 
 test('reports the rejection of another device after the claim', async () => {
   const { result } = await play('other-device')
-  assert.deepEqual(result.refusal, { code: 'refused', reason: 'session_claimed', status: 400 })
+  assert.deepEqual(result.rejection, { code: 'refused', reason: 'session_claimed', status: 400 })
   assert.equal(result.state, 'pending')
 })
 
-test('reports its own refusal of a step-up that it cannot meet', async () => {
+test('reports its own rejection of a step-up that it cannot meet', async () => {
   const { service, phone } = simulated()
   service.require = ['passport_chip']
   const result = await phone.run(service.payload, 'approve')
-  assert.equal(result.refusal?.code, 'step_up_unsupported')
+  assert.equal(result.rejection?.code, 'step_up_unsupported')
   assert.equal(result.state, 'step_up_required')
 })
 
@@ -158,7 +158,7 @@ test('registers a new key when the service no longer knows the device', async ()
 
 test('repeats a registration with another key when the response is lost', async () => {
   const { service, phone } = simulated()
-  service.fail('/api/v1/devices', 'unanswered')
+  service.fail('/api/v1/devices', 'no_response')
   assert.equal((await phone.run(service.payload, 'approve')).state, 'bonded')
 })
 
@@ -252,7 +252,7 @@ test('lets a screen decide about a scanned request, step by step', async () => {
       requested.push([...required])
       return required.length === 0 ? 'locked' : 'carried'
     },
-    onAnswer: ({ state }) => void states.push(state),
+    onResponse: ({ state }) => void states.push(state),
   })
   assert.deepEqual(requested, [[], ['local_auth']])
   assert.deepEqual(states, ['step_up_required', 'bonded'])

@@ -189,14 +189,14 @@ export function checkSession(
   given: unknown,
   expected: { workflow: string; action: string },
 ): Members {
-  const answer = ownMembers(given) ?? NO_MEMBERS
-  const session = sessionIn(answer)
+  const response = ownMembers(given) ?? NO_MEMBERS
+  const session = sessionIn(response)
   if (!readAddress(session))
     throw new PulseError(
       'session_invalid',
       'Pass `session`: the create answer of your backend, with websocket_url, without completion_secret.',
     )
-  if (answer['completion_secret'] || session['completion_secret'])
+  if (response['completion_secret'] || session['completion_secret'])
     throw new PulseError(
       'completion_secret_exposed',
       'Your backend sent completion_secret to the browser. Send publicSession(session) instead.',

@@ -166,7 +166,9 @@ export function startBond(setup: CheckedSetup, request: CheckedRequest): Bond {
   return { outcome, supersede: () => close('superseded') }
 }
 
-/** Whether the only fault is a small box, as on a small screen. The page need not have caused it. */
+/**
+ * Whether the only fault is a small box, as on a small screen. The page need not have caused it.
+ */
 function isTooSmall({ breaches }: Containment): boolean {
   return breaches.join() === 'too_small'
 }

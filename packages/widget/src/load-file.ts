@@ -1,7 +1,7 @@
 import { bare } from '@bonded/contract'
 
 /** A user waits no longer for a file of the service. */
-const ANSWER_LIMIT_MS = 5_000
+const RESPONSE_LIMIT_MS = 5_000
 
 /**
  * The text of a file of the service. The browser rejects a file whose content differs from the one
@@ -14,7 +14,7 @@ export async function loadFile(url: URL, integrity: string): Promise<string> {
       integrity,
       credentials: 'omit',
       referrerPolicy: 'no-referrer',
-      signal: AbortSignal.timeout(ANSWER_LIMIT_MS),
+      signal: AbortSignal.timeout(RESPONSE_LIMIT_MS),
     } satisfies RequestInit),
   )
   return response.text()

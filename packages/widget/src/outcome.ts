@@ -1,7 +1,7 @@
 import type { PublicEndedReason, SessionState } from '@bonded/contract'
 
 /**
- * Why the widget closed without an answer of the session. These are for the developer of the page;
+ * Why the widget closed without a response of the session. These are for the developer of the page;
  * the user reads a sentence in the widget.
  *
  * | reason | what happened |

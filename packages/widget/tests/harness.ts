@@ -94,7 +94,7 @@ export class Harness implements AsyncDisposable {
     } = script
     this.#page = script
     this.worker.sockets = 'accept'
-    this.worker.answers = 'well'
+    this.worker.responses = 'well'
     this.worker.retryAfterSeconds = undefined
     this.sessions.length = 0
     for (const previous of this.#browser.contexts()) await previous.close()

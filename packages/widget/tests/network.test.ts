@@ -112,7 +112,7 @@ test(
   async () => {
     const page = await h.waiting({ clock: true, session: { rotatesInMs: 8_000 } })
     const { session, worker } = h
-    worker.answers = 'cut'
+    worker.responses = 'cut'
     worker.sockets = 'refuse'
     worker.cutSockets()
     let settled = false
@@ -129,11 +129,11 @@ test(
 test('reconnects to a service that returns in time', browserTest, async () => {
   const page = await h.waiting()
   const { session, worker } = h
-  worker.answers = 503
+  worker.responses = 503
   worker.sockets = 'refuse'
   worker.cutSockets()
   await until(() => worker.callsOf('get', session).length >= 2)
-  worker.answers = 'well'
+  worker.responses = 'well'
   session.moved('bonded')
   assert.equal((await outcome(page)).state, 'bonded')
 })
@@ -142,7 +142,7 @@ test('sends no request before the time in Retry-After', browserTest, async () =>
   const page = await h.waiting({ clock: true })
   const { session, worker } = h
   const reads = () => worker.callsOf('get', session).length
-  worker.answers = 429
+  worker.responses = 429
   worker.retryAfterSeconds = 20
   worker.sockets = 'refuse'
   worker.cutSockets()
@@ -150,7 +150,7 @@ test('sends no request before the time in Retry-After', browserTest, async () =>
   let steps = 0
   await passTime(page, { stepMs: 500, while: () => steps++ < 34 })
   assert.equal(reads(), 1)
-  worker.answers = 'well'
+  worker.responses = 'well'
   session.moved('bonded')
   let settled = false
   const result = outcome(page).finally(() => (settled = true))
@@ -164,7 +164,7 @@ for (const [kind, status, reason] of [
 ] as const)
   test(`ends as unavailable at once when ${kind}`, browserTest, async () => {
     const page = await h.waiting()
-    h.worker.answers = status
+    h.worker.responses = status
     h.worker.sockets = 'refuse'
     h.worker.cutSockets()
     assert.deepEqual(await outcome(page), { state: 'unavailable', sessionId: null, reason })
@@ -196,10 +196,10 @@ test('draws the QR code from GET when a firewall swallows the handshake', browse
   assert.equal(await readQrFrom(page), h.session.payload)
 })
 
-test('draws no QR code while neither channel nor GET has answered', browserTest, async () => {
+test('draws no QR code while neither channel nor GET has responded', browserTest, async () => {
   const page = await h.open()
   h.worker.sockets = 'hang'
-  h.worker.answers = 503
+  h.worker.responses = 503
   await init(page)
   await require(page)
   await until(() => h.sessions.length > 0 && h.worker.callsOf('get', h.session).length > 0)
@@ -208,12 +208,12 @@ test('draws no QR code while neither channel nor GET has answered', browserTest,
 })
 
 test(
-  'treats one lost answer as a network fault, not as a rejected origin',
+  'treats one lost response as a network fault, not as a rejected origin',
   browserTest,
   async () => {
     const page = await h.open()
     h.worker.sockets = 'refuse'
-    h.worker.answers = 'cut once'
+    h.worker.responses = 'cut once'
     await init(page)
     await require(page)
     await page.locator('.qr').waitFor()
@@ -287,7 +287,7 @@ for (const [option, cookies] of [
     browserTest,
     async () => {
       const page = await h.open()
-      // Another port is another origin with the same cookies. The route answers; nothing listens.
+      // Another port is another origin with the same cookies. The route responds; nothing listens.
       const backend = 'http://localhost:48443/'
       const { origin } = new URL(page.url())
       await page.context().addCookies([{ name: 'login', value: '1', url: backend }])

@@ -20,7 +20,7 @@ before(async () => {
 after(async () => h?.[Symbol.asyncDispose]())
 
 /**
- * Every option of `Pulse`, every member of an answer or a frame, and the options of browser calls
+ * Every option of `Pulse`, every member of a response or a frame, and the options of browser calls
  * that the widget omits. Each value would change the outcome if the widget read it.
  */
 const POLLUTION: Readonly<Record<string, unknown>> = {
@@ -151,7 +151,7 @@ test('reads no option from a polluted prototype', browserTest, async () => {
   assert.equal(h.sessions.length, 0)
 })
 
-test('reads no member of an answer or a frame from a polluted prototype', () => {
+test('reads no member of a response or a frame from a polluted prototype', () => {
   const undo = Object.keys(POLLUTION).filter((name) => !(name in Object.prototype))
   const restore = () => {
     for (const name of [...undo, 'v']) Reflect.deleteProperty(Object.prototype, name)

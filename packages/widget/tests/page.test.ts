@@ -83,7 +83,7 @@ test(
   },
 )
 
-const refusal = (page: Page, call: 'init' | 'requireBond', given: unknown) =>
+const rejection = (page: Page, call: 'init' | 'requireBond', given: unknown) =>
   page.evaluate(
     async ([name, value]) => {
       try {
@@ -103,7 +103,7 @@ test('rejects wrong arguments at once, with a code', browserTest, async () => {
     workflow: PURPOSE.workflow,
     sessionEndpoint: '/bond-session',
   }
-  assert.equal(await refusal(page, 'requireBond', { action: 'x' }), 'not_initialised')
+  assert.equal(await rejection(page, 'requireBond', { action: 'x' }), 'not_initialised')
   for (const [spoil, code] of [
     [{ publishableKey: undefined }, 'publishable_key_invalid'],
     [{ publishableKey: 'pk_live_1' }, 'publishable_key_invalid'],
@@ -122,7 +122,7 @@ test('rejects wrong arguments at once, with a code', browserTest, async () => {
     [{ appearance: { font: 'x;}:host{display:none' } }, 'appearance_invalid'],
     [{ locale: 7 }, 'locale_invalid'],
   ] as const)
-    assert.equal(await refusal(page, 'init', { ...good, ...spoil }), code)
+    assert.equal(await rejection(page, 'init', { ...good, ...spoil }), code)
   await init(page, { sessionEndpoint: undefined })
   const session = h.worker.create(PURPOSE).view()
   for (const [request, code] of [
@@ -137,7 +137,7 @@ test('rejects wrong arguments at once, with a code', browserTest, async () => {
     ],
     [{ action: 'approve_wire', session }, 'session_mismatch'],
   ] as const)
-    assert.equal(await refusal(page, 'requireBond', request), code)
+    assert.equal(await rejection(page, 'requireBond', request), code)
 })
 
 test('reads null as an option that is left out', browserTest, async () => {
@@ -149,7 +149,7 @@ test('reads null as an option that is left out', browserTest, async () => {
   assert.deepEqual(h.requests.at(-1), { ...PURPOSE })
   await init(page, { sessionEndpoint: null, appearance: { theme: null, radius: null } })
   assert.equal(
-    await refusal(page, 'requireBond', { action: PURPOSE.action }),
+    await rejection(page, 'requireBond', { action: PURPOSE.action }),
     'session_endpoint_invalid',
   )
 })
@@ -166,7 +166,7 @@ test('takes workflows and actions as tenants name them', browserTest, async () =
 test('rejects a context that JSON cannot represent, at once', browserTest, async () => {
   const page = await h.open()
   await init(page)
-  const refused = page.evaluate(() => {
+  const rejected = page.evaluate(() => {
     const context: Record<string, unknown> = {}
     context['self'] = context
     return (globalThis as unknown as OnPage).Pulse.requireBond({
@@ -174,7 +174,7 @@ test('rejects a context that JSON cannot represent, at once', browserTest, async
       context,
     }).catch(({ code }) => code)
   })
-  assert.equal(await refused, 'context_invalid')
+  assert.equal(await rejected, 'context_invalid')
 })
 
 test('resumes a pending session after a reload', browserTest, async () => {

@@ -29,7 +29,7 @@ export class ScriptedWorker implements AsyncDisposable {
   /**
    * A number is the status of every GET. `cut` drops the connection, and `cut once` only the first.
    */
-  answers: 'well' | 'cut' | 'cut once' | number = 'well'
+  responses: 'well' | 'cut' | 'cut once' | number = 'well'
   /** The `Retry-After` of a rejected GET. */
   retryAfterSeconds: number | undefined
   readonly calls: Call[] = []
@@ -44,7 +44,7 @@ export class ScriptedWorker implements AsyncDisposable {
   readonly files = new Map<string, string>()
   /** How long the styles take, in milliseconds. */
   stylesDelayMs = 0
-  readonly #server = createServer((request, response) => void this.#answer(request, response))
+  readonly #server = createServer((request, response) => void this.#response(request, response))
   readonly #channel = new WebSocketServer({ noServer: true, handleProtocols: () => 'bonded.v1' })
 
   static async start(): Promise<ScriptedWorker> {
@@ -128,7 +128,7 @@ export class ScriptedWorker implements AsyncDisposable {
     return sessionId
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #response(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.setHeader('Access-Control-Allow-Origin', request.headers.origin ?? '*')
     if (request.method === 'OPTIONS') {
       response.setHeader(
@@ -149,17 +149,17 @@ export class ScriptedWorker implements AsyncDisposable {
       return void response.writeHead(204).end()
     }
     const session = this.#sessions.get(this.#record('get', request))
-    if (this.answers === 'cut') return void request.socket.destroy()
-    if (this.answers === 'cut once') {
-      this.answers = 'well'
+    if (this.responses === 'cut') return void request.socket.destroy()
+    if (this.responses === 'cut once') {
+      this.responses = 'well'
       return void request.socket.destroy()
     }
     if (this.retryAfterSeconds !== undefined) {
       response.setHeader('Access-Control-Expose-Headers', 'Retry-After')
       response.setHeader('Retry-After', this.retryAfterSeconds)
     }
-    if (this.answers !== 'well')
-      return sendJson(response, this.answers, {
+    if (this.responses !== 'well')
+      return sendJson(response, this.responses, {
         error: { code: 'scripted', message: 'As the test says.', requestId: 'req_test' },
       })
     if (

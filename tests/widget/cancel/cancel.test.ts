@@ -83,7 +83,7 @@ test('Cancel without a connection ends the request at the page', realBrowser, as
 })
 
 test(
-  'Cancel before the backend has answered cancels the session that it then creates',
+  'Cancel before the backend has responded cancels the session that it then creates',
   realBrowser,
   async () => {
     const page = await desk.visit()
@@ -103,7 +103,7 @@ test(
 )
 
 test(
-  'a refused code says so: “This wasn’t me” offers no further attempt',
+  'a rejected code says so: “This wasn’t me” offers no further attempt',
   realBrowser,
   async () => {
     const page = await desk.open()

@@ -22,7 +22,7 @@ const LIMIT_MS = 40_000
 export class Firefox implements AsyncDisposable {
   readonly #socket: WebSocket
   readonly #stop: () => Promise<void>
-  readonly #answers = new Map<number, (answer: Answer) => void>()
+  readonly #responses = new Map<number, (response: BidiResponse) => void>()
   #context = ''
   #newestId = 0
 
@@ -30,9 +30,9 @@ export class Firefox implements AsyncDisposable {
     this.#socket = socket
     this.#stop = stop
     socket.on('message', (data) => {
-      const answer = JSON.parse(String(data)) as Answer
-      this.#answers.get(answer.id)?.(answer)
-      this.#answers.delete(answer.id)
+      const response = JSON.parse(String(data)) as BidiResponse
+      this.#responses.get(response.id)?.(response)
+      this.#responses.delete(response.id)
     })
   }
 
@@ -73,12 +73,12 @@ export class Firefox implements AsyncDisposable {
    * @returns the value by way of JSON
    */
   async evaluate<T>(expression: string): Promise<T> {
-    const answer = await this.#send('script.evaluate', {
+    const response = await this.#send('script.evaluate', {
       expression: `Promise.resolve(${expression}).then((value) => JSON.stringify(value) ?? 'null')`,
       target: { context: this.#context },
       awaitPromise: true,
     })
-    const { result, exceptionDetails } = answer as {
+    const { result, exceptionDetails } = response as {
       result?: { value: string }
       exceptionDetails?: { text: string }
     }
@@ -102,8 +102,8 @@ export class Firefox implements AsyncDisposable {
 
   async #send(method: string, params: object): Promise<Record<string, unknown>> {
     const id = (this.#newestId += 1)
-    const { promise, resolve } = Promise.withResolvers<Answer>()
-    this.#answers.set(id, resolve)
+    const { promise, resolve } = Promise.withResolvers<BidiResponse>()
+    this.#responses.set(id, resolve)
     this.#socket.send(JSON.stringify({ id, method, params }))
     const { result, error, message } = await promise
     if (result === undefined) throw new Error(`${method}: ${error}: ${message}`)
@@ -116,7 +116,7 @@ export class Firefox implements AsyncDisposable {
   }
 }
 
-interface Answer {
+interface BidiResponse {
   readonly id: number
   readonly result?: Record<string, unknown>
   readonly error?: string

@@ -49,8 +49,8 @@ test('a logo that a user opens by its address runs nothing', realBrowser, async 
   const address = await page.locator('.logo').getAttribute('src')
   const opened = await page.context().newPage()
   // The rules for the file reject scripts. The policy of the response holds without them too.
-  const answer = await opened.goto(String(address))
-  assert.equal(answer?.status(), 200)
+  const response = await opened.goto(String(address))
+  assert.equal(response?.status(), 200)
   await opened.evaluate(`
     const script = document.createElementNS('http://www.w3.org/2000/svg', 'script')
     script.textContent = 'document.documentElement.id = "ran"'

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { type Reply, refuse } from './reply.ts'
+import { type Reply, reject } from './reply.ts'
 
 /** Ample for a loan form, which has five fields. */
 const MAX_BODY_BYTES = 16 * 1024
@@ -11,25 +11,25 @@ export interface FormBody {
   readonly wantsPage: boolean
 }
 
-/** Reads a body. Returns a refusal when it cannot. */
+/** Reads a body. Returns a rejection when it cannot. */
 export async function readForm(request: IncomingMessage): Promise<FormBody | Reply> {
   const type = request.headers['content-type']?.split(';')[0]?.trim().toLowerCase()
   const isJson = type === 'application/json'
   if (!isJson && type !== 'application/x-www-form-urlencoded')
-    return refuse(415, 'unsupported_media_type', 'Send the form as JSON or as a web form.')
+    return reject(415, 'unsupported_media_type', 'Send the form as JSON or as a web form.')
   const bytes = await readBytes(request)
   if (bytes === undefined)
-    return refuse(413, 'body_too_large', 'That is more than a loan application needs.')
+    return reject(413, 'body_too_large', 'That is more than a loan application needs.')
   const fields = parseFields(bytes, isJson)
   return fields
     ? { fields, wantsPage: !isJson }
-    : refuse(400, 'malformed_body', 'The form could not be read. Reload the page and try again.')
+    : reject(400, 'malformed_body', 'The form could not be read. Reload the page and try again.')
 }
 
 async function readBytes(request: IncomingMessage): Promise<Uint8Array | undefined> {
   const chunks: Buffer[] = []
   let size = 0
-  // Leaving the loop must not close the socket, because the refusal is sent over it.
+  // Leaving the loop must not close the socket, because the rejection is sent over it.
   for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length
     if (size > MAX_BODY_BYTES) return undefined

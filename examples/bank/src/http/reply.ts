@@ -19,8 +19,8 @@ export function html(status: number, body: string): Reply {
   return { status, headers: { 'content-type': 'text/html; charset=utf-8' }, body }
 }
 
-/** A refusal: a code for the script and a sentence for the applicant. */
-export function refuse(status: number, code: string, message: string, more: object = {}): Reply {
+/** A rejection: a code for the script and a sentence for the applicant. */
+export function reject(status: number, code: string, message: string, more: object = {}): Reply {
   return json(status, { error: { code, message, ...more } })
 }
 

@@ -6,7 +6,7 @@ import {
 } from '@bonded/integrator'
 import { ACTION, type Application, type Bank, WORKFLOW } from '../bank.ts'
 import type { FormBody } from '../http/body.ts'
-import { json, type Reply, refuse } from '../http/reply.ts'
+import { json, type Reply, reject } from '../http/reply.ts'
 import { parseLoanForm } from '../loan-form.ts'
 import type { Login } from '../logins.ts'
 import { recordReport } from '../reports.ts'
@@ -22,7 +22,7 @@ export async function submitApplication(
   if (session_id === '') return notApproved(adviceFor('session_missing'), 'session_missing')
   const parsed = parseLoanForm(fields)
   if ('errors' in parsed)
-    return refuse(422, 'invalid_form', 'Check the marked fields.', { fields: parsed.errors })
+    return reject(422, 'invalid_form', 'Check the marked fields.', { fields: parsed.errors })
 
   const { request } = parsed
   const store = (status: Application['status'], reasons: readonly ReviewReason[] = []) =>
@@ -80,7 +80,7 @@ function received({ number, status }: Application): Reply {
 }
 
 function notApproved(message: string, reason: string, status = 403): Reply {
-  return refuse(status, 'not_approved', message, { reason })
+  return reject(status, 'not_approved', message, { reason })
 }
 
 function summaryOf(outcome: ProtectOutcome<Application>): object {

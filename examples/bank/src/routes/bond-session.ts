@@ -1,7 +1,7 @@
 import { bindingDigest, GateError } from '@bonded/integrator'
 import { ACTION, type Bank, WORKFLOW } from '../bank.ts'
 import type { FormBody } from '../http/body.ts'
-import { json, type Reply, refuse } from '../http/reply.ts'
+import { json, type Reply, reject } from '../http/reply.ts'
 import { displayOf } from '../loan-form.ts'
 import type { Login } from '../logins.ts'
 
@@ -18,10 +18,10 @@ export async function bondSession(facts: {
   const { bank, login, form, address } = facts
   const { workflow = WORKFLOW, action = ACTION } = form.fields
   if (!isOffered(bank, workflow) || action !== ACTION)
-    return refuse(400, 'not_offered', 'This page is for loan applications only.')
+    return reject(400, 'not_offered', 'This page is for loan applications only.')
   const { draft } = login
   if (draft === undefined)
-    return refuse(
+    return reject(
       409,
       'draft_missing',
       'Fill in the form first. Then your phone can show what you approve.',
@@ -45,7 +45,7 @@ export async function bondSession(facts: {
       reason: error.reason,
       requestId: error.requestId,
     })
-    return refuse(
+    return reject(
       503,
       'approval_unavailable',
       'Approving by phone does not work just now. Nothing was sent. Try again in a minute.',

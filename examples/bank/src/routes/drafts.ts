@@ -1,5 +1,5 @@
 import type { FormBody } from '../http/body.ts'
-import { json, type Reply, refuse } from '../http/reply.ts'
+import { json, type Reply, reject } from '../http/reply.ts'
 import { displayOf, parseLoanForm } from '../loan-form.ts'
 import type { Login } from '../logins.ts'
 
@@ -7,7 +7,7 @@ import type { Login } from '../logins.ts'
 export function saveDraft(login: Login, { fields }: FormBody): Reply {
   const parsed = parseLoanForm(fields)
   if ('errors' in parsed)
-    return refuse(422, 'invalid_form', 'Check the marked fields.', { fields: parsed.errors })
+    return reject(422, 'invalid_form', 'Check the marked fields.', { fields: parsed.errors })
   login.draft = parsed.request
   return json(200, { draft: { ...parsed.request, display: displayOf(parsed.request) } })
 }

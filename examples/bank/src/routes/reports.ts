@@ -1,5 +1,5 @@
 import type { Bank } from '../bank.ts'
-import { json, type Reply, refuse } from '../http/reply.ts'
+import { json, type Reply, reject } from '../http/reply.ts'
 import type { Login } from '../logins.ts'
 import { recordReport } from '../reports.ts'
 
@@ -12,5 +12,5 @@ export async function reportUnexpected(bank: Bank, login: Login): Promise<Reply>
   const report = newest && (await recordReport(bank, login, newest))
   return report
     ? json(201, { report: { number: report.number } })
-    : refuse(404, 'no_report', 'Your phone reported nothing about this application.')
+    : reject(404, 'no_report', 'Your phone reported nothing about this application.')
 }

@@ -11,7 +11,7 @@ export interface Entry {
   readonly call?: string
   /** What the call is for, or what happened. */
   readonly text: string
-  /** How the call was answered. */
+  /** How the service responded to the call. */
   readonly result?: string
   readonly tone: 'info' | 'good' | 'stop'
 }

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { type Reply, refuse } from './reply.ts'
+import { type Reply, reject } from './reply.ts'
 
 /** The header of the token. A form cannot set it, and another origin may not. */
 export const TOKEN_HEADER = 'x-demo-token'
@@ -17,25 +17,25 @@ export interface Site {
 }
 
 /**
- * Refuses a request that names no site of the demo. A page of another site that rebinds its own
+ * Rejects a request that names no site of the demo. A page of another site that rebinds its own
  * name to this machine still sends its own name.
  */
 export function siteOf(request: IncomingMessage, sites: readonly Site[]): Site | Reply {
   return (
     sites.find(({ host }) => host === request.headers.host) ??
-    refuse(421, 'host_not_served', 'Open the address that npm start printed.')
+    reject(421, 'host_not_served', 'Open the address that npm start printed.')
   )
 }
 
-/** Refuses a call that does not come from a page of this site. Returns undefined if it does. */
-export function crossSiteRefusal({ headers }: IncomingMessage, site: Site): Reply | undefined {
+/** Rejects a call that does not come from a page of this site. Returns undefined if it does. */
+export function crossSiteRejection({ headers }: IncomingMessage, site: Site): Reply | undefined {
   const fetchSite = headers['sec-fetch-site']
   const isOwn =
     headers.origin === site.origin && (fetchSite === undefined || fetchSite === 'same-origin')
-  if (!isOwn) return refuse(403, 'cross_site', 'Only the demo’s own page may call this.')
+  if (!isOwn) return reject(403, 'cross_site', 'Only the demo’s own page may call this.')
   return isToken(headers[TOKEN_HEADER], site.token)
     ? undefined
-    : refuse(403, 'token_invalid', 'This page belongs to an earlier run. Reload it.')
+    : reject(403, 'token_invalid', 'This page belongs to an earlier run. Reload it.')
 }
 
 /** Whether a live connection comes from a page of this site and has its token. */

@@ -18,7 +18,7 @@ export function json(status: number, value: object): Reply {
 }
 
 /** An error with a code for the script and a sentence for its developer. */
-export function refuse(status: number, code: string, message: string): Reply {
+export function reject(status: number, code: string, message: string): Reply {
   return json(status, { error: { code, message } })
 }
 

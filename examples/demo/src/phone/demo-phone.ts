@@ -166,7 +166,7 @@ export class DemoPhone implements Disposable {
       },
       signal: run.abort.signal,
     })
-    // The end may have arrived before this answer.
+    // The end may have arrived before this response.
     if (run === this.#run && session.state === 'bonded' && this.#view.screen === 'busy')
       this.#show({ screen: 'approved', actions: [], ...this.#outcome(session) })
   }
@@ -223,7 +223,7 @@ export class DemoPhone implements Disposable {
     const message = Object.hasOwn(REASONS, reason)
       ? REASONS[reason as keyof typeof REASONS].message
       : 'The phone stopped, because this request is not safe to answer.'
-    this.#show({ screen: 'refused', actions: [], refusal: { reason, message } })
+    this.#show({ screen: 'refused', actions: [], rejection: { reason, message } })
   }
 
   #showBusy(task: string): void {

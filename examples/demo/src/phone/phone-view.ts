@@ -64,7 +64,7 @@ export interface PhoneView {
   /** For `approved` and `completed`: what the service verified. */
   readonly verdict?: readonly Check[]
   /** For `refused`: the reason of the service or of this phone, and its sentence. */
-  readonly refusal?: { readonly reason: string; readonly message: string }
+  readonly rejection?: { readonly reason: string; readonly message: string }
 }
 
 /**

@@ -76,9 +76,9 @@ export class Attacker implements Disposable {
       const page = await this.#fetch(bankOrigin)
       this.#cookie = page.headers.get('set-cookie')?.split(';', 1)[0] ?? ''
       await this.#post('/drafts', { name: victim, ...FORGED })
-      const answer = await this.#post('/bond-session', {})
-      if (answer.status !== 201) throw new Error(`the bank answered ${answer.status}`)
-      this.#session = answer.body as unknown as PublicSession
+      const response = await this.#post('/bond-session', {})
+      if (response.status !== 201) throw new Error(`the bank answered ${response.status}`)
+      this.#session = response.body as unknown as PublicSession
     } catch {
       this.#show({ ...IDLE, stage: 'failed' })
       return undefined
@@ -93,7 +93,7 @@ export class Attacker implements Disposable {
     return this.#session
   }
 
-  /** Records that the service refused the bank’s widget here, and copies the QR code instead. */
+  /** Records that the service rejected the bank’s widget here, and copies the QR code instead. */
   async copyCode(reason: string): Promise<void> {
     if (this.#session === undefined || this.#view.stage !== 'idle') return
     this.#show({ stage: 'waiting', qrVersion: 1, attempts: [] })
@@ -110,8 +110,8 @@ export class Attacker implements Disposable {
   async picture(): Promise<string | undefined> {
     const url = this.#session?.qr_svg_url
     if (url === undefined || this.#view.stage !== 'waiting') return undefined
-    const answer = await this.#fetch(this.#options.serviceOrigin + url).catch(() => undefined)
-    return answer?.ok === true ? answer.text() : undefined
+    const response = await this.#fetch(this.#options.serviceOrigin + url).catch(() => undefined)
+    return response?.ok === true ? response.text() : undefined
   }
 
   [Symbol.dispose](): void {
@@ -124,7 +124,7 @@ export class Attacker implements Disposable {
     const known = this.#session
     if (known === undefined) return
     try {
-      const answer = await this.#fetch(`${serviceOrigin}/api/v1/sessions/${known.id}`, {
+      const response = await this.#fetch(`${serviceOrigin}/api/v1/sessions/${known.id}`, {
         headers: {
           authorization: `Bearer ${publishableKey}`,
           'x-bond-watch': known.watch_token,
@@ -132,8 +132,8 @@ export class Attacker implements Disposable {
           origin: bankOrigin,
         },
       })
-      if (!answer.ok || this.#session !== known || this.#polling === undefined) return
-      const session = (await answer.json()) as PublicSession
+      if (!response.ok || this.#session !== known || this.#polling === undefined) return
+      const session = (await response.json()) as PublicSession
       this.#session = session
       if (session.state !== 'pending' && session.state !== 'step_up_required') {
         this[Symbol.dispose]()
@@ -183,12 +183,12 @@ export class Attacker implements Disposable {
   }
 
   async #post(path: string, fields: object) {
-    const answer = await this.#fetch(this.#options.bankOrigin + path, {
+    const response = await this.#fetch(this.#options.bankOrigin + path, {
       method: 'POST',
       headers: { 'content-type': 'application/json', cookie: this.#cookie },
       body: JSON.stringify(fields),
     })
-    return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> }
   }
 
   #fetch(url: string, init: RequestInit = {}): Promise<Response> {

@@ -16,8 +16,8 @@ import { type AppDependencies } from '../session/app.ts'
 import { createAppAttestSigner } from '../signers/app-attest.ts'
 import { createKeystoreSigner } from '../signers/keystore.ts'
 
-/** Longer than the longest poll. A connection without an answer for longer has failed. */
-const ANSWER_WITHIN_MS = 40_000
+/** Longer than the longest poll. A connection without a response for longer has failed. */
+const RESPONSE_WITHIN_MS = 40_000
 
 /** On this phone only: not in a backup, and not readable while the phone is locked. */
 const STORE_OPTIONS: SecureStore.SecureStoreOptions = {
@@ -44,23 +44,23 @@ const clock: PhoneClock = {
 
 /**
  * Expo's fetch: it is the one in React Native that honors `redirect: 'error'`. It sends no cookies,
- * and ends a request without an answer.
+ * and ends a request without a response.
  */
 const fetch: FetchLike = async (url, { signal, body, ...request }) => {
   const ending = new AbortController()
   const end = () => ending.abort()
-  const timer = setTimeout(end, ANSWER_WITHIN_MS)
+  const timer = setTimeout(end, RESPONSE_WITHIN_MS)
   signal?.addEventListener('abort', end)
   try {
-    const answer = await expoFetch(url, {
+    const response = await expoFetch(url, {
       ...request,
       headers: { ...request.headers },
       ...(body === undefined ? {} : { body }),
       credentials: 'omit',
       signal: ending.signal,
     })
-    const text = await answer.text()
-    return { status: answer.status, headers: answer.headers, text: async () => text }
+    const text = await response.text()
+    return { status: response.status, headers: response.headers, text: async () => text }
   } finally {
     clearTimeout(timer)
     signal?.removeEventListener('abort', end)

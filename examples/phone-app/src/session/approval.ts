@@ -1,7 +1,7 @@
 import type { Handoff } from '@bonded/contract'
 import {
   type ClaimedSession,
-  isRefusal,
+  isRejection,
   type Phone,
   PhoneError,
   type PhoneSignals,
@@ -13,7 +13,9 @@ import type { UserVerifier } from '../device/user-verifier.ts'
 import { problemOf } from './problem.ts'
 import type { Choice, End, Notice, Screen, Task } from './screen.ts'
 
-/** Whole seconds for a full score of the continuity model. A recording of eight seconds has them. */
+/**
+ * Whole seconds for a full score of the continuity model. A recording of eight seconds has them.
+ */
 const NEEDED_MOTION_SECONDS = 7
 /** How often, and how many times at most, an approval looks whether it has them: five seconds. */
 const CHECK_INTERVAL_MS = 100
@@ -176,7 +178,7 @@ export function startApproval(handoff: Handoff, given: ApprovalDependencies): Ap
     try {
       claimed = await phone.approve(from, {
         gather,
-        onAnswer: (known) => (claimed = known),
+        onResponse: (known) => (claimed = known),
         signal: closing.signal,
       })
       const { state, outcome } = claimed.session
@@ -190,7 +192,7 @@ export function startApproval(handoff: Handoff, given: ApprovalDependencies): Ap
       if (failure instanceof PhoneError && failure.code === 'cancelled') return
       if (problem === 'not_verified' && isOpen) presentRequest('not_verified_by_user')
       else if (problem === 'offline' && isOpen) presentRequest('connection_lost')
-      else if (isRefusal(failure, 'policy_not_met')) end('not_verified')
+      else if (isRejection(failure, 'policy_not_met')) end('not_verified')
       else fail(failure)
     } finally {
       isBusy = false

@@ -18,7 +18,7 @@ export interface KeyIdStore {
   keepKeyId(keyId: string): Promise<void>
 }
 
-/** Apple's service did not answer. */
+/** Apple's service did not respond. */
 const SERVER_UNAVAILABLE = 'ERR_APP_INTEGRITY_SERVER_UNAVAILABLE'
 /** The key does not exist: the app was reinstalled, or the phone was restored from a backup. */
 const INVALID_KEYS: ReadonlySet<unknown> = new Set([
@@ -30,7 +30,7 @@ const INVALID_KEYS: ReadonlySet<unknown> = new Set([
  * Signs with an App Attest key. The key is in the Secure Enclave, and its counter too.
  *
  * @throws {PhoneError} `authenticator_unusable` with `key_missing` where the phone must be set up
- * again, `unreachable` where Apple's service does not answer
+ * again, `unreachable` where Apple's service does not respond
  */
 export function createAppAttestSigner(integrity: AppIntegrity, keys: KeyIdStore): PlatformSigner {
   // Apple asks to attest the same key again after an outage of its service, not a new one.

@@ -45,7 +45,7 @@ export function verifyActiveAuthentication(
   const { dg14, dg15, challenge: given, signature: sent } = input
   requireBytes({ challenge: given }, { dg14, dg15, signature: sent })
   const fail = rejectWith('chip_not_authenticated')
-  // 1. The chip has answered, and the state has listed its key.
+  // 1. The chip has responded, and the state has listed its key.
   if (input.signature === undefined) return fail('aa_not_sent')
   if (input.dg15 === undefined) return fail('dg15_not_listed')
   const [signature, challenge] = [bufferOf(input.signature), bufferOf(input.challenge)]

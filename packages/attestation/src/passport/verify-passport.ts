@@ -6,7 +6,7 @@ import type { CountryTrust } from './country-trust.ts'
 import { verifyPassiveAuthentication } from './passive-authentication.ts'
 import type { ActiveAuthenticationStep, PassiveAuthenticationStep } from './steps.ts'
 
-/** What `verifyPassport` is given: files as a phone read them, and the answer of the chip. */
+/** What `verifyPassport` is given: files as a phone read them, and the response of the chip. */
 export interface PassportInput {
   readonly sod: Uint8Array
   readonly dg1: Uint8Array

@@ -39,7 +39,7 @@ export interface RevocationSource {
   readonly fetch?: FetchText
   /** The clock, in milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => Instant
-  /** Serials that count as revoked whatever Google responds, also before the first fetch. */
+  /** Serials that count as revoked whatever Google returns, also before the first fetch. */
   readonly snapshot?: ReadonlySet<string>
   /** Default: `GOOGLE_STATUS_URL`. */
   readonly url?: string
@@ -111,7 +111,7 @@ export function googleRevocations(source: RevocationSource = {}): RevocationList
       const now = currentTime()
       if (now >= (list?.freshUntil ?? Number.NEGATIVE_INFINITY) && now >= nextTryAt)
         fetching ??= refresh()
-      // Within the grace period the cached list answers at once, while the fetch continues.
+      // Within the grace period the cached list is used at once, while the fetch continues.
       if (fetching !== undefined && !isUsable(list, now)) await fetching
       if (
         serials.some(
@@ -133,15 +133,16 @@ async function fetchList({
   fetch = globalThis.fetch,
   url = GOOGLE_STATUS_URL,
 }: RevocationSource): Promise<StatusList & { maxAgeMs: number }> {
-  const answer = await fetch(url, {
+  const response = await fetch(url, {
     signal: AbortSignal.timeout(FETCH_WITHIN_MS),
     redirect: 'error',
   })
-  if (answer.status !== 200) throw new Error(`the revocation list responded with ${answer.status}`)
-  const text = await answer.text()
+  if (response.status !== 200)
+    throw new Error(`the revocation list responded with ${response.status}`)
+  const text = await response.text()
   const list = text.length <= MAX_LIST_BYTES ? readStatusList(text) : undefined
   if (list === undefined) throw new Error('the revocation list is not of the published form')
-  const maxAgeMs = maxAgeOf(answer.headers.get('cache-control'), answer.headers.get('age'))
+  const maxAgeMs = maxAgeOf(response.headers.get('cache-control'), response.headers.get('age'))
   return { ...list, maxAgeMs }
 }
 

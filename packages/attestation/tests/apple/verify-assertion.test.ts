@@ -238,7 +238,7 @@ test('accepts unknown extension members of any CBOR type, within size and depth 
     assert.equal(read(known, unknown), '1', unknown)
     assert.equal(read(unknown, known), '1', unknown)
   }
-  for (const refused of [
+  for (const rejected of [
     `6178${'81'.repeat(40)}00`, // nested too deep
     `6178${'c1'.repeat(40)}00`, // tags nested too deep
     '6178', // no value
@@ -253,7 +253,7 @@ test('accepts unknown extension members of any CBOR type, within size and depth 
     known, // the same member twice
     `${text('apple_bundle_version_01')}f93c00`, // and with another value
   ])
-    assert.equal(read(known, refused), 'authenticator_data', refused)
+    assert.equal(read(known, rejected), 'authenticator_data', rejected)
   // A known name with a longer head is not another member.
   const reencoded = `7817${Buffer.from('apple_bundle_version_01').toString('hex')}6131`
   assert.equal(read(reencoded), 'authenticator_data')

@@ -23,9 +23,13 @@ const HONEST: Proof = {
   dg14: chip.dg14,
   dg15: chip.dg15,
   challenge: CHALLENGE,
-  signature: chip.answer(CHALLENGE),
+  signature: chip.response(CHALLENGE),
 }
-const HONEST_RSA: Proof = { dg15: rsa.dg15, challenge: CHALLENGE, signature: rsa.answer(CHALLENGE) }
+const HONEST_RSA: Proof = {
+  dg15: rsa.dg15,
+  challenge: CHALLENGE,
+  signature: rsa.response(CHALLENGE),
+}
 const short = ({ dg14, dg15, challenge, signature }: Proof) => {
   const checked = verifyActiveAuthentication({
     ...(dg14 && { dg14 }),
@@ -65,15 +69,19 @@ const CASES: readonly (readonly [string, Proof, string])[] = [
   ['the same with RSA', HONEST_RSA, 'original'],
   ['no answer', { ...HONEST, signature: undefined }, 'aa_not_sent'],
   ['no key that the state has listed', { ...HONEST, dg15: undefined }, 'dg15_not_listed'],
-  ['the answer of another chip', { ...HONEST, signature: other.answer(CHALLENGE) }, 'aa_signature'],
+  [
+    'the answer of another chip',
+    { ...HONEST, signature: other.response(CHALLENGE) },
+    'aa_signature',
+  ],
   [
     'an answer to another challenge',
-    { ...HONEST, signature: chip.answer(Buffer.alloc(8)) },
+    { ...HONEST, signature: chip.response(Buffer.alloc(8)) },
     'aa_signature',
   ],
   [
     'an answer to the challenge with something after it',
-    { ...HONEST, signature: chip.answer(Buffer.concat([CHALLENGE, CHALLENGE])) },
+    { ...HONEST, signature: chip.response(Buffer.concat([CHALLENGE, CHALLENGE])) },
     'aa_signature',
   ],
   [
@@ -85,13 +93,13 @@ const CASES: readonly (readonly [string, Proof, string])[] = [
     'the answer of another chip, RSA',
     {
       ...HONEST_RSA,
-      signature: createPassportChip({ kind: 'rsa', rsaBits: 1024 }).answer(CHALLENGE),
+      signature: createPassportChip({ kind: 'rsa', rsaBits: 1024 }).response(CHALLENGE),
     },
     'aa_signature',
   ],
   [
     'an answer to another challenge, RSA',
-    { ...HONEST_RSA, signature: rsa.answer(Buffer.alloc(8)) },
+    { ...HONEST_RSA, signature: rsa.response(Buffer.alloc(8)) },
     'aa_signature',
   ],
 

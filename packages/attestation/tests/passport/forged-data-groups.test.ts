@@ -7,7 +7,7 @@ import {
   DG1,
   chip,
   DG14,
-  ANSWER,
+  RESPONSE,
   signedWith,
   listing,
   HASH,
@@ -52,17 +52,17 @@ testCases([
   ['a listed chip key and its signature', chipped({}), 'chip'],
   [
     'an unlisted chip key',
-    { sent: { dg14: DG14, dg15: chip.dg15, activeAuthentication: ANSWER } },
+    { sent: { dg14: DG14, dg15: chip.dg15, activeAuthentication: RESPONSE } },
     'document dg15_not_listed',
   ],
   [
     'an unlisted DG14',
-    { dg15: chip.dg15, sent: { dg14: DG14, activeAuthentication: ANSWER } },
+    { dg15: chip.dg15, sent: { dg14: DG14, activeAuthentication: RESPONSE } },
     'document dg14_not_listed',
   ],
   [
     'a signature by another chip',
-    chipped({ activeAuthentication: createPassportChip({ kind: 'ecdsa' }).answer(CHALLENGE) }),
+    chipped({ activeAuthentication: createPassportChip({ kind: 'ecdsa' }).response(CHALLENGE) }),
     'document aa_signature',
   ],
   [

@@ -36,7 +36,7 @@ export const [COUNTRY, SIGNER] = [stateWith(), signerWith()]
 export const DG1 = dg1With(createMrz())
 export const chip = createPassportChip({ kind: 'ecdsa' })
 export const DG14 = chip.dg14 ?? Buffer.alloc(0)
-export const ANSWER = chip.answer(CHALLENGE)
+export const RESPONSE = chip.response(CHALLENGE)
 
 export interface Tampered {
   readonly dg1?: Buffer
@@ -113,7 +113,7 @@ export const signedAt = (instant: number) =>
 export const chipped = (sent: Partial<PassportInput>): Tampered => ({
   dg14: DG14,
   dg15: chip.dg15,
-  sent: { activeAuthentication: ANSWER, ...sent },
+  sent: { activeAuthentication: RESPONSE, ...sent },
 })
 
 export function onCurve(curve: string): Tampered {

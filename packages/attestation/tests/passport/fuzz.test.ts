@@ -58,11 +58,11 @@ test('returns a tier for any altered passport, and none for an altered data grou
   t.diagnostic(summary)
 })
 
-test('rejects any altered key, algorithm, or answer in Active Authentication and never throws', {
+test('rejects any altered key, algorithm, or response in Active Authentication and never throws', {
   timeout,
 }, async (t) => {
   const samples = [rsa, ecdsa]
-    .flatMap(({ dg14, dg15, chip }) => [dg14, dg15, chip?.answer(CHALLENGE)])
+    .flatMap(({ dg14, dg15, chip }) => [dg14, dg15, chip?.response(CHALLENGE)])
     .filter((file) => file !== undefined)
   const summary = await fuzz([...samples, ...openEnded], (input) => {
     for (const { dg14, dg15, chip } of [rsa, ecdsa]) {
@@ -70,7 +70,7 @@ test('rejects any altered key, algorithm, or answer in Active Authentication and
         ...(dg14 && { dg14 }),
         ...(dg15 && { dg15 }),
         challenge: CHALLENGE,
-        signature: chip?.answer(Buffer.alloc(8)),
+        signature: chip?.response(Buffer.alloc(8)),
       }
       for (const change of [{ dg14: input }, { dg15: input }, { signature: input }]) {
         const result = verifyActiveAuthentication({ ...honest, ...change })

@@ -42,7 +42,7 @@ interface Tampered {
   readonly roots?: readonly Buffer[]
 }
 const LIST = listOf(COUNTRY)
-/** How many certificates are read and how many are not, or the step that refused. */
+/** How many certificates are read and how many are not, or the step that rejected. */
 const short = ({
   content = LIST,
   contentType = MASTER_LIST,

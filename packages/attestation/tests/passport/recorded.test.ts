@@ -189,7 +189,7 @@ test('verifies the specimen of Erika Mustermann, and ignores its unlisted DG15',
   assert.deepEqual(chip, { ok: false, reason: 'chip_not_authenticated', step: 'dg15_not_listed' })
 })
 
-test('accepts the recorded chip’s answer for its challenge only', { skip }, () => {
+test('accepts the recorded chip’s response to its challenge only', { skip }, () => {
   const { dg15, challenge, signature } = recordedChip()
   assert.ok(verifyActiveAuthentication({ dg15, challenge, signature }).ok)
   for (let bit = 0; bit < challenge.length * 8; bit++) {

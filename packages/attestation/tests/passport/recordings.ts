@@ -52,7 +52,7 @@ export function erika(file: string): Buffer {
   return readVector('icao9303', 'bsi-erika', `EF_${file}.bin`)
 }
 
-/** What a real chip answered to a challenge. */
+/** What a real chip responded to a challenge. */
 export function recordedChip(): {
   readonly dg15: Buffer
   readonly challenge: Buffer

@@ -36,7 +36,7 @@ function proofOf(
   { sod, dg1, dg14, dg15, chip }: SimulatedPassport,
   challenge = CHALLENGE,
 ): Omit<PassportInput, 'now'> {
-  return { sod, dg1, dg14, dg15, activeAuthentication: chip?.answer(challenge), challenge }
+  return { sod, dg1, dg14, dg15, activeAuthentication: chip?.response(challenge), challenge }
 }
 const judge = (proof: Omit<PassportInput, 'now'>, by = trust, now = NOW) =>
   verifyPassport({ ...proof, now }, by)
@@ -184,7 +184,7 @@ test('rejects a swapped data group, a changed one and one of another passport', 
   assert.equal(short({ ...proof, dg14: mine.dg15, dg15: mine.dg14 }), 'none dg_hash')
   assert.equal(short({ ...proof, sod: other.sod }), 'none dg_hash')
   assert.equal(
-    short({ ...proof, activeAuthentication: other.chip?.answer(CHALLENGE) }),
+    short({ ...proof, activeAuthentication: other.chip?.response(CHALLENGE) }),
     'document aa_signature',
   )
   assert.equal(short({ ...proof, dg15: undefined }), 'document dg15_not_listed')
@@ -279,23 +279,23 @@ test('returns none for each flipped bit of the chip’s files, except in the sig
   )
 })
 
-test('returns document for each flipped bit of the chip’s answer', () => {
+test('returns document for each flipped bit of the chip’s response', () => {
   for (const chip of [rsaChip, ecdsaChip, derChip]) {
     const proof = proofOf(createPassport(authority, { chip }))
-    const answer = Buffer.from(proof.activeAuthentication ?? [])
-    for (let bit = 0; bit < answer.length * 8; bit++) {
+    const response = Buffer.from(proof.activeAuthentication ?? [])
+    for (let bit = 0; bit < response.length * 8; bit++) {
       assert.equal(
-        short({ ...proof, activeAuthentication: flipBit(answer, bit) }),
+        short({ ...proof, activeAuthentication: flipBit(response, bit) }),
         'document aa_signature',
         `bit ${bit}`,
       )
     }
     for (const wrong of [
       Buffer.alloc(0),
-      answer.subarray(1),
-      Buffer.concat([answer, Buffer.of(0)]),
-      randomBytes(answer.length),
-      Buffer.alloc(answer.length),
+      response.subarray(1),
+      Buffer.concat([response, Buffer.of(0)]),
+      randomBytes(response.length),
+      Buffer.alloc(response.length),
     ]) {
       assert.equal(short({ ...proof, activeAuthentication: wrong }), 'document aa_signature')
     }

@@ -134,7 +134,7 @@ function passport(): Sample {
     dg14,
     dg15,
     challenge,
-    signature: chip.answer(challenge),
+    signature: chip.response(challenge),
     countryCertificate: state.countryCertificate,
     masterList: createMasterList(state, {
       certificates: [state.countryCertificate],

@@ -3,7 +3,7 @@ import { bare, type Members, ownMembers, parseMembers } from './own-members.ts'
 import { parseRetryAfter } from './retry-after.ts'
 
 /** The part of a `Response` that a client needs. */
-export interface AnswerLike {
+export interface ResponseLike {
   readonly status: number
   readonly headers: { get(name: string): string | null }
   text(): Promise<string>
@@ -17,7 +17,7 @@ export interface RequestParts {
 }
 
 /** The result of one request. */
-export type Answer =
+export type ExchangeResult =
   /** The status of the endpoint's success. `text` is the body, which 204 leaves empty. */
   | { readonly kind: 'accepted'; readonly text: string }
   /**
@@ -26,19 +26,19 @@ export type Answer =
   | {
       readonly kind: 'rejected'
       readonly status: number
-      /** The own members of `error`, as sent: none where a proxy answered. See {@link textOf}. */
+      /** The own members of `error`, as sent: none where a proxy responded. See {@link textOf}. */
       readonly error: Members
       /** The wait that the service asks for, in milliseconds. */
       readonly retryAfterMs: number | undefined
     }
-  /** No answer, or only a part of one. The service may have performed the request. */
-  | { readonly kind: 'unanswered'; readonly cause: unknown }
+  /** No response, or only a part of one. The service may have performed the request. */
+  | { readonly kind: 'no_response'; readonly cause: unknown }
 
 /** One request of a client. `Init` holds the members of its fetch that the others do not have. */
 export interface Exchange<Init extends object> {
   readonly route: Route
   readonly url: string
-  readonly fetch: (url: string, request: RequestParts & Init) => Promise<AnswerLike>
+  readonly fetch: (url: string, request: RequestParts & Init) => Promise<ResponseLike>
   /** The credential of the `Authorization` header. */
   readonly bearer?: string | undefined
   readonly headers?: Record<string, string>
@@ -50,9 +50,11 @@ export interface Exchange<Init extends object> {
 }
 
 /**
- * Sends one request and classifies the answer by the endpoint's own success status. Never throws.
+ * Sends one request and classifies the response by the endpoint's own success status. Never throws.
  */
-export async function exchange<Init extends object>(given: Exchange<Init>): Promise<Answer> {
+export async function exchange<Init extends object>(
+  given: Exchange<Init>,
+): Promise<ExchangeResult> {
   // In a page with a polluted `Object.prototype`, an omitted `body` must stay omitted.
   const request = bare(given)
   const { route, bearer, body } = request
@@ -61,21 +63,21 @@ export async function exchange<Init extends object>(given: Exchange<Init>): Prom
   if (body !== undefined) headers['content-type'] = 'application/json'
   const parts = { ...request.init, method: route.method, headers }
   try {
-    const answer = await request.fetch(
+    const response = await request.fetch(
       request.url,
       bare(body === undefined ? parts : { ...parts, body }),
     )
-    const text = await answer.text()
-    const { status } = answer
+    const text = await response.text()
+    const { status } = response
     if (status === route.status) return { kind: 'accepted', text }
     return {
       kind: 'rejected',
       status,
       error: ownMembers(parseMembers(text)?.['error']) ?? {},
-      retryAfterMs: parseRetryAfter(answer.headers.get('retry-after'), request.nowMs),
+      retryAfterMs: parseRetryAfter(response.headers.get('retry-after'), request.nowMs),
     }
   } catch (cause) {
-    return { kind: 'unanswered', cause }
+    return { kind: 'no_response', cause }
   }
 }
 
@@ -83,7 +85,7 @@ export async function exchange<Init extends object>(given: Exchange<Init>): Prom
  * A text member of an error; undefined where it is missing or no short text. A longer text is not
  * one of the service's, and would fill a log.
  *
- * @example textOf(answer.error, 'reason') // 'challenge_expired'
+ * @example textOf(response.error, 'reason') // 'challenge_expired'
  */
 export function textOf(error: Members, name: string): string | undefined {
   const value = error[name]

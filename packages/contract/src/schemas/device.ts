@@ -141,7 +141,9 @@ const device = {
   environment: Environment,
 }
 
-/** The answer to a registration or a recovery, with the device token, which no other one repeats. */
+/**
+ * The response to a registration or a recovery, with the device token, which no other one repeats.
+ */
 export const RegisteredDevice = closed({
   ...device,
   device_token: Type.String(),
@@ -149,7 +151,9 @@ export const RegisteredDevice = closed({
 })
 export type RegisteredDevice = Static<typeof RegisteredDevice>
 
-/** Finds the device of a discoverable browser key, by an assertion over `bonded-device-recovery/v1`. */
+/**
+ * Finds the device of a discoverable browser key, by an assertion over `bonded-device-recovery/v1`.
+ */
 export const RecoverDeviceRequest = closed({ challenge: Bytes32, app_attest: AppAttest })
 export type RecoverDeviceRequest = Static<typeof RecoverDeviceRequest>
 

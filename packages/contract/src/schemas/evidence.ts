@@ -138,8 +138,8 @@ export const VerifiedEvidence = Type.Object({
 })
 export type VerifiedEvidence = Static<typeof VerifiedEvidence>
 
-export const EvidenceAnswer = closed({ verified_evidence: VerifiedEvidence })
-export type EvidenceAnswer = Static<typeof EvidenceAnswer>
+export const EvidenceResponse = closed({ verified_evidence: VerifiedEvidence })
+export type EvidenceResponse = Static<typeof EvidenceResponse>
 
 /** The assertion that bonds a session. */
 export const BondedPairAssertion = closed({

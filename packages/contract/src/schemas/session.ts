@@ -104,7 +104,7 @@ const full = {
 export const FullSession = closed(full)
 export type FullSession = Static<typeof FullSession>
 
-/** The answer to create: the only one that ever carries the completion secret. */
+/** The response to create: the only one that ever carries the completion secret. */
 export const CreatedSession = closed({ ...full, completion_secret: Type.String() })
 export type CreatedSession = Static<typeof CreatedSession>
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
-  type AnswerLike,
+  type ResponseLike,
   CREATE_SESSION,
   exchange,
   GET_SESSION,
@@ -15,10 +15,10 @@ interface Served {
   readonly headers?: Record<string, string>
 }
 
-/** A fetch that returns one answer, and the requests that it received. */
+/** A fetch that returns one response, and the requests that it received. */
 function serve({ status, body = '', headers = {} }: Served) {
   const requests: RequestParts[] = []
-  const fetch = async (_url: string, request: RequestParts): Promise<AnswerLike> => {
+  const fetch = async (_url: string, request: RequestParts): Promise<ResponseLike> => {
     requests.push(request)
     return {
       status,
@@ -33,7 +33,7 @@ const url = 'https://bonds.test/api/v1/sessions'
 
 test('sends the method of the route, the credential and the body', async () => {
   const { fetch, requests } = serve({ status: 201, body: '{"id":"sess_1"}' })
-  const answer = await exchange({
+  const response = await exchange({
     route: CREATE_SESSION,
     url,
     fetch,
@@ -42,7 +42,7 @@ test('sends the method of the route, the credential and the body', async () => {
     body: '{"workflow":"w"}',
     init: {},
   })
-  assert.deepEqual(answer, { kind: 'accepted', text: '{"id":"sess_1"}' })
+  assert.deepEqual(response, { kind: 'accepted', text: '{"id":"sess_1"}' })
   assert.deepEqual(
     requests.map((request) => ({ ...request })),
     [
@@ -89,8 +89,8 @@ test('ignores members of a polluted Object.prototype', async () => {
 test('accepts only the success status of the endpoint', async () => {
   for (const status of [200, 202, 204, 302]) {
     const { fetch } = serve({ status, body: '{}' })
-    const answer = await exchange({ route: CREATE_SESSION, url, fetch, init: {} })
-    assert.equal(answer.kind, 'rejected', `${status}`)
+    const response = await exchange({ route: CREATE_SESSION, url, fetch, init: {} })
+    assert.equal(response.kind, 'rejected', `${status}`)
   }
 })
 
@@ -101,28 +101,28 @@ test('returns the error members and the requested wait of a rejection', async ()
     body: JSON.stringify({ error }),
     headers: { 'retry-after': '4' },
   })
-  const answer = await exchange({ route: GET_SESSION, url, fetch, init: {} })
-  assert.ok(answer.kind === 'rejected')
-  assert.deepEqual({ ...answer.error }, error)
-  assert.deepEqual([answer.status, answer.retryAfterMs], [429, 4_000])
+  const response = await exchange({ route: GET_SESSION, url, fetch, init: {} })
+  assert.ok(response.kind === 'rejected')
+  assert.deepEqual({ ...response.error }, error)
+  assert.deepEqual([response.status, response.retryAfterMs], [429, 4_000])
 })
 
 test('returns no error members for the page of a proxy', async () => {
   for (const body of ['<html>', '[]', '{"error":"no"}', 'null', '']) {
     const { fetch } = serve({ status: 502, body })
-    const answer = await exchange({ route: GET_SESSION, url, fetch, init: {} })
-    assert.ok(answer.kind === 'rejected')
-    assert.deepEqual({ ...answer.error }, {}, body)
+    const response = await exchange({ route: GET_SESSION, url, fetch, init: {} })
+    assert.ok(response.kind === 'rejected')
+    assert.deepEqual({ ...response.error }, {}, body)
   }
 })
 
-test('reports a lost request and a truncated body as unanswered', async () => {
+test('reports a lost request and a truncated body as no response', async () => {
   const cause = new TypeError('reset')
   const lost = async () => Promise.reject(cause)
   const cut = async () => ({ status: 200, headers: { get: () => null }, text: lost })
   for (const fetch of [lost, cut]) {
-    const answer = await exchange({ route: GET_SESSION, url, fetch, init: {} })
-    assert.deepEqual(answer, { kind: 'unanswered', cause })
+    const response = await exchange({ route: GET_SESSION, url, fetch, init: {} })
+    assert.deepEqual(response, { kind: 'no_response', cause })
   }
 })
 

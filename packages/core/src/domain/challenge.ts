@@ -1,5 +1,5 @@
 import { CLAIMED_NONCE_TTL_MS } from './lifetimes.ts'
-import { accept, type Result, refuse } from './refusal.ts'
+import { accept, type Result, reject } from './rejection.ts'
 import { type Instant, type Session, stateAt } from './session.ts'
 
 /** The session's i-th nonce. Injected, because the domain has no key. */
@@ -110,33 +110,33 @@ export function checkNonce(
     // Only the pinned phone knows this nonce. For any other phone it is a mismatch or an old nonce.
     return nonces.sameText(stepNonce(session, nonces), nonce)
       ? accept(undefined)
-      : refuseNonce(session, nonce, at)
+      : rejectNonce(session, nonce, at)
   }
   if (at.pinned && session.claimedNonce !== null) {
     const claimedUntil = claimedNonceExpiresAt(session) ?? 0
     if (now < claimedUntil && nonces.sameText(session.claimedNonce, nonce)) return accept(undefined)
     if (!at.forClaim || nonces.sameText(session.claimedNonce, nonce))
-      return refuseNonce(session, nonce, at)
+      return rejectNonce(session, nonce, at)
     // A claim may replace the nonce with a newer one, never with an older one that is still
     // accepted.
     const claimed = acceptedIndex(session, session.claimedNonce, at)
     const wanted = acceptedIndex(session, nonce, at)
     if (claimed !== undefined && wanted !== undefined && wanted < claimed)
-      return refuse('challenge_expired', { step: 'nonce' })
+      return reject('challenge_expired', { step: 'nonce' })
   }
   return acceptedIndex(session, nonce, at) === undefined
-    ? refuseNonce(session, nonce, at)
+    ? rejectNonce(session, nonce, at)
     : accept(undefined)
 }
 
-function refuseNonce(
+function rejectNonce(
   session: Session,
   nonce: string,
   at: { now: Instant; nonces: Nonces; pinned: boolean },
 ): Result<never> {
   return wasOnceGood(session, nonce, at)
-    ? refuse('challenge_expired', { step: 'nonce' })
-    : refuse('nonce_mismatch', { step: 'nonce' })
+    ? reject('challenge_expired', { step: 'nonce' })
+    : reject('nonce_mismatch', { step: 'nonce' })
 }
 
 /** Whether this is an earlier nonce of the session. At most 180 exist: 900 s in steps of 5 s. */

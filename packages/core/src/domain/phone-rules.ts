@@ -1,7 +1,7 @@
 import { checkNonce, type Nonces } from './challenge.ts'
 import { ISSUED_AT_MAX_AGE_MS, ISSUED_AT_MAX_AHEAD_MS, MAX_FAILED_ASSERTIONS } from './lifetimes.ts'
 import { acceptsKey } from './key-rules.ts'
-import { accept, type Result, refuse } from './refusal.ts'
+import { accept, type Result, reject } from './rejection.ts'
 import { awaitsPhone, type Device, type Instant, type Session } from './session.ts'
 import type { Tenant } from './tenant.ts'
 
@@ -33,7 +33,7 @@ export interface PhoneAttempt {
  */
 export function checkPhone(attempt: PhoneAttempt): Result<void> {
   const { session, device, nonces, nonce, now } = attempt
-  if (!awaitsPhone(session, now)) return refuse('session_not_live', { step: 'session_live' })
+  if (!awaitsPhone(session, now)) return reject('session_not_live', { step: 'session_live' })
   const pinned = session.deviceId === device.id
   const fresh = checkNonce(session, nonce, {
     now,
@@ -44,7 +44,7 @@ export function checkPhone(attempt: PhoneAttempt): Result<void> {
   if (!fresh.ok) return fresh
   const usable = checkDevice(attempt)
   if (!usable.ok) return usable
-  if (session.deviceId !== null && !pinned) return refuse('session_claimed', { step: 'pinned' })
+  if (session.deviceId !== null && !pinned) return reject('session_claimed', { step: 'pinned' })
   return accept(undefined)
 }
 
@@ -55,7 +55,7 @@ export function checkPhone(attempt: PhoneAttempt): Result<void> {
  */
 export function checkDevice(attempt: PhoneAttempt): Result<void> {
   const { session, tenant, device, subjectRef, failures, now } = attempt
-  const fail = (step: string) => refuse('device_not_usable', { step })
+  const fail = (step: string) => reject('device_not_usable', { step })
   if (device.status === 'blocked' || device.status === 'removed')
     return fail(`device_${device.status}`)
   if (device.subjectBlocked === true) return fail('subject_blocked')
@@ -65,26 +65,26 @@ export function checkDevice(attempt: PhoneAttempt): Result<void> {
   if (tenant.environment === 'production' && device.environment === 'sandbox')
     return fail('device_environment')
   if (!session.policy.formats.includes(device.format))
-    return refuse('key_format_not_accepted', {
+    return reject('key_format_not_accepted', {
       step: 'device_format',
       detail: `It accepts ${session.policy.formats.join(', ')}.`,
     })
   if (session.wantedSubjectRef !== null && session.wantedSubjectRef !== subjectRef)
     return fail('subject_ref')
   if (failures >= MAX_FAILED_ASSERTIONS) return fail('too_many_failures')
-  if (!acceptsKey(attempt)) return refuse('key_not_attested', { step: 'webauthn_unattested' })
+  if (!acceptsKey(attempt)) return reject('key_not_attested', { step: 'webauthn_unattested' })
   const { minKeyAgeMs = 0 } = session.policy
-  if (now - device.createdAt < minKeyAgeMs) return refuse('key_too_new', { step: 'key_age' })
+  if (now - device.createdAt < minKeyAgeMs) return reject('key_too_new', { step: 'key_age' })
   return accept(undefined)
 }
 
 /**
- * Protocol 5: checks that `issued_at` is near the service's time. The refusal carries that time, so
- * that the phone can sign again.
+ * Protocol 5: checks that `issued_at` is near the service's time. The rejection carries that time,
+ * so that the phone can sign again.
  */
 export function checkIssuedAt(issuedAt: Instant, now: Instant): Result<void> {
   const inRange = issuedAt >= now - ISSUED_AT_MAX_AGE_MS && issuedAt <= now + ISSUED_AT_MAX_AHEAD_MS
   return inRange
     ? accept(undefined)
-    : refuse('issued_at_out_of_range', { param: 'issued_at', step: 'issued_at', serverTime: now })
+    : reject('issued_at_out_of_range', { param: 'issued_at', step: 'issued_at', serverTime: now })
 }

@@ -1,6 +1,6 @@
 import type { TenantId, Workflow } from '@bonded/contract'
 import type { SomeLimits } from './limits.ts'
-import { accept, type Result, refuse } from './refusal.ts'
+import { accept, type Result, reject } from './rejection.ts'
 import type { Instant } from './session.ts'
 
 /** An organization that uses the service. */
@@ -53,16 +53,16 @@ export function chooseAction(
 ): Result<{ workflow: Workflow; action: string }> {
   const enabled = tenant.workflows.filter((workflow) => inScope(scope, workflow.name))
   const name = wanted.workflow ?? (enabled.length === 1 ? enabled[0]?.name : undefined)
-  if (name === undefined) return refuse('workflow_required', { param: 'workflow' })
+  if (name === undefined) return reject('workflow_required', { param: 'workflow' })
   const workflow = tenant.workflows.find((candidate) => candidate.name === name)
-  if (workflow === undefined) return refuse('workflow_unknown', { param: 'workflow' })
-  if (!inScope(scope, name)) return refuse('workflow_not_enabled', { param: 'workflow' })
+  if (workflow === undefined) return reject('workflow_unknown', { param: 'workflow' })
+  if (!inScope(scope, name)) return reject('workflow_not_enabled', { param: 'workflow' })
 
   const actions = workflow.actions.filter((candidate) => inScope(scope, name, candidate))
   const action = wanted.action ?? (actions.length === 1 ? actions[0] : undefined)
-  if (action === undefined) return refuse('action_required', { param: 'action' })
-  if (!workflow.actions.includes(action)) return refuse('action_unknown', { param: 'action' })
-  if (!inScope(scope, name, action)) return refuse('action_not_enabled', { param: 'action' })
+  if (action === undefined) return reject('action_required', { param: 'action' })
+  if (!workflow.actions.includes(action)) return reject('action_unknown', { param: 'action' })
+  if (!inScope(scope, name, action)) return reject('action_not_enabled', { param: 'action' })
   return accept({ workflow, action })
 }
 

@@ -10,7 +10,7 @@ import { MAX_VALID_ASSERTIONS } from '../domain/lifetimes.ts'
 import { highestBandOf, isAttested, hasIndependentEvidence } from '../domain/key-rules.ts'
 import { checkIssuedAt, checkPhone, type PhoneAttempt } from '../domain/phone-rules.ts'
 import { unmetRequirements } from '../domain/policy.ts'
-import { accept, type Refusal, type Result, refuse } from '../domain/refusal.ts'
+import { accept, type Rejection, type Result, reject } from '../domain/rejection.ts'
 import { score } from '../domain/scoring.ts'
 import { type Device, type Session, stateAt } from '../domain/session.ts'
 import { stepUpFor } from '../domain/step-up.ts'
@@ -26,7 +26,7 @@ import {
   noteInvalidAssertion,
   noteNetwork,
   raiseCounter,
-  refuseNoted,
+  rejectNoted,
 } from './phone-attempt.ts'
 import { type BackendCaller, evidenceContextOf, type PhoneCaller, type Service } from './service.ts'
 import { verifyAssertion } from './verify-assertion.ts'
@@ -44,16 +44,16 @@ export async function attest(
 
   // The device and the subject of the body must be those of the device token.
   const device = await deviceOf(service, caller, request)
-  if (device?.id !== request.device_id) return refuse('device_not_usable', { param: 'device_id' })
+  if (device?.id !== request.device_id) return reject('device_not_usable', { param: 'device_id' })
   if (device.subjectId !== request.subject_id)
-    return refuse('device_not_usable', { param: 'subject_id' })
+    return reject('device_not_usable', { param: 'subject_id' })
 
   return service.store.write(function* (tables): Work<Result<PhoneReading>> {
     const now = service.clock.now()
     // The session must exist and, for a backend, be readable with its credential.
     if (caller.kind === 'backend') {
       const own = yield* findKeptSession(service, tables, { id, key: caller.credential })
-      if (!own.ok) return refuse('session_not_live')
+      if (!own.ok) return reject('session_not_live')
     }
     const attested = yield* judge(service, tables, { caller, request, device, address })
     if (!attested.ok) yield* endEvaluation(tables, { id, deviceId: device.id, now })
@@ -76,7 +76,7 @@ function* judge(
   const { nonce } = request
   const id = request.session_id as SessionId
   const first = yield* loadAttempt(service, tables, { id, device, nonce })
-  if (first === undefined) return refuse('session_not_live')
+  if (first === undefined) return reject('session_not_live')
 
   const payload = rebuildPayload(service, first.session, request)
   const digest = service.keys.sha256(payload)
@@ -91,7 +91,7 @@ function* judge(
   ) {
     const { session, tenant } = attempt
     const { now } = attempt
-    // A replay of the bonding assertion is answered before any check of time, so that a lost
+    // A replay of the bonding assertion gets its response before any check of time, so that a lost
     // response costs nothing.
     if (isReplay(session, { device, digest, now })) return accept({ session, tenant, nonce })
 
@@ -99,8 +99,8 @@ function* judge(
     const early = checkPhone(attempt)
     const verdict = early.ok ? checkIssuedAt(issuedAt, now) : early
     if (!verdict.ok)
-      return yield* refuseNoted(tables, id, {
-        refusal: verdict.refusal,
+      return yield* rejectNoted(tables, id, {
+        rejection: verdict.rejection,
         deviceId: device.id,
         now,
       })
@@ -109,7 +109,7 @@ function* judge(
       yield* noteInvalidAssertion(tables, {
         id,
         deviceId: device.id,
-        refusal: verified.refusal,
+        rejection: verified.rejection,
         now,
       })
       return verified
@@ -141,7 +141,7 @@ function* judge(
       yield* noteNetwork(tables, session, { address, deviceId: device.id, now })
     return settled
   }
-  return refuse('session_not_live')
+  return reject('session_not_live')
 }
 
 interface Valid {
@@ -169,10 +169,10 @@ function* settle(
     yield* noteInvalidAssertion(tables, {
       id: session.id,
       deviceId: device.id,
-      refusal: doubt,
+      rejection: doubt,
       now,
     })
-    return { ok: false, refusal: doubt }
+    return { ok: false, rejection: doubt }
   }
 
   const byFlag = device.format === 'webauthn' && verified.userVerified
@@ -216,7 +216,7 @@ function* settle(
 
   if (pinned.validAssertions >= MAX_VALID_ASSERTIONS) {
     const ended = yield* tables.sessions.move(session, MOVES.failPolicy, { now, set: pinned })
-    return ended && refuse('policy_not_met', { step: 'policy' })
+    return ended && reject('policy_not_met', { step: 'policy' })
   }
   const stepUp = stepUpFor(unmet, { evidence, validAssertions: pinned.validAssertions })
   const stepped =
@@ -233,7 +233,7 @@ function* settle(
   return accept({ session: stepped, tenant, nonce })
 }
 
-function checkEvidence(service: Service, { attempt, request, now }: Valid): Refusal | undefined {
+function checkEvidence(service: Service, { attempt, request, now }: Valid): Rejection | undefined {
   const { session, device, nonce } = attempt
   const evidence = request.verified_evidence
   const known = service.keys.holds(evidence.kid)

@@ -6,7 +6,7 @@ import {
   PUBLISHABLE_KEY,
   SERVER_CREDENTIAL,
 } from '@bonded/contract'
-import { accept, type Result, refuse } from '../domain/refusal.ts'
+import { accept, type Result, reject } from '../domain/rejection.ts'
 import { allowsOrigin, isRevoked } from '../domain/tenant.ts'
 import { timesOfToken } from './device-token.ts'
 import type { BrowserCaller, Caller, Service } from './service.ts'
@@ -39,10 +39,10 @@ export async function authenticate(
   // An endpoint that needs no credential ignores one.
   if (callers.every((caller) => caller === 'anonymous')) return anonymous
   if (authorization === undefined)
-    return callers.includes('anonymous') ? anonymous : refuse('credential_missing')
+    return callers.includes('anonymous') ? anonymous : reject('credential_missing')
 
   const token = /^Bearer +([!-~]+)$/i.exec(authorization)?.[1] ?? ''
-  const rejected = refuse('credential_not_accepted')
+  const rejected = reject('credential_not_accepted')
   if (isServerCredential(token))
     return callers.includes('backend')
       ? backend(service, token, { origin, ownOriginOnly })
@@ -53,7 +53,7 @@ export async function authenticate(
     return callers.includes('phone')
       ? phone(service, { token, origin, acceptsExpired: acceptsExpiredToken === true })
       : rejected
-  return refuse('credential_invalid')
+  return reject('credential_invalid')
 }
 
 /**
@@ -66,8 +66,8 @@ export async function authenticateChannel(
   { key, origin }: { readonly key: string | undefined; readonly origin: string | undefined },
 ): Promise<Result<BrowserCaller | null>> {
   if (origin === undefined || origin === service.settings.publicOrigin) return accept(null)
-  if (key === undefined) return refuse('credential_missing', { param: 'Sec-WebSocket-Protocol' })
-  return PUBLISHABLE_KEY.test(key) ? browser(service, key, origin) : refuse('credential_invalid')
+  if (key === undefined) return reject('credential_missing', { param: 'Sec-WebSocket-Protocol' })
+  return PUBLISHABLE_KEY.test(key) ? browser(service, key, origin) : reject('credential_invalid')
 }
 
 async function backend(
@@ -80,11 +80,11 @@ async function backend(
     tables.tenants.findServerCredential(keyId),
   )
   if (credential === undefined || !service.keys.same(service.keys.digest(token), credential.hash))
-    return refuse('credential_invalid')
-  if (isRevoked(credential, service.clock.now())) return refuse('credential_invalid')
+    return reject('credential_invalid')
+  if (isRevoked(credential, service.clock.now())) return reject('credential_invalid')
   // A server credential in a page has leaked. Only some endpoints tolerate the tenant's own pages.
   if (origin !== undefined && (ownOriginOnly || !allowsOrigin(credential.tenant, origin)))
-    return refuse('origin_not_allowed')
+    return reject('origin_not_allowed')
   return accept({ kind: 'backend', credential })
 }
 
@@ -94,9 +94,9 @@ async function browser(
   origin: string | undefined,
 ): Promise<Result<BrowserCaller>> {
   const key = await service.store.read((tables) => tables.tenants.findPublishableKey(token))
-  if (key === undefined || isRevoked(key, service.clock.now())) return refuse('credential_invalid')
+  if (key === undefined || isRevoked(key, service.clock.now())) return reject('credential_invalid')
   // The key is public: only the Origin, which a browser sets, shows that it is the tenant's page.
-  if (origin === undefined || !allowsOrigin(key.tenant, origin)) return refuse('origin_not_allowed')
+  if (origin === undefined || !allowsOrigin(key.tenant, origin)) return reject('origin_not_allowed')
   return accept({ kind: 'browser', key, origin })
 }
 
@@ -111,16 +111,16 @@ async function phone(
   const tokenId = DEVICE_TOKEN.exec(token)?.[1] ?? ''
   const found = await service.store.read((tables) => tables.devices.findByToken(tokenId))
   if (found === undefined || !service.keys.same(service.keys.digest(token), found.token.hash))
-    return refuse('credential_invalid')
+    return reject('credential_invalid')
   const { device, offered } = found
-  if (device.status === 'removed') return refuse('credential_invalid')
+  if (device.status === 'removed') return reject('credential_invalid')
   const { issuedAt } = found.token
   const now = service.clock.now()
   // Negated, so that NaN rejects the token.
   const valid = now < timesOfToken(service, issuedAt).expiresAt
-  if (!valid && !acceptsExpired) return refuse('device_token_expired', { serverTime: now })
+  if (!valid && !acceptsExpired) return reject('device_token_expired', { serverTime: now })
   if (offered && !(await beginToken(service, device.id, tokenId)))
-    return refuse('credential_invalid')
+    return reject('credential_invalid')
   return fromOwnOrigin(service, origin, { kind: 'phone', device, tokenIssuedAt: issuedAt })
 }
 
@@ -150,5 +150,5 @@ function fromOwnOrigin(
 ): Result<Caller> {
   return origin === undefined || origin === settings.publicOrigin
     ? accept(caller)
-    : refuse('origin_not_allowed')
+    : reject('origin_not_allowed')
 }

@@ -1,5 +1,5 @@
 import type { SessionId } from '@bonded/contract'
-import { accept, type Result } from '../domain/refusal.ts'
+import { accept, type Result } from '../domain/rejection.ts'
 import type { Session } from '../domain/session.ts'
 import { MOVES } from '../domain/transitions.ts'
 import type { Tables } from '../ports/store.ts'

@@ -1,4 +1,4 @@
-import { accept, type Result, refuse } from '../domain/refusal.ts'
+import { accept, type Result, reject } from '../domain/rejection.ts'
 import { inScope } from '../domain/tenant.ts'
 import type { PublishableKey } from '../ports/tables/tenant-table.ts'
 
@@ -18,13 +18,13 @@ export function checkPublishableKey(
   { tenantId, workflow, action }: KeyUse,
 ): Result<void> {
   if (tenantId !== undefined && tenantId !== tenant.id)
-    return refuse('key_of_another_tenant', { param: 'tenant_id' })
+    return reject('key_of_another_tenant', { param: 'tenant_id' })
   if (workflow === undefined) return accept(undefined)
   const known = tenant.workflows.find(({ name }) => name === workflow)
   if (known === undefined || !inScope(scope, workflow))
-    return refuse('workflow_not_enabled', { param: 'workflow' })
+    return reject('workflow_not_enabled', { param: 'workflow' })
   if (action === undefined) return accept(undefined)
   return known.actions.includes(action) && inScope(scope, workflow, action)
     ? accept(undefined)
-    : refuse('action_not_enabled', { param: 'action' })
+    : reject('action_not_enabled', { param: 'action' })
 }

@@ -1,8 +1,8 @@
 import type { DeviceId, SessionId } from '@bonded/contract'
 import { checkPhone } from '../domain/phone-rules.ts'
-import { accept, type Result, refuse } from '../domain/refusal.ts'
+import { accept, type Result, reject } from '../domain/rejection.ts'
 import type { PhoneReading } from './read-session.ts'
-import { loadAttempt, noteNetwork, refuseNoted } from './phone-attempt.ts'
+import { loadAttempt, noteNetwork, rejectNoted } from './phone-attempt.ts'
 import type { PhoneCaller, Service } from './service.ts'
 
 export interface ClaimInput {
@@ -24,20 +24,20 @@ export async function claimSession(
 ): Promise<Result<PhoneReading>> {
   const { device } = caller
   const { id, nonce } = input
-  if (!isOwn(device.id, input.deviceId)) return refuse('device_not_usable', { param: 'device_id' })
-  if (id === undefined) return refuse('session_not_live')
+  if (!isOwn(device.id, input.deviceId)) return reject('device_not_usable', { param: 'device_id' })
+  if (id === undefined) return reject('session_not_live')
 
   return service.store.write(function* (tables) {
     // Each pass evaluates the stored data. A pass is repeated only if another call changed the
     // session in between.
     for (;;) {
       const attempt = yield* loadAttempt(service, tables, { id, device, nonce })
-      if (attempt === undefined) return refuse('session_not_live')
+      if (attempt === undefined) return reject('session_not_live')
       const { now } = attempt
       const verdict = checkPhone({ ...attempt, forClaim: true })
       if (!verdict.ok)
-        return yield* refuseNoted(tables, id, {
-          refusal: verdict.refusal,
+        return yield* rejectNoted(tables, id, {
+          rejection: verdict.rejection,
           deviceId: device.id,
           now,
         })

@@ -1,5 +1,5 @@
 import type { CompletionOutcome, SessionId } from '@bonded/contract'
-import { accept, type Result, refuse } from '../domain/refusal.ts'
+import { accept, type Result, reject } from '../domain/rejection.ts'
 import type { Session } from '../domain/session.ts'
 import { MOVES } from '../domain/transitions.ts'
 import type { Tables } from '../ports/store.ts'
@@ -20,7 +20,7 @@ export interface CompleteInput {
 /**
  * Closes the bond once the action has durably succeeded. The checks run in this order: existence
  * and expiry, secret, context, state. Completing a completed session again succeeds, so a retry
- * after a lost answer is safe. A repetition does not change the outcome.
+ * after a lost response is safe. A repetition does not change the outcome.
  */
 export async function completeSession(
   service: Service,
@@ -39,21 +39,21 @@ export async function completeSession(
       // As stored: if the session's time ends after this read, the move has no effect, and the next
       // pass stores the end.
       const { state } = session
-      if (state === 'expired') return refuse('session_not_found')
+      if (state === 'expired') return reject('session_not_found')
 
       const secret = service.keys.completionSecret(session.rootKeyId, session.id).reveal()
       if (input.completionSecret === undefined)
-        return refuse('completion_secret_missing', { param: 'X-Bond-Completion-Secret' })
+        return reject('completion_secret_missing', { param: 'X-Bond-Completion-Secret' })
       if (!service.keys.same(secret, input.completionSecret))
-        return refuse('completion_secret_mismatch', { param: 'X-Bond-Completion-Secret' })
+        return reject('completion_secret_mismatch', { param: 'X-Bond-Completion-Secret' })
 
       const { contextDigest } = input
       const bound = session.context?.digest ?? ''
       if (contextDigest !== undefined && !service.keys.same(bound, contextDigest))
-        return refuse('context_mismatch', { param: 'X-Bond-Context-Digest' })
+        return reject('context_mismatch', { param: 'X-Bond-Context-Digest' })
 
       if (state === 'completed') return accept(session)
-      if (!COMPLETABLE.includes(state)) return refuse('session_not_bonded')
+      if (!COMPLETABLE.includes(state)) return reject('session_not_bonded')
       // After the wait for the row, which another node may have locked: time has passed.
       const now = service.clock.now()
       const completed = yield* tables.sessions.move(session, MOVES.complete, {
@@ -67,7 +67,9 @@ export async function completeSession(
   })
 }
 
-/** Stores that the tenant has completed a bond of the key. Only an unattested key needs the fact. */
+/**
+ * Stores that the tenant has completed a bond of the key. Only an unattested key needs the fact.
+ */
 function* storeCompletion(tables: Tables, session: Session, now: number): Work<void> {
   const { tenantId, deviceId, verification } = session
   if (deviceId !== null && verification?.key_attested === false)

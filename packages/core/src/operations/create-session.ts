@@ -8,7 +8,7 @@ import {
 import { findLabelProblem } from '../domain/labels.ts'
 import { newSession, type SessionStart } from '../domain/new-session.ts'
 import { policyOf } from '../domain/policy.ts'
-import { accept, type Result, refuse } from '../domain/refusal.ts'
+import { accept, type Result, reject } from '../domain/rejection.ts'
 import { isReadable, type Session } from '../domain/session.ts'
 import { chooseAction, inScope, isRevoked, type Scope } from '../domain/tenant.ts'
 import type { Tables } from '../ports/store.ts'
@@ -39,7 +39,7 @@ export async function createSession(
 ): Promise<Result<Session>> {
   const { request } = input
   const problem = findLabelProblem(request.context?.display ?? [])
-  if (problem !== undefined) return refuse('invalid_member', problem)
+  if (problem !== undefined) return reject('invalid_member', problem)
   const { tenant, scope } = caller.credential
   const chosen = chooseAction(tenant, scope, request)
   if (!chosen.ok) return chosen
@@ -51,16 +51,16 @@ export async function createSession(
       tables.tenants.findPublishableKey(publishableKey),
     )
     if (key?.tenant.id !== tenant.id || isRevoked(key, service.clock.now()))
-      return refuse('key_of_another_tenant', { param: 'publishableKey' })
+      return reject('key_of_another_tenant', { param: 'publishableKey' })
     if (!inScope(key.scope, workflow.name))
-      return refuse('workflow_not_enabled', { param: 'publishableKey' })
+      return reject('workflow_not_enabled', { param: 'publishableKey' })
     if (!inScope(key.scope, workflow.name, action))
-      return refuse('action_not_enabled', { param: 'publishableKey' })
+      return reject('action_not_enabled', { param: 'publishableKey' })
   }
 
   const policy = policyOf(workflow)
   if (policy.subject === 'required' && request.subject_ref === undefined)
-    return refuse('subject_required', { param: 'subject_ref' })
+    return reject('subject_required', { param: 'subject_ref' })
 
   const draft: Draft = {
     tenantId: tenant.id,
@@ -116,7 +116,7 @@ function* storeOnce(
         // chosen a workflow that this one must not use.
         return inScope(scope, earlier.workflow, earlier.action)
           ? accept(yield* storeEnd(service, tables, earlier))
-          : refuse('idempotency_mismatch', { param: 'Idempotency-Key' })
+          : reject('idempotency_mismatch', { param: 'Idempotency-Key' })
       }
       // `takeKey` returns the id of a session that it has read, so the session exists.
     }
@@ -156,7 +156,7 @@ function* takeKey(
     const sameBody = keys.same(keys.bodyMac(row.rootKeyId, body), row.bodyMac)
     return sameBody
       ? accept(row.sessionId)
-      : refuse('idempotency_mismatch', { param: 'Idempotency-Key' })
+      : reject('idempotency_mismatch', { param: 'Idempotency-Key' })
   }
   return accept(session.id)
 }

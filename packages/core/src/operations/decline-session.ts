@@ -1,9 +1,9 @@
 import type { DeclineRequest, SessionId } from '@bonded/contract'
 import { checkPhone } from '../domain/phone-rules.ts'
-import { accept, type Result, refuse } from '../domain/refusal.ts'
+import { accept, type Result, reject } from '../domain/rejection.ts'
 import { MOVES } from '../domain/transitions.ts'
 import type { PhoneReading } from './read-session.ts'
-import { loadAttempt, refuseNoted } from './phone-attempt.ts'
+import { loadAttempt, rejectNoted } from './phone-attempt.ts'
 import type { PhoneCaller, Service } from './service.ts'
 
 export interface DeclineInput {
@@ -20,18 +20,18 @@ export async function declineSession(
   const { device } = caller
   const { nonce, reason } = request
   const move = reason === 'user_unexpected' ? MOVES.declineUnexpected : MOVES.decline
-  if (device.id !== request.device_id) return refuse('device_not_usable', { param: 'device_id' })
-  if (id === undefined) return refuse('session_not_live')
+  if (device.id !== request.device_id) return reject('device_not_usable', { param: 'device_id' })
+  if (id === undefined) return reject('session_not_live')
 
   return service.store.write(function* (tables) {
     for (;;) {
       const attempt = yield* loadAttempt(service, tables, { id, device, nonce })
-      if (attempt === undefined) return refuse('session_not_live')
+      if (attempt === undefined) return reject('session_not_live')
       const { now } = attempt
       const verdict = checkPhone(attempt)
       if (!verdict.ok)
-        return yield* refuseNoted(tables, id, {
-          refusal: verdict.refusal,
+        return yield* rejectNoted(tables, id, {
+          rejection: verdict.rejection,
           deviceId: device.id,
           now,
         })

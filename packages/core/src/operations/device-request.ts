@@ -2,7 +2,7 @@ import type { AppAttest } from '@bonded/contract'
 import { DEVICE_MOVES } from '../domain/device-moves.ts'
 import { instantOf } from '../domain/iso.ts'
 import { checkIssuedAt } from '../domain/phone-rules.ts'
-import { accept, type Result, refuse } from '../domain/refusal.ts'
+import { accept, type Result, reject } from '../domain/rejection.ts'
 import type { Device, Instant } from '../domain/session.ts'
 import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
@@ -25,7 +25,7 @@ export interface DeviceRequest {
 /** Checks state, time and signature without using the assertion up, before expensive work. */
 export function checkDeviceRequest(service: Service, request: DeviceRequest): Result<number> {
   const { device, payload, signed, mayAsk } = request
-  if (!mayAsk(device)) return refuse('device_not_usable')
+  if (!mayAsk(device)) return reject('device_not_usable')
   const timely = checkIssuedAt(instantOf(signed.issued_at), service.clock.now())
   if (!timely.ok) return timely
   const verified = verifyAssertion(service, { device, payload, appAttest: signed.app_attest })
@@ -43,7 +43,7 @@ export function* takeDeviceRequest(
 ): Work<Result<Device>> {
   // An operator may have blocked the device or its subject since the request was authenticated.
   const device = yield* tables.devices.find(request.device.id)
-  if (device === undefined) return refuse('device_not_usable')
+  if (device === undefined) return reject('device_not_usable')
   const judged = checkDeviceRequest(service, { ...request, device })
   if (!judged.ok) return judged
   const issuedAt = instantOf(request.signed.issued_at)
@@ -66,5 +66,5 @@ export function* useAssertion(
       step: 'counter',
     })
   }
-  return refuse('assertion_invalid', { step: 'counter' })
+  return reject('assertion_invalid', { step: 'counter' })
 }

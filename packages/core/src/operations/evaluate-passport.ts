@@ -1,6 +1,6 @@
 import type { PassportSignal, PassportTier } from '@bonded/contract'
 import type { PhoneAttempt } from '../domain/phone-rules.ts'
-import { accept, type Result } from '../domain/refusal.ts'
+import { accept, type Result } from '../domain/rejection.ts'
 import type { Service } from './service.ts'
 
 /** Returns the tier of a passport that the phone sent. Only the tier is stored, in the summary. */

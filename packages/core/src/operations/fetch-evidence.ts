@@ -9,11 +9,11 @@ import type { Continuity } from '../domain/continuity.ts'
 import { summarise } from '../domain/evidence.ts'
 import { instantOf } from '../domain/iso.ts'
 import { checkIssuedAt, checkPhone, type PhoneAttempt } from '../domain/phone-rules.ts'
-import { accept, type Result, refuse } from '../domain/refusal.ts'
+import { accept, type Result, reject } from '../domain/rejection.ts'
 import type { Work } from '../ports/work.ts'
 import { updateContinuity } from './update-continuity.ts'
 import { evaluatePassport } from './evaluate-passport.ts'
-import { endEvaluation, loadAttempt, raiseCounter, refuseNoted } from './phone-attempt.ts'
+import { endEvaluation, loadAttempt, raiseCounter, rejectNoted } from './phone-attempt.ts'
 import { evidenceContextOf, type PhoneCaller, type Service } from './service.ts'
 import { verifyAssertion } from './verify-assertion.ts'
 
@@ -35,14 +35,14 @@ export async function fetchEvidence(
   const { device } = caller
   const { nonce, signals, app_attest } = request
   const id = request.session_id as SessionId
-  if (device.id !== request.device_id) return refuse('device_not_usable', { param: 'device_id' })
+  if (device.id !== request.device_id) return reject('device_not_usable', { param: 'device_id' })
   if (device.subjectId !== request.subject_id)
-    return refuse('device_not_usable', { param: 'subject_id' })
+    return reject('device_not_usable', { param: 'subject_id' })
   // Protocol 7: the user is prompted once, for the bond. A page's report proves nothing, signed or
   // not.
   const isPage = device.format === 'webauthn'
-  if (isPage && app_attest !== undefined) return refuse('unknown_member', { param: 'app_attest' })
-  if (!isPage && app_attest === undefined) return refuse('missing_member', { param: 'app_attest' })
+  if (isPage && app_attest !== undefined) return reject('unknown_member', { param: 'app_attest' })
+  if (!isPage && app_attest === undefined) return reject('missing_member', { param: 'app_attest' })
 
   const payload = evidenceRequestPayload({
     ...request,
@@ -51,17 +51,21 @@ export async function fetchEvidence(
   const issuedAt = instantOf(request.issued_at)
   const admitted = await service.store.write(function* (tables): Work<Result<Admitted>> {
     const attempt = yield* loadAttempt(service, tables, { id, device, nonce })
-    if (attempt === undefined) return refuse('session_not_live')
+    if (attempt === undefined) return reject('session_not_live')
     const { now } = attempt
     const early = checkPhone(attempt)
     const verdict = early.ok ? checkIssuedAt(issuedAt, now) : early
     if (!verdict.ok)
-      return yield* refuseNoted(tables, id, { refusal: verdict.refusal, deviceId: device.id, now })
+      return yield* rejectNoted(tables, id, {
+        rejection: verdict.rejection,
+        deviceId: device.id,
+        now,
+      })
     if (app_attest !== undefined) {
       const verified = verifyAssertion(service, { device, payload, appAttest: app_attest })
       if (!verified.ok)
-        return yield* refuseNoted(tables, id, {
-          refusal: verified.refusal,
+        return yield* rejectNoted(tables, id, {
+          rejection: verified.rejection,
           deviceId: device.id,
           now,
         })

@@ -1,5 +1,5 @@
 import type { SessionId } from '@bonded/contract'
-import { accept, type Result, refuse } from '../domain/refusal.ts'
+import { accept, type Result, reject } from '../domain/rejection.ts'
 import { isReadable, type Session, stateAt } from '../domain/session.ts'
 import { MOVES } from '../domain/transitions.ts'
 import { inScope } from '../domain/tenant.ts'
@@ -31,7 +31,7 @@ export function* findSession(
 ): Work<Result<Session>> {
   const found = yield* findKeptSession(service, tables, wanted)
   return found.ok && !isAvailable(service, found.value, wanted.now)
-    ? refuse('session_not_found')
+    ? reject('session_not_found')
     : found
 }
 
@@ -44,7 +44,7 @@ export function* findKeptSession(
   const session = id && (yield* tables.sessions.find(id))
   return session && isVisible(session, key)
     ? accept(yield* storeEnd(service, tables, session))
-    : refuse('session_not_found')
+    : reject('session_not_found')
 }
 
 /**
@@ -61,7 +61,7 @@ export function* findWatchedSession(
   },
 ): Work<Result<Session>> {
   const { id, key, now, watchToken } = wanted
-  const notFound = refuse('session_not_found')
+  const notFound = reject('session_not_found')
   if (id === undefined || watchToken === undefined) return notFound
   const keyId = service.keys.watchTokenKeyId(id, watchToken)
   if (keyId === undefined) return notFound

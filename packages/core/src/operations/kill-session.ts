@@ -1,5 +1,5 @@
 import type { SessionId } from '@bonded/contract'
-import { accept, type Result, refuse } from '../domain/refusal.ts'
+import { accept, type Result, reject } from '../domain/rejection.ts'
 import type { Session } from '../domain/session.ts'
 import { MOVES } from '../domain/transitions.ts'
 import { findSession } from './find-session.ts'
@@ -26,7 +26,7 @@ export async function killSession(
       // pass stores the end.
       const { state } = found.value
       if (state === MOVES.kill.to || state === 'completed') return found
-      if (!KILLABLE.includes(state)) return refuse('session_not_found')
+      if (!KILLABLE.includes(state)) return reject('session_not_found')
       // After the wait for the row, which another node may have locked: time has passed.
       const now = service.clock.now()
       const killed = yield* tables.sessions.move(found.value, MOVES.kill, { now })

@@ -2,7 +2,7 @@ import { type DeviceId, type SessionId, siteNetworkOf } from '@bonded/contract'
 import { DEVICE_MOVES } from '../domain/device-moves.ts'
 import { MAX_FAILED_ASSERTIONS } from '../domain/lifetimes.ts'
 import type { PhoneAttempt } from '../domain/phone-rules.ts'
-import { accept, type Refusal, type Result } from '../domain/refusal.ts'
+import { accept, type Rejection, type Result } from '../domain/rejection.ts'
 import type { Device, Session } from '../domain/session.ts'
 import { MOVES } from '../domain/transitions.ts'
 import type { Tables } from '../ports/store.ts'
@@ -47,17 +47,17 @@ export function* loadAttempt(
   }
 }
 
-/** Records why a phone was refused. The timeline names the step, the response does not. */
-export function* noteRefusal(
+/** Records why a phone was rejected. The timeline names the step, the response does not. */
+export function* noteRejection(
   tables: Tables,
   id: SessionId,
-  { refusal, deviceId, now }: { refusal: Refusal; deviceId: DeviceId; now: number },
+  { rejection, deviceId, now }: { rejection: Rejection; deviceId: DeviceId; now: number },
 ): Work<void> {
   yield* tables.sessions.note(id, {
     at: now,
     kind: 'refused',
-    reason: refusal.reason,
-    step: refusal.step ?? null,
+    reason: rejection.reason,
+    step: rejection.step ?? null,
     by: deviceId,
   })
 }
@@ -85,18 +85,18 @@ export function* noteNetwork(
   })
 }
 
-/** Refuses the call and records why. */
-export function* refuseNoted(
+/** Rejects the call and records why. */
+export function* rejectNoted(
   tables: Tables,
   id: SessionId,
-  of: { refusal: Refusal; deviceId: DeviceId; now: number },
+  of: { rejection: Rejection; deviceId: DeviceId; now: number },
 ): Work<Result<never>> {
-  yield* noteRefusal(tables, id, of)
-  return { ok: false, refusal: of.refusal }
+  yield* noteRejection(tables, id, of)
+  return { ok: false, rejection: of.rejection }
 }
 
 /**
- * Raises the counter of a key by a verified assertion, and refuses one that does not rise. If that
+ * Raises the counter of a key by a verified assertion, and rejects one that does not rise. If that
  * assertion was signed after all accepted ones, another phone has a copy of the key, and the device
  * becomes suspect.
  */
@@ -106,8 +106,8 @@ export function* raiseCounter(
 ): Work<Result<void>> {
   const { id, device, counter, issuedAt, now } = of
   if (yield* tables.devices.raiseCounter(device.id, counter, issuedAt)) return accept(undefined)
-  const refused = yield* refuseNoted(tables, id, {
-    refusal: { reason: 'assertion_invalid', step: 'counter' },
+  const rejected = yield* rejectNoted(tables, id, {
+    rejection: { reason: 'assertion_invalid', step: 'counter' },
     deviceId: device.id,
     now,
   })
@@ -123,7 +123,7 @@ export function* raiseCounter(
         step: 'counter',
       })
   }
-  return refused
+  return rejected
 }
 
 /**
@@ -150,11 +150,11 @@ const COUNTED_STEPS: readonly string[] = ['client_data_hash', 'signature', 'app_
  */
 export function* noteInvalidAssertion(
   tables: Tables,
-  of: { id: SessionId; deviceId: DeviceId; refusal: Refusal; now: number },
+  of: { id: SessionId; deviceId: DeviceId; rejection: Rejection; now: number },
 ): Work<void> {
-  const { id, deviceId, refusal, now } = of
-  yield* noteRefusal(tables, id, { refusal, deviceId, now })
-  if (refusal.step === undefined || !COUNTED_STEPS.includes(refusal.step)) return
+  const { id, deviceId, rejection, now } = of
+  yield* noteRejection(tables, id, { rejection, deviceId, now })
+  if (rejection.step === undefined || !COUNTED_STEPS.includes(rejection.step)) return
   const failures = yield* tables.sessions.countFailure(id, deviceId)
   const session = yield* tables.sessions.find(id)
   if (failures >= MAX_FAILED_ASSERTIONS && session?.deviceId === deviceId)

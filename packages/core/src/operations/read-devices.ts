@@ -1,5 +1,5 @@
 import type { DeviceId } from '@bonded/contract'
-import { accept, type Result, refuse } from '../domain/refusal.ts'
+import { accept, type Result, reject } from '../domain/rejection.ts'
 import type { Device, Instant } from '../domain/session.ts'
 import { timesOfToken } from './device-token.ts'
 import type { PhoneCaller, Service } from './service.ts'
@@ -18,7 +18,7 @@ export async function readDevice(
   { device, tokenIssuedAt }: PhoneCaller,
   id: DeviceId | undefined,
 ): Promise<Result<OwnDevice>> {
-  if (device.id !== id) return refuse('device_not_found')
+  if (device.id !== id) return reject('device_not_found')
   const keysChangedAt = await service.store.read((tables) => tables.devices.keysChangedAt(id))
   const { expiresAt } = timesOfToken(service, tokenIssuedAt)
   return accept({ device, tokenExpiresAt: expiresAt, keysChangedAt })

@@ -1,6 +1,6 @@
 import type { SessionId } from '@bonded/contract'
 import { lastAcceptedIndex } from '../domain/challenge.ts'
-import { accept, type Result, refuse } from '../domain/refusal.ts'
+import { accept, type Result, reject } from '../domain/rejection.ts'
 import { isReadable, type Session } from '../domain/session.ts'
 import type { Tenant } from '../domain/tenant.ts'
 import { readSession, storeEnd } from './find-session.ts'
@@ -14,14 +14,14 @@ export interface Invited {
 
 /**
  * Returns a session and its tenant to a phone that has scanned the QR code and has no key yet. The
- * nonce authorizes it: one that a phone may use now or, once the session is no longer pending, could
- * use last. Every other case reads as not found.
+ * nonce authorizes it: one that a phone may use now or, once the session is no longer pending,
+ * could use last. Every other case reads as not found.
  */
 export async function readInvitation(
   service: Service,
   { id, nonce }: { id: SessionId | undefined; nonce: string | undefined },
 ): Promise<Result<Invited>> {
-  const notFound = refuse('session_not_found')
+  const notFound = reject('session_not_found')
   if (id === undefined || nonce === undefined) return notFound
   const found = await readSession<Invited | undefined>(
     service,

@@ -6,7 +6,7 @@ import {
   stepNonce,
 } from '../domain/challenge.ts'
 import { checkDevice } from '../domain/phone-rules.ts'
-import { accept, type Result, refuse } from '../domain/refusal.ts'
+import { accept, type Result, reject } from '../domain/rejection.ts'
 import { isReadable, type Session, stateAt } from '../domain/session.ts'
 import type { Tenant } from '../domain/tenant.ts'
 import { findSession, findWatchedSession, readSession } from './find-session.ts'
@@ -80,7 +80,7 @@ export async function readAsPhone(
   { id, nonce }: { id: SessionId | undefined; nonce: string | undefined },
 ): Promise<Result<PhoneReading>> {
   const { device } = caller
-  const notFound = refuse('session_not_found')
+  const notFound = reject('session_not_found')
   if (id === undefined || nonce === undefined) return notFound
   const attempt = await readSession(
     service,

@@ -1,5 +1,5 @@
 import type { SessionId, Timeline } from '@bonded/contract'
-import { accept, type Result } from '../domain/refusal.ts'
+import { accept, type Result } from '../domain/rejection.ts'
 import type { Session } from '../domain/session.ts'
 import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'

@@ -1,5 +1,5 @@
 import type { ContainmentReport, SessionId } from '@bonded/contract'
-import { accept, type Result } from '../domain/refusal.ts'
+import { accept, type Result } from '../domain/rejection.ts'
 import { findWatchedSession } from './find-session.ts'
 import type { BrowserCaller, Service } from './service.ts'
 

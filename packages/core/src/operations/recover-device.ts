@@ -1,6 +1,6 @@
 import { deviceRecoveryPayload, type RecoverDeviceRequest } from '@bonded/contract'
 import { DEVICE_CHALLENGE_TTL_MS } from '../domain/lifetimes.ts'
-import { accept, type Result, refuse } from '../domain/refusal.ts'
+import { accept, type Result, reject } from '../domain/rejection.ts'
 import type { Device } from '../domain/session.ts'
 import { mayManageKeys } from '../domain/subject-keys.ts'
 import type { Work } from '../ports/work.ts'
@@ -24,7 +24,7 @@ export async function recoverDevice(
   { challenge, app_attest }: RecoverDeviceRequest,
 ): Promise<Result<Registered>> {
   const { keys, clock, settings } = service
-  const fail = (step: string) => refuse('assertion_invalid', { step })
+  const fail = (step: string) => reject('assertion_invalid', { step })
   const expiresAt = keys.deviceChallengeExpiry(challenge)
   if (expiresAt === undefined || clock.now() >= expiresAt) return fail('challenge')
   const payload = deviceRecoveryPayload({ challenge, origin: settings.publicOrigin })

@@ -7,7 +7,7 @@ import {
   type RegisterDeviceRequest,
 } from '@bonded/contract'
 import { DEVICE_CHALLENGE_TTL_MS } from '../domain/lifetimes.ts'
-import { accept, type Result, refuse } from '../domain/refusal.ts'
+import { accept, type Result, reject } from '../domain/rejection.ts'
 import type { Device, Instant } from '../domain/session.ts'
 import { MAX_KEYS_PER_SUBJECT, mayApprove, mayManageKeys } from '../domain/subject-keys.ts'
 import type { KeyReceipt, RegisteredKey } from '../ports/devices.ts'
@@ -51,7 +51,7 @@ export async function registerDevice(
   }
   const expiresAt = service.keys.deviceChallengeExpiry(registration.challenge)
   if (expiresAt === undefined || service.clock.now() >= expiresAt)
-    return refuse('challenge_not_usable', { param: 'challenge' })
+    return reject('challenge_not_usable', { param: 'challenge' })
   const proved = await prove(service, registration)
   if (!proved.ok) return proved
   const key = proved.value
@@ -59,7 +59,7 @@ export async function registerDevice(
     approved !== undefined &&
     !mayApprove(approved.device, { ...key, format: registration.format })
   )
-    return refuse('approving_key_too_weak')
+    return reject('approving_key_too_weak')
 
   const made = createDeviceToken(service)
   const device = newDevice(service, { registration, key, approver: approved?.device })
@@ -78,7 +78,7 @@ export async function registerDevice(
     })
     .catch((failure: unknown) => {
       if (failure instanceof ChallengeUsed)
-        return refuse('challenge_not_usable', { param: 'challenge' })
+        return reject('challenge_not_usable', { param: 'challenge' })
       throw failure
     })
 }
@@ -95,8 +95,8 @@ function approvalOf(
   const { approval, registration } = given
   // An approval without a token names no device. A new subject is not what the caller wants.
   if (caller.kind === 'anonymous')
-    return approval === undefined ? accept(undefined) : refuse('credential_missing')
-  if (approval === undefined) return refuse('key_approval_required', { param: 'approval' })
+    return approval === undefined ? accept(undefined) : reject('credential_missing')
+  if (approval === undefined) return reject('key_approval_required', { param: 'approval' })
   const { device } = caller
   const payload = deviceAddPayload({
     challenge: registration.challenge,
@@ -141,7 +141,7 @@ function* storeFirstKey(
 ): Work<Result<void>> {
   return (yield* tables.devices.register(device, row))
     ? accept(undefined)
-    : refuse('key_already_registered')
+    : reject('key_already_registered')
 }
 
 /** Uses the approval up, stores the key, and notifies the other devices of the subject. */
@@ -155,7 +155,7 @@ function* storeFurtherKey(
   if (!taken.ok) return taken
   if (!(yield* tables.devices.addKey(device, made.row, MAX_KEYS_PER_SUBJECT))) {
     const keys = yield* tables.subjects.keys(device.subjectId)
-    return refuse(keys.length >= MAX_KEYS_PER_SUBJECT ? 'too_many_keys' : 'key_already_registered')
+    return reject(keys.length >= MAX_KEYS_PER_SUBJECT ? 'too_many_keys' : 'key_already_registered')
   }
   yield* recordSubjectChange(tables, device.subjectId, {
     at: service.clock.now(),
@@ -181,7 +181,7 @@ function prove(
   { attestationVerifiers }: Service,
   registration: DeviceRegistration,
 ): Promise<Result<RegisteredKey>> | Result<RegisteredKey> {
-  const notEnabled = refuse('format_not_enabled', { param: 'format' })
+  const notEnabled = reject('format_not_enabled', { param: 'format' })
   switch (registration.format) {
     case 'apple-app-attest':
       return attestationVerifiers[registration.format]?.verify(registration) ?? notEnabled

@@ -1,6 +1,6 @@
 import { type DeviceId, deviceRemovePayload, type RemoveDeviceRequest } from '@bonded/contract'
 import { DEVICE_MOVES } from '../domain/device-moves.ts'
-import { accept, type Result, refuse } from '../domain/refusal.ts'
+import { accept, type Result, reject } from '../domain/rejection.ts'
 import { isUsable, mayManageKeys } from '../domain/subject-keys.ts'
 import type { Work } from '../ports/work.ts'
 import { takeDeviceRequest } from './device-request.ts'
@@ -17,7 +17,7 @@ export async function removeDevice(
   caller: PhoneCaller,
   { id, request }: { id: DeviceId | undefined; request: RemoveDeviceRequest },
 ): Promise<Result<void>> {
-  if (id === undefined) return refuse('device_not_found')
+  if (id === undefined) return reject('device_not_found')
   const { device } = caller
   const payload = deviceRemovePayload({
     removed_device_id: id,
@@ -30,7 +30,7 @@ export async function removeDevice(
     const target = yield* tables.devices.find(id)
     // Another subject's device reads as not found.
     if (target?.subjectId !== device.subjectId || target.status === 'removed')
-      return refuse('device_not_found')
+      return reject('device_not_found')
     const taken = yield* takeDeviceRequest(service, tables, {
       device,
       payload,
@@ -38,7 +38,7 @@ export async function removeDevice(
       mayAsk: id === device.id ? isUsable : mayManageKeys,
     })
     if (!taken.ok) return taken
-    if (!(yield* tables.devices.move(id, DEVICE_MOVES.remove))) return refuse('device_not_found')
+    if (!(yield* tables.devices.move(id, DEVICE_MOVES.remove))) return reject('device_not_found')
     const change = { at: service.clock.now(), step: 'phone' }
     yield* recordDeviceChange(tables, id, { ...change, kind: 'removed' })
     yield* recordSubjectChange(tables, device.subjectId, { ...change, kind: 'key_removed' })

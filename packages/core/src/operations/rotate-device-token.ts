@@ -1,5 +1,5 @@
 import { type DeviceId, deviceTokenPayload, type RotateTokenRequest } from '@bonded/contract'
-import { accept, type Result, refuse } from '../domain/refusal.ts'
+import { accept, type Result, reject } from '../domain/rejection.ts'
 import { isUsable } from '../domain/subject-keys.ts'
 import type { Work } from '../ports/work.ts'
 import { takeDeviceRequest } from './device-request.ts'
@@ -18,7 +18,7 @@ export async function rotateDeviceToken(
   { id, request }: { id: DeviceId | undefined; request: RotateTokenRequest },
 ): Promise<Result<NewDeviceToken>> {
   const { device } = caller
-  if (device.id !== id) return refuse('device_not_found')
+  if (device.id !== id) return reject('device_not_found')
   const payload = deviceTokenPayload({
     device_id: device.id,
     subject_id: device.subjectId,

@@ -44,7 +44,7 @@ export interface Service {
 export interface Shutdown {
   /** Whether the service is about to stop, and therefore is not ready. */
   readonly isAnnounced: boolean
-  /** Aborts when waiting polls must be answered. */
+  /** Aborts when waiting polls must respond. */
   readonly endOfWaiting: AbortSignal
 }
 

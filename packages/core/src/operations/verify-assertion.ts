@@ -1,5 +1,5 @@
 import type { AppAttest } from '@bonded/contract'
-import type { Result } from '../domain/refusal.ts'
+import type { Result } from '../domain/rejection.ts'
 import type { Device } from '../domain/session.ts'
 import type { VerifiedAssertion } from '../ports/devices.ts'
 import type { Service } from './service.ts'

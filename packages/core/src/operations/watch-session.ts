@@ -1,5 +1,5 @@
 import type { SessionId } from '@bonded/contract'
-import { accept, type Result, refuse } from '../domain/refusal.ts'
+import { accept, type Result, reject } from '../domain/rejection.ts'
 import type { Session } from '../domain/session.ts'
 import type { Tenant } from '../domain/tenant.ts'
 import type { Tables } from '../ports/store.ts'
@@ -43,7 +43,7 @@ export async function watchSession(
     if (!found.ok) return found
     const session = found.value
     const tenant = yield* tables.tenants.find(session.tenantId)
-    if (tenant === undefined) return refuse('session_not_found')
+    if (tenant === undefined) return reject('session_not_found')
     const resumes = after !== undefined && after <= session.seq
     const events = resumes ? yield* tables.sessions.eventsAfter(session.id, after) : undefined
     return accept({ session, tenant, events })

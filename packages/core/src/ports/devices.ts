@@ -1,5 +1,5 @@
 import type { AppAttest, DeviceFormat, RegistrationOf } from '@bonded/contract'
-import type { Result } from '../domain/refusal.ts'
+import type { Result } from '../domain/rejection.ts'
 import type { Device, Instant } from '../domain/session.ts'
 
 /** The result of a verified assertion. */
@@ -13,7 +13,7 @@ export interface VerifiedAssertion {
  * Verifies assertions of one format. Synchronous: a signature takes 67 µs on this thread, which
  * is less than the hand-over to another one.
  *
- * Every refusal is `assertion_invalid` with the failing `step`. The store checks the counter, not
+ * Every rejection is `assertion_invalid` with the failing `step`. The store checks the counter, not
  * the verifier.
  */
 export interface AssertionVerifier {
@@ -60,8 +60,8 @@ export type KeyReceipt =
  * Verifies registrations of one format. The caller has checked the challenge: this service issued
  * it, and it is fresh and unused.
  *
- * An attestation that does not verify is refused as `attestation_invalid` with the failing
- * `step`. When too many registrations wait, the refusal is `overloaded`. Certificate chains are
+ * An attestation that does not verify is rejected as `attestation_invalid` with the failing
+ * `step`. When too many registrations wait, the rejection is `overloaded`. Certificate chains are
  * verified off this thread and within a time limit.
  */
 export interface AttestationVerifier<Format extends DeviceFormat> {

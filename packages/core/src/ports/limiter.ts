@@ -25,7 +25,7 @@ export interface Limiter {
    */
   take(takes: readonly Take[]): Taken | Promise<Taken>
   /**
-   * What `take` would answer now, without taking: for limits that count only what a call turns out
+   * What `take` would return now, without taking: for limits that count only what a call turns out
    * to be. Concurrent calls can all be granted the last unit, so a few more than the quota can
    * pass.
    */

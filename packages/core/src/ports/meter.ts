@@ -35,7 +35,7 @@ export type BackgroundWork = 'expire' | 'publish_external' | 'purge' | 'share_li
  */
 export interface Meter {
   /** Counts a response. */
-  answered(answer: {
+  responded(response: {
     readonly route: RouteName
     readonly ms: number
     readonly reason: Reason | undefined
@@ -91,7 +91,7 @@ export interface MeterSources {
 
 /** A meter that counts nothing, for a service without metrics. */
 export const noMeter: Meter = {
-  answered() {},
+  responded() {},
   shed() {},
   happened() {},
   committed() {},

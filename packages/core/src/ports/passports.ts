@@ -1,5 +1,5 @@
 import type { PassportSignal, PassportTier } from '@bonded/contract'
-import type { Result } from '../domain/refusal.ts'
+import type { Result } from '../domain/rejection.ts'
 import type { Tenant } from '../domain/tenant.ts'
 
 /** The result of a passport check. It contains no data about the holder. */
@@ -20,7 +20,7 @@ export interface PassportFinding {
  * Verifies passports off this thread, each within a time limit. Never rejects: a document that
  * crashes the verifier or exceeds the limit gets tier `none`.
  *
- * When too many documents wait, the refusal is `overloaded`. Other requests are not delayed.
+ * When too many documents wait, the rejection is `overloaded`. Other requests are not delayed.
  */
 export interface PassportVerifier extends AsyncDisposable {
   verify(query: {

@@ -37,5 +37,5 @@ export interface Tracer {
   /** Begins a part of a request. @returns ends it, and tells whether it failed */
   begin(requestId: RequestId, part: RequestPart): (failed: boolean) => void
   /** Records a request with its parts. */
-  answered(request: TracedRequest): void
+  responded(request: TracedRequest): void
 }

@@ -36,9 +36,9 @@ async function shows(phone: TestPhone, sensor_continuity: SensorSignal | undefin
   await h.claim(phone, session)
   const { local_auth } = carriedSignals(h.clock.now())
   const signals: EvidenceSignals = { local_auth, ...(sensor_continuity && { sensor_continuity }) }
-  const answer = await h.evidence(phone, await h.view(phone, session), signals)
-  assert.equal(answer.status, 200)
-  const { motion_present, continuity_score } = answer.body.verified_evidence.sensor_continuity
+  const response = await h.evidence(phone, await h.view(phone, session), signals)
+  assert.equal(response.status, 200)
+  const { motion_present, continuity_score } = response.body.verified_evidence.sensor_continuity
   const { entries } = (
     await h.api('GET', `/sessions/${session.id}/timeline`, { token: h.shop.server })
   ).body
@@ -63,12 +63,12 @@ test('notes why a phone has no motion, and evaluates the rest of its signals', a
     const session = await h.create({ workflow: 'credit_application' })
     await h.claim(phone, session)
     const { local_auth } = carriedSignals(h.clock.now())
-    const answer = await h.evidence(phone, await h.view(phone, session), {
+    const response = await h.evidence(phone, await h.view(phone, session), {
       local_auth,
       sensor_continuity_missing: missing,
     })
-    assert.equal(answer.body.verified_evidence.local_auth.result, 'verified')
-    assert.equal(answer.body.verified_evidence.sensor_continuity.continuity_score, 0)
+    assert.equal(response.body.verified_evidence.local_auth.result, 'verified')
+    assert.equal(response.body.verified_evidence.sensor_continuity.continuity_score, 0)
     const { entries } = (
       await h.api('GET', `/sessions/${session.id}/timeline`, { token: h.shop.server })
     ).body

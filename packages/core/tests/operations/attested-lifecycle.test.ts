@@ -78,8 +78,8 @@ for (const [format, makeKey] of ATTESTED_KEYS) {
     const session = await h.create()
     const view = (await h.claim(phone, session)).body
     for (let failure = 1; failure <= 5; failure++) {
-      const refused = await h.attest(phone, view, { tampering: { privateKey: phone.privateKey } })
-      assert.equal(refused.body.error.reason, 'assertion_invalid', refused.text)
+      const rejected = await h.attest(phone, view, { tampering: { privateKey: phone.privateKey } })
+      assert.equal(rejected.body.error.reason, 'assertion_invalid', rejected.text)
       assert.equal((await h.get(session)).body.state, failure < 5 ? 'pending' : 'killed')
     }
     assert.equal((await h.get(session)).body.ended_reason, 'too_many_attempts')
@@ -115,7 +115,7 @@ for (const [format, makeKey] of ATTESTED_KEYS) {
 }
 
 /**
- * Every call of the phone on a new session is refused in the one way, and the tenant's timeline
+ * Every call of the phone on a new session is rejected in the one way, and the tenant's timeline
  * says why.
  */
 async function assertUseless(
@@ -132,13 +132,13 @@ async function assertUseless(
     created_at: session.server_time,
   }
   const bond = attestation(phone, seen, signedEvidence(h, phone, session), h.now())
-  const refusals = [
+  const rejections = [
     await h.claim(phone, session),
     await h.evidence(phone, seen),
     await h.api('POST', '/attestations', { token: phone.device_token, body: bond }),
     await h.decline(phone, session),
   ]
-  for (const reply of refusals) assert.equal(reply.body.error.reason, reason, reply.text)
+  for (const reply of rejections) assert.equal(reply.body.error.reason, reason, reply.text)
   assert.equal(
     (
       await h.api('GET', `/sessions/${session.id}?nonce=${session.nonce}`, {
@@ -209,9 +209,9 @@ test('asks the phone to retry while the Android revocation list is unknown, and 
   await using h = await harness({ attestation: (clock) => withProductionRoots(clock, fetch) })
   const { challenge } = (await h.api('POST', '/devices/challenges')).body
   const body = { format: 'android-key', challenge, ...androidKey().register(challenge) }
-  const refused = await h.api('POST', '/devices', { body })
+  const rejected = await h.api('POST', '/devices', { body })
   assert.deepEqual(
-    [refused.status, refused.body.error.reason, refused.headers['retry-after']],
+    [rejected.status, rejected.body.error.reason, rejected.headers['retry-after']],
     [503, 'overloaded', '1'],
   )
   google = true

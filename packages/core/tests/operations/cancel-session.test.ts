@@ -22,12 +22,12 @@ test('a phone cannot approve, decline or claim a canceled session, and learns wh
   const channel = openChannel(h.running.port, session)
   await channel.next()
   assert.equal((await cancel(session)).body.state, 'killed')
-  for (const refused of [
+  for (const rejected of [
     await h.attest(phone, view),
     await h.decline(phone, session),
     await h.claim(phone, session),
   ])
-    assert.equal(refused.body.error.reason, 'session_not_live')
+    assert.equal(rejected.body.error.reason, 'session_not_live')
   assert.equal((await h.view(phone, session)).state, 'killed')
   const frame = await channel.next()
   assert.deepEqual(

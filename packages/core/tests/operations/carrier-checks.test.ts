@@ -175,8 +175,8 @@ test('never stores or prints a phone number in logs, metrics, timelines, respons
   using meter = prometheusMeter({ version: '0.0.0' })
   await using setting = await withCarrier({ meter })
   const { h, fakeCarrier } = setting
-  const answers: string[] = []
-  // Answered well, and refused in the carrier's own words, which hold the number.
+  const responses: string[] = []
+  // A valid response, and a rejection in the carrier's own words, which hold the number.
   for (const mood of [undefined, { status: 403, code: 'PERMISSION_DENIED' }] as const) {
     if (mood)
       for (const path of [PATHS.verify, PATHS.check, PATHS.reach]) fakeCarrier.moods.set(path, mood)
@@ -195,7 +195,7 @@ test('never stores or prints a phone number in logs, metrics, timelines, respons
     const { session, phone, seen } = await claimed(h, body)
     const attested = await h.attest(phone, seen, { signals: withToken(h) })
     const timeline = await timelineOf(h, session)
-    answers.push(
+    responses.push(
       twice.text,
       again.text,
       attested.text,
@@ -211,9 +211,9 @@ test('never stores or prints a phone number in logs, metrics, timelines, respons
     .map((end) => h.databaseFile + end)
     .filter((file) => existsSync(file))
   assert.ok(
-    answers.length === 12 && h.lines.length > 10 && figures.length > 1000 && files.length > 1,
+    responses.length === 12 && h.lines.length > 10 && figures.length > 1000 && files.length > 1,
   )
-  for (const text of [...answers, ...h.lines, figures]) assert.ok(!text.includes(digits), text)
+  for (const text of [...responses, ...h.lines, figures]) assert.ok(!text.includes(digits), text)
   for (const file of files) assert.equal(readFileSync(file).indexOf(digits), -1, file)
 })
 

@@ -52,7 +52,7 @@ async function prepare(state: State) {
   }
 }
 
-const refused = { ok: false, state: 'expired' }
+const rejected = { ok: false, state: 'expired' }
 
 test('form-completed takes effect before the end of its time, or not at all', async () => {
   const outcome = await expiresMeanwhile('bonded', ({ id, session, backend }) =>
@@ -62,14 +62,14 @@ test('form-completed takes effect before the end of its time, or not at all', as
       contextDigest: undefined,
     }),
   )
-  assert.deepEqual(outcome, refused)
+  assert.deepEqual(outcome, rejected)
 })
 
 test('DELETE takes effect before the end of its time, or not at all', async () => {
   const outcome = await expiresMeanwhile('bonded', ({ id, backend }) =>
     killSession(service, backend, id),
   )
-  assert.deepEqual(outcome, refused)
+  assert.deepEqual(outcome, rejected)
 })
 
 test('a claim takes effect before the end of its time, or not at all', async () => {
@@ -81,7 +81,7 @@ test('a claim takes effect before the end of its time, or not at all', async () 
       address: '',
     }),
   )
-  assert.deepEqual(outcome, refused)
+  assert.deepEqual(outcome, rejected)
 })
 
 test('a decline takes effect before the end of its time, or not at all', async () => {
@@ -91,21 +91,21 @@ test('a decline takes effect before the end of its time, or not at all', async (
       request: { nonce: session.nonce, device_id: mobile.device.id, reason: 'user_declined' },
     }),
   )
-  assert.deepEqual(outcome, refused)
+  assert.deepEqual(outcome, rejected)
 })
 
 test('a request for evidence takes effect before the end of its time, or not at all', async () => {
   const outcome = await expiresMeanwhile('pending', ({ mobile, evidence }) =>
     fetchEvidence(service, mobile, evidence()),
   )
-  assert.deepEqual(outcome, refused)
+  assert.deepEqual(outcome, rejected)
 })
 
 test('an assertion takes effect before the end of its time, or not at all', async () => {
   const outcome = await expiresMeanwhile('pending', ({ mobile, attestation }) =>
     attest(service, mobile, { request: attestation(), address: '' }),
   )
-  assert.deepEqual(outcome, refused)
+  assert.deepEqual(outcome, rejected)
 })
 
 test('returns the session to a browser as it is after its Origin was recorded, not before', async () => {

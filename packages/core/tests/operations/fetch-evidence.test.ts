@@ -153,14 +153,14 @@ test('rejects a summary with another session, device, tenant, nonce, time or key
         const used = shifted(minted, elsewhere)
         fc.pre(bend !== undefined || JSON.stringify(used) !== JSON.stringify(minted))
         const { evidence, submit, stepOf } = await mint(minted)
-        const refused = await submit(
+        const rejected = await submit(
           used,
           bend === undefined ? evidence : (bend(evidence) as VerifiedEvidence),
         )
         assert.deepEqual(
-          [refused.status, refused.body.error.reason],
+          [rejected.status, rejected.body.error.reason],
           [400, 'assertion_invalid'],
-          refused.text,
+          rejected.text,
         )
         assert.equal(await stepOf(used), 'evidence_mac')
       },

@@ -34,7 +34,7 @@ test('a wrong watch token is rejected without a read from the store', async () =
   ]) {
     const { done, value } = search(watchToken)
     assert.ok(done && !value.ok)
-    assert.equal(value.refusal.reason, 'session_not_found')
+    assert.equal(value.rejection.reason, 'session_not_found')
   }
   assert.throws(() => search(session.watch_token), /the session was read/)
 })

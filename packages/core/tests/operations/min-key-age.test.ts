@@ -16,8 +16,8 @@ test('rejects keys younger than the workflow requires', async () => {
   h.clock.advance(86_400_000)
   const fresh = await h.register(old)
   const session = await h.create({ workflow: 'wire' })
-  const refused = await h.claim(fresh, session)
-  assert.deepEqual([refused.status, reasonOf(refused)], [400, 'key_too_new'])
+  const rejected = await h.claim(fresh, session)
+  assert.deepEqual([rejected.status, reasonOf(rejected)], [400, 'key_too_new'])
   const seen = {
     ...session,
     tenant_name: '',

@@ -61,7 +61,7 @@ function now(model: Model): void {
 const awaitsPhone = (model: Model) =>
   model.state === 'pending' || model.state === 'step_up_required'
 
-function isRefused(reply: Reply, reason: string): void {
+function isRejected(reply: Reply, reason: string): void {
   assert.deepEqual([reply.status >= 400, reply.body?.error?.reason], [true, reason], reply.text)
 }
 
@@ -73,8 +73,8 @@ async function seen(phone: TestPhone, { session }: Real): Promise<SeenSession> {
     : { ...session, tenant_name: '', requesting_origin: null, created_at: session.server_time }
 }
 
-/** What any call of this phone is refused with, before it is looked at more closely. */
-function refusalFor(model: Model, who: 0 | 1): string | undefined {
+/** What any call of this phone is rejected with, before it is looked at more closely. */
+function rejectionFor(model: Model, who: 0 | 1): string | undefined {
   if (!awaitsPhone(model)) return 'session_not_live'
   // In a step-up only the pinned phone knows the nonce.
   if (model.state === 'step_up_required' && model.pinned !== who) return 'challenge_expired'
@@ -88,8 +88,8 @@ const claim = (who: 0 | 1): Action => ({
   async run(model, real) {
     const phone = phones[who]
     const reply = await h.claim(phone, await seen(phone, real))
-    const refusal = refusalFor(model, who)
-    if (refusal !== undefined) return isRefused(reply, refusal)
+    const rejection = rejectionFor(model, who)
+    if (rejection !== undefined) return isRejected(reply, rejection)
     assert.equal(reply.status, 200, reply.text)
     model.pinned = who
   },
@@ -100,8 +100,8 @@ const decline = (who: 0 | 1, reason: 'user_declined' | 'user_unexpected'): Actio
   async run(model, real) {
     const phone = phones[who]
     const reply = await h.decline(phone, await seen(phone, real), reason)
-    const refusal = refusalFor(model, who)
-    if (refusal !== undefined) return isRefused(reply, refusal)
+    const rejection = rejectionFor(model, who)
+    if (rejection !== undefined) return isRejected(reply, rejection)
     assert.equal(reply.body.state, 'killed')
     Object.assign(model, { state: 'killed', endedReason: reason, pinned: who })
   },
@@ -118,15 +118,15 @@ const attest = (who: 0 | 1, kind: 'good' | 'weak' | 'forged'): Action => ({
       local_auth: { result: 'failed' as const, method: 'none' as const, verified_at: h.now() },
     }
     const evidence = await h.evidence(phone, view, kind === 'weak' ? weak : signals)
-    const refusal = refusalFor(model, who)
-    if (refusal !== undefined) return isRefused(evidence, refusal)
+    const rejection = rejectionFor(model, who)
+    if (rejection !== undefined) return isRejected(evidence, rejection)
     assert.equal(evidence.status, 200, evidence.text)
 
     const tampering = kind === 'forged' ? { appId: 'forged' } : {}
     const body = attestation(phone, view, evidence.body.verified_evidence, h.now(), tampering)
     const reply = await h.api('POST', '/attestations', { token: phone.device_token, body })
     if (kind === 'forged') {
-      isRefused(reply, 'assertion_invalid')
+      isRejected(reply, 'assertion_invalid')
       model.failures[who] += 1
       if (model.failures[who] >= 5 && model.pinned === who)
         Object.assign(model, { state: 'killed', endedReason: 'too_many_attempts' })
@@ -143,7 +143,7 @@ const attest = (who: 0 | 1, kind: 'good' | 'weak' | 'forged'): Action => ({
         expiresAt: Math.max(model.expiresAt, h.clock.now() + 90_000),
       })
     } else if (model.validAssertions >= 3) {
-      isRefused(reply, 'policy_not_met')
+      isRejected(reply, 'policy_not_met')
       Object.assign(model, { state: 'killed', endedReason: 'policy_not_met' })
     } else {
       assert.deepEqual(
@@ -165,7 +165,7 @@ const replay: Action = {
     })
     if (model.state === 'bonded' || model.state === 'completed')
       assert.equal(reply.body.state, model.state, reply.text)
-    else isRefused(reply, 'session_not_live')
+    else isRejected(reply, 'session_not_live')
   },
 }
 
@@ -175,10 +175,10 @@ const complete = (secret: 'right' | 'wrong'): Action => ({
     const reply = await h.complete(
       secret === 'right' ? session : { ...session, completion_secret: `bcs_${'A'.repeat(43)}` },
     )
-    if (model.state === 'expired') return isRefused(reply, 'session_not_found')
-    if (secret === 'wrong') return isRefused(reply, 'completion_secret_mismatch')
+    if (model.state === 'expired') return isRejected(reply, 'session_not_found')
+    if (secret === 'wrong') return isRejected(reply, 'completion_secret_mismatch')
     if (model.state !== 'bonded' && model.state !== 'completed')
-      return isRefused(reply, 'session_not_bonded')
+      return isRejected(reply, 'session_not_bonded')
     assert.deepEqual(reply.body, { ok: true, session_id: session.id })
     model.state = 'completed'
   },
@@ -188,7 +188,7 @@ const kill: Action = {
   toString: () => 'kill',
   async run(model, { session }) {
     const reply = await h.kill(session)
-    if (model.state === 'expired') return isRefused(reply, 'session_not_found')
+    if (model.state === 'expired') return isRejected(reply, 'session_not_found')
     assert.equal(reply.status, 204)
     if (model.state !== 'killed' && model.state !== 'completed')
       Object.assign(model, { state: 'killed', endedReason: 'killed_by_tenant' })

@@ -109,7 +109,7 @@ test('shows a phone that comes too late how the session ended, for its last nonc
   assert.equal((await invitation(left.id, newest)).body.state, 'expired')
 })
 
-test('answers every session that it does not show identically', async () => {
+test('responds identically to every session that it does not show', async () => {
   const live = await create()
   const ended = await create()
   await h.kill(ended)

@@ -56,8 +56,8 @@ test('reads a session as not found for a report without its watch token', async 
   const { session } = await h.reach('pending')
   const other = await h.create()
   const body = { verdict: 'ok', breaches: [] }
-  const refused = await report(h, { ...session, watch_token: other.watch_token }, body)
-  assert.deepEqual([refused.status, refused.body.error.reason], [404, 'session_not_found'])
+  const rejected = await report(h, { ...session, watch_token: other.watch_token }, body)
+  assert.deepEqual([rejected.status, rejected.body.error.reason], [404, 'session_not_found'])
   assert.deepEqual(await reportsOf(h, session), [])
 })
 

@@ -57,7 +57,7 @@ function syncedKey(
   }
 }
 
-async function assertRefused(reply: Awaited<ReturnType<typeof post>>, what: string) {
+async function assertRejected(reply: Awaited<ReturnType<typeof post>>, what: string) {
   const { requestId: _, ...error } = reply.body.error
   assert.deepEqual(
     [reply.status, error],
@@ -153,11 +153,11 @@ test('a recovery counts from its challenge, so the key can renew its token right
     body: tokenRequest(phone, h.now(), ORIGIN),
   })
   assert.equal(renewed.status, 201)
-  await assertRefused(await post(h, early), 'an earlier challenge')
+  await assertRejected(await post(h, early), 'an earlier challenge')
   assert.equal(await statusOf(h, phone), 'active')
 })
 
-test('rejects each wrong recovery with one answer, and changes nothing', async () => {
+test('rejects each wrong recovery with one response, and changes nothing', async () => {
   await using h = await harness()
   const phone = await register(h)
   const stranger = { ...(await register(h)), key_id: phone.key_id }
@@ -172,7 +172,7 @@ test('rejects each wrong recovery with one answer, and changes nothing', async (
     ['a software key', await h.register(), {}],
   ]
   for (const [what, signer, tampering] of wrongs)
-    await assertRefused(await recover(h, signer, tampering), what)
+    await assertRejected(await recover(h, signer, tampering), what)
   for (const [what, tamper] of [
     ['a sibling of the host', { clientData: { origin: 'https://a.bond.example' } }],
     ['a frame of another origin', { clientData: { crossOrigin: true } }],
@@ -180,7 +180,7 @@ test('rejects each wrong recovery with one answer, and changes nothing', async (
     ['a registration', { clientData: { type: 'webauthn.create' } }],
     ['an unverified user', { flags: SYNCED & ~userVerified }],
   ] as const)
-    await assertRefused(await recover(h, await register(h, syncedKey(tamper))), what)
+    await assertRejected(await recover(h, await register(h, syncedKey(tamper))), what)
   assert.equal(await opens(h, phone, phone.device_token), true)
   assert.deepEqual(await eventsOf(h, phone), ['registered'])
   assert.equal((await recover(h, phone)).status, 201)
@@ -188,7 +188,7 @@ test('rejects each wrong recovery with one answer, and changes nothing', async (
 
 test('rejects keys of apps, whose counter is on the phone', async () => {
   await using h = await harness({ attestation: asTestRoots })
-  await assertRefused(await recover(h, await register(h, appleKey())), 'App Attest')
+  await assertRejected(await recover(h, await register(h, appleKey())), 'App Attest')
 })
 
 test('rejects a challenge that is used, expired, forged, or spent on a registration', async () => {
@@ -197,19 +197,19 @@ test('rejects a challenge that is used, expired, forged, or spent on a registrat
   const challenge = await challengeOf(h)
   const body = recoveryRequest(phone, challenge, ORIGIN)
   assert.equal((await post(h, body)).status, 201)
-  await assertRefused(await post(h, body), 'the same request')
-  await assertRefused(await post(h, recoveryRequest(phone, challenge, ORIGIN)), 'its challenge')
+  await assertRejected(await post(h, body), 'the same request')
+  await assertRejected(await post(h, recoveryRequest(phone, challenge, ORIGIN)), 'its challenge')
   const forged = Buffer.alloc(32, 1).toString('base64url')
-  await assertRefused(await post(h, recoveryRequest(phone, forged, ORIGIN)), 'forged')
+  await assertRejected(await post(h, recoveryRequest(phone, forged, ORIGIN)), 'forged')
   const { body: registration } = await h.registration(webauthnKey('unattested'))
   assert.equal((await h.api('POST', '/devices', { body: registration })).status, 201)
-  await assertRefused(
+  await assertRejected(
     await post(h, recoveryRequest(phone, registration.challenge, ORIGIN)),
     'of a registration',
   )
   const old = recoveryRequest(phone, await challengeOf(h), ORIGIN)
   h.clock.advance(300_000)
-  await assertRefused(await post(h, old), 'expired')
+  await assertRejected(await post(h, old), 'expired')
   assert.equal(await statusOf(h, phone), 'active')
 })
 
@@ -221,13 +221,14 @@ test('accepts one of several concurrent copies of a request, and marks no device
     const replies = await Promise.all(Array.from({ length: 8 }, () => post(h, body)))
     const accepted = replies.filter(({ status }) => status === 201)
     assert.equal(accepted.length, 1)
-    for (const reply of replies) if (!accepted.includes(reply)) await assertRefused(reply, 'a copy')
+    for (const reply of replies)
+      if (!accepted.includes(reply)) await assertRejected(reply, 'a copy')
     assert.equal(await statusOf(h, phone), 'active')
     assert.equal(await opens(h, phone, accepted[0]?.body.device_token), true)
   }
 })
 
-test('refuses a tenant’s page', async () => {
+test('rejects a tenant’s page', async () => {
   await using h = await harness()
   const phone = await register(h)
   const body = recoveryRequest(phone, await challengeOf(h), ORIGIN)
@@ -247,14 +248,14 @@ test('recovers no device that is blocked, removed or suspect, nor one of a block
         tables.devices.move(phone.device_id as DeviceId, { from: ['active'], to: 'suspect' }),
       )
     else await moveDevice(h.service, phone.device_id as DeviceId, move)
-    await assertRefused(await recover(h, phone), move)
+    await assertRejected(await recover(h, phone), move)
     if (move === 'remove') continue
     await moveDevice(h.service, phone.device_id as DeviceId, 'unblock')
     assert.equal((await recover(h, phone)).status, 201, move)
   }
   const phone = await register(h)
   await changeSubject(h.service, phone.subject_id as SubjectId, 'block')
-  await assertRefused(await recover(h, phone), 'subject')
+  await assertRejected(await recover(h, phone), 'subject')
 })
 
 test('detects a copied key that recovers by its counter', async () => {
@@ -263,10 +264,10 @@ test('detects a copied key that recovers by its counter', async () => {
   const copy = { ...phone }
   assert.equal((await recover(h, phone)).status, 201)
   h.clock.advance(1_000)
-  await assertRefused(await recover(h, copy), 'a lower counter')
+  await assertRejected(await recover(h, copy), 'a lower counter')
   assert.equal(await statusOf(h, phone), 'suspect')
   assert.deepEqual(await eventsOf(h, phone), ['registered', 'token_recovered', 'suspect'])
-  await assertRefused(await recover(h, phone), 'suspect')
+  await assertRejected(await recover(h, phone), 'suspect')
 })
 
 test('a bond does not become a recovery, nor a recovery a bond', async () => {

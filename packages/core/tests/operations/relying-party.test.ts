@@ -39,8 +39,8 @@ test('registers browser keys for the configured relying party id, and names it i
   })
   assert.equal(body.registration.rp_id, 'example')
   const { body: registration } = await h.registration(browserKey(HOST))
-  const refused = await h.api('POST', '/devices', { body: registration })
-  assert.deepEqual([refused.status, refused.body.error.reason], [400, 'attestation_invalid'])
+  const rejected = await h.api('POST', '/devices', { body: registration })
+  assert.deepEqual([rejected.status, rejected.body.error.reason], [400, 'attestation_invalid'])
 })
 
 test('verifies a key with its own relying party id after the service has another one', async () => {

@@ -35,7 +35,7 @@ for (const [format, makeKey] of FORMATS) {
     assert.equal(rotated.status, 201, rotated.text)
     const { device_token: made } = rotated.body
     assert.match(made, /^dt_[0-9A-Za-z]{10}_[0-9A-Za-z]{43}$/)
-    // The answer may have been lost, so a phone that has only the old token continues with it.
+    // The response may have been lost, so a phone that has only the old token continues with it.
     assert.equal(await opens(h, phone, phone.device_token), true)
     assert.equal(await opens(h, phone, made), true)
     assert.equal(await opens(h, phone, phone.device_token), false)
@@ -106,12 +106,12 @@ test('accepts a token request once, near its time, and only from the device itse
   const late = tokenRequest(phone, new Date(h.clock.now() - 120_001).toISOString(), {
     origin: PUBLIC_ORIGIN,
   })
-  const refused = await h.api('POST', `/devices/${phone.device_id}/token`, {
+  const rejected = await h.api('POST', `/devices/${phone.device_id}/token`, {
     token: phone.device_token,
     body: late,
   })
-  assert.equal(refused.body.error.reason, 'issued_at_out_of_range')
-  assert.equal(refused.body.error.server_time, h.now())
+  assert.equal(rejected.body.error.reason, 'issued_at_out_of_range')
+  assert.equal(rejected.body.error.server_time, h.now())
   assert.equal(
     (await h.api('GET', `/devices/${phone.device_id}`, { token: phone.device_token })).body.status,
     'active',

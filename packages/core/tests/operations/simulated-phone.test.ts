@@ -104,7 +104,7 @@ async function besideEachOther(environment: 'sandbox' | 'production') {
 }
 
 for (const format of PHONE_FORMATS) {
-  test(`${format}: the simulated phone registers, approves, answers a step-up, and every attack of it is refused`, async () => {
+  test(`${format}: the simulated phone registers, approves, answers a step-up, and every attack of it is rejected`, async () => {
     await using beside = await besideEachOther('sandbox')
     const first = await beside.play('approve', format)
     assert.deepEqual(
@@ -118,7 +118,7 @@ for (const format of PHONE_FORMATS) {
       [first.device_id, format, 'bonded'],
     )
     for (const outcome of ['stale-counter', 'other-device'] as const) {
-      assert.ok((await beside.play(outcome)).result.refusal !== undefined, outcome)
+      assert.ok((await beside.play(outcome)).result.rejection !== undefined, outcome)
     }
     const replayed = await beside.play('replay')
     assert.deepEqual(replayed.result.steps.at(-1), {
@@ -165,7 +165,7 @@ test('rejects the simulated vendors for a production tenant', async () => {
   await using beside = await besideEachOther('production')
   for (const format of PHONE_FORMATS) {
     const { result } = await beside.play('approve', format)
-    assert.equal(result.refusal?.reason, 'device_not_usable', format)
+    assert.equal(result.rejection?.reason, 'device_not_usable', format)
   }
 })
 

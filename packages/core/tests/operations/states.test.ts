@@ -21,11 +21,11 @@ const STATES: readonly State[] = [
   'expired',
 ]
 
-/** What a call answers on a session of a state, and the state it leaves. */
+/** What a call returns on a session of a state, and the state it leaves. */
 interface Row {
   readonly call: string
   readonly run: (session: CreatedSession, phone: TestPhone) => Promise<Reply>
-  readonly answers: Readonly<
+  readonly responses: Readonly<
     Record<State, readonly [status: number, reason: string | null, next: State]>
   >
 }
@@ -56,32 +56,32 @@ const TABLE: readonly Row[] = [
   {
     call: 'claim',
     run: async (session, phone) => h.claim(phone, await seen(session, phone)),
-    answers: { pending: okTo('pending'), step_up_required: okTo('step_up_required'), ...notLive },
+    responses: { pending: okTo('pending'), step_up_required: okTo('step_up_required'), ...notLive },
   },
   {
     call: 'decline',
     run: async (session, phone) => h.decline(phone, await seen(session, phone)),
-    answers: { pending: okTo('killed'), step_up_required: okTo('killed'), ...notLive },
+    responses: { pending: okTo('killed'), step_up_required: okTo('killed'), ...notLive },
   },
   {
     call: 'decline as not me',
     run: async (session, phone) => h.decline(phone, await seen(session, phone), 'user_unexpected'),
-    answers: { pending: okTo('killed'), step_up_required: okTo('killed'), ...notLive },
+    responses: { pending: okTo('killed'), step_up_required: okTo('killed'), ...notLive },
   },
   {
     call: 'evidence',
     run: async (session, phone) => h.evidence(phone, await seen(session, phone)),
-    answers: { pending: okTo('pending'), step_up_required: okTo('step_up_required'), ...notLive },
+    responses: { pending: okTo('pending'), step_up_required: okTo('step_up_required'), ...notLive },
   },
   {
     call: 'attest',
     run: async (session, phone) => h.attest(phone, await seen(session, phone)),
-    answers: { pending: okTo('bonded'), step_up_required: okTo('bonded'), ...notLive },
+    responses: { pending: okTo('bonded'), step_up_required: okTo('bonded'), ...notLive },
   },
   {
     call: 'form-completed',
     run: (session) => h.complete(session),
-    answers: {
+    responses: {
       pending: no('pending', 'session_not_bonded'),
       step_up_required: no('step_up_required', 'session_not_bonded'),
       bonded: okTo('completed'),
@@ -93,7 +93,7 @@ const TABLE: readonly Row[] = [
   {
     call: 'DELETE',
     run: (session) => h.kill(session),
-    answers: {
+    responses: {
       pending: okTo('killed', 204),
       step_up_required: okTo('killed', 204),
       bonded: okTo('killed', 204),
@@ -105,7 +105,7 @@ const TABLE: readonly Row[] = [
   {
     call: 'a cancel by the page',
     run: (session) => cancel(session),
-    answers: {
+    responses: {
       pending: okTo('killed'),
       step_up_required: okTo('killed'),
       bonded: okTo('bonded'),
@@ -120,7 +120,7 @@ const TABLE: readonly Row[] = [
       h.clock.advance(300_000)
       return h.get(session)
     },
-    answers: {
+    responses: {
       pending: okTo('expired'),
       step_up_required: okTo('expired'),
       bonded: okTo('expired'),
@@ -131,9 +131,9 @@ const TABLE: readonly Row[] = [
   },
 ]
 
-for (const { call, run, answers } of TABLE) {
+for (const { call, run, responses } of TABLE) {
   for (const state of STATES) {
-    const [status, reason, next] = answers[state]
+    const [status, reason, next] = responses[state]
     const said = reason === null ? `leads to ${next}` : `is refused with ${reason}`
     test(`${call} on a session that is ${state} ${said}`, async () => {
       const { session, phone } = await h.reach(state)
@@ -143,7 +143,7 @@ for (const { call, run, answers } of TABLE) {
       assert.equal(reply.body?.error?.reason ?? null, reason)
       const now = (await h.get(session)).body
       assert.equal(now.state, next)
-      // A refused call, and one that changes nothing, leave no event behind.
+      // A rejected call, and one that changes nothing, leave no event behind.
       if (next === state && !['claim', 'evidence', 'the end of its time'].includes(call))
         assert.equal(now.seq, before.seq)
       if (next !== state && call !== 'the end of its time') assert.ok(now.seq > before.seq)
@@ -253,8 +253,8 @@ test('ends the session at the pinned phone’s fifth invalid assertion', async (
   for (let attempt = 1; attempt <= 5; attempt++) {
     const before = (await h.get(session)).body.state
     assert.equal(before, 'pending', `before attempt ${attempt}`)
-    const refused = await h.attest(phone, view, { tampering: { appId: 'another app' } })
-    assert.equal(refused.body.error.reason, 'assertion_invalid')
+    const rejected = await h.attest(phone, view, { tampering: { appId: 'another app' } })
+    assert.equal(rejected.body.error.reason, 'assertion_invalid')
   }
   const ended = (await h.get(session)).body
   assert.deepEqual([ended.state, ended.ended_reason], ['killed', 'too_many_attempts'])

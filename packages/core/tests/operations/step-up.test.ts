@@ -177,7 +177,7 @@ async function claimed(kind: string, makeKey: () => AttestedKey | undefined) {
   return { phone, session }
 }
 
-/** The files of the passport, and the answer of its chip for this nonce. */
+/** The files of the passport, and the response of its chip for this nonce. */
 function readOut(nonce: string): PassportSignal {
   const { sod, dg1, dg14, dg15, chip } = passport
   const text = (bytes: Uint8Array | undefined) => Buffer.from(bytes ?? []).toString('base64url')
@@ -187,6 +187,6 @@ function readOut(nonce: string): PassportSignal {
     dg1: text(dg1),
     dg14: text(dg14),
     dg15: text(dg15),
-    active_authentication: text(chip?.answer(challenge)),
+    active_authentication: text(chip?.response(challenge)),
   }
 }

@@ -90,9 +90,9 @@ test('rejects a further key for a device token alone, and names the missing appr
   await using h = await setUp()
   const phone = await h.register()
   const { body } = await h.registration()
-  const refused = await send(h, body, phone.device_token)
+  const rejected = await send(h, body, phone.device_token)
   assert.deepEqual(
-    [refused.status, refused.body.error.reason, refused.body.error.param],
+    [rejected.status, rejected.body.error.reason, rejected.body.error.param],
     [400, 'key_approval_required', 'approval'],
   )
   assert.deepEqual(await keysOf(h, phone), [phone.device_id])
@@ -164,9 +164,9 @@ test('rejects an approval that is too old, and tells the time to sign by', async
   const phone = await h.register()
   const { body } = await approved(h, phone)
   h.clock.advance(120_001)
-  const refused = await send(h, body, phone.device_token)
-  assert.equal(reasonOf(refused), 'issued_at_out_of_range')
-  assert.equal(refused.body.error.server_time, h.now())
+  const rejected = await send(h, body, phone.device_token)
+  assert.equal(reasonOf(rejected), 'issued_at_out_of_range')
+  assert.equal(rejected.body.error.server_time, h.now())
 })
 
 for (const [format, makeKey] of FORMATS) {

@@ -162,8 +162,8 @@ test('an attested key is judged by its score at the first visit', async () => {
 test('a key that cannot reach the required band learns so at once, and a known one is accepted', async () => {
   await using h = await production()
   const phone = await h.register(undefined, webauthnKey('unattested'))
-  const refused = await h.claim(phone, await h.create({ workflow: 'medium' }))
-  assert.deepEqual([refused.status, refused.body.error.reason], [400, 'key_not_attested'])
+  const rejected = await h.claim(phone, await h.create({ workflow: 'medium' }))
+  assert.deepEqual([rejected.status, rejected.body.error.reason], [400, 'key_not_attested'])
   const first = await bond(h, phone)
   await h.complete(first.created)
   const { subject_ref } = first

@@ -1,5 +1,5 @@
 import {
-  type AnswerLike,
+  type ResponseLike,
   API_PATH,
   exchange,
   isRetryableStatus,
@@ -21,7 +21,7 @@ import { GateError, type GateErrorCode } from '../errors.ts'
 export type FetchLike = (
   url: string,
   init: RequestParts & { readonly redirect: 'manual'; readonly signal: AbortSignal },
-) => Promise<AnswerLike>
+) => Promise<ResponseLike>
 
 /** Everything that a call to the service needs. */
 export interface Service {
@@ -55,7 +55,8 @@ export const RETRY_POLICY: RetryPolicy = {
 const ATTEMPT_TIMEOUT_MS = 3_000
 
 /**
- * Calls the service. Retries while that can help: after no answer, a truncated answer, 429 and 5xx.
+ * Calls the service. Retries while that can help: after no response, a truncated response, 429 and
+ * 5xx.
  *
  * @throws {GateError} the error of the last attempt
  */
@@ -73,7 +74,7 @@ export async function call(service: Service, request: ServiceRequest): Promise<M
 
 async function send(service: Service, request: ServiceRequest, leftMs: number): Promise<Members> {
   const { route, path, headers, body } = request
-  const answer = await exchange({
+  const response = await exchange({
     route,
     url: service.baseUrl + path.slice(API_PATH.length),
     fetch: service.fetch,
@@ -87,24 +88,24 @@ async function send(service: Service, request: ServiceRequest, leftMs: number): 
     } as const,
     nowMs: service.clock.now(),
   })
-  if (answer.kind === 'unanswered')
+  if (response.kind === 'no_response')
     throw new GateError('service_unavailable', 'The service did not answer.', {
-      cause: answer.cause,
+      cause: response.cause,
     })
-  if (answer.kind === 'rejected') throw rejectionOf(answer)
-  const members = parseMembers(answer.text)
+  if (response.kind === 'rejected') throw rejectionOf(response)
+  const members = parseMembers(response.text)
   if (members !== undefined) return members
   // A truncated success, or one that the service did not write: a retry returns the actual result.
   throw new GateError('service_unavailable', 'The service’s answer could not be read.')
 }
 
 /** The error for a rejection. The status decides; the body only explains, and a proxy has none. */
-function rejectionOf(answer: {
+function rejectionOf(response: {
   readonly status: number
   readonly error: Members
   readonly retryAfterMs: number | undefined
 }): GateError {
-  const { status, error, retryAfterMs } = answer
+  const { status, error, retryAfterMs } = response
   const message = textOf(error, 'message') ?? `The service answered ${status}.`
   return new GateError(codeOf(status, textOf(error, 'code')), message, {
     reason: textOf(error, 'reason'),
@@ -115,7 +116,8 @@ function rejectionOf(answer: {
 
 function codeOf(status: number, code: string | undefined): GateErrorCode {
   if (isRetryableStatus(status)) return status === 429 ? 'rate_limited' : 'service_unavailable'
-  // Without an error of the service, the answer came from elsewhere: a wrong base URL answers 404.
+  // Without an error of the service, the response came from elsewhere: a wrong base URL responds
+  // with 404.
   if (code === undefined) return 'unexpected_answer'
   if (status === 401) return 'unauthorized'
   if (status === 403) return 'forbidden'

@@ -24,13 +24,13 @@ export async function createSession(
   request: CreateSessionRequest,
   idempotencyKey: string,
 ): Promise<CreatedSession> {
-  const answer = await call(service, {
+  const response = await call(service, {
     route: CREATE_SESSION,
     path: requestPath(CREATE_SESSION, {}),
     headers: { 'idempotency-key': idempotencyKey },
     body: request,
   })
-  const { id, completion_secret, expires_at } = answer
+  const { id, completion_secret, expires_at } = response
   const usable =
     typeof id === 'string' &&
     parseId('sess', id) !== undefined &&
@@ -43,16 +43,18 @@ export async function createSession(
       'The answer to create is not a session. Check baseUrl.',
     )
   // The members of the row are checked. The others go to the browser unchanged.
-  return answer as unknown as CreatedSession
+  return response as unknown as CreatedSession
 }
 
-/** Reads a session as its tenant. `judgeSubmit` checks the members of the answer. */
+/** Reads a session as its tenant. `judgeSubmit` checks the members of the response. */
 export async function getSession(service: Service, session_id: SessionId): Promise<FullSession> {
   const path = requestPath(GET_SESSION, { session_id })
   return (await call(service, { route: GET_SESSION, path })) as unknown as FullSession
 }
 
-/** Completes the session. The service answers a repetition with success and records no event. */
+/**
+ * Completes the session. The service responds to a repetition with success and records no event.
+ */
 export async function completeSession(
   service: Service,
   bond: {
@@ -62,7 +64,7 @@ export async function completeSession(
     readonly outcome: CompletionOutcome | undefined
   },
 ): Promise<void> {
-  const answer = await call(service, {
+  const response = await call(service, {
     route: COMPLETE_SESSION,
     path: requestPath(COMPLETE_SESSION, { session_id: bond.session_id }),
     headers: {
@@ -71,6 +73,6 @@ export async function completeSession(
       ...(bond.outcome !== undefined && { [OUTCOME_HEADER]: bond.outcome }),
     },
   })
-  if (answer['ok'] !== true)
+  if (response['ok'] !== true)
     throw new GateError('unexpected_answer', 'The answer to form-completed lacks `ok: true`.')
 }

@@ -46,7 +46,7 @@ export type PublicCreatedSession = Omit<CreatedSession, 'completion_secret'>
 const IDEMPOTENCY_KEY_BYTES = 24
 
 /**
- * Removes the completion secret from the create answer. Send the result to the browser.
+ * Removes the completion secret from the create response. Send the result to the browser.
  *
  * @example 'completion_secret' in publicSession(created) // false
  */
@@ -78,7 +78,7 @@ export async function createBond<Tx>(
     ...withoutNulls(members),
     ...(context && { context: withoutNulls(context) }),
   } as CreateSessionRequest
-  // One key for each call: a retry after a lost answer returns the session already created.
+  // One key for each call: a retry after a lost response returns the session already created.
   const key = encodeBase64url(gate.random(IDEMPOTENCY_KEY_BYTES))
   const created = await createSession(gate.service, request, key)
   await gate.store.put({

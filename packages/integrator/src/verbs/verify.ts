@@ -104,7 +104,7 @@ function digestMissing(row: PendingRow, { form_digest }: Submit): GateError {
   return new GateError('invalid_request', what)
 }
 
-/** The digest of the submit must be that of the row too, whatever the service answers. */
+/** The digest of the submit must be that of the row too, whatever the service returns. */
 function rowRejection(row: PendingRow, { form_digest }: Submit): RejectReason | undefined {
   if (isMissing(form_digest) || form_digest === row.context_digest) return undefined
   return row.context_digest === null ? 'context_missing' : 'context_mismatch'

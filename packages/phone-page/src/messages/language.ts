@@ -61,12 +61,12 @@ function languageOf(tag: string): string {
 export async function loadLanguage(tag: string): Promise<Language> {
   if (tag === 'en') return ENGLISH
   try {
-    const answer = await fetch(`${BONDED_WORDS_PATH}/${tag}.json`, {
+    const response = await fetch(`${BONDED_WORDS_PATH}/${tag}.json`, {
       signal: AbortSignal.timeout(LOAD_TIMEOUT_MS),
       redirect: 'error',
     })
-    if (!answer.ok) return ENGLISH
-    const words: unknown = await answer.json()
+    if (!response.ok) return ENGLISH
+    const words: unknown = await response.json()
     return { tag, dir: directionOf(tag), messages: messagesFrom(words) }
   } catch {
     return ENGLISH

@@ -200,15 +200,15 @@ export function footer(...actions: Node[]): HTMLElement {
   return element('div', { class: 'actions' }, ...actions)
 }
 
-/** One primary action, and below it the two ways to refuse. */
+/** One primary action, and below it the two ways to decline. */
 export function decisionBar(
   primary: readonly Node[],
   { messages, onChoice }: Pick<DrawingContext, 'messages' | 'onChoice'>,
 ): HTMLElement {
   const report = button(messages['action.report'], () => onChoice('report'), { tone: 'stop' })
   const decline = button(messages['action.decline'], () => onChoice('decline'), { plain: true })
-  const refusals = element('div', { class: 'refusals' }, report, decline)
-  return footer(...primary, refusals)
+  const rejections = element('div', { class: 'refusals' }, report, decline)
+  return footer(...primary, rejections)
 }
 
 /** The request in short, so that the user still sees what the page is working on. */

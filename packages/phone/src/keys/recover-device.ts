@@ -4,13 +4,13 @@ import { utf8 } from '../bytes.ts'
 import { deviceOf, fetchChallenge, type PhoneDevice } from '../device.ts'
 import { PhoneError } from '../errors.ts'
 import { call } from '../service/call.ts'
-import { readRecovered } from '../service/read-answer.ts'
+import { readRecovered } from '../service/read-response.ts'
 import type { PhoneDependencies } from '../session/claimed-session.ts'
 
 /**
- * Finds this phone's device by a discoverable browser key, with one prompt, and stores it with a new
- * token. The request is sent once, because each attempt needs a new signature. After a lost answer
- * the user can try again: the service accepts the former token until the new one is used.
+ * Finds this phone's device by a discoverable browser key, with one prompt, and stores it with a
+ * new token. The request is sent once, because each attempt needs a new signature. After a lost
+ * response the user can try again: the service accepts the former token until the new one is used.
  *
  * @param rpId the relying party id; by default the signer's own
  * @throws {PhoneError} `user_verification_failed` where the user confirms no key, `refused`

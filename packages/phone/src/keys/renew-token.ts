@@ -6,11 +6,11 @@ import {
 } from '@bonded/contract'
 import { signPayload } from '../assertion.ts'
 import type { PhoneDevice } from '../device.ts'
-import { isRefusal, PhoneError } from '../errors.ts'
+import { isRejection, PhoneError } from '../errors.ts'
 import type { AbortSignalLike } from '../ports.ts'
 import { serverMsAt, type ServerTime, syncTo, timestampAt } from '../server-time.ts'
 import { call } from '../service/call.ts'
-import { readToken } from '../service/read-answer.ts'
+import { readToken } from '../service/read-response.ts'
 import { withServerTime } from '../service/resync.ts'
 import type { ClaimedSession, PhoneDependencies } from '../session/claimed-session.ts'
 
@@ -20,7 +20,7 @@ interface Waiting {
 
 /**
  * Rotates the device token and stores the new one. The old token works until the new one is first
- * used, so the phone repeats a request whose answer was lost, with a new signature.
+ * used, so the phone repeats a request whose response was lost, with a new signature.
  *
  * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `counter_exhausted`,
  * `cancelled`
@@ -51,7 +51,7 @@ export async function withFreshToken<T>(
   try {
     return await act(device)
   } catch (error) {
-    const server_time = isRefusal(error, 'device_token_expired')
+    const server_time = isRejection(error, 'device_token_expired')
       ? (error as PhoneError).server_time
       : undefined
     if (server_time === undefined) throw error

@@ -14,11 +14,11 @@ import {
 import { signPayload } from '../assertion.ts'
 import { hashOf } from '../bytes.ts'
 import { type PhoneDevice, registrationOf } from '../device.ts'
-import { isRefusal, PhoneError } from '../errors.ts'
+import { isRejection, PhoneError } from '../errors.ts'
 import type { AbortSignalLike } from '../ports.ts'
 import { type ServerTime, syncTo, timestampAt } from '../server-time.ts'
 import { call } from '../service/call.ts'
-import { readKeys, readRegistered } from '../service/read-answer.ts'
+import { readKeys, readRegistered } from '../service/read-response.ts'
 import { withServerTime } from '../service/resync.ts'
 import { withRetry } from '../service/retry.ts'
 import type { PhoneDependencies } from '../session/claimed-session.ts'
@@ -60,7 +60,7 @@ export async function listKeys(
  * @param registration the result of `proposeKey` on the other phone, transferred by the user (for
  * example as a QR code)
  * @throws {PhoneError} `refused` (`approving_key_too_weak`, `too_many_keys`,
- * `key_already_registered` after a lost answer: propose a new key), `unreachable`,
+ * `key_already_registered` after a lost response: propose a new key), `unreachable`,
  * `answer_unreadable`, `counter_exhausted`, `cancelled`
  */
 export async function addKey(
@@ -134,7 +134,7 @@ export async function removeKey(
   if (parseId('dev', device_id) === undefined)
     throw new PhoneError('refused', { reason: 'device_not_found' })
   const { server_time } = await fetchKeys(phone, device, { signal })
-  // When the answer to the first attempt was lost, the second one does not find the key.
+  // When the response to the first attempt was lost, the second one does not find the key.
   const removed = device_id === device.device_id ? 'credential_invalid' : 'device_not_found'
   await withServerTime(phone, server_time, (time) =>
     call(phone, REMOVE_DEVICE, {
@@ -142,7 +142,7 @@ export async function removeKey(
       device,
       body: () => removalOf(phone, { device, device_id, server_time: time }),
       read: () => true,
-      afterLostAnswer: async (rejection) => isRefusal(rejection, removed) || undefined,
+      afterLostResponse: async (rejection) => isRejection(rejection, removed) || undefined,
       signal,
     }),
   )

@@ -38,10 +38,10 @@ export interface Call<R extends Route, T> {
   /** Reads the body of a success. */
   readonly read: (body: unknown) => T
   /**
-   * Finds the result of an earlier attempt whose answer was lost, after the service rejected a
+   * Finds the result of an earlier attempt whose response was lost, after the service rejected a
    * later one. Undefined when the rejection is the result.
    */
-  readonly afterLostAnswer?: (rejection: PhoneError) => Promise<T | undefined>
+  readonly afterLostResponse?: (rejection: PhoneError) => Promise<T | undefined>
   /** False: a single attempt. */
   readonly retry?: false
   readonly signal?: AbortSignalLike | undefined
@@ -58,7 +58,7 @@ export async function call<const R extends Route, T>(
   route: R,
   options: Call<R, T>,
 ): Promise<T> {
-  const { body, afterLostAnswer } = options
+  const { body, afterLostResponse } = options
   const makeText = async () => (body === undefined ? undefined : JSON.stringify(await body()))
   const once = route.retry === 'rebuild' ? undefined : await makeText()
   let attempts = 0
@@ -73,7 +73,7 @@ export async function call<const R extends Route, T>(
       : withRetry(attempt, { clock: phone.clock, signal: options.signal }))
   } catch (error) {
     const isRejectedRepeat = attempts > 1 && error instanceof PhoneError && error.code === 'refused'
-    const found = isRejectedRepeat ? await afterLostAnswer?.(error) : undefined
+    const found = isRejectedRepeat ? await afterLostResponse?.(error) : undefined
     if (found === undefined) throw error
     return found
   }
@@ -88,7 +88,7 @@ async function send<R extends Route>(
 ): Promise<unknown> {
   if (signal?.aborted) throw new PhoneError('cancelled')
   const token = device && (await currentToken(phone, device))
-  const answer = await exchange({
+  const response = await exchange({
     route,
     url: phone.origin + requestPath(route, parameters, query),
     fetch: (url, request: RequestParts & { redirect: 'error'; signal?: AbortSignalLike }) =>
@@ -99,24 +99,24 @@ async function send<R extends Route>(
     // A token must not follow a redirect.
     init: { redirect: 'error' as const, ...(signal ? { signal } : {}) },
   })
-  if (answer.kind === 'unanswered')
+  if (response.kind === 'no_response')
     // An aborted signal is how most fetches end.
     throw new PhoneError(signal?.aborted === true ? 'cancelled' : 'unreachable', {
-      cause: answer.cause,
+      cause: response.cause,
     })
-  if (answer.kind === 'rejected') throw rejectionOf(answer)
+  if (response.kind === 'rejected') throw rejectionOf(response)
   if (route.status === 204) return undefined
-  const parsed = parseStrictJson(answer.text)
+  const parsed = parseStrictJson(response.text)
   if ('value' in parsed) return parsed.value
   throw new PhoneError('answer_unreadable', { reason: parsed.problem, status: route.status })
 }
 
-function rejectionOf(answer: {
+function rejectionOf(response: {
   readonly status: number
   readonly error: Members
   readonly retryAfterMs: number | undefined
 }): PhoneError {
-  const { status, error, retryAfterMs } = answer
+  const { status, error, retryAfterMs } = response
   if (status < 300) return new PhoneError('answer_unreadable', { reason: 'status', status })
   const request_id = textOf(error, 'requestId')
   const server_time = textOf(error, 'server_time')

@@ -1,4 +1,4 @@
-import { isRefusal, PhoneError } from '../errors.ts'
+import { isRejection, PhoneError } from '../errors.ts'
 import type { PhoneClock } from '../ports.ts'
 import { type ServerTime, syncTo } from '../server-time.ts'
 
@@ -16,7 +16,7 @@ export async function withServerTime<T>(
   try {
     return await act(time)
   } catch (error) {
-    const server_time = isRefusal(error, 'issued_at_out_of_range')
+    const server_time = isRejection(error, 'issued_at_out_of_range')
       ? (error as PhoneError).server_time
       : undefined
     if (server_time === undefined) throw error

@@ -16,8 +16,8 @@ interface Waiting {
 }
 
 /**
- * Repeats an act after a lost answer, and when the service asks to retry later (429, 503). The act
- * must be safe to repeat.
+ * Repeats an act after a lost response, and when the service asks to retry later (429, 503). The
+ * act must be safe to repeat.
  *
  * @param act receives the number of the attempt, from 1
  * @throws what the last attempt threw, and {PhoneError} `cancelled`
@@ -35,7 +35,7 @@ export function withRetry<T>(
   })
 }
 
-/** Whether a later attempt can succeed: no answer, a failure of the service, or 429. */
+/** Whether a later attempt can succeed: no response, a failure of the service, or 429. */
 export function isRetryable(error: unknown): boolean {
   return isLost(error) || (error instanceof PhoneError && error.status === 429)
 }

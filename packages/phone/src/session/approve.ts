@@ -1,17 +1,17 @@
 import { awaitsPhone } from '@bonded/contract'
 import type { AbortSignalLike } from '../ports.ts'
-import { answerOnce } from './attest.ts'
+import { attestOnce } from './attest.ts'
 import type { ClaimedSession, PhoneDependencies } from './claimed-session.ts'
 import type { GatherSignals } from './signals.ts'
 import { requireAnswerable, requiredSignals } from './step-up.ts'
 
 /** Protocol 4: the third valid assertion that misses the policy ends the session. */
-const MAX_ANSWERS = 3
+const MAX_ATTEMPTS = 3
 
 export interface Approving {
   readonly gather: GatherSignals
-  /** Called after each answer, so that a screen can follow. */
-  readonly onAnswer?: ((claimed: ClaimedSession) => void) | undefined
+  /** Called after each response, so that a screen can follow. */
+  readonly onResponse?: ((claimed: ClaimedSession) => void) | undefined
   readonly signal?: AbortSignalLike | undefined
 }
 
@@ -28,19 +28,19 @@ export async function approve(
   claimed: ClaimedSession,
   {
     gather,
-    onAnswer,
+    onResponse,
     signal,
     oneAtATime,
   }: Approving & { oneAtATime: <T>(act: () => Promise<T>) => Promise<T> },
 ): Promise<ClaimedSession> {
   let known = claimed
-  for (let answers = 0; answers < MAX_ANSWERS; answers++) {
+  for (let responses = 0; responses < MAX_ATTEMPTS; responses++) {
     const required = requiredSignals(known)
     const signals = await gather(required)
     requireAnswerable(required, signals)
     const before = known
-    known = await oneAtATime(() => answerOnce(phone, before, { signals, signal }))
-    onAnswer?.(known)
+    known = await oneAtATime(() => attestOnce(phone, before, { signals, signal }))
+    onResponse?.(known)
     if (!awaitsPhone(known.session.state)) break
   }
   return known

@@ -1,7 +1,7 @@
 import { assertionPayload, ATTEST, type BondedPairAssertion } from '@bonded/contract'
 import { signPayload } from '../assertion.ts'
 import { hashOf } from '../bytes.ts'
-import { isRefusal } from '../errors.ts'
+import { isRejection } from '../errors.ts'
 import type { AbortSignalLike } from '../ports.ts'
 import { timestampAt } from '../server-time.ts'
 import { call } from '../service/call.ts'
@@ -15,43 +15,43 @@ import {
 import { fetchEvidence, type Gathered, isCurrent } from './evidence.ts'
 import type { PhoneSignals } from './signals.ts'
 
-interface Answering {
+interface Attempt {
   readonly signals: PhoneSignals
   readonly signal?: AbortSignalLike | undefined
 }
 
 /**
- * Answers the session's nonce once: evidence, then the assertion over it. The result is bonded, or
- * requires a step-up.
+ * Responds to the session's nonce once: evidence, then the assertion over it. The result is bonded,
+ * or requires a step-up.
  *
  * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `counter_exhausted`,
  * `cancelled`
  */
-export async function answerOnce(
+export async function attestOnce(
   phone: PhoneDependencies,
   claimed: ClaimedSession,
-  answering: Answering,
+  attempt: Attempt,
 ): Promise<ClaimedSession> {
-  let gathered = await fetchEvidence(phone, claimed, answering)
+  let gathered = await fetchEvidence(phone, claimed, attempt)
   const submitCurrent = async () =>
     withServerTime(phone, gathered.claimed.server_time, async (server_time) => {
       const known = { ...gathered.claimed, server_time }
       gathered = { ...gathered, claimed: known }
-      if (!isCurrent(phone, gathered)) gathered = await fetchEvidence(phone, known, answering)
-      return submit(phone, gathered, answering.signal)
+      if (!isCurrent(phone, gathered)) gathered = await fetchEvidence(phone, known, attempt)
+      return submit(phone, gathered, attempt.signal)
     })
   try {
     return await submitCurrent()
   } catch (error) {
-    if (!isRefusal(error, 'evidence_expired')) throw error
-    gathered = await fetchEvidence(phone, gathered.claimed, answering)
+    if (!isRejection(error, 'evidence_expired')) throw error
+    gathered = await fetchEvidence(phone, gathered.claimed, attempt)
     return submitCurrent()
   }
 }
 
 /**
- * Sends one assertion, and the same bytes again after a lost answer. When it has bonded, the
- * service answers the repetition with the session.
+ * Sends one assertion, and the same bytes again after a lost response. When it has bonded, the
+ * service responds to the repetition with the session.
  */
 function submit(
   phone: PhoneDependencies,
@@ -64,10 +64,10 @@ function submit(
     parameters: {},
     device: claimed.device,
     body: () => assertionOver(phone, gathered),
-    read: (answer) => parseSession(phone, claimed, { answer, session_id }),
+    read: (response) => parseSession(phone, claimed, { response, session_id }),
     // The service rejects the repetition of an assertion that led to a step-up or ended the
     // session.
-    async afterLostAnswer() {
+    async afterLostResponse() {
       const current = await getSession(phone, claimed, { signal })
       const isUnchanged = current.session.nonce === nonce && current.session.state === state
       return isUnchanged ? undefined : current

@@ -6,11 +6,11 @@ import {
   type WebSocketConstructor,
 } from '@bonded/contract'
 import type { PhoneDevice, RegistrationDependencies } from '../device.ts'
-import { isRefusal, PhoneError } from '../errors.ts'
+import { isRejection, PhoneError } from '../errors.ts'
 import type { AbortSignalLike, Sha256 } from '../ports.ts'
 import { type ServerTime, syncTo } from '../server-time.ts'
 import { call } from '../service/call.ts'
-import { readSession } from '../service/read-answer.ts'
+import { readSession } from '../service/read-response.ts'
 
 /** The dependencies of the steps of a session. */
 export interface PhoneDependencies extends RegistrationDependencies {
@@ -51,8 +51,8 @@ export async function claim(
 ): Promise<ClaimedSession> {
   const { session_id, nonce } = handoff
   const parameters = { session_id }
-  const read = (answer: unknown) =>
-    parseSession(phone, { device, claimed_nonce: nonce }, { answer, session_id })
+  const read = (response: unknown) =>
+    parseSession(phone, { device, claimed_nonce: nonce }, { response, session_id })
   try {
     return await call(phone, CLAIM_SESSION, {
       parameters,
@@ -62,7 +62,7 @@ export async function claim(
       signal,
     })
   } catch (rejection) {
-    if (!AFTER_CLAIM.some((reason) => isRefusal(rejection, reason))) throw rejection
+    if (!AFTER_CLAIM.some((reason) => isRejection(rejection, reason))) throw rejection
     const found = await call(phone, GET_SESSION, {
       parameters,
       query: { nonce },
@@ -87,9 +87,9 @@ export async function claim(
 export function parseSession(
   phone: Pick<PhoneDependencies, 'origin' | 'clock'>,
   own: Pick<ClaimedSession, 'device' | 'claimed_nonce'>,
-  { answer, session_id }: { answer: unknown; session_id: string },
+  { response, session_id }: { response: unknown; session_id: string },
 ): ClaimedSession {
-  const session = readSession(answer)
+  const session = readSession(response)
   if (session.id !== session_id) throw new PhoneError('answer_unreadable', { reason: 'id' })
   if (session.api_base_url !== phone.origin)
     throw new PhoneError('origin_not_usable', { reason: 'api_base_url' })
@@ -122,7 +122,7 @@ export function getSession(
     parameters: { session_id },
     query: { nonce: claimed_nonce, wait_ms, after },
     device,
-    read: (answer) => parseSession(phone, claimed, { answer, session_id }),
+    read: (response) => parseSession(phone, claimed, { response, session_id }),
     signal,
   })
 }

@@ -72,8 +72,8 @@ async function readOnce(
   const startedAt = phone.clock.now()
   try {
     const now = await getSession(phone, known, how)
-    const answeredAtOnce = phone.clock.now() - startedAt < POLL_PAUSE_MS
-    if (now.session.seq === known.session.seq && !hasEnded(now.session.state) && answeredAtOnce)
+    const returnedAtOnce = phone.clock.now() - startedAt < POLL_PAUSE_MS
+    if (now.session.seq === known.session.seq && !hasEnded(now.session.state) && returnedAtOnce)
       await pause(phone.clock, { ms: POLL_PAUSE_MS, signal: how.signal })
     return now
   } catch (error) {

@@ -27,9 +27,9 @@ export function decline(
     parameters: { session_id },
     device,
     body: () => ({ nonce: session.nonce, device_id: device.device_id, reason }),
-    read: (answer) => parseSession(phone, claimed, { answer, session_id }),
+    read: (response) => parseSession(phone, claimed, { response, session_id }),
     // The lost request may have ended the session. The service then rejects the repetition.
-    async afterLostAnswer() {
+    async afterLostResponse() {
       const current = await getSession(phone, claimed, { signal })
       return hasEnded(current.session.state) ? current : undefined
     },

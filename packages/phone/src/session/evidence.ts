@@ -11,7 +11,7 @@ import type { AbortSignalLike } from '../ports.ts'
 import { serverMsAt, timestampAt } from '../server-time.ts'
 import { call } from '../service/call.ts'
 import { withServerTime } from '../service/resync.ts'
-import { readEvidence } from '../service/read-answer.ts'
+import { readEvidence } from '../service/read-response.ts'
 import type { ClaimedSession, PhoneDependencies } from './claimed-session.ts'
 import { type PhoneSignals, toWire } from './signals.ts'
 
@@ -36,7 +36,7 @@ export async function fetchEvidence(
   claimed: ClaimedSession,
   { signals, signal }: { signals: PhoneSignals; signal?: AbortSignalLike | undefined },
 ): Promise<Gathered> {
-  // Once, before the first attempt: a lost answer must not make the user present the passport
+  // Once, before the first attempt: a lost response must not make the user present the passport
   // again.
   const passport = await signals.passport?.(await challengeFor(phone, claimed.session.nonce))
   return withServerTime(phone, claimed.server_time, async (server_time) => {

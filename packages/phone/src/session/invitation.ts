@@ -1,7 +1,7 @@
 import { type Handoff, type Invitation, READ_INVITATION, NONCE_HEADER } from '@bonded/contract'
 import type { AbortSignalLike } from '../ports.ts'
 import { call, type CallDependencies } from '../service/call.ts'
-import { readInvited } from '../service/read-answer.ts'
+import { readInvited } from '../service/read-response.ts'
 
 /**
  * Reads who requests approval, and which key a phone without one needs. It claims nothing.

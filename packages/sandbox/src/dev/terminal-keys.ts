@@ -22,14 +22,14 @@ export function listenForKeys(keys: Keys): void {
     if (key === '\u0003') return void process.kill(process.pid, 'SIGINT')
     const outcome = OUTCOME_OF_KEY[key as keyof typeof OUTCOME_OF_KEY]
     if (outcome === undefined) return
-    answerNewest(keys, outcome).then(
+    stepUpNewest(keys, outcome).then(
       (lines) => stdout.write(lines.map((line) => `  ${line}\n`).join('')),
       (failure: unknown) => stdout.write(`  ${explain(failure).message}\n`),
     )
   })
 }
 
-async function answerNewest(
+async function stepUpNewest(
   { service, tenantId, phone }: Keys,
   outcome: 'approve' | 'decline' | 'not-me',
 ): Promise<readonly string[]> {

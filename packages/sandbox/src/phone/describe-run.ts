@@ -3,17 +3,17 @@ import type { RunResult, Step } from '@bonded/simulator'
 
 /** The result of a simulated run, in sentences. */
 export function describeRun(result: RunResult): readonly string[] {
-  const { steps, refusal } = result
+  const { steps, rejection } = result
   const replayed = steps.find(({ step }) => step === 'replayed')
   return [
     ...steps.filter(({ required }) => required !== undefined).map(describeStepUp),
-    refusal === undefined ? describeEnd(result) : describeRejection(refusal),
+    rejection === undefined ? describeEnd(result) : describeRejection(rejection),
     ...(replayed === undefined ? [] : [describeReplay(replayed)]),
   ]
 }
 
 /** Why the run was rejected, in a sentence. */
-export function describeRejection({ reason, code }: NonNullable<RunResult['refusal']>): string {
+export function describeRejection({ reason, code }: NonNullable<RunResult['rejection']>): string {
   const name = reason ?? code
   return Object.hasOwn(REASONS, name)
     ? `The service rejected the request (${name}). ${REASONS[name as keyof typeof REASONS].message}`
@@ -36,9 +36,9 @@ function describeStepUp({ required = [] }: Step): string {
 }
 
 function describeReplay({ status, state, reason }: Step): string {
-  const answer =
+  const response =
     reason === undefined
       ? `${status} with state ${state ?? 'unknown'}. Nothing was bonded twice.`
       : `${status} (${reason}).`
-  return `Replayed the same assertion. The service returned HTTP ${answer}`
+  return `Replayed the same assertion. The service returned HTTP ${response}`
 }

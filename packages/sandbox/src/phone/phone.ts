@@ -102,8 +102,8 @@ function runCommand({ verb, description, variants }: Run): Command {
         onShow: (session) =>
           void (options.json !== true && process.stdout.write(`${describeRequest(session)}\n\n`)),
       })
-      const { refusal } = result
-      const error = refusal && { code: refusal.code, message: describeRejection(refusal) }
+      const { rejection } = result
+      const error = rejection && { code: rejection.code, message: describeRejection(rejection) }
       print(options, { ...result, ...(error && { error }) }, describeRun(result))
       if (error !== undefined) process.exitCode = 1
     })

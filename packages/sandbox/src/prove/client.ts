@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { type AnswerLike, CHANNEL_PROTOCOL, type CreatedSession, makeId } from '@bonded/contract'
+import { type ResponseLike, CHANNEL_PROTOCOL, type CreatedSession, makeId } from '@bonded/contract'
 import { WATCH_PREFIX, type SessionId, type SessionState } from '@bonded/contract'
 import type { Act, Ledger } from './ledger.ts'
 
 /** A call may outlast the restart of a node, but not the run. */
-const ANSWER_WITHIN_MS = 15_000
+const RESPONSE_WITHIN_MS = 15_000
 const COUNTER_BYTES = 4
 
 /** A request of the run. `path` starts with `/api/v1`. */
@@ -28,8 +28,8 @@ export class Client {
     this.#origin = origin
   }
 
-  /** @throws when no answer arrives */
-  async send(request: Request): Promise<AnswerLike> {
+  /** @throws when no response arrives */
+  async send(request: Request): Promise<ResponseLike> {
     const { method, path, headers, body } = request
     const requestId = makeId('req', randomBytes(16))
     const asked = askedBy(request)
@@ -37,18 +37,18 @@ export class Client {
       this.#ledger.creating(headers?.['idempotency-key'] ?? '', requestId)
     if (asked?.id !== undefined) this.#ledger.sent(asked.id, requestId, asked.act)
     try {
-      const answer = await fetch(this.#origin() + path, {
+      const response = await fetch(this.#origin() + path, {
         method,
         headers: { ...headers, 'x-request-id': requestId },
         ...(body === undefined ? {} : { body }),
-        signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
+        signal: AbortSignal.timeout(RESPONSE_WITHIN_MS),
       })
-      const text = await answer.text()
-      if (answer.ok) this.#record(text, { requestId, asked, request })
-      else if (answer.status >= 500) this.#ledger.unanswered += 1
-      return { status: answer.status, headers: answer.headers, text: async () => text }
+      const text = await response.text()
+      if (response.ok) this.#record(text, { requestId, asked, request })
+      else if (response.status >= 500) this.#ledger.withoutResponse += 1
+      return { status: response.status, headers: response.headers, text: async () => text }
     } catch (failure) {
-      this.#ledger.unanswered += 1
+      this.#ledger.withoutResponse += 1
       throw failure
     }
   }
@@ -110,7 +110,7 @@ export class Client {
 
 interface Asked {
   readonly act: Act
-  /** Undefined for a create, whose session the answer names. */
+  /** Undefined for a create, whose session the response names. */
   readonly id: SessionId | undefined
 }
 

@@ -43,15 +43,15 @@ export interface DurabilityFigures extends Comparison {
   readonly sessions: number
   readonly acknowledged: number
   readonly delivered: number
-  /** Requests without an answer, or with 5xx. Each may have happened or not. */
-  readonly unanswered: number
+  /** Requests without a response, or with 5xx. Each may have happened or not. */
+  readonly withoutResponse: number
 }
 
 /** The origin that phones sign. No node listens there; the clients send to the nodes themselves. */
 const ORIGIN = 'http://localhost:1'
 /** The acknowledgments of a round. The end is random, so that a crash can hit any point. */
 const ROUND = { least: 40, spread: 120 } as const
-/** A round ends even if no client is answered. */
+/** A round ends even if no client gets a response. */
 const ROUND_WITHIN_MS = 30_000
 const POLL_MS = 5
 
@@ -96,9 +96,9 @@ export async function proveDurability(options: DurabilityOptions): Promise<Durab
   const store = await scratch.openStore()
   try {
     const comparison = await compareWithStore(ledger, store)
-    const { acknowledged, delivered, unanswered } = ledger
+    const { acknowledged, delivered, withoutResponse } = ledger
     const sessions = ledger.sessions.size
-    return { rounds, ...counts, sessions, acknowledged, delivered, unanswered, ...comparison }
+    return { rounds, ...counts, sessions, acknowledged, delivered, withoutResponse, ...comparison }
   } finally {
     await store[Symbol.asyncDispose]()
   }

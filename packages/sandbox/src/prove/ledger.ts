@@ -19,7 +19,7 @@ export interface Sighting {
 
 /** Everything that clients know about one session. */
 export interface SessionRecord {
-  /** By request id: what each request asked for, whether or not it was answered. */
+  /** By request id: what each request asked for, whether or not it got a response. */
   readonly sent: Map<string, Act>
   readonly acknowledged: Acknowledgment[]
   readonly sightings: Sighting[]
@@ -34,8 +34,8 @@ export class Ledger {
   readonly counters = new Map<string, number>()
   acknowledged = 0
   delivered = 0
-  /** Requests whose answer was lost, or that the service could not perform. */
-  unanswered = 0
+  /** Requests whose response was lost, or that the service could not perform. */
+  withoutResponse = 0
   /** Keys that led to two sessions. */
   readonly twice: string[] = []
 
@@ -46,7 +46,7 @@ export class Ledger {
     this.#creates.set(key, create)
   }
 
-  /** Records the answer to a create. One key must always lead to the same session. */
+  /** Records the response to a create. One key must always lead to the same session. */
   created(key: string, id: SessionId): void {
     const create = this.#creates.get(key)
     if (create === undefined) throw new Error(`no request has sent the Idempotency-Key ${key}`)

@@ -4,9 +4,9 @@ import type { CreatedSession } from '@bonded/contract'
 import { createSimulatedPhone, PhoneError, type SimulatedPhone } from '@bonded/simulator'
 import type { Client } from './client.ts'
 
-/** A caller without an answer waits this long, so that a stopped node is not flooded. */
+/** A caller without a response waits this long, so that a stopped node is not flooded. */
 const PAUSE_MS = 50
-/** Attempts of a backend to repeat a request whose answer was lost. */
+/** Attempts of a backend to repeat a request whose response was lost. */
 const ATTEMPTS = 20
 
 /** What the callers need. */
@@ -42,8 +42,10 @@ async function runSession(
     body: JSON.stringify({ workflow: 'prove', action: 'durability' }),
   } as const
   const session = await repeat(signal, async () => {
-    const answer = await client.send(create)
-    return answer.status === 201 ? (JSON.parse(await answer.text()) as CreatedSession) : undefined
+    const response = await client.send(create)
+    return response.status === 201
+      ? (JSON.parse(await response.text()) as CreatedSession)
+      : undefined
   })
   if (session === undefined) return
   client.watch(session)
@@ -76,7 +78,7 @@ async function repeat<T>(
   return undefined
 }
 
-/** Lost answers are the purpose of the run. Anything else is a defect of the tool. */
+/** Lost responses are the purpose of the run. Anything else is a defect of the tool. */
 async function ignoreLoss(failure: unknown): Promise<undefined> {
   const isLoss =
     failure instanceof PhoneError ||

@@ -42,10 +42,10 @@ export async function startNode(
 export async function untilReady({ origin }: ServiceNode): Promise<void> {
   const deadline = performance.now() + READY_WITHIN_MS
   for (;;) {
-    const answer = await fetch(`${origin}/health/ready`).catch(() => undefined)
-    if (answer?.ok === true) return
+    const response = await fetch(`${origin}/health/ready`).catch(() => undefined)
+    if (response?.ok === true) return
     if (performance.now() > deadline)
-      throw new Error(`a node is not ready again: ${answer?.status} ${await answer?.text()}`)
+      throw new Error(`a node is not ready again: ${response?.status} ${await response?.text()}`)
     await new Promise((resolve) => setTimeout(resolve, POLL_MS))
   }
 }

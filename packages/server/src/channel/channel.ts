@@ -9,11 +9,11 @@ import {
   WATCH_PREFIX,
 } from '@bonded/contract'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { accept, type Refusal, type Result, refuse } from '@bonded/core/domain/refusal'
+import { accept, type Rejection, type Result, reject } from '@bonded/core/domain/rejection'
 import type { Session } from '@bonded/core/domain/session'
 import { isAmbiguous } from '../http/connection/ambiguous-headers.ts'
 import type { ConnectionCaps } from '../http/connection/connection-caps.ts'
-import { refuseWatchInQuery } from '../http/watch-in-query.ts'
+import { rejectWatchInQuery } from '../http/watch-in-query.ts'
 import { rejectOnSocket } from '../http/connection/raw-response.ts'
 import { type RequestLine, requestIdOf, type LogRequest, traceIdOf } from '../http/request-line.ts'
 import { alignResponse } from '../http/response/response-timing.ts'
@@ -51,7 +51,7 @@ export function isChannelPath(path: string): boolean {
 }
 
 /**
- * How long a restart waits for clients to answer close code 1012. An answer takes one round trip,
+ * How long a restart waits for clients to respond to close code 1012. A response takes one round trip,
  * and an unreachable client must not delay the restart.
  */
 const DRAIN_MS = 2_000
@@ -71,7 +71,7 @@ interface Admitted extends Watched {
 
 /** An open channel. */
 interface Opened {
-  /** Pings in a row that its client has not answered. */
+  /** Pings in a row to which its client has not responded. */
   missed: number
   readonly broadcaster: SessionBroadcaster
   readonly sessionId: SessionId
@@ -117,8 +117,8 @@ export class Channel implements AsyncDisposable, ConnectionLimiter {
     })
     service.peers.join(this)
     this.#cancelPings = this.#schedulePings()
-    // `reject` answers failed upgrades in the error shape. Without a listener ws would answer
-    // itself.
+    // `reject` responds to failed upgrades in the error shape. Without a listener ws would
+    // respond itself.
     this.#server.on('wsClientError', () => {})
     http.on('upgrade', (request, socket, head) => {
       // Most have the listener of the queue of new connections. A third would need more memory.
@@ -127,7 +127,7 @@ export class Channel implements AsyncDisposable, ConnectionLimiter {
       const requestId = requestIdOf(request.headers, service.random)
       const log = (
         status: number,
-        about: Pick<RequestLine, 'refusal' | 'tenantId' | 'sessionId'>,
+        about: Pick<RequestLine, 'rejection' | 'tenantId' | 'sessionId'>,
       ) => {
         const { method, headers } = request
         logRequest(
@@ -143,19 +143,22 @@ export class Channel implements AsyncDisposable, ConnectionLimiter {
           'channel',
         )
       }
-      const reject = async (refusal: Refusal, headers: Readonly<Record<string, string>> = {}) => {
-        const answered = await countRejectedUpgrade(service, request, refusal)
+      const reject = async (
+        rejection: Rejection,
+        headers: Readonly<Record<string, string>> = {},
+      ) => {
+        const responded = await countRejectedUpgrade(service, request, rejection)
         // By the cause: a 429 in its place must not reveal by its time whether the session exists.
-        await alignResponse(refusal.reason, arrivedMs)
-        log(rejectOnSocket(socket, { refusal: answered, requestId, headers }), {
-          refusal: answered,
+        await alignResponse(rejection.reason, arrivedMs)
+        log(rejectOnSocket(socket, { rejection: responded, requestId, headers }), {
+          rejection: responded,
         })
       }
       if (!admits(socket)) return void reject({ reason: 'overloaded' })
       this.#admit(request).then(
         (admitted) => {
           if (this.#draining) return reject({ reason: 'overloaded' })
-          if (!admitted.ok) return reject(admitted.refusal)
+          if (!admitted.ok) return reject(admitted.rejection)
           const { session } = admitted.value
           // Sends the upgrade response and the first frames in one packet.
           socket.cork()
@@ -228,11 +231,11 @@ export class Channel implements AsyncDisposable, ConnectionLimiter {
   }
 
   async #admit(request: IncomingMessage): Promise<Result<Admitted>> {
-    if (isAmbiguous(request)) return refuse('malformed_request')
-    const inQuery = refuseWatchInQuery(request.url)
-    if (inQuery !== undefined) return { ok: false, refusal: inQuery }
+    if (isAmbiguous(request)) return reject('malformed_request')
+    const inQuery = rejectWatchInQuery(request.url)
+    if (inQuery !== undefined) return { ok: false, rejection: inQuery }
     const offer = parseOffer(request.headers['sec-websocket-protocol'])
-    if (offer === undefined) return refuse('credential_missing')
+    if (offer === undefined) return reject('credential_missing')
     const id = parseId('sess', PATH.exec(request.url?.split('?', 1)[0] ?? '')?.[1] ?? '')
     if (id !== undefined) {
       const counted = await countUpgrade(this.#service, { id, watchToken: offer.watchToken })

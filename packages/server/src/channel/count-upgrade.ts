@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import type { LimitName, SessionId } from '@bonded/contract'
-import { accept, type Refusal, type Result, refuse } from '@bonded/core/domain/refusal'
+import { accept, type Rejection, type Result, reject } from '@bonded/core/domain/rejection'
 import type { Limit } from '@bonded/core/domain/limits'
 import { clientAddress } from '../http/connection/client-address.ts'
 import { takesOfNetworks } from '../http/limits.ts'
-import { statusOf } from '../http/response/refusal-to-wire.ts'
+import { statusOf } from '../http/response/rejection-to-wire.ts'
 import type { Service } from '@bonded/core/operations/service'
 import type { Take } from '@bonded/core/ports/limiter'
 
@@ -26,37 +26,37 @@ export async function countUpgrade(
 
 /**
  * Counts a rejected upgrade for its network, together with rejected requests. Beyond the limit, the
- * service answers further ones with 429. An accepted upgrade is not counted, so an attacker cannot
- * keep the other users of its network from their channels.
+ * service responds to further ones with 429. An accepted upgrade is not counted, so an attacker
+ * cannot keep the other users of its network from their channels.
  *
- * @returns the refusal to answer with
+ * @returns the rejection to respond with
  */
 export async function countRejectedUpgrade(
   service: Service,
   request: IncomingMessage,
-  refusal: Refusal,
-): Promise<Refusal> {
-  const status = statusOf(refusal.reason)
-  if (status === 429 || status >= 500) return refusal
+  rejection: Rejection,
+): Promise<Rejection> {
+  const status = statusOf(rejection.reason)
+  if (status === 429 || status >= 500) return rejection
   const address = clientAddress(request, service.settings.trustedProxies)
   const names: readonly LimitName[] =
-    refusal.reason === 'credential_invalid' ? ['bad_credential', 'rejected'] : ['rejected']
+    rejection.reason === 'credential_invalid' ? ['bad_credential', 'rejected'] : ['rejected']
   for (const name of names) {
     const limited = await take(service, name, (limit) =>
       takesOfNetworks(limit, { address, scope: '' }),
     )
-    if (limited !== undefined) return limited.refusal
+    if (limited !== undefined) return limited.rejection
   }
-  return refusal
+  return rejection
 }
 
-/** @returns the refusal if the limit is exhausted */
+/** @returns the rejection if the limit is exhausted */
 async function take(
   { limiter, settings: { limits } }: Service,
   name: LimitName,
   takesOf: (limit: Limit) => readonly Take[],
-): Promise<ReturnType<typeof refuse> | undefined> {
+): Promise<ReturnType<typeof reject> | undefined> {
   if (limits === 'off') return undefined
   const { granted, waitMs } = await limiter.take(takesOf(limits[name]))
-  return granted ? undefined : refuse('rate_limited', { step: name, retryAfterMs: waitMs })
+  return granted ? undefined : reject('rate_limited', { step: name, retryAfterMs: waitMs })
 }

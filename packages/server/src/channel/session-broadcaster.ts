@@ -39,7 +39,7 @@ export class SessionBroadcaster implements Beating {
   /** The open channels, the oldest first. There are few of them. */
   #watchers: readonly Watcher[] = []
   /**
-   * Channels closed in favor of newer ones, whose clients have not yet answered the close. Most
+   * Channels closed in favor of newer ones, whose clients have not yet responded to the close. Most
    * sessions never have one.
    */
   #superseded: Set<WebSocket> | undefined
@@ -125,8 +125,8 @@ export class SessionBroadcaster implements Beating {
     closeChannel(this.#service.clock, socket, CLOSE.superseded)
     // A flood can open channels faster than close handshakes time out.
     if (superseded.size <= this.#maxChannels) return
-    const [unanswered] = superseded
-    unanswered?.terminate()
+    const [withoutResponse] = superseded
+    withoutResponse?.terminate()
   }
 
   /** @returns whether it was one of the open channels */

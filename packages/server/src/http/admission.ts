@@ -4,7 +4,7 @@ import { authenticate } from '@bonded/core/operations/authenticate'
 import type { Caller, Service } from '@bonded/core/operations/service'
 import { eventLoopTurn } from './connection/event-loop-turn.ts'
 import { countAfterBody, countBadCredential, countBeforeBody, rejectExhausted } from './limits.ts'
-import { Refused } from './response/refused.ts'
+import { Rejected } from './response/rejected.ts'
 import { noteCaller } from './request-line.ts'
 
 /** The inputs of the checks that run before and after a request's body is read. */
@@ -20,13 +20,13 @@ interface Admission {
  * limits of its caller. An anonymous caller can therefore make the service read a body only at an
  * endpoint that accepts anonymous callers, and only within that endpoint's limits.
  *
- * @throws {Refused} with the first failure
+ * @throws {Rejected} with the first failure
  */
 export async function admitBeforeBody(admission: Admission): Promise<void> {
   const { service, endpoint, request, reply } = admission
   // A path such as /sessions/ names no session, so it matches no endpoint.
   if (Object.values(request.params as object).includes(''))
-    throw new Refused({ reason: 'unknown_endpoint' })
+    throw new Rejected({ reason: 'unknown_endpoint' })
   const caller = await callerOf(admission)
   request.caller = caller
   if (caller.kind === 'backend') request.server.connectionCaps.recognizeBackend(request.raw.socket)
@@ -34,20 +34,20 @@ export async function admitBeforeBody(admission: Admission): Promise<void> {
   request.admittedTurn = eventLoopTurn()
   noteCaller(request, caller)
   const call = { service, request, caller }
-  let over = endpoint.refusals.includes('session_not_found')
+  let over = endpoint.rejections.includes('session_not_found')
     ? rejectExhausted('not_found', call, reply)
     : undefined
   if (over instanceof Promise) over = await over
   over ??= countBeforeBody(endpoint.limits, call, reply)
   if (over instanceof Promise) over = await over
-  if (over !== undefined) throw new Refused(over)
+  if (over !== undefined) throw new Rejected(over)
 }
 
 /**
  * Counts the limits that need the body, after the body has passed schema validation.
  *
  * @returns the caller
- * @throws {Refused} with the first failure
+ * @throws {Rejected} with the first failure
  */
 export async function admitAfterBody(admission: Admission): Promise<Caller> {
   const { service, endpoint, request, reply } = admission
@@ -60,7 +60,7 @@ export async function admitAfterBody(admission: Admission): Promise<Caller> {
   noteCaller(request, caller)
   let over = countAfterBody(endpoint.limits, { service, request, caller }, reply)
   if (over instanceof Promise) over = await over
-  if (over !== undefined) throw new Refused(over)
+  if (over !== undefined) throw new Rejected(over)
   return caller
 }
 
@@ -69,7 +69,7 @@ async function callerOf({ service, endpoint, request, reply }: Admission): Promi
   const caller = await authenticate(service, { authorization, origin }, endpoint)
   if (caller.ok) return caller.value
   const call = { service, request, caller: undefined }
-  throw new Refused(await countBadCredential(call, caller.refusal, reply))
+  throw new Rejected(await countBadCredential(call, caller.rejection, reply))
 }
 
 declare module 'fastify' {

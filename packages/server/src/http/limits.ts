@@ -8,7 +8,7 @@ import {
   NEWCOMER_LIMIT,
 } from '@bonded/core/domain/limits'
 import { networksOf } from '@bonded/core/domain/network'
-import type { Refusal } from '@bonded/core/domain/refusal'
+import type { Rejection } from '@bonded/core/domain/rejection'
 import type { Caller, Service } from '@bonded/core/operations/service'
 import type { Take, Taken } from '@bonded/core/ports/limiter'
 import { bareAddress, clientAddress } from './connection/client-address.ts'
@@ -21,7 +21,9 @@ export interface CountedCall {
   readonly caller: Caller | undefined
 }
 
-/** Without a promise where nothing waits: several promises for each request cost more than counting. */
+/**
+ * Without a promise where nothing waits: several promises for each request cost more than counting.
+ */
 type MaybePromise<T> = T | Promise<T>
 
 /** Returns the buckets that a call takes from, or undefined if the limit does not apply to it. */
@@ -175,7 +177,7 @@ export function countBeforeBody(
   names: readonly LimitName[],
   call: CountedCall,
   reply: FastifyReply,
-): MaybePromise<Refusal | undefined> {
+): MaybePromise<Rejection | undefined> {
   return countThose(names, { call, reply, late: false })
 }
 
@@ -184,7 +186,7 @@ export function countAfterBody(
   names: readonly LimitName[],
   call: CountedCall,
   reply: FastifyReply,
-): MaybePromise<Refusal | undefined> {
+): MaybePromise<Rejection | undefined> {
   return countThose(names, { call, reply, late: true })
 }
 
@@ -198,14 +200,14 @@ interface Counting {
 function countThose(
   names: readonly LimitName[],
   counting: Counting,
-): MaybePromise<Refusal | undefined> {
+): MaybePromise<Rejection | undefined> {
   const { call, reply, late } = counting
   for (let index = 0; index < names.length; index++) {
     const name = names[index] as LimitName
     if (needsBody(name, call) !== late) continue
     const rejected = countOne(name, call, reply)
     if (rejected instanceof Promise)
-      return rejected.then((refusal) => refusal ?? countThose(names.slice(index + 1), counting))
+      return rejected.then((rejection) => rejection ?? countThose(names.slice(index + 1), counting))
     if (rejected !== undefined) return rejected
   }
   return undefined
@@ -219,7 +221,7 @@ export async function countCall(
   names: readonly LimitName[],
   call: CountedCall,
   reply: FastifyReply,
-): Promise<Refusal | undefined> {
+): Promise<Rejection | undefined> {
   for (const name of names) {
     const rejected = await countOne(name, call, reply)
     if (rejected !== undefined) return rejected
@@ -231,14 +233,14 @@ function countOne(
   name: LimitName,
   call: CountedCall,
   reply: FastifyReply,
-): MaybePromise<Refusal | undefined> {
+): MaybePromise<Rejection | undefined> {
   const counted = count(name, call, 'take')
   return counted instanceof Promise
     ? counted.then((each) => rejectOrReport(each, reply))
     : rejectOrReport(counted, reply)
 }
 
-function rejectOrReport(counted: Count | undefined, reply: FastifyReply): Refusal | undefined {
+function rejectOrReport(counted: Count | undefined, reply: FastifyReply): Rejection | undefined {
   if (counted === undefined) return undefined
   report(reply, counted)
   return counted.taken.granted ? undefined : rejection(counted)
@@ -252,19 +254,19 @@ export function rejectExhausted(
   name: LimitName,
   call: CountedCall,
   reply: FastifyReply,
-): MaybePromise<Refusal | undefined> {
+): MaybePromise<Rejection | undefined> {
   const counted = count(name, call, 'peek')
   return counted instanceof Promise
     ? counted.then((each) => rejectSilently(each, reply))
     : rejectSilently(counted, reply)
 }
 
-/** Counts a failure. The answer reports the limit only if it is exhausted. */
+/** Counts a failure. The response reports the limit only if it is exhausted. */
 export async function countFailure(
   name: LimitName,
   call: CountedCall,
   reply: FastifyReply,
-): Promise<Refusal | undefined> {
+): Promise<Rejection | undefined> {
   return rejectSilently(await count(name, call, 'take'), reply)
 }
 
@@ -293,13 +295,13 @@ function count(
   return takes instanceof Promise ? takes.then(spend) : spend(takes)
 }
 
-function rejectSilently(counted: Count | undefined, reply: FastifyReply): Refusal | undefined {
+function rejectSilently(counted: Count | undefined, reply: FastifyReply): Rejection | undefined {
   if (counted === undefined || counted.taken.granted) return undefined
   report(reply, counted)
   return rejection(counted)
 }
 
-function rejection({ limit, taken }: Count): Refusal {
+function rejection({ limit, taken }: Count): Rejection {
   return { reason: 'rate_limited', step: limit.name, retryAfterMs: taken.waitMs }
 }
 
@@ -322,9 +324,9 @@ function tenantOf(caller: Caller | undefined) {
 /** Counts an invalid credential for the caller's network. Valid credentials from it still pass. */
 export async function countBadCredential(
   call: CountedCall,
-  refusal: Refusal,
+  rejection: Rejection,
   reply: FastifyReply,
-): Promise<Refusal> {
-  if (refusal.reason !== 'credential_invalid') return refusal
-  return (await countCall(['bad_credential'], call, reply)) ?? refusal
+): Promise<Rejection> {
+  if (rejection.reason !== 'credential_invalid') return rejection
+  return (await countCall(['bad_credential'], call, reply)) ?? rejection
 }

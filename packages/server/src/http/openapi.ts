@@ -10,7 +10,7 @@ import {
   ENDPOINTS,
   type Endpoint,
   ErrorResponse,
-  EvidenceAnswer,
+  EvidenceResponse,
   EvidenceRequest,
   FormCompleted,
   FullSession,
@@ -33,7 +33,7 @@ import {
   Timeline,
   Version,
 } from '@bonded/contract'
-import { statusOf } from './response/refusal-to-wire.ts'
+import { statusOf } from './response/rejection-to-wire.ts'
 
 /** Rejections that any endpoint can return. */
 const EVERYWHERE: readonly Reason[] = [
@@ -50,7 +50,7 @@ const WITH_CREDENTIAL: readonly Reason[] = [
   'credential_not_accepted',
   'origin_not_allowed',
 ]
-/** Probes of the process, which the service answers during an overload too. */
+/** Probes of the process, to which the service responds during an overload too. */
 const PROBES: readonly Endpoint[] = [ENDPOINTS.alive, ENDPOINTS.ready]
 
 /** Request and response schemas, by the type names that generated clients use. */
@@ -64,7 +64,7 @@ const SCHEMAS = {
   DeviceChallenge,
   DeviceRecord,
   ErrorResponse,
-  EvidenceAnswer,
+  EvidenceResponse,
   EvidenceRequest,
   FormCompleted,
   FullSession,
@@ -237,8 +237,8 @@ function headersNamed(...names: readonly (keyof typeof HEADERS)[]): { headers?: 
   }
 }
 
-function success({ answers, summary, limits }: Endpoint): object {
-  const schemas = Object.values(answers ?? {}).map(named)
+function success({ responses, summary, limits }: Endpoint): object {
+  const schemas = Object.values(responses ?? {}).map(named)
   const headers = headersNamed('X-Request-Id', ...(limits ? LIMIT_HEADERS : []))
   if (schemas.length === 0) return { description: summary, ...headers }
   // `anyOf`, because one view may satisfy two schemas, which `oneOf` would reject.
@@ -258,7 +258,7 @@ export function reasonsOf(endpoint: Endpoint): readonly Reason[] {
     ...(endpoint.callers.includes('phone') && endpoint.acceptsExpiredToken !== true
       ? (['device_token_expired'] as const)
       : []),
-    ...endpoint.refusals,
+    ...endpoint.rejections,
   ]
   return [...new Set(reasons)]
 }

@@ -12,7 +12,7 @@ import {
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type DestinationStream, type Logger, symbols } from 'pino'
 import { iso } from '@bonded/core/domain/iso'
-import type { Refusal } from '@bonded/core/domain/refusal'
+import type { Rejection } from '@bonded/core/domain/rejection'
 import type { Caller } from '@bonded/core/operations/service'
 import type { Random } from '@bonded/core/ports/keyring'
 import type { Meter, RouteName } from '@bonded/core/ports/meter'
@@ -32,7 +32,7 @@ export interface RequestLine {
   /** The route's template, never the path. */
   readonly route: string
   readonly status: number
-  readonly refusal?: Refusal | undefined
+  readonly rejection?: Rejection | undefined
   readonly ms: number
   /** Who called; absent without a valid credential. */
   readonly caller?: Caller['kind'] | undefined
@@ -43,7 +43,7 @@ export interface RequestLine {
 /** The mark of streams that read the level of a line, as `pino.multistream` does. */
 const METADATA = Symbol.for('pino.metadata')
 
-/** Logs and counts a request, once, at whatever layer it was answered. */
+/** Logs and counts a request, once, at whatever layer the response is sent. */
 export type LogRequest = (line: RequestLine, name: RouteName) => void
 
 /**
@@ -66,7 +66,7 @@ export function requestLogger(
       method,
       route,
       status,
-      refusal,
+      rejection,
       ms,
       caller,
       tenantId,
@@ -85,23 +85,23 @@ export function requestLogger(
       tenantId,
       sessionId,
       ms: Math.round(ms * 10) / 10,
-      reason: refusal?.reason,
-      step: refusal?.step,
+      reason: rejection?.reason,
+      step: rejection?.step,
     }
     if (needsPino) log.info(line, 'request')
     else if (log.isLevelEnabled('info')) {
       const members = JSON.stringify(line).slice(1, -1)
       stream.write(`{"level":"info","time":"${iso(Date.now())}",${members},"msg":"request"}\n`)
     }
-    meter.answered({ route: name, ms, reason: refusal?.reason })
-    tracer?.answered({
+    meter.responded({ route: name, ms, reason: rejection?.reason })
+    tracer?.responded({
       requestId,
       name,
       route,
       method,
       status,
       ms,
-      reason: refusal?.reason,
+      reason: rejection?.reason,
       caller,
       tenantId,
       sessionId,
@@ -136,9 +136,9 @@ function traceParentOf(headers: IncomingHttpHeaders | undefined): TraceParent | 
   return { traceId, spanId, sampled: (Number.parseInt(flags, 16) & 1) === 1 }
 }
 
-/** Logs every request that fastify answers. */
+/** Logs every request that fastify responds to. */
 export function logRequests(app: FastifyInstance, logRequest: LogRequest): void {
-  app.decorateRequest('refusal', undefined)
+  app.decorateRequest('rejection', undefined)
   app.decorateRequest('tenantId', undefined)
   app.decorateRequest('sessionId', undefined)
   app.addHook('onResponse', (request, reply, done) => {
@@ -150,7 +150,7 @@ export function logRequests(app: FastifyInstance, logRequest: LogRequest): void 
       method: request.method,
       route: url ?? 'unmatched',
       status: reply.statusCode,
-      refusal: request.refusal,
+      rejection: request.rejection,
       ms: reply.elapsedTime,
       caller: request.caller?.kind,
       tenantId: request.tenantId,
@@ -190,7 +190,7 @@ export function noteCaller(request: FastifyRequest, caller: Caller): void {
 }
 
 /**
- * Records the tenant and the session from the answer. A phone's request does not name the tenant,
+ * Records the tenant and the session from the response. A phone's request does not name the tenant,
  * and a create does not name the session.
  */
 export function noteView(request: FastifyRequest, view: object): void {
@@ -202,7 +202,7 @@ export function noteView(request: FastifyRequest, view: object): void {
 declare module 'fastify' {
   interface FastifyRequest {
     /** Why the service rejected the request. */
-    refusal?: Refusal
+    rejection?: Rejection
     tenantId?: TenantId | undefined
     sessionId?: SessionId | undefined
   }

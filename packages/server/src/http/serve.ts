@@ -2,7 +2,7 @@ import { BODY_LIMITS, type Endpoint, PATH_IDS, parseId, type RequestId } from '@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fastJsonStringify from 'fast-json-stringify'
 import type { Static, TSchema } from 'typebox'
-import type { Result } from '@bonded/core/domain/refusal'
+import type { Result } from '@bonded/core/domain/rejection'
 import {
   type BackendCaller,
   type BrowserCaller,
@@ -13,7 +13,7 @@ import {
 } from '@bonded/core/operations/service'
 import { admitAfterBody, admitBeforeBody } from './admission.ts'
 import { clientAddress } from './connection/client-address.ts'
-import { Refused } from './response/refused.ts'
+import { Rejected } from './response/rejected.ts'
 import { endpointName, noteView } from './request-line.ts'
 import { TimeLimits } from './connection/time-limits.ts'
 
@@ -41,7 +41,7 @@ type QueryOf<E extends Endpoint> = E extends { query: infer S extends TSchema } 
 type HeadersOf<E extends Endpoint> = E extends { headers: infer S extends TSchema }
   ? Static<S>
   : object
-type AnswersOf<E extends Endpoint> = E extends { answers: infer A } ? A : object
+type ResponsesOf<E extends Endpoint> = E extends { responses: infer A } ? A : object
 
 /** The input of a handler: a parsed, validated and authenticated call. */
 export interface Call<E extends Endpoint> {
@@ -57,15 +57,15 @@ export interface Call<E extends Endpoint> {
   readonly signal: () => AbortSignal
 }
 
-/** One of the endpoint's answers, with its name in the table. Null if it has no body. */
-export type Answer<E extends Endpoint> =
+/** One of the endpoint's responses, with its name in the table. Null if it has no body. */
+export type EndpointResponse<E extends Endpoint> =
   | {
-      [Name in keyof AnswersOf<E>]: readonly [
+      [Name in keyof ResponsesOf<E>]: readonly [
         Name,
-        AnswersOf<E>[Name] extends TSchema ? Static<AnswersOf<E>[Name]> : never,
+        ResponsesOf<E>[Name] extends TSchema ? Static<ResponsesOf<E>[Name]> : never,
       ]
-    }[keyof AnswersOf<E>]
-  | (E extends { answers: object } ? never : null)
+    }[keyof ResponsesOf<E>]
+  | (E extends { responses: object } ? never : null)
 
 /** Registers an endpoint with its handler. */
 export type Route = (app: FastifyInstance, service: Service) => void
@@ -81,12 +81,12 @@ const POLL_TIMEOUT_MS = 30_000
 const timeLimits = new TimeLimits()
 
 /**
- * Joins an endpoint of the table to its handler: admission, validation, operation and answer. The
+ * Joins an endpoint of the table to its handler: admission, validation, operation and response. The
  * endpoint's schema generates the serializer, so a member outside the schema cannot leak.
  */
 export function serve<const E extends Endpoint>(
   endpoint: E,
-  handle: (call: Call<E>) => Result<Answer<E>> | Promise<Result<Answer<E>>>,
+  handle: (call: Call<E>) => Result<EndpointResponse<E>> | Promise<Result<EndpointResponse<E>>>,
 ): Route {
   const serializers = serializersOf(endpoint)
   const routeName = endpointName(endpoint)
@@ -105,7 +105,7 @@ export function serve<const E extends Endpoint>(
       preValidation: (request, _reply, done) => done(checkBodyPresence(endpoint, request)),
       async handler(request, reply) {
         const caller = await admitAfterBody({ service, endpoint, request, reply })
-        const answered = handle({
+        const handled = handle({
           service: serviceDuring(service, {
             requestId: request.id as RequestId,
             keyId: keyIdOf(caller),
@@ -120,16 +120,16 @@ export function serve<const E extends Endpoint>(
           signal: () => request.signal,
         })
         const result =
-          answered instanceof Promise
+          handled instanceof Promise
             ? await timeLimits.within(
-                answered,
+                handled,
                 endpoint.query ? POLL_TIMEOUT_MS : HANDLER_TIMEOUT_MS,
               )
-            : answered
-        if (!result.ok) throw new Refused(result.refusal)
+            : handled
+        if (!result.ok) throw new Rejected(result.rejection)
         if (result.value !== null) noteView(request, result.value[1] as object)
         return send(reply, endpoint, {
-          answer: result.value as readonly [string, unknown] | null,
+          response: result.value as readonly [string, unknown] | null,
           serializers,
         })
       },
@@ -152,10 +152,10 @@ function checkBodyPresence(endpoint: Endpoint, request: FastifyRequest): Error |
       body === undefined ||
       body === null ||
       (typeof body === 'object' && !Array.isArray(body) && Object.keys(body).length === 0)
-    return empty ? undefined : new Refused({ reason: 'unexpected_body' })
+    return empty ? undefined : new Rejected({ reason: 'unexpected_body' })
   }
   if (body !== undefined && body !== null) return undefined
-  if (endpoint.body.optional !== true) return new Refused({ reason: 'missing_body' })
+  if (endpoint.body.optional !== true) return new Rejected({ reason: 'missing_body' })
   request.body = {}
   return undefined
 }
@@ -164,16 +164,16 @@ function send(
   reply: FastifyReply,
   endpoint: Endpoint,
   {
-    answer,
+    response,
     serializers,
   }: {
-    answer: readonly [string, unknown] | null
+    response: readonly [string, unknown] | null
     serializers: ReadonlyMap<string, () => Serialize>
   },
 ): FastifyReply {
   reply.code(endpoint.status)
-  if (answer === null) return reply.send()
-  const [name, value] = answer
+  if (response === null) return reply.send()
+  const [name, value] = response
   const serialize = serializers.get(name)?.()
   if (serialize === undefined) throw new RangeError(`the endpoint has no answer ${name}`)
   return reply
@@ -184,12 +184,12 @@ function send(
 type Serialize = (value: never) => string
 
 /**
- * Returns one serializer for each answer, compiled at first use. Compiling all of them would take a
- * third of the service's start time.
+ * Returns one serializer for each response, compiled at first use. Compiling all of them would take
+ * a third of the service's start time.
  */
-function serializersOf({ answers = {} }: Endpoint): ReadonlyMap<string, () => Serialize> {
+function serializersOf({ responses = {} }: Endpoint): ReadonlyMap<string, () => Serialize> {
   return new Map(
-    Object.entries(answers).map(([name, schema]) => {
+    Object.entries(responses).map(([name, schema]) => {
       let compiled: Serialize | undefined
       return [name, () => (compiled ??= fastJsonStringify(plain(schema)))]
     }),

@@ -4,12 +4,12 @@ import type { Logger } from 'pino'
 import type { Service } from '@bonded/core/operations/service'
 import { queueConnections } from './connection/accept-queue.ts'
 import { isAmbiguous } from './connection/ambiguous-headers.ts'
-import { refuseWatchInQuery } from './watch-in-query.ts'
-import { answerBrokenRequests } from './connection/broken-requests.ts'
+import { rejectWatchInQuery } from './watch-in-query.ts'
+import { respondToBrokenRequests } from './connection/broken-requests.ts'
 import type { ConnectionCaps } from './connection/connection-caps.ts'
 import { guardConnections } from './connection/connection-guard.ts'
-import { answerExpectations } from './response/expectations.ts'
-import { answerFailures } from './response/failures.ts'
+import { respondToExpectations } from './response/expectations.ts'
+import { respondToFailures } from './response/failures.ts'
 import { setHeaders } from './response/headers.ts'
 import { type ScriptSource, serveHostedScript } from './pages/hosted-script.ts'
 import { acceptStrictJson } from './body/json-body.ts'
@@ -17,13 +17,13 @@ import { serveAppLinks } from './pages/app-links.ts'
 import { serveLogos } from './pages/logos.ts'
 import { serveQrImage } from './pages/pages.ts'
 import { type LoadPhonePage, servePhonePage } from './pages/phone-page.ts'
-import type { Refusal } from '@bonded/core/domain/refusal'
-import { Refused } from './response/refused.ts'
+import type { Rejection } from '@bonded/core/domain/rejection'
+import { Rejected } from './response/rejected.ts'
 import { requestIdOf, type LogRequest, logRequests } from './request-line.ts'
 import { requestValidator } from './body/request-validator.ts'
 import { ROUTES } from './routes/index.ts'
 import { shedRequests } from './shedding/shed-requests.ts'
-import { answerUnmatched } from './unmatched.ts'
+import { respondToUnmatched } from './unmatched.ts'
 
 /**
  * Not imported, because an import of node:http evaluates all its exports, including Node's fetch
@@ -45,7 +45,7 @@ export interface HttpOptions {
   readonly phonePage: LoadPhonePage
   readonly log: Logger
   readonly logRequest: LogRequest
-  /** Whether the channel takes an upgrade request. All others are answered as plain requests. */
+  /** Whether the channel takes an upgrade request. All others are plain requests. */
   readonly takesUpgrade: (path: string) => boolean
   readonly caps: ConnectionCaps
   /** The memory budget of all request bodies in flight. */
@@ -75,7 +75,7 @@ export function buildServer(
     return503OnClosing: false,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     exposeHeadRoutes: false,
-    // The service answers a request without Host in the error shape, not with Node's empty 400.
+    // The service responds to a request without Host in the error shape, not with Node's empty 400.
     http: {
       requireHostHeader: false,
       headersTimeout: HEADERS_TIMEOUT_MS,
@@ -86,7 +86,7 @@ export function buildServer(
       reply.header('x-request-id', request.id).header('cache-control', 'no-store')
       app.errorHandler(failure, request, reply)
     },
-    // `answerBrokenRequests` answers these in the error shape. fastify would answer again.
+    // `respondToBrokenRequests` responds to these in the error shape. fastify would respond again.
     clientErrorHandler: () => {},
     // Fastify's own type, whose parameters describe the options above, fits none of the helpers.
   }) as unknown as FastifyInstance
@@ -99,17 +99,17 @@ export function buildServer(
   setHeaders(app, service)
   logRequests(app, logRequest)
   app.addHook('onRequest', ({ raw }, _reply, done) => {
-    const refusal: Refusal | undefined = isAmbiguous(raw)
+    const rejection: Rejection | undefined = isAmbiguous(raw)
       ? { reason: 'malformed_request' }
-      : refuseWatchInQuery(raw.url)
-    done(refusal && new Refused(refusal))
+      : rejectWatchInQuery(raw.url)
+    done(rejection && new Rejected(rejection))
   })
   acceptStrictJson(app, {
     trustedProxies: service.settings.trustedProxies,
     budgetBytes: bodyBudgetBytes,
   })
-  answerFailures(app, { service, log })
-  answerUnmatched(app, service)
+  respondToFailures(app, { service, log })
+  respondToUnmatched(app, service)
   for (const route of ROUTES) route(app, service)
   serveHostedScript(app, service, script)
   serveQrImage(app, service)
@@ -117,8 +117,8 @@ export function buildServer(
   servePhonePage(app, { service, load: phonePage })
   serveAppLinks(app, service)
 
-  answerExpectations(app.server, { random: service.random, logRequest })
-  answerBrokenRequests(app.server, { service, logRequest })
+  respondToExpectations(app.server, { random: service.random, logRequest })
+  respondToBrokenRequests(app.server, { service, logRequest })
   const guard = guardConnections(app.server)
   const queue = queueConnections(app.server, { networkOf: (socket) => caps.networkOf(socket) })
   // After the queue has captured the other listeners: the caps count a connection when it arrives.

@@ -5,7 +5,7 @@ import { preflightHeaders } from './response/cors.ts'
 import { countCall } from './limits.ts'
 import { PAGE_PATHS } from './pages/pages.ts'
 import { pathPattern } from './path-pattern.ts'
-import { Refused } from './response/refused.ts'
+import { Rejected } from './response/rejected.ts'
 
 /** The paths of the service: template, pattern and method. */
 const TABLE: readonly {
@@ -22,11 +22,11 @@ const TABLE: readonly {
 ]
 
 /**
- * Answers requests that match no route: a preflight, a wrong method or an unknown path. It does so
- * before a body is read, whatever the method or the headers declare.
+ * Responds to requests that match no route: a preflight, a wrong method or an unknown path. It does
+ * so before a body is read, whatever the method or the headers declare.
  */
-export function answerUnmatched(app: FastifyInstance, service: Service): void {
-  const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+export function respondToUnmatched(app: FastifyInstance, service: Service): void {
+  const respond = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const path = request.url.split('?', 1)[0] ?? ''
     const allowed = allowedMethods(path)
     const { origin, 'access-control-request-method': requestedMethod } = request.headers
@@ -37,18 +37,18 @@ export function answerUnmatched(app: FastifyInstance, service: Service): void {
       allowed.length > 0
     ) {
       const over = await countCall(['public'], { service, request, caller: undefined }, reply)
-      if (over !== undefined) throw new Refused(over)
+      if (over !== undefined) throw new Rejected(over)
       if (reply.hasHeader('access-control-allow-origin'))
         reply.headers(preflightHeaders(path) ?? {})
       return reply.code(204).send()
     }
-    if (allowed.length === 0) throw new Refused({ reason: 'unknown_endpoint' })
+    if (allowed.length === 0) throw new Rejected({ reason: 'unknown_endpoint' })
     reply.header('allow', allowed.join(', '))
-    throw new Refused({ reason: 'method_not_allowed' })
+    throw new Rejected({ reason: 'method_not_allowed' })
   }
   app.setNotFoundHandler((_request, reply) => reply)
   app.addHook('onRequest', async (request, reply) => {
-    if (request.is404) await answer(request, reply)
+    if (request.is404) await respond(request, reply)
   })
   // A fixed path must not match a sibling's parameter: /devices/challenges names no device.
   for (const { path } of TABLE.filter((entry) => !entry.path.includes('{'))) {
@@ -57,7 +57,7 @@ export function answerUnmatched(app: FastifyInstance, service: Service): void {
     )
     const method = siblings.filter((name) => !allowedMethods(path).includes(name))
     if (method.length > 0)
-      app.route({ method, url: path, onRequest: answer, handler: (_request, reply) => reply })
+      app.route({ method, url: path, onRequest: respond, handler: (_request, reply) => reply })
   }
 }
 

@@ -33,8 +33,8 @@ for (const [what, options, status, reason] of [
 ] as const satisfies readonly (readonly [string, ChannelOptions, number, string])[])
   test(`rejects a browser’s channel with ${what}, although the watch token is right`, async () => {
     const session = await h.create()
-    const refused = await openChannel(h.running.port, session, options).refused
-    assert.deepEqual([refused.status, refused.body.error.reason], [status, reason])
+    const rejected = await openChannel(h.running.port, session, options).rejected
+    assert.deepEqual([rejected.status, rejected.body.error.reason], [status, reason])
     const phone = await h.register()
     assert.equal((await h.view(phone, session)).requesting_origin, null)
   })
@@ -92,7 +92,7 @@ test('keeps a channel open until the instant at which its key ends', async () =>
   await h.service.store.write((tables) => tables.tenants.revoke(publishable, endsAt))
   for (let second = 1; second < 3; second++) {
     h.clock.advance(1_000)
-    // The answer to a ping arrives after everything that the service sent before it.
+    // The response to a ping arrives after everything that the service sent before it.
     socket.ping()
     await once(socket, 'pong')
     assert.equal(socket.readyState, socket.OPEN)

@@ -11,8 +11,8 @@ const upgradeOf = ({ id, watch_token }: { id: string; watch_token: string }) =>
   `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${Buffer.alloc(16).toString('base64')}\r\n` +
   `Sec-WebSocket-Protocol: bonded.v1, watch.${watch_token}\r\n\r\n`
 
-/** Opens channels of one session whose clients never answer a close. */
-async function unansweringChannels(own: Harness, count: number) {
+/** Opens channels of one session whose clients never respond to a close. */
+async function channelsWithoutResponse(own: Harness, count: number) {
   const open = new Set<object>()
   own.running.app.server.on('upgrade', (_request, socket) => {
     open.add(socket)
@@ -38,18 +38,18 @@ async function unansweringChannels(own: Harness, count: number) {
   }
 }
 
-test('terminates superseded channels of a client that never answers a close, at twice the cap', async () => {
+test('terminates superseded channels of a client that never responds to a close, at twice the cap', async () => {
   await using own = await harness()
-  const { sockets, until } = await unansweringChannels(own, 100)
+  const { sockets, until } = await channelsWithoutResponse(own, 100)
   await until(16)
   own.clock.advance(3_000)
   await until(8)
   for (const socket of sockets) socket.destroy()
 })
 
-test('terminates a channel whose client does not answer the close of an ended session', async () => {
+test('terminates a channel whose client does not respond to the close of an ended session', async () => {
   await using own = await harness()
-  const { session, until } = await unansweringChannels(own, 3)
+  const { session, until } = await channelsWithoutResponse(own, 3)
   await own.kill(session)
   own.clock.advance(3_000)
   await until(0)
@@ -57,7 +57,7 @@ test('terminates a channel whose client does not answer the close of an ended se
 
 test('limits the channels of a session by its setting', async () => {
   await using own = await harness({ connections: { session: 2 } })
-  const { sockets, until } = await unansweringChannels(own, 20)
+  const { sockets, until } = await channelsWithoutResponse(own, 20)
   await until(4)
   for (const socket of sockets) socket.destroy()
 })

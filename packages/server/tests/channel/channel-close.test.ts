@@ -56,7 +56,7 @@ test('keeps later channels when a superseded channel closes late', async () => {
     await channel.next()
     return channel
   }
-  // The oldest channel receives the close and does not answer it.
+  // The oldest channel receives the close and does not respond to it.
   const unresponsive = connect(port, '127.0.0.1')
   unresponsive.write(
     upgradeRequest(session, {
@@ -87,18 +87,18 @@ test('rejects an invalid WebSocket upgrade in the error shape, and logs the reje
   ]) {
     const linesBefore = h.lines.length
     const socket = connect(h.running.port, '127.0.0.1')
-    let answer = ''
+    let response = ''
     socket.on('data', (chunk) => {
-      answer += String(chunk)
+      response += String(chunk)
     })
     socket.write(upgradeRequest(session, headers))
     await once(socket, 'close')
-    const requestId = /^X-Request-Id: (req_\w{22})\r$/m.exec(answer)?.[1]
+    const requestId = /^X-Request-Id: (req_\w{22})\r$/m.exec(response)?.[1]
     assert.match(
-      answer,
+      response,
       /^HTTP\/1\.1 400 .*^Content-Type: application\/json; charset=utf-8\r$.*^Sec-WebSocket-Version: 13\r$/ms,
     )
-    const { error } = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))
+    const { error } = JSON.parse(response.slice(response.indexOf('\r\n\r\n')))
     assert.deepEqual([error.reason, error.requestId], ['malformed_request', requestId])
     const lines = h.lines.slice(linesBefore).map((line) => JSON.parse(line))
     assert.deepEqual(
@@ -108,7 +108,7 @@ test('rejects an invalid WebSocket upgrade in the error shape, and logs the reje
   }
 })
 
-test('terminates a client after two unanswered pings', async () => {
+test('terminates a client after two pending pings', async () => {
   const session = await h.create()
   const channel = watch(session)
   await channel.next()

@@ -53,7 +53,7 @@ test('sends the expiry when it happens, without waiting for maintenance', async 
   const session = await h.create({})
   const channel = watch(session)
   await channel.next()
-  // Advances in steps with calls between them, so that the client can answer pings.
+  // Advances in steps with calls between them, so that the client can respond to pings.
   for (let elapsedMs = 0; elapsedMs < 300_000; elapsedMs += 20_000) {
     h.clock.advance(20_000)
     await h.get(session)

@@ -55,7 +55,7 @@ test('sends hello and closes when a channel opens on an ended session', async ()
 test('rejects a channel an hour after the session’s end', async () => {
   const { session } = await h.reach('killed', {})
   h.clock.advance(60 * 60_000)
-  assert.equal((await watch(session).refused).status, 404)
+  assert.equal((await watch(session).rejected).status, 404)
 })
 
 test('admits the service’s own page like a phone, and does not present its origin as the requester', async () => {
@@ -79,11 +79,11 @@ test('rejects an upgrade in the error shape', async () => {
     [{ ...ofBrowser, origin: 'null' }, 403, 'origin_not_allowed'],
   ]
   for (const [options, status, reason] of cases) {
-    const refused = await watch(session, options).refused
-    assert.deepEqual([refused.status, refused.body.error.reason], [status, reason])
+    const rejected = await watch(session, options).rejected
+    assert.deepEqual([rejected.status, rejected.body.error.reason], [status, reason])
   }
   const unknown = await watch({ id: `sess_${'0'.repeat(22)}`, watch_token: session.watch_token })
-    .refused
+    .rejected
   assert.equal(unknown.status, 404)
   const plain = await h.call('GET', `/sessions/${session.id}`)
   assert.deepEqual([plain.status, plain.body.error.reason], [404, 'unknown_endpoint'])

@@ -16,7 +16,7 @@ const limited = (limits = '') =>
   })
 const from = (network: string) => ({ 'x-forwarded-for': network })
 
-/** Sends the head of a request without its body, and returns the answer. */
+/** Sends the head of a request without its body, and returns the response. */
 async function headOnly(
   h: Harness,
   line: string,
@@ -37,11 +37,11 @@ test('rejects a missing, malformed, unknown or wrong kind of credential before t
     [h.shop.publishable, 'credential_not_accepted'],
   ]
   for (const [token, reason] of cases) {
-    const answer = await headOnly(h, 'POST /api/v1/attestations', {
+    const response = await headOnly(h, 'POST /api/v1/attestations', {
       'Content-Length': 5_000,
       ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
     })
-    assert.match(answer, new RegExp(`^HTTP/1.1 401 [^]*"reason":"${reason}"`), reason)
+    assert.match(response, new RegExp(`^HTTP/1.1 401 [^]*"reason":"${reason}"`), reason)
   }
 })
 
@@ -54,11 +54,11 @@ test('rejects a declared length over the endpoint’s limit before the body is s
     ['/api/v1/devices', BODY_LIMITS.registration],
     [`/api/v1/sessions/sess_${'0'.repeat(22)}/claim`, BODY_LIMITS.claim],
   ] as const) {
-    const answer = await headOnly(h, `POST ${path}`, {
+    const response = await headOnly(h, `POST ${path}`, {
       'Content-Length': limit + 1,
       Authorization: `Bearer ${phone.device_token}`,
     })
-    assert.match(answer, /^HTTP\/1.1 413 [^]*"reason":"body_too_large"/, path)
+    assert.match(response, /^HTTP\/1.1 413 [^]*"reason":"body_too_large"/, path)
   }
 })
 
@@ -97,12 +97,12 @@ test('sends 100 Continue only before it reads the body, and closes the connectio
   using client = await rawClient(h.running.port)
   const expects = { ...JSON_TYPE, 'Content-Length': 20, Expect: '100-continue' }
   client.send(rawRequest('POST /api/v1/attestations', expects))
-  const answer = await client.closed
-  assert.match(answer, /^HTTP\/1.1 401 [^]*connection: close/i)
-  assert.doesNotMatch(answer, /100 Continue/)
+  const response = await client.closed
+  assert.match(response, /^HTTP\/1.1 401 [^]*connection: close/i)
+  assert.doesNotMatch(response, /100 Continue/)
 })
 
-test('answers 429 to rejected requests beyond the limit of their network, and serves valid requests from it', async () => {
+test('responds with 429 to rejected requests beyond the limit of their network, and serves valid requests from it', async () => {
   await using h = await limited('rejected=3')
   const paths = ['/nothing', '/api/v1/evidence', '/api/v1/sessions/x', '/api/v1/sessions/']
   const statuses: number[] = []
@@ -148,7 +148,7 @@ test('counts watch tokens of another form for their network, before the body is 
   for (const path of ['containment', 'cancel']) {
     const statuses: (string | undefined)[] = []
     for (let index = 0; index < 4; index++) {
-      const answer = await headOnly(h, `POST /api/v1/sessions/${session.id}/${path}`, {
+      const response = await headOnly(h, `POST /api/v1/sessions/${session.id}/${path}`, {
         Authorization: `Bearer ${h.shop.publishable}`,
         Origin: SHOP_ORIGIN,
         'X-Bond-Watch': `${'junk'.repeat(3_000)}${index}`,
@@ -156,13 +156,13 @@ test('counts watch tokens of another form for their network, before the body is 
         'Content-Length': 2,
         Connection: 'close',
       })
-      statuses.push(/^HTTP\/1.1 (\d+)/.exec(answer)?.[1])
+      statuses.push(/^HTTP\/1.1 (\d+)/.exec(response)?.[1])
     }
     assert.deepEqual(statuses, ['400', '400', '400', '429'])
   }
 })
 
-test('answers 429 to reads of unknown sessions beyond the limit of their network, and serves backends and other networks', async () => {
+test('responds with 429 to reads of unknown sessions beyond the limit of their network, and serves backends and other networks', async () => {
   await using h = await limited('not_found=4')
   const session = await h.create()
   const read = (network: string, id = `sess_${'0'.repeat(22)}`, headers = {}) =>
@@ -209,7 +209,7 @@ test('limits every endpoint and every page', async () => {
   }
 })
 
-test('answers unknown_endpoint to a path with an empty id', async () => {
+test('responds with unknown_endpoint to a path with an empty id', async () => {
   await using h = await harness()
   const phone = await h.register()
   for (const [method, path, token] of [

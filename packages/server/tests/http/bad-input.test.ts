@@ -180,7 +180,7 @@ test('accepts no body or an empty object at every endpoint without a body, and r
   )
 })
 
-test('answers 404 to an unknown path, and 405 with Allow to a wrong method at every path of the table', async () => {
+test('responds with 404 to an unknown path, and 405 with Allow to a wrong method at every path of the table', async () => {
   for (const path of [
     '/',
     '/api',
@@ -231,17 +231,17 @@ test('rejects a repeated known query parameter, and ignores an unknown one', asy
 function raw(bytes: string): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const socket = connect(h.running.port, '127.0.0.1')
-  let answer = ''
+  let response = ''
   socket.on('data', (chunk) => {
-    answer += String(chunk)
+    response += String(chunk)
   })
   socket.on('error', reject)
-  socket.on('close', () => resolve(answer))
+  socket.on('close', () => resolve(response))
   socket.end(bytes)
   return promise
 }
 
-test('answers unreadable HTTP in the error shape and closes the socket', async () => {
+test('responds to unreadable HTTP in the error shape and closes the socket', async () => {
   const cases: [string, string][] = [
     ['GARBAGE\r\n\r\n', 'malformed_request'],
     ['GET /version HTTP/1.1\r\n\r\n', 'malformed_request'],
@@ -276,17 +276,21 @@ test('answers unreadable HTTP in the error shape and closes the socket', async (
     ],
   ]
   for (const [bytes, reason] of cases) {
-    const answer = await raw(bytes)
-    assert.match(answer, new RegExp(reason), `${JSON.stringify(bytes.slice(0, 60))} → ${answer}`)
-    if (!reason.startsWith('"')) assert.match(answer, /^HTTP\/1\.1 400 .*"requestId":"req_/s)
-    assert.equal(answer.split('HTTP/1.1 ').length, 2, `one request, one answer: ${answer}`)
+    const response = await raw(bytes)
+    assert.match(
+      response,
+      new RegExp(reason),
+      `${JSON.stringify(bytes.slice(0, 60))} → ${response}`,
+    )
+    if (!reason.startsWith('"')) assert.match(response, /^HTTP\/1\.1 400 .*"requestId":"req_/s)
+    assert.equal(response.split('HTTP/1.1 ').length, 2, `one request, one response: ${response}`)
   }
 })
 
-test('sends no second answer when the body of a rejected request breaks', async () => {
-  const answer = await raw(
+test('sends no second response when the body of a rejected request breaks', async () => {
+  const response = await raw(
     'POST /api/v1/sessions HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n',
   )
-  assert.match(answer, /^HTTP\/1\.1 4(00|15) /)
-  assert.equal(answer.split('HTTP/1.1 ').length, 2, answer)
+  assert.match(response, /^HTTP\/1\.1 4(00|15) /)
+  assert.equal(response.split('HTTP/1.1 ').length, 2, response)
 })

@@ -26,12 +26,12 @@ test('writes no session and no Idempotency-Key when a create is rate limited', a
     )
   await post(h)
   const before = await stored()
-  const refused = await h.api('POST', '/sessions', {
+  const rejected = await h.api('POST', '/sessions', {
     token: h.shop.server,
     body: REQUEST,
     headers: { 'idempotency-key': 'one' },
   })
-  assert.equal(refused.status, 429)
+  assert.equal(rejected.status, 429)
   assert.deepEqual(await stored(), before)
   h.clock.advance(1_000)
   // The key is still unused, so another body may use it.

@@ -116,7 +116,7 @@ async function createScene() {
   return { session, phone, tokens, bodies }
 }
 
-/** Returns the answer that protocol 3 requires for this caller at this endpoint. */
+/** Returns the response that protocol 3 requires for this caller at this endpoint. */
 function expected(name: EndpointName, credential: Credential, origin: OriginName): Expected {
   const endpoint: Endpoint = ENDPOINTS[name]
   const open = endpoint.callers.every((caller) => caller === 'anonymous')
@@ -160,7 +160,7 @@ function expected(name: EndpointName, credential: Credential, origin: OriginName
 
 for (const name of Object.keys(ENDPOINTS) as EndpointName[]) {
   const endpoint: Endpoint = ENDPOINTS[name]
-  test(`${endpoint.method} ${endpoint.path} answers every credential and every Origin as protocol 3 requires`, async () => {
+  test(`${endpoint.method} ${endpoint.path} responds to every credential and every Origin as protocol 3 requires`, async () => {
     const changes = [
       'deleteSession',
       'cancelSession',
@@ -295,7 +295,7 @@ test('shows a verification to no browser, and to the phone only after its assert
   assert.equal((await h.view(phone, session)).verification?.device_possession, true)
 })
 
-test('answers a missing, wrong or foreign watch token like an unknown session', async () => {
+test('responds to a missing, wrong or foreign watch token like an unknown session', async () => {
   const session = await h.create()
   const another = await h.create()
   const read = (id: string, watch?: string) =>

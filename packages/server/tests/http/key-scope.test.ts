@@ -67,7 +67,7 @@ function requestsOf(session: Session, assertion: object): Partial<Record<Endpoin
 /** Endpoints that take a tenant's credential and name no session. */
 const WITHOUT_SESSION: readonly string[] = ['createSession', 'checkPublishableKey']
 
-/** Removes the request id and the date from an answer. */
+/** Removes the request id and the date from a response. */
 function comparable({ status, headers, text }: Reply): object {
   const { date: _date, 'x-request-id': id, ...others } = headers
   return { status, headers: others, text: text.replaceAll(String(id), '<id>') }
@@ -96,15 +96,15 @@ for (const [what, body] of Object.entries({
   })
 
 test('rejects a channel like that of an unknown session when the scope lacks the session', async () => {
-  const refusals = []
+  const rejections = []
   const session = await h.create({ workflow: 'credit_application' })
   for (const id of [session.id, UNKNOWN]) {
     const channel = openChannel(h.running.port, { ...session, id }, { key: scoped.publishable })
-    const { status, body } = await channel.refused
-    refusals.push([status, { ...body.error, requestId: '' }])
+    const { status, body } = await channel.rejected
+    rejections.push([status, { ...body.error, requestId: '' }])
   }
-  assert.deepEqual(refusals[0]?.[0], 404)
-  assert.deepEqual(refusals[0], refusals[1])
+  assert.deepEqual(rejections[0]?.[0], 404)
+  assert.deepEqual(rejections[0], rejections[1])
 })
 
 test('accepts a key for the workflow and action of its scope', async () => {

@@ -71,8 +71,8 @@ test('does not change the counter, the session or the timeline when an assertion
   await countUnlimited(18, () => h.claim(phone, session))
   const before = [(await h.get(session)).body.seq, await timelineOf(h, session)]
   const body = attestation(phone, view, verified_evidence, h.now())
-  const refused = await h.api('POST', '/attestations', { token: phone.device_token, body })
-  assertLimited(refused, 'device', 3)
+  const rejected = await h.api('POST', '/attestations', { token: phone.device_token, body })
+  assertLimited(rejected, 'device', 3)
   assert.deepEqual([(await h.get(session)).body.seq, await timelineOf(h, session)], before)
   h.clock.advance(3_000)
   // The same assertion is accepted, because its counter was not used up.

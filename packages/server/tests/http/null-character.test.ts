@@ -6,7 +6,7 @@ import { validRequests } from '../../../../tests/harness/valid-requests.ts'
 
 /**
  * PostgreSQL cannot store U+0000 in a text, and SQLite's functions end a text at it. The tier
- * `postgres` runs this file again, so both stores answer alike.
+ * `postgres` runs this file again, so both stores respond alike.
  */
 const h = await harness()
 after(() => h[Symbol.asyncDispose]())

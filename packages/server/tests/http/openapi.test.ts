@@ -16,7 +16,7 @@ test('serves a valid OpenAPI document, against which all tests validate response
   assert.deepEqual(Object.keys(served.body.paths), Object.keys(document.paths))
 })
 
-test('lists every endpoint of the table, and the service answers each', async () => {
+test('lists every endpoint of the table, and the service responds to each', async () => {
   for (const endpoint of Object.values(ENDPOINTS) as Endpoint[]) {
     assert.ok(
       document.paths[endpoint.path]?.[endpoint.method.toLowerCase()],
@@ -39,7 +39,7 @@ test('names every request and response schema, so that generated clients have na
       return whole.some((schema) => !('$ref' in schema)) ? [operationId] : []
     }),
   )
-  // The answer with the document itself has no fixed schema.
+  // The response with the document itself has no fixed schema.
   assert.deepEqual(unnamed, ['readOpenApi'])
   assert.deepEqual(
     resolved({ $ref: '#/components/schemas/FullSession' }),
@@ -47,7 +47,7 @@ test('names every request and response schema, so that generated clients have na
   )
 })
 
-test('documents the limits of every endpoint and the limit headers of its answers', () => {
+test('documents the limits of every endpoint and the limit headers of its responses', () => {
   for (const [name, endpoint] of Object.entries(ENDPOINTS) as [string, Endpoint][]) {
     const operation = document.paths[endpoint.path]?.[endpoint.method.toLowerCase()]
     const { 429: limited, [endpoint.status]: success } = operation?.responses ?? {}
@@ -86,7 +86,7 @@ test('gives every reason a code and a message in full sentences', () => {
   }
 })
 
-test('sends the fixed headers with every answer, page and rejection', async () => {
+test('sends the fixed headers with every response, page and rejection', async () => {
   for (const path of ['/version', '/nothing', '/bond', '/v1/pulse.js', '/api/v1/sessions/x']) {
     const { headers } = await h.call('GET', path)
     assert.equal(headers['x-content-type-options'], 'nosniff', path)

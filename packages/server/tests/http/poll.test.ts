@@ -5,7 +5,7 @@ import { harness, SHOP_ORIGIN } from '../../../../tests/harness/harness.ts'
 const h = await harness()
 after(() => h[Symbol.asyncDispose]())
 
-test('answers a waiting poll at the next change', async () => {
+test('responds to a waiting poll at the next change', async () => {
   const session = await h.create()
   const phone = await h.register()
   const poll = (after: number, waitMs = 20_000) =>

@@ -10,31 +10,31 @@ const AUTHORIZED = { Authorization: `Bearer ${h.shop.server}`, 'Content-Type': '
 const BODY = JSON.stringify({ workflow: 'credit_application' })
 const CREATE = 'POST /api/v1/sessions'
 
-/** Sends bytes, ends the client's side, and returns the answer. */
-async function answerTo(bytes: string): Promise<string> {
+/** Sends bytes, ends the client's side, and returns the response. */
+async function responseTo(bytes: string): Promise<string> {
   using client = await rawClient(h.running.port)
   client.socket.end(bytes)
   return await client.closed
 }
 
-function isRejected(answer: string, status: number, reason: string): void {
-  assert.match(answer, new RegExp(`^HTTP/1.1 ${status} [^]*"reason":"${reason}"`), answer)
-  assert.match(answer, /"requestId":"req_/)
-  assert.doesNotMatch(answer, /\.ts:|node:|Error:|stack/)
-  assert.equal(answer.split('HTTP/1.1 ').length, 2, `one answer: ${answer}`)
+function isRejected(response: string, status: number, reason: string): void {
+  assert.match(response, new RegExp(`^HTTP/1.1 ${status} [^]*"reason":"${reason}"`), response)
+  assert.match(response, /"requestId":"req_/)
+  assert.doesNotMatch(response, /\.ts:|node:|Error:|stack/)
+  assert.equal(response.split('HTTP/1.1 ').length, 2, `one response: ${response}`)
 }
 
-test('answers 405 in the error shape to QUERY and unknown methods', async () => {
+test('responds with 405 in the error shape to QUERY and unknown methods', async () => {
   for (const path of ['/version', '/api/v1/sessions', '/api/v1/devices'])
     for (const method of ['QUERY', 'FOO', 'M-SEARCH', 'get', 'PRI', 'BREW'])
       for (const headers of [{}, AUTHORIZED, { 'Content-Type': 'x' }]) {
-        const answer = await answerTo(rawRequest(`${method} ${path}`, headers))
-        isRejected(answer, 405, 'method_not_allowed')
-        assert.match(answer, /\r\nallow: (GET|POST)/i)
+        const response = await responseTo(rawRequest(`${method} ${path}`, headers))
+        isRejected(response, 405, 'method_not_allowed')
+        assert.match(response, /\r\nallow: (GET|POST)/i)
       }
 })
 
-test('answers 405 to QUERY before it reads the body', async () => {
+test('responds with 405 to QUERY before it reads the body', async () => {
   using client = await rawClient(h.running.port)
   client.send(rawRequest(`QUERY /api/v1/sessions`, { ...AUTHORIZED, 'Content-Length': 100 }))
   isRejected(await client.until('"requestId"'), 405, 'method_not_allowed')
@@ -49,7 +49,7 @@ test('rejects a repeated header that allows only one value', async () => {
     'Host: x\r\nContent-Type: application/json\r\nContent-Type: text/plain',
   ])
     isRejected(
-      await answerTo(`GET /version HTTP/1.1\r\n${double}\r\nConnection: close\r\n\r\n`),
+      await responseTo(`GET /version HTTP/1.1\r\n${double}\r\nConnection: close\r\n\r\n`),
       400,
       'malformed_request',
     )
@@ -66,7 +66,7 @@ test('rejects an upgrade with a repeated or missing header that requires one val
   assert.match(await client.until('heartbeat_ms'), /^HTTP\/1\.1 101 /)
   const origin = 'Origin: https://a.example\r\n'
   for (const hosts of ['Host: x\r\nHost: y\r\n', '', `Host: x\r\n${origin}${origin}`])
-    isRejected(await answerTo(upgrade.replace('Host: x\r\n', hosts)), 400, 'malformed_request')
+    isRejected(await responseTo(upgrade.replace('Host: x\r\n', hosts)), 400, 'malformed_request')
 })
 
 test('logs no error when a client aborts its upload', async () => {
@@ -80,18 +80,18 @@ test('logs no error when a client aborts its upload', async () => {
       await new Promise((resolve) => client.socket.write(chunk, resolve))
       client.socket.resetAndDestroy()
     }
-  // The service has handled the aborted connections before it answers these.
+  // The service has handled the aborted connections before it responds to these.
   for (let count = 0; count < 5; count++) await h.create()
   const levels = h.lines.slice(before).map((line) => JSON.parse(line).level as string)
   assert.deepEqual([...new Set(levels)], ['info'])
 })
 
 test('rejects a body shorter than declared, and parses bytes after a complete body as the next request', async () => {
-  const short = await answerTo(
+  const short = await responseTo(
     rawRequest(CREATE, { ...AUTHORIZED, 'Content-Length': BODY.length + 5 }, BODY),
   )
   assert.doesNotMatch(short, /201/)
-  const long = await answerTo(
+  const long = await responseTo(
     rawRequest(CREATE, { ...AUTHORIZED, 'Content-Length': BODY.length }, `${BODY}GARBAGE\r\n\r\n`),
   )
   assert.doesNotMatch(long, /^HTTP\/1.1 4/, 'the first answer is not that of the second request')
@@ -99,7 +99,7 @@ test('rejects a body shorter than declared, and parses bytes after a complete bo
 
 test('ignores chunk extensions and trailers, and treats no trailer as a header', async () => {
   const chunk = `${BODY.length.toString(16)};a=b\r\n${BODY}\r\n0\r\n`
-  const ok = await answerTo(
+  const ok = await responseTo(
     rawRequest(
       CREATE,
       { ...AUTHORIZED, 'Transfer-Encoding': 'chunked', Connection: 'close' },
@@ -108,7 +108,7 @@ test('ignores chunk extensions and trailers, and treats no trailer as a header',
   )
   assert.match(ok, /^HTTP\/1.1 201 /)
   const { Authorization: token, ...others } = AUTHORIZED
-  const none = await answerTo(
+  const none = await responseTo(
     rawRequest(
       CREATE,
       { ...others, 'Transfer-Encoding': 'chunked', Connection: 'close' },
@@ -119,22 +119,22 @@ test('ignores chunk extensions and trailers, and treats no trailer as a header',
 })
 
 test('serves HTTP/1.0 and closes the connection', async () => {
-  const answer = await answerTo('GET /version HTTP/1.0\r\nHost: x\r\n\r\n')
-  assert.match(answer, /^HTTP\/1.1 200 [^]*"version"/)
+  const response = await responseTo('GET /version HTTP/1.0\r\nHost: x\r\n\r\n')
+  assert.match(response, /^HTTP\/1.1 200 [^]*"version"/)
 })
 
 test('sends one response to an upgrade request with a body, and does not parse the body as a request', async () => {
   for (const path of ['/version', `/sessions/sess_${'0'.repeat(22)}`, '/api/v1/sessions']) {
     const smuggled = rawRequest('GET /health/alive')
-    const answer = await answerTo(
+    const response = await responseTo(
       rawRequest(
         `GET ${path}`,
         { Connection: 'Upgrade', Upgrade: 'websocket', 'Content-Length': smuggled.length },
         smuggled,
       ),
     )
-    assert.equal(answer.split('HTTP/1.1 ').length, 2, answer)
-    assert.doesNotMatch(answer, /"alive"/)
+    assert.equal(response.split('HTTP/1.1 ').length, 2, response)
+    assert.doesNotMatch(response, /"alive"/)
   }
 })
 

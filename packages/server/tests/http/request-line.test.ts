@@ -50,9 +50,9 @@ test('logs the new session of a create, the tenant of a phone’s session, and t
   const [claimed] = await linesOf(() => h.claim(phone, session))
   assert.deepEqual([claimed?.tenantId, claimed?.sessionId], [h.shop.tenant.id, session.id])
   const lines = await linesOf(() => h.attest(phone, { ...session, nonce: 'x'.repeat(43) } as never))
-  const refused = lines.at(-1)
+  const rejected = lines.at(-1)
   assert.deepEqual(
-    [refused?.status, refused?.reason, refused?.sessionId],
+    [rejected?.status, rejected?.reason, rejected?.sessionId],
     [400, 'nonce_mismatch', session.id],
   )
 })
@@ -97,8 +97,8 @@ test('logs one line for each opened and each rejected channel', async () => {
     )
     await new Promise((resolve) => open.once('message', resolve))
     open.terminate()
-    const refused = new WebSocket(url, ['bonded.v1', 'watch.wrong'])
-    await new Promise((resolve) => refused.once('error', resolve))
+    const rejected = new WebSocket(url, ['bonded.v1', 'watch.wrong'])
+    await new Promise((resolve) => rejected.once('error', resolve))
   })
   assert.deepEqual(
     lines.map(({ route, status, reason, sessionId }) => [route, status, reason, sessionId]),
@@ -138,12 +138,12 @@ test('uses a well-formed request id of the caller in the reply, the error, the l
       ['killed', killId],
     ],
   )
-  const refused = await h.api('GET', `/sessions/${'x'.repeat(9)}`, {
+  const rejected = await h.api('GET', `/sessions/${'x'.repeat(9)}`, {
     token: h.shop.server,
     headers: headers(errorId),
   })
   assert.deepEqual(
-    [refused.headers['x-request-id'], refused.body.error.requestId],
+    [rejected.headers['x-request-id'], rejected.body.error.requestId],
     [errorId, errorId],
   )
 })
@@ -173,12 +173,12 @@ test('records the request id of each change and rejection in the timeline, even 
     })
   await Promise.all([kill(one, ids[0]), kill(two, ids[1])])
   h.clock.advance(1)
-  const refused = await h.claim(phone, one)
+  const rejected = await h.claim(phone, one)
   const entries = async ({ id }: { id: string }) =>
     h.service.store.read((tables) => tables.sessions.timeline(id as SessionId))
   assert.deepEqual((await entries(one)).map(({ request_id }) => request_id).slice(1), [
     ids[0],
-    refused.headers['x-request-id'],
+    rejected.headers['x-request-id'],
   ])
   assert.deepEqual((await entries(two)).map(({ request_id }) => request_id).slice(1), [ids[1]])
 })

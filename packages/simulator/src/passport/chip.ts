@@ -15,7 +15,7 @@ export interface PassportChip {
   readonly dg14: Buffer | undefined
   readonly dg15: Buffer
   /** Signs the challenge of a reader. */
-  answer(challenge: Uint8Array): Buffer
+  response(challenge: Uint8Array): Buffer
 }
 
 export type PassportChipOptions =
@@ -58,7 +58,7 @@ function rsaChip({
   return {
     dg14: undefined,
     dg15: dg15Of(publicKey),
-    answer(challenge) {
+    response(challenge) {
       const own = randomBytes(rsaBits / 8 - 1 - DIGEST_BYTES[digest] - trailer.length)
       const block = Buffer.concat([
         Buffer.of(0x6a),
@@ -85,7 +85,7 @@ function ecdsaChip({
   return {
     dg14: element(0x6e, setOf(info)),
     dg15: dg15Of(publicKey),
-    answer: (challenge) => sign(digest, challenge, { key: privateKey, dsaEncoding }),
+    response: (challenge) => sign(digest, challenge, { key: privateKey, dsaEncoding }),
   }
 }
 

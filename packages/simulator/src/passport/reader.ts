@@ -11,6 +11,6 @@ export function passportReader({ sod, dg1, dg14, dg15, chip }: SimulatedPassport
     ...(dg15 === undefined ? {} : { dg15: encodeBase64url(dg15) }),
     ...(chip === undefined
       ? {}
-      : { active_authentication: encodeBase64url(chip.answer(challenge)) }),
+      : { active_authentication: encodeBase64url(chip.response(challenge)) }),
   })
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { PostgresSettings } from '../postgres/server/connections.ts'
 import { withConnections } from '../postgres/open-postgres.ts'
-import { refuseUnfinishedRestore } from '../postgres/unfinished-restore.ts'
+import { rejectUnfinishedRestore } from '../postgres/unfinished-restore.ts'
 import type { Row } from '../statement.ts'
 import { extractPayload } from './backup-file.ts'
 import { Cleanup } from './cleanup.ts'
@@ -28,7 +28,7 @@ export interface PostgresSource {
 export async function dumpPostgres(source: PostgresSource, copy: string): Promise<number> {
   const { settings } = source
   const programs = await programsFor(source)
-  await withConnections(settings, refuseUnfinishedRestore)
+  await withConnections(settings, rejectUnfinishedRestore)
   const [server] = await rowsOf(settings, SERVER)
   programs.check('pg_dump', Number(server?.major))
   programs.check('pg_restore', Number(server?.major))

@@ -90,7 +90,7 @@ export class PostgresPrograms {
       PGDATABASE: database,
       PGUSER: user,
       ...(password === undefined ? {} : { PGPASSWORD: password }),
-      // A server that does not answer must not block the command.
+      // A server that does not respond must not block the command.
       PGCONNECT_TIMEOUT: '10',
       ...(tls === false
         ? { PGSSLMODE: 'disable' }

@@ -7,12 +7,12 @@ export function restoringCopyOf(databaseFile: string): string {
 }
 
 /**
- * Refuses a database that does not exist while a restore has left its copy. Otherwise a service
+ * Rejects a database that does not exist while a restore has left its copy. Otherwise a service
  * would start with an empty database in place of the restored one.
  *
  * @throws {StoreError} with the fix
  */
-export function refuseUnfinishedCopy(databaseFile: string): void {
+export function rejectUnfinishedCopy(databaseFile: string): void {
   const copy = restoringCopyOf(databaseFile)
   if (existsSync(databaseFile) || !existsSync(copy)) return
   throw new StoreError(

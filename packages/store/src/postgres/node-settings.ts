@@ -7,8 +7,8 @@ import type { Connections } from './server/connections.ts'
 export type SharedSettings = Readonly<Record<string, string>>
 
 /**
- * Whether nodes use the stored settings. Each running node sends four messages a second. A node that
- * starts stores its settings up to some seconds before its first message.
+ * Whether nodes use the stored settings. Each running node sends four messages a second. A node
+ * that starts stores its settings up to some seconds before its first message.
  */
 const IN_USE = `(exists (select 1 from node_message
     where sent_at > statement_timestamp() - interval '10 seconds')
@@ -19,7 +19,7 @@ const STORE = `insert into node_setting (name, salt, hash) values ($1, $2, $3)
 const FIND = `select name, salt, hash from node_setting where ${IN_USE}`
 
 /**
- * Stores the settings of a node that starts, if no other node runs, and otherwise refuses a node
+ * Stores the settings of a node that starts, if no other node runs, and otherwise rejects a node
  * whose settings differ. Each of the statements decides by itself, so of two nodes that start at
  * once, at most one is accepted if they differ.
  *
@@ -37,7 +37,7 @@ export async function agreeOnSettings(
       await connection.run({ text: STORE, values: [name, salt, hash] })
     }
   })
-  await refuseOtherSettings(connections, settings)
+  await rejectOtherSettings(connections, settings)
 }
 
 /**
@@ -45,7 +45,7 @@ export async function agreeOnSettings(
  *
  * @throws {StoreError} that names the settings that differ
  */
-export async function refuseOtherSettings(
+export async function rejectOtherSettings(
   connections: Connections,
   settings: SharedSettings,
 ): Promise<void> {

@@ -11,7 +11,7 @@ import { migratePostgres } from './postgres-migrate.ts'
 import { PostgresStore } from './postgres-store.ts'
 import { agreeOnSettings, type SharedSettings } from './node-settings.ts'
 import { drive } from './sql-writes.ts'
-import { refuseUnfinishedRestore } from './unfinished-restore.ts'
+import { rejectUnfinishedRestore } from './unfinished-restore.ts'
 
 /** Creates the store once the rest of the service exists. */
 export type OpenStore = (parts: { readonly bus: Bus; readonly meter: Meter }) => Store
@@ -46,7 +46,7 @@ export async function openPostgres(
   const connections = await Connections.open(settings)
   try {
     await checkServer(connections)
-    if (!restores) await refuseUnfinishedRestore(connections)
+    if (!restores) await rejectUnfinishedRestore(connections)
     if (clock !== undefined) {
       const askedAt = clock.machineTime()
       clock.read({ askedAt, databaseTime: await timeOf(connections) })

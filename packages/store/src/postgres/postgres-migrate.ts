@@ -3,7 +3,7 @@ import { checksum, MigrationError, type MigrationState } from '../migrations/mig
 import { MIGRATIONS } from '../migrations/migrations.ts'
 import type { Connection, Connections } from './server/connections.ts'
 import { asStoreError } from './postgres-errors.ts'
-import { grantRuntimeRights, refuseUnmigrated, schemaRights } from './runtime-rights.ts'
+import { grantRuntimeRights, rejectUnmigrated, schemaRights } from './runtime-rights.ts'
 
 /** Names the lock that nodes take to migrate one after another: "bonded" in ASCII. */
 const LOCK = '108170755826020'
@@ -35,14 +35,14 @@ export async function migratePostgres(
   const { shown: where } = connections.settings.address
   return inTransaction(connections, async (connection) => {
     const rights = await schemaRights(connection)
-    if (rights.unusable.includes('migration')) refuseUnmigrated(rights, { pending: [], where })
+    if (rights.unusable.includes('migration')) rejectUnmigrated(rights, { pending: [], where })
     const states = await statesIn(connection)
     const missing = states.filter(({ appliedAt }) => appliedAt === null)
     const isComplete = missing.length === 0 && rights.unusable.length === 0
     if (isComplete && runtimeRole === undefined) return []
     if (!rights.mayMigrate) {
       const pending = missing.map(({ number }) => String(number))
-      refuseUnmigrated(rights, { pending, where })
+      rejectUnmigrated(rights, { pending, where })
     }
     await connection.run({ text: `select pg_advisory_xact_lock(${LOCK})`, values: [] })
     const applied = await applyMissing(connection, now)

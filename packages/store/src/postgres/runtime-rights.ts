@@ -101,11 +101,11 @@ export async function grantRuntimeRights(
 }
 
 /**
- * Refuses to start on a database whose schema this role may not complete.
+ * Fails at the start on a database whose schema this role may not complete.
  *
  * @throws {StoreError} with the command that completes it
  */
-export function refuseUnmigrated(
+export function rejectUnmigrated(
   { role, unusable }: SchemaRights,
   { pending, where }: { pending: readonly string[]; where: string },
 ): never {

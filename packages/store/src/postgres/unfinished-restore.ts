@@ -27,12 +27,12 @@ const CLEAR = `do $$ declare name text; begin
   end loop; end $$`
 
 /**
- * Refuses a database whose restore did not finish: its sessions that were live at the time of the
+ * Rejects a database whose restore did not finish: its sessions that were live at the time of the
  * backup may still be live, and a completed one could be completed a second time.
  *
  * @throws {StoreError} with the fix
  */
-export async function refuseUnfinishedRestore(connections: Connections): Promise<void> {
+export async function rejectUnfinishedRestore(connections: Connections): Promise<void> {
   const { shown } = connections.settings.address
   if (!(await connections.run((connection) => one(connection, FIND)))?.found) return
   throw new StoreError(

@@ -33,7 +33,8 @@ export class SqliteConnection {
     try {
       if (this.#database.isTransaction) this.exec('rollback')
     } catch {
-      // The callers get the original failure. The next transaction cannot begin and rolls back again.
+      // The callers get the original failure. The next transaction cannot begin and rolls back
+      // again.
     }
   }
 
@@ -60,14 +61,14 @@ export class SqliteConnection {
   drive<T>(work: Work<T>): T {
     let step = work.next()
     while (step.done !== true) {
-      let answer: readonly Row[] | number
+      let response: readonly Row[] | number
       try {
-        answer = this.run(step.value as Statement)
+        response = this.run(step.value as Statement)
       } catch (failure) {
         step = work.throw(failure)
         continue
       }
-      step = work.next(answer)
+      step = work.next(response)
     }
     return step.value
   }
@@ -78,7 +79,9 @@ export class SqliteConnection {
     return Number(row?.[0] ?? Number.NaN)
   }
 
-  /** Drops the statements: after a change of the schema, SQLite returns other columns than cached. */
+  /**
+   * Drops the statements: after a change of the schema, SQLite returns other columns than cached.
+   */
   dropStatements(): void {
     this.#prepared.clear()
   }

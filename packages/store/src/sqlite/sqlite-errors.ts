@@ -6,7 +6,9 @@ type FileFailure = Exclude<
   'unreachable' | 'busy' | 'rejected' | 'unsuitable' | 'not_migrated'
 >
 
-/** SQLite's primary result codes that report an outage. All others report a defect of the program. */
+/**
+ * SQLite's primary result codes that report an outage. All others report a defect of the program.
+ */
 const FAILURE_BY_CODE: Readonly<Record<number, FileFailure>> = {
   5: 'locked', // BUSY
   6: 'locked', // LOCKED

@@ -35,7 +35,9 @@ const WAIT_FOR_LOCK_MS = 250
  */
 const EXTERNAL_CHECK_MS = 20
 
-/** Space for the write-ahead log between two checkpoints (32 MB), and as much again as a reserve. */
+/**
+ * Space for the write-ahead log between two checkpoints (32 MB), and as much again as a reserve.
+ */
 export const MIN_FREE_BYTES = 64 * 1024 * 1024
 
 interface SqliteStoreOptions {
@@ -69,7 +71,7 @@ interface Failure {
  * @param options.bus publishes events once they are durable
  * @param options.idKeys open the stored key of session ids
  * @param options.waitForLockMs how long a write waits for another process; 250 ms by default
- * @param options.freeBytes free bytes on the disk of a file; by default the system's answer
+ * @param options.freeBytes free bytes on the disk of a file; by default what the system reports
  * @throws {StoreError} if the file cannot be opened
  * @throws {IdKeyError} if the key of session ids cannot be opened
  */
@@ -191,7 +193,8 @@ export class SqliteStore implements Store {
 
   async externalChanges(): ReturnType<Store['externalChanges']> {
     try {
-      // The caches are dropped before the events are returned, because their listeners read at once.
+      // The caches are dropped before the events are returned, because their listeners read at
+      // once.
       const found = this.#externalChanges.next()
       this.#dropStale()
       return found

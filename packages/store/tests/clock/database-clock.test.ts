@@ -20,7 +20,7 @@ function world(aheadMs = 0) {
     differences,
     wait: (ms: number) => void (elapsed += ms),
     set: (ms: number) => void (offset += ms),
-    /** Asks the database, which answers after one time and arrives after the other. */
+    /** Asks the database, which responds after one time and arrives after the other. */
     ask(thereMs = 0, backMs = 0, meanwhile = () => {}) {
       const askedAt = clock.machineTime()
       elapsed += thereMs

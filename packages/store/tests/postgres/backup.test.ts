@@ -104,11 +104,11 @@ test('a restore replaces nothing, and changes nothing for another store or anoth
   machineOfIt.json(...TENANT, ...WHERE)
   const file = join(folder, 'own.backup')
   machineOfIt.json('backup', file, ...WITH_BIN)
-  const refusals = [
+  const rejections = [
     [machineOfIt, ['restore', file, ...WITH_BIN], /is not empty.*create database/],
     [machineOfIt, ['restore', file, '--replace', ...WITH_BIN], /replaces a SQLite file/],
   ] as const
-  for (const [where, command, message] of refusals)
+  for (const [where, command, message] of rejections)
     assert.match(where.run(...command).stderr, message)
   using sqlite = machine({ env: { BONDED_ROOT_KEYS: ROOT_KEYS } })
   assert.match(sqlite.run('restore', file).stderr, /backup of a PostgreSQL database/)
@@ -123,7 +123,7 @@ test('a restore replaces nothing, and changes nothing for another store or anoth
   assert.deepEqual(await server?.run('select name from tenant', empty), [{ name: 'A' }])
 })
 
-test('a restore that is killed is refused at start and runs again, and two never run at once', {
+test('a restore that is killed is rejected at start and runs again, and two never run at once', {
   skip,
 }, async () => {
   using source = on(await newUrl())
@@ -150,10 +150,10 @@ test('a restore that is killed is refused at start and runs again, and two never
     ['serve', '--port', '0'],
     ['backup', join(folder, 'half.backup'), ...WITH_BIN],
   ]) {
-    const refused = target.run(...command)
-    assert.equal(refused.status, 1, command.join(' '))
+    const rejected = target.run(...command)
+    assert.equal(rejected.status, 1, command.join(' '))
     assert.match(
-      refused.stderr + refused.stdout,
+      rejected.stderr + rejected.stdout,
       /restore into it did not finish.*run bonded restore again/is,
     )
   }
@@ -162,13 +162,13 @@ test('a restore that is killed is refused at start and runs again, and two never
   await using again = await target.serve()
   assert.ok(await createOn(again, token))
 
-  // A second command into one database is refused, and changes nothing.
+  // A second command into one database is rejected, and changes nothing.
   const busyUrl = await newUrl()
   using busy = on(busyUrl)
   await using holder = await openConnection(busyUrl)
   await holder.run('select pg_advisory_lock(32199655024357989)')
-  const refused = busy.run('restore', file, ...WITH_BIN)
-  assert.match(refused.stderr, /another command restores into/i)
+  const rejected = busy.run('restore', file, ...WITH_BIN)
+  assert.match(rejected.stderr, /another command restores into/i)
   assert.deepEqual(
     await server?.run(`select to_regclass('unfinished_restore') as found`, busyUrl),
     [{ found: null }],
@@ -215,7 +215,7 @@ test('a backup and a restore that SIGTERM ends leave no copy of the database, an
   await run(target, 'restore')
 })
 
-test('a missing pg_dump, and one older than the server, are refused with the fix', {
+test('a missing pg_dump, and one older than the server, are rejected with the fix', {
   skip,
 }, async () => {
   using none = on(await newUrl())

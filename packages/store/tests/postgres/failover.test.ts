@@ -70,7 +70,7 @@ const isOutage = (problem: RegExp) => (failure: unknown) => {
 
 const node = await openNode(both)
 
-test('a start on a standby alone is refused with the fix', async () => {
+test('a start on a standby alone is rejected with the fix', async () => {
   await assert.rejects(openNode(servers.urlOn(standby, both)), isOutage(/it is a standby/))
 })
 
@@ -90,7 +90,7 @@ test('a commit that an administrator cut off from its standby is not acknowledge
   await untilWorks(node)
 })
 
-test('a server that becomes read-only is refused until it can be written again', async () => {
+test('a server that becomes read-only is rejected until it can be written again', async () => {
   const session = await create(node)
   await set(primary, 'set default_transaction_read_only = on')
   // Each open connection fails once, and is replaced.
@@ -153,10 +153,10 @@ test('a node follows a failover to the next server of its URL, and never returns
   assert.deepEqual([Number(stored) > 0, kept], [true, 1], 'nothing new on the old primary')
 })
 
-test('connections to an old primary are closed once a newer one answers', async () => {
+test('connections to an old primary are closed once a newer one responds', async () => {
   const name = new URL(servers.urlOn(primary, both)).pathname.slice(1)
   await standby.stop('immediate')
-  // Only the old primary answers, so these connections cannot know that it is old.
+  // Only the old primary responds, so these connections cannot know that it is old.
   await using connections = await Connections.open(settingsOf(both))
   const held = await connections.take()
   const portOf = async (connection: Connection) => {

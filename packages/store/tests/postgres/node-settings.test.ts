@@ -50,7 +50,7 @@ const pass = () =>
 
 const other = { ...SETTINGS, BONDED_PUBLIC_ORIGIN: 'https://other.example' }
 
-test('a node whose settings differ from those of a node that starts is refused, and they are named', async () => {
+test('a node whose settings differ from those of a node that starts is rejected, and they are named', async () => {
   const node = await startNode(SETTINGS)
   await startNode(SETTINGS)
   await assert.rejects(startNode(other), namesOnly('BONDED_PUBLIC_ORIGIN', { a: 'other.example' }))
@@ -63,7 +63,7 @@ test('a node whose settings differ from those of a node that starts is refused, 
   await assert.rejects(startNode(other), namesOnly('BONDED_PUBLIC_ORIGIN', { a: 'other.example' }))
 })
 
-test('a command is not refused, because it serves nothing', async () => {
+test('a command is not rejected, because it serves nothing', async () => {
   await startNode()
 })
 

@@ -71,19 +71,19 @@ async function exchange(): Promise<void> {
 
 interface Client {
   readonly socket: Socket
-  /** Resolves to false if the service closes the connection without an answer. */
-  readonly answered: Promise<boolean>
+  /** Resolves to false if the service closes the connection without a response. */
+  readonly responded: Promise<boolean>
 }
 
 function clientOf(node: RunningService): Client {
   const socket = connect(node.port, '127.0.0.1')
   socket.on('error', () => {})
   socket.write('GET /health/alive HTTP/1.1\r\nhost: bond\r\n\r\n')
-  const answered = new Promise<boolean>((resolve) => {
+  const responded = new Promise<boolean>((resolve) => {
     socket.once('data', () => resolve(true))
     socket.once('close', () => resolve(false))
   })
-  return { socket, answered }
+  return { socket, responded }
 }
 
 const openOn = (node: RunningService) => node.app.connectionCaps.counts.open
@@ -183,18 +183,18 @@ test('a number that no node has sent hides the messages of a node only while its
 test('connections of a network count on all nodes, and the idle ones beyond the cap close', async () => {
   const onA = Array.from({ length: NETWORK }, () => clientOf(a))
   assert.deepEqual(
-    await Promise.all(onA.map(({ answered }) => answered)),
+    await Promise.all(onA.map(({ responded }) => responded)),
     Array(NETWORK).fill(true),
   )
   await exchange()
-  assert.equal(await clientOf(b).answered, false)
+  assert.equal(await clientOf(b).responded, false)
   for (const { socket } of onA) socket.destroy()
   await until(() => openOn(a) === 0)
   await exchange()
 
   // Before they know of each other, each node accepts the cap.
   const each = nodes.flatMap((node) => Array.from({ length: NETWORK }, () => clientOf(node)))
-  assert.ok((await Promise.all(each.map(({ answered }) => answered))).every(Boolean))
+  assert.ok((await Promise.all(each.map(({ responded }) => responded))).every(Boolean))
   await exchange()
   await until(() => openOn(a) + openOn(b) <= NETWORK)
   assert.deepEqual([openOn(a), openOn(b)], [NETWORK / 2, NETWORK / 2])

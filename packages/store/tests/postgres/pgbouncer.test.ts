@@ -40,7 +40,7 @@ async function newStoredSession(store: Store): Promise<ReturnType<typeof newSess
   return session
 }
 
-test('a start through PgBouncer is refused until the role has a statement_timeout', {
+test('a start through PgBouncer is rejected until the role has a statement_timeout', {
   skip,
 }, async () => {
   await assert.rejects(openNode(pooled), (failure) => {
@@ -60,7 +60,7 @@ test('a start through PgBouncer is refused until the role has a statement_timeou
   )
 })
 
-test('prepared statements that the pooler does not keep are refused at start', {
+test('prepared statements that the pooler does not keep are rejected at start', {
   skip,
 }, async () => {
   await assert.rejects(

@@ -125,7 +125,7 @@ for (const order of ORDERS) {
   })
 }
 
-test('an old primary is not used while a standby of the new one answers', async () => {
+test('an old primary is not used while a standby of the new one responds', async () => {
   await using failover = await Failover.prepare()
   const { primary, standby } = failover.servers
   for (const step of ['kill', 'promote', 'return'] as const) await failover[step]()

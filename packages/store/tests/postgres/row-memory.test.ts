@@ -242,7 +242,7 @@ test('bonds of one subject on two nodes at once get the same reference', async (
   }
 })
 
-test('rows of one server are dropped when another one answers', () => {
+test('rows of one server are dropped when another one responds', () => {
   const memory = new RowMemory()
   const key = rowKey(KINDS.failures, 1, 'dev_a')
   assert.equal(memory.isFrom('first'), false)

@@ -128,18 +128,18 @@ test('a command names the table on which its role lacks rights', async () => {
 })
 
 test('migrate up rejects a run-time role that does not exist, or could change the schema', async () => {
-  const refusal = (role: string) => {
+  const rejection = (role: string) => {
     const { error } = JSON.parse(
       owner.run('migrate', 'up', '--runtime-role', role, '--json').stdout,
     )
     assert.equal(error.code, 'database_unsuitable')
     return error.message as string
   }
-  assert.match(refusal('absent'), /the role absent does not exist/)
-  assert.match(refusal(OWNER), /has all rights of the role that migrates/)
-  assert.match(refusal('postgres'), /has all rights of the role that migrates/)
+  assert.match(rejection('absent'), /the role absent does not exist/)
+  assert.match(rejection(OWNER), /has all rights of the role that migrates/)
+  assert.match(rejection('postgres'), /has all rights of the role that migrates/)
   await server.run(`grant create on schema public to ${ROLE}`, url)
-  assert.match(refusal(ROLE), /can create tables in the schema public/)
+  assert.match(rejection(ROLE), /can create tables in the schema public/)
   await server.run(`revoke create on schema public from ${ROLE}`, url)
 })
 

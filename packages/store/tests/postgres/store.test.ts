@@ -206,7 +206,7 @@ test('a write whose commit was not confirmed fails with 503 and is not repeated'
     if (found === undefined) return
     runs.push(runs.length)
     yield* tables.sessions.move(found, MOVES.kill, { now: NOW })
-    // From here on nothing comes back, so the answer to the commit is lost.
+    // From here on nothing comes back, so the response to the commit is lost.
     proxy.lose(true)
   })
   await assert.rejects(moved, StoreError)
@@ -239,7 +239,7 @@ const UNSUITABLE = [
 ] as const
 
 for (const [setting, message] of UNSUITABLE) {
-  test(`a start is refused with the fix where ${setting}`, async () => {
+  test(`a start is rejected with the fix where ${setting}`, async () => {
     const own = await postgresDatabase()
     const name = new URL(own.url).pathname.slice(1)
     await runSql(own.url, `alter database ${name} set ${setting}`)

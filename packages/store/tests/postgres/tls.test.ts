@@ -99,8 +99,8 @@ function urlOf({ host = 'localhost', ...parameters }: Record<string, string>): s
 const { idKeys } = keyringOf([ROOT_KEY])
 const open = (url: string) => openPostgres(settingsOf(url), { now: NOW, idKeys })
 
-/** What the operator reads when a start is refused. */
-async function refusal(url: string): Promise<string> {
+/** What the operator reads when a start is rejected. */
+async function rejection(url: string): Promise<string> {
   const failure = await open(url).then(
     () => undefined,
     (cause: unknown) => cause,
@@ -123,22 +123,25 @@ test('verified TLS protects the connection if the certificate names the host', a
   assert.equal(row?.encrypted, true)
 })
 
-test('a certificate for another host, of another authority, or none is refused with the fix', async () => {
+test('a certificate for another host, of another authority, or none is rejected with the fix', async () => {
   const verified = { sslmode: 'verify-full', sslrootcert: path('ca.pem') }
   await serve('right')
   const unknown = /does not trust.*sslrootcert/
-  assert.match(await refusal(urlOf({ ...verified, sslrootcert: path('other-ca.pem') })), unknown)
-  assert.match(await refusal(urlOf({ sslmode: 'verify-full' })), unknown)
+  assert.match(await rejection(urlOf({ ...verified, sslrootcert: path('other-ca.pem') })), unknown)
+  assert.match(await rejection(urlOf({ sslmode: 'verify-full' })), unknown)
   await serve('wrong')
-  assert.match(await refusal(urlOf(verified)), /names other hosts.*DNS:db\.example.*by one of them/)
+  assert.match(
+    await rejection(urlOf(verified)),
+    /names other hosts.*DNS:db\.example.*by one of them/,
+  )
   await serve(undefined)
-  assert.match(await refusal(urlOf(verified)), /offers no TLS.*ssl = on/)
+  assert.match(await rejection(urlOf(verified)), /offers no TLS.*ssl = on/)
 })
 
 test('a server that is not on this machine is never reached without TLS by default', async () => {
   await serve(undefined)
   // Another name of this machine, which the service does not count as local.
-  assert.match(await refusal(urlOf({ host: '0.0.0.0' })), /offers no TLS.*sslmode=disable/)
+  assert.match(await rejection(urlOf({ host: '0.0.0.0' })), /offers no TLS.*sslmode=disable/)
   const openStore = await open(urlOf({ host: '0.0.0.0', sslmode: 'disable' }))
   await using store = openStore({ bus: localBus(), meter: noMeter })
   assert.deepEqual(await store.health(), [])

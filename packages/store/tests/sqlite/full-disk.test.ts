@@ -8,7 +8,7 @@ const disk = smallDisk()
 /** Far more than fit into the free space of existing files on a full disk. */
 const MAX_CALLS = 5_000
 
-test('answers 503 on a full disk, loses no session, and recovers once there is space', {
+test('responds with 503 on a full disk, loses no session, and recovers once there is space', {
   skip: disk === undefined && 'no right to mount a small disk, and /dev/shm is large',
   timeout: 120_000,
 }, async () => {
@@ -35,15 +35,15 @@ test('answers 503 on a full disk, loses no session, and recovers once there is s
     assert.equal(await cannotWrite(), false)
 
     disk.fill()
-    let refused: Response | undefined
-    for (let call = 0; call < MAX_CALLS && refused === undefined; call++) {
+    let rejected: Response | undefined
+    for (let call = 0; call < MAX_CALLS && rejected === undefined; call++) {
       const reply = await create()
       if (reply.status === 201) await createdBy(reply)
-      else refused = reply
+      else rejected = reply
     }
-    assert.ok(refused, 'the disk was full')
-    assert.deepEqual([refused.status, refused.headers.get('retry-after')], [503, '1'])
-    const { error } = (await refused.json()) as { error: { code: string; reason: string } }
+    assert.ok(rejected, 'the disk was full')
+    assert.deepEqual([rejected.status, rejected.headers.get('retry-after')], [503, '1'])
+    const { error } = (await rejected.json()) as { error: { code: string; reason: string } }
     assert.deepEqual([error.code, error.reason], ['unavailable', 'store_unavailable'])
     assert.equal(await cannotWrite(), true)
     const alive = [`/api/v1/sessions/${acknowledged[0]}`, '/health/alive'].map((path) =>

@@ -58,15 +58,15 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
 /** Makes the calls one after another. One that fails does not stop the unit. */
 function unitOf(made: readonly Call[], seen: Seen): Unit<unknown[]> {
   return function* (tables: Tables): Work<unknown[]> {
-    const answers: unknown[] = []
+    const responses: unknown[] = []
     for (const call of made) {
       try {
-        answers.push(yield* (READS[call.name] ?? WRITES[call.name])?.(tables, call, seen) ?? [])
+        responses.push(yield* (READS[call.name] ?? WRITES[call.name])?.(tables, call, seen) ?? [])
       } catch {
-        answers.push('failed')
+        responses.push('failed')
       }
     }
-    return answers
+    return responses
   }
 }
 

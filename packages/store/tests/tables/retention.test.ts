@@ -221,7 +221,7 @@ test('purges a large backlog in bounded batches over later turns', async () => {
   )
 })
 
-test('answers a request before the backlog is purged', async () => {
+test('responds to a request before the backlog is purged', async () => {
   await using h = await harness()
   const session = await h.create()
   await h.kill(session)
@@ -280,9 +280,9 @@ test('never scans a whole table in the sweeper, retention or readiness check', (
     dialect: SQLITE,
     mayWrite: true,
   })
-  const plansOf = (work: Work<unknown>, answer: object[] | number): string[] => {
+  const plansOf = (work: Work<unknown>, response: object[] | number): string[] => {
     const plans: string[] = []
-    for (let step = work.next(); step.done !== true; step = work.next(answer)) {
+    for (let step = work.next(); step.done !== true; step = work.next(response)) {
       const { text } = step.value as Statement
       const details = database
         .prepare(`explain query plan ${text.replaceAll(/\$\d+/g, 'null')}`)

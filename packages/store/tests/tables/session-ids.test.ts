@@ -211,11 +211,11 @@ test('two processes that start on a new database get the same key', async () => 
   assert.equal(keyOf(step.value, id), keyOf(fast as SessionKeys, id))
 })
 
-test('refuses to start with root keys that do not open the key of ids, and names the fix', async () => {
+test('does not start with root keys that do not open the key of ids, and names the fix', async () => {
   await using h = await harness()
   using database = new DatabaseSync(h.databaseFile)
   const sealed = String(database.prepare('select sealed from session_id_key').get()?.sealed)
-  const refusalWith = (rootKeys: readonly (typeof ROOT_KEY)[]) => {
+  const rejectionWith = (rootKeys: readonly (typeof ROOT_KEY)[]) => {
     try {
       drive(database, openSessionKeys(keyringOf(rootKeys).idKeys))
     } catch (failure) {
@@ -226,12 +226,12 @@ test('refuses to start with root keys that do not open the key of ids, and names
     }
     assert.fail('it started')
   }
-  const unlisted = refusalWith([OTHER_KEY])
+  const unlisted = rejectionWith([OTHER_KEY])
   assert.equal(unlisted.code, 'session_id_key_unusable')
   assert.match(unlisted.message, /root key k1, which is not listed\. List k1 after the active key/)
   const wrong = { id: 'k1', bytes: OTHER_KEY.bytes }
-  assert.match(refusalWith([wrong]).message, /k1 is not the key k1 .* Restore the original key/)
-  assert.match(refusalWith([OTHER_KEY, wrong]).message, /is not the key k1/)
+  assert.match(rejectionWith([wrong]).message, /k1 is not the key k1 .* Restore the original key/)
+  assert.match(rejectionWith([OTHER_KEY, wrong]).message, /is not the key k1/)
   assert.equal(database.prepare('select sealed from session_id_key').get()?.sealed, sealed)
   for (const line of h.lines) assert.ok(!line.includes(sealed.slice('k1:'.length)))
 })

@@ -48,14 +48,14 @@ export function sqlDriver(): TableDriver {
   const drive = <T>(work: Work<T>): T => {
     let step = work.next()
     while (step.done !== true) {
-      let answer: readonly Row[] | number
+      let response: readonly Row[] | number
       try {
-        answer = run(database, step.value as Statement)
+        response = run(database, step.value as Statement)
       } catch (failure) {
         step = work.throw(failure)
         continue
       }
-      step = work.next(answer)
+      step = work.next(response)
     }
     return step.value
   }
@@ -134,16 +134,16 @@ export async function postgresDriver(): Promise<TableDriver> {
 /** Runs a unit that throws at its end, and returns what it returned before. */
 async function undo<T>(store: Store, unit: Unit<T>): Promise<T> {
   const undone = new Error('undone')
-  const answers: T[] = []
+  const responses: T[] = []
   const written = store.write(function* (tables) {
-    answers.push(yield* unit(tables))
+    responses.push(yield* unit(tables))
     throw undone
   })
   await written.catch((cause) => {
     if (cause !== undone) throw cause
   })
-  // A store may run a unit again. The last answer counts.
-  return answers.at(-1) as T
+  // A store may run a unit again. The last response counts.
+  return responses.at(-1) as T
 }
 
 function newFile(): { file: string; remove: () => void } {

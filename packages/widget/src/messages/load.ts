@@ -16,8 +16,8 @@ export interface LoadedMessages {
 
 /**
  * The texts for the first of these languages that the widget has, from the service. English is in
- * the script, and the answer where a language is unknown or cannot be loaded. Each tag also matches
- * its shorter forms: `de-AT` finds `de`.
+ * the script, and what is used where a language is unknown or cannot be loaded. Each tag also
+ * matches its shorter forms: `de-AT` finds `de`.
  *
  * @param origin the origin of the service, from which the script was loaded
  * @example await loadMessages(['de-AT', 'en'], origin) // { tag: 'de', messages }

@@ -2,7 +2,7 @@ import { hasEnded } from '@bonded/contract'
 import type { Snapshot } from './snapshot.ts'
 
 /**
- * The newer of two snapshots. Frames and answers can arrive out of order: an older one changes
+ * The newer of two snapshots. Frames and responses can arrive out of order: an older one changes
  * nothing, and an ended session stays ended. Expiry does not increase `seq`, so a snapshot with the
  * same `seq` counts as newer.
  */

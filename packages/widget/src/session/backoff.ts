@@ -8,11 +8,11 @@ const LOST_AFTER_MS = 30_000
 /** The jitter keeps the pages of a restarted service from returning together. */
 const POLICY = { firstMs: 300, factor: 2, longestMs: 5_000, jitter: 0.5 }
 
-/** The state of an outage: how often and how long the service has not answered. */
+/** The state of an outage: how often and how long the service has not responded. */
 export interface Backoff {
-  /** The service answered. */
+  /** The service responded. */
   readonly succeeded: () => void
-  /** The service did not answer, or asked for a wait of so many milliseconds. */
+  /** The service did not respond, or asked for a wait of so many milliseconds. */
   readonly failed: (now: Instant, retryAfterMs?: number) => void
   /** Whether the last attempt failed. */
   readonly isFailing: () => boolean

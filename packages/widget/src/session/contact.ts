@@ -1,6 +1,6 @@
 /** Reports the loss of contact with the service, and its return. */
 export interface Contact {
-  /** The service answered. Contact is lost if it does not answer again within this time. */
+  /** The service responded. Contact is lost if it does not respond again within this time. */
   readonly renew: (limitMs: number) => void
   readonly stop: () => void
 }

@@ -1,11 +1,11 @@
 import { ALIVE, CHECK_PUBLISHABLE_KEY, requestPath } from '@bonded/contract'
 import type { UnavailableReason } from '../outcome.ts'
-import { getSession, send, type SessionAnswer, withoutPageState } from './get-session.ts'
+import { getSession, send, type SessionResponse, withoutPageState } from './get-session.ts'
 import { report, reportRejection } from './rejection.ts'
 import type { SessionAddress } from './snapshot.ts'
 
 /** The explanation must not delay the user's message. */
-const ANSWER_LIMIT_MS = 3_000
+const RESPONSE_LIMIT_MS = 3_000
 
 interface Subject {
   readonly address: SessionAddress
@@ -22,27 +22,28 @@ export async function explainNotFound(subject: Subject): Promise<UnavailableReas
   const { address, publishableKey, purpose } = subject
   const { workflow, action } = purpose
   const query = { workflow, action, tenant_id: address.tenantId ?? undefined }
-  const answer = await send(CHECK_PUBLISHABLE_KEY, {
+  const response = await send(CHECK_PUBLISHABLE_KEY, {
     address,
     path: requestPath(CHECK_PUBLISHABLE_KEY, {}, query),
     publishableKey,
     headers: {},
-    signal: AbortSignal.timeout(ANSWER_LIMIT_MS),
+    signal: AbortSignal.timeout(RESPONSE_LIMIT_MS),
   })
-  // Without an answer about the key, the reason stays that of the session.
-  return answer.kind === 'rejected' && (answer.status === 401 || answer.status === 403)
-    ? reportRejection(answer)
+  // Without a response about the key, the reason stays that of the session.
+  return response.kind === 'rejected' && (response.status === 401 || response.status === 403)
+    ? reportRejection(response)
     : report('session_not_found', address.id)
 }
 
 /**
  * Finds out whether the service rejects the origin of this page. Browsers hide such a rejection: a
  * response without CORS headers looks like a failed network. The origin is therefore at fault if
- * the service answers a request without CORS, and the session is unreadable before and after it.
+ * the service responds to a request without CORS, and the session is unreadable before and after
+ * it.
  *
- * @returns the answer of the second attempt, or the rejection
+ * @returns the response of the second attempt, or the rejection
  */
-export async function explainBlocked(subject: Subject): Promise<SessionAnswer> {
+export async function explainBlocked(subject: Subject): Promise<SessionResponse> {
   const { address, publishableKey } = subject
   if (!(await isReachable(address.apiBaseUrl))) return { kind: 'blocked' }
   const again = await getSession({ address, publishableKey, wait: null, signal: null })
@@ -53,7 +54,7 @@ export async function explainBlocked(subject: Subject): Promise<SessionAnswer> {
 
 async function isReachable(apiBaseUrl: string): Promise<boolean> {
   try {
-    const signal = AbortSignal.timeout(ANSWER_LIMIT_MS)
+    const signal = AbortSignal.timeout(RESPONSE_LIMIT_MS)
     await fetch(new URL(ALIVE.path, apiBaseUrl), withoutPageState({ mode: 'no-cors', signal }))
     return true
   } catch {

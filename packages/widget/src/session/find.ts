@@ -55,10 +55,10 @@ async function resumed(
 ): Promise<Found | undefined> {
   const address = stored.load()
   if (!address) return undefined
-  const answer = await getSession({ address, publishableKey, wait: null, signal: null })
-  if (answer.kind !== 'snapshot' || hasEnded(answer.snapshot.state)) return undefined
-  return isFor(answer.view, { workflow, action })
-    ? { kind: 'session', address, snapshot: answer.snapshot, confirmed: true, pairs: [] }
+  const found = await getSession({ address, publishableKey, wait: null, signal: null })
+  if (found.kind !== 'snapshot' || hasEnded(found.snapshot.state)) return undefined
+  return isFor(found.view, { workflow, action })
+    ? { kind: 'session', address, snapshot: found.snapshot, confirmed: true, pairs: [] }
     : undefined
 }
 
@@ -84,7 +84,7 @@ async function fromEndpoint(
       return failed('session_endpoint_failed', `sessionEndpoint answered ${response.status}.`)
     return parseSession(checkSession(await response.json(), { workflow, action }))
   } catch (cause) {
-    // A missing answer is a network failure. Any other answer is a failure of the backend.
+    // A missing response is a network failure. Any other response is a failure of the backend.
     const reason =
       cause instanceof PulseError
         ? SESSION_REASONS.get(cause.code)

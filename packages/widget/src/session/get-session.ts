@@ -1,5 +1,5 @@
 import {
-  type Answer,
+  type ExchangeResult,
   bare,
   CANCEL_SESSION,
   exchange,
@@ -15,31 +15,31 @@ import type { UnavailableReason } from '../outcome.ts'
 import { reportRejection } from './rejection.ts'
 import { readSnapshot, type SessionAddress, type Snapshot } from './snapshot.ts'
 
-/** An answer that takes longer than this, beyond the requested wait, counts as lost. */
-const ANSWER_LIMIT_MS = 8_000
+/** A response that takes longer than this, beyond the requested wait, counts as lost. */
+const RESPONSE_LIMIT_MS = 8_000
 
 /** The result of reading the session. */
-export type SessionAnswer =
+export type SessionResponse =
   | { readonly kind: 'snapshot'; readonly snapshot: Snapshot; readonly view: Members }
   /** The service does not show this session to this key. */
   | { readonly kind: 'gone' }
   | { readonly kind: 'rejected'; readonly reason: UnavailableReason }
   | { readonly kind: 'unreadable' }
-  /** No answer for now: retry, but not before the time that the service names. */
+  /** No response for now: retry, but not before the time that the service names. */
   | { readonly kind: 'later'; readonly retryAfterMs: number }
-  /** No answer that this page may read: the network failed, or its origin is not allowed. */
+  /** No response that this page may read: the network failed, or its origin is not allowed. */
   | { readonly kind: 'blocked' }
 
 interface Question {
   readonly address: SessionAddress
   readonly publishableKey: string
-  /** Wait up to `ms` for a change after `seq`. Null: answer at once. */
+  /** Wait up to `ms` for a change after `seq`. Null: respond at once. */
   readonly wait: { readonly ms: number; readonly after: number } | null
   readonly signal: AbortSignal | null
 }
 
 /** Reads the session as the service shows it to a browser. */
-export function getSession(question: Question): Promise<SessionAnswer> {
+export function getSession(question: Question): Promise<SessionResponse> {
   return ask(GET_SESSION, question)
 }
 
@@ -48,18 +48,18 @@ export function getSession(question: Question): Promise<SessionAnswer> {
  */
 export function cancelSession(
   subject: Pick<Question, 'address' | 'publishableKey'>,
-): Promise<SessionAnswer> {
+): Promise<SessionResponse> {
   return ask(CANCEL_SESSION, { ...subject, wait: null, signal: null })
 }
 
-async function ask(route: Route, question: Question): Promise<SessionAnswer> {
+async function ask(route: Route, question: Question): Promise<SessionResponse> {
   const { address, publishableKey, wait, signal } = question
   const limit = new AbortController()
   const stop = () => limit.abort()
-  const timer = setTimeout(stop, ANSWER_LIMIT_MS + (wait?.ms ?? 0))
+  const timer = setTimeout(stop, RESPONSE_LIMIT_MS + (wait?.ms ?? 0))
   signal?.addEventListener('abort', stop)
   try {
-    const answer = await send(route, {
+    const response = await send(route, {
       address,
       path: requestPath(
         route,
@@ -70,13 +70,13 @@ async function ask(route: Route, question: Question): Promise<SessionAnswer> {
       headers: { 'X-Bond-Watch': address.watchToken },
       signal: limit.signal,
     })
-    if (answer.kind === 'accepted') return parseSession(answer.text, address.id)
-    if (answer.kind === 'unanswered')
+    if (response.kind === 'accepted') return parseSession(response.text, address.id)
+    if (response.kind === 'no_response')
       return limit.signal.aborted ? { kind: 'later', retryAfterMs: 0 } : { kind: 'blocked' }
-    if (answer.status === 404) return { kind: 'gone' }
-    return isRetryableStatus(answer.status)
-      ? { kind: 'later', retryAfterMs: answer.retryAfterMs ?? 0 }
-      : { kind: 'rejected', reason: reportRejection(answer) }
+    if (response.status === 404) return { kind: 'gone' }
+    return isRetryableStatus(response.status)
+      ? { kind: 'later', retryAfterMs: response.retryAfterMs ?? 0 }
+      : { kind: 'rejected', reason: reportRejection(response) }
   } finally {
     clearTimeout(timer)
     signal?.removeEventListener('abort', stop)
@@ -93,7 +93,7 @@ interface Request {
 }
 
 /** Sends one request with the page's key to the service of a session. */
-export function send(route: Route, request: Request): Promise<Answer> {
+export function send(route: Route, request: Request): Promise<ExchangeResult> {
   const { address, path, publishableKey, headers, body, signal } = bare(request)
   return exchange({
     route,
@@ -116,7 +116,7 @@ export function withoutPageState(init: RequestInit): RequestInit {
   } satisfies RequestInit)
 }
 
-function parseSession(text: string, id: string): SessionAnswer {
+function parseSession(text: string, id: string): SessionResponse {
   const view = parseMembers(text)
   // Not an object of the service: the page of a proxy or of a captive portal.
   if (view === undefined) return { kind: 'blocked' }

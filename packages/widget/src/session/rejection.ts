@@ -1,7 +1,7 @@
-import type { Answer } from '@bonded/contract'
+import type { ExchangeResult } from '@bonded/contract'
 import type { UnavailableReason } from '../outcome.ts'
 
-type Rejection = Extract<Answer, { kind: 'rejected' }>
+type Rejection = Extract<ExchangeResult, { kind: 'rejected' }>
 
 /** The service's reasons that a page's developer can act on. Any other one is `service_refused`. */
 const REASONS = new Map<unknown, UnavailableReason>([

@@ -72,8 +72,8 @@ export interface Tenant {
  * The members of a session as a backend gives it to its page: on their own, or as the member
  * `session`.
  */
-export function sessionIn(answer: Members): Members {
-  return ownMembers(answer['session']) ?? answer
+export function sessionIn(response: Members): Members {
+  return ownMembers(response['session']) ?? response
 }
 
 /**

@@ -5,14 +5,14 @@ import { createBackoff } from './backoff.ts'
 import { createContact } from './contact.ts'
 import { explainBlocked, explainNotFound } from './explain.ts'
 import { readFrame } from './frame.ts'
-import { cancelSession, getSession, type SessionAnswer } from './get-session.ts'
+import { cancelSession, getSession, type SessionResponse } from './get-session.ts'
 import { interruptible } from './pause.ts'
 import type { SessionAddress, Snapshot } from './snapshot.ts'
 import { onSleep, onWake } from './wake.ts'
 
 /** The interval of heartbeat frames, until the service names it. A poll waits no longer. */
 const HEARTBEAT_MS = 3_000
-/** The user reads “Reconnecting…” this long after the time of a missing answer. */
+/** The user reads “Reconnecting…” this long after the time of a missing response. */
 const LATE_MS = 2_000
 /**
  * Keeps polling under the 120 calls a minute of protocol 10, even if a proxy cuts waiting short.
@@ -23,9 +23,9 @@ const LONGEST_SLEEP_MS = 2 ** 31 - 1
 /** The time that a heartbeat frame or a due change has to arrive on the channel. */
 const GRACE_MS = 1_000
 /**
- * If the first answer takes longer than this, the widget also sends GET while the channel opens.
+ * If the first response takes longer than this, the widget also sends GET while the channel opens.
  */
-const FIRST_ANSWER_MS = 500
+const FIRST_RESPONSE_MS = 500
 /**
  * After this many channels that never opened or went silent, the network counts as blocking them.
  */
@@ -33,15 +33,15 @@ const BLOCKED_AFTER = 2
 /** Bad frame and superseded: a new channel would end the same way. */
 const DO_NOT_RETURN: readonly number[] = [CLOSE.badFrame, CLOSE.superseded]
 
-/** A cancel that the service does not answer within this time counts as lost. */
+/** A cancel without a response of the service within this time counts as lost. */
 const CANCEL_LIMIT_MS = 3_000
 
 /** A session that is being watched. */
 export interface Watching {
   readonly stop: () => void
   /**
-   * Cancels the session. If the phone was faster, its answer counts: the service decides which of
-   * the two took effect. Without an answer, the watch ends as `canceled`.
+   * Cancels the session. If the phone was faster, its response counts: the service decides which of
+   * the two took effect. Without a response, the watch ends as `canceled`.
    */
   readonly cancel: () => Promise<void>
 }
@@ -55,13 +55,13 @@ interface Watch {
   readonly confirmed: boolean
   readonly onSnapshot: (snapshot: Snapshot) => void
   readonly onUnavailable: (reason: UnavailableReason) => void
-  /** The service has not answered for 5 s, or it answers again. */
+  /** The service has not responded for 5 s, or it responds again. */
   readonly onContact: (hasContact: boolean) => void
 }
 
 /**
  * Watches a session until it ends: by the channel, or by polling where the network blocks
- * WebSockets. Sends GET whenever a channel ends and whenever the page wakes. Reports only answers
+ * WebSockets. Sends GET whenever a channel ends and whenever the page wakes. Reports only responses
  * of the service.
  */
 export function watch({
@@ -110,20 +110,20 @@ export function watch({
     backoff.succeeded()
     heartbeatMs = received.heartbeatMs ?? heartbeatMs
     contact.renew(heartbeatMs + LATE_MS)
-    // The service's first answer replaces what the page provided.
+    // The service's first response replaces what the page provided.
     snapshot = confirmed ? advance(snapshot, received) : received
     confirmed = true
     if (hasEnded(snapshot.state)) end()
     onSnapshot(snapshot)
   }
-  const take = async (answer: SessionAnswer): Promise<void> => {
-    switch (answer.kind) {
+  const take = async (response: SessionResponse): Promise<void> => {
+    switch (response.kind) {
       case 'snapshot':
-        return update(answer.snapshot)
+        return update(response.snapshot)
       case 'unreadable':
         return giveUp('unknown_answer')
       case 'rejected':
-        return giveUp(answer.reason)
+        return giveUp(response.reason)
       case 'gone':
         // A session that expired over an hour ago reads as not found.
         if (untilExpiryMs() === 0) return update({ ...snapshot, state: 'expired' })
@@ -137,10 +137,11 @@ export function watch({
           ? fail(0)
           : takeAgain(await explainBlocked({ address, publishableKey, purpose }))
       case 'later':
-        return fail(answer.retryAfterMs)
+        return fail(response.retryAfterMs)
     }
   }
-  const takeAgain = (answer: SessionAnswer) => (answer.kind === 'blocked' ? fail(0) : take(answer))
+  const takeAgain = (response: SessionResponse) =>
+    response.kind === 'blocked' ? fail(0) : take(response)
   const fail = (retryAfterMs: number) => {
     if (ended) return
     backoff.failed(performance.now(), Math.min(retryAfterMs, untilExpiryMs()))
@@ -162,7 +163,7 @@ export function watch({
       let openedAt: number | undefined
       // A firewall may drop the handshake. The user must not wait for the QR code until it times
       // out.
-      const first = setTimeout(() => !confirmed && void readNow(), FIRST_ANSWER_MS)
+      const first = setTimeout(() => !confirmed && void readNow(), FIRST_RESPONSE_MS)
       const over = () => {
         closeChannel = undefined
         clearTimeout(silence)
@@ -234,13 +235,13 @@ export function watch({
   }
   const poll = async (waitMs: number) => {
     const signal = waits.signal()
-    const answer = await getSession({
+    const response = await getSession({
       address,
       publishableKey,
       wait: waitMs > 0 ? { ms: waitMs, after: snapshot.seq } : null,
       signal,
     })
-    if (!signal.aborted) await take(answer)
+    if (!signal.aborted) await take(response)
   }
 
   const run = async () => {
@@ -294,9 +295,9 @@ export function watch({
     async cancel() {
       const giveUpWaiting = () => awaitsPhone(snapshot.state) && giveUp('canceled')
       const limit = setTimeout(giveUpWaiting, CANCEL_LIMIT_MS)
-      const answer = await cancelSession({ address, publishableKey })
+      const response = await cancelSession({ address, publishableKey })
       clearTimeout(limit)
-      if (answer.kind === 'snapshot') update(answer.snapshot)
+      if (response.kind === 'snapshot') update(response.snapshot)
       giveUpWaiting()
     },
   }

@@ -26,7 +26,7 @@ export function actionButtons(handlers: Handlers): ActionButtons {
   const cancel = element('button', { class: 'link' })
   const retry = element('button', { class: 'button retry' })
   cancel.addEventListener('click', () => {
-    // The answer of the service follows. A second request would change nothing. A button that is
+    // The response of the service follows. A second request would change nothing. A button that is
     // `disabled` would lose the focus.
     if (cancel.ariaDisabled) return
     cancel.ariaDisabled = 'true'

@@ -38,8 +38,8 @@ for (const [format, makeKey] of FORMATS) {
     h.clock.advance(1_000)
     const session = await h.create()
     const view = (await h.claim(copy, session)).body
-    const refused = await h.attest(copy, view)
-    assert.equal(refused.body.error.reason, 'assertion_invalid', refused.text)
+    const rejected = await h.attest(copy, view)
+    assert.equal(rejected.body.error.reason, 'assertion_invalid', rejected.text)
     assert.equal(await statusOf(h, phone), 'suspect')
     assert.deepEqual(await notesOf(h, session), [
       ['refused', 'assertion_invalid', 'counter'],
@@ -67,7 +67,7 @@ for (const [format, makeKey] of FORMATS) {
     const anew = attestation(phone, view, evidence, h.now())
     assert.equal((await send(anew)).body.state, 'bonded')
     assert.equal((await send(lost)).status, 400)
-    // The answer was lost: the same bytes again are answered with the session.
+    // The response was lost: the same bytes again return the session.
     for (const body of [anew, anew]) assert.equal((await send(body)).body.state, 'bonded')
     assert.equal(await statusOf(h, phone), 'active')
   })

@@ -99,7 +99,7 @@ test('notes a blocked device in the timelines of its own sessions only', async (
   assert.ok(!(await kinds(other.session.id)).includes('device_blocked'))
 })
 
-test('a tenant name that looks like another one is refused, unless the operator allows it', async () => {
+test('a tenant name that looks like another one is rejected, unless the operator allows it', async () => {
   const wanted = (name: string) => ({
     name,
     environment: 'sandbox' as const,
@@ -129,7 +129,7 @@ test('a tenant name that looks like another one is refused, unless the operator 
   assert.equal((await createTenant(h.service, third)).tenant.name, 'Northern bank')
 })
 
-test('a tenant name that hides, reorders or piles up characters is refused', async () => {
+test('a tenant name that hides, reorders or piles up characters is rejected', async () => {
   const named = (name: string) =>
     createTenant(h.service, {
       name,

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { readHeader } from '@bonded/attestation/webauthn'
 import { isSignatureOf } from '@bonded/attestation/x509'
 import { decodeBase64url } from '@bonded/contract'
-import { accept, refuse } from '@bonded/core/domain/refusal'
+import { accept, reject } from '@bonded/core/domain/rejection'
 import type { AssertionVerifier } from '@bonded/core/ports/devices'
 import { publicKeyOf } from './public-key-cache.ts'
 
@@ -13,7 +13,7 @@ import { publicKeyOf } from './public-key-cache.ts'
  */
 export const appAssertionVerifier: AssertionVerifier = {
   verify({ device, payload, appAttest }) {
-    const fail = (step: string) => refuse('assertion_invalid', { step })
+    const fail = (step: string) => reject('assertion_invalid', { step })
     // 1. The key is the registered one, and the request has no member of another format.
     if (appAttest.key_id !== device.keyId) return fail('key_id')
     if (appAttest.client_data_json !== undefined) return fail('client_data_json')

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { readPublicKey } from '@bonded/attestation/x509'
 import { decodeBase64url } from '@bonded/contract'
-import { accept, refuse } from '@bonded/core/domain/refusal'
+import { accept, reject } from '@bonded/core/domain/rejection'
 import type { AttestationVerifier } from '@bonded/core/ports/devices'
 
 /** The app id of software keys, which belong to no app. */
@@ -16,7 +16,7 @@ export const softwareAttestationVerifier: AttestationVerifier<'software'> = {
     const der = decodeBase64url(request.public_key)
     const key = der && readPublicKey(der)
     if (key?.asymmetricKeyDetails?.namedCurve !== 'prime256v1')
-      return refuse('public_key_invalid', { param: 'public_key' })
+      return reject('public_key_invalid', { param: 'public_key' })
     // The key is encoded again, so that two encodings of one key are one key.
     const publicKey = key.export({ format: 'der', type: 'spki' })
     return accept({

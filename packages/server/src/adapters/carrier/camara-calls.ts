@@ -1,4 +1,4 @@
-import { type Answer, learned, type Unknown, unknown } from './answer.ts'
+import { type CarrierResponse, learned, type Unknown, unknown } from './carrier-response.ts'
 import type { Reply } from './exchange.ts'
 
 const HOUR_MS = 3_600_000
@@ -23,15 +23,15 @@ export type CamaraCall = (typeof CAMARA_CALLS)[keyof typeof CAMARA_CALLS]
 type Members = Readonly<Record<string, unknown>>
 
 /** The members of a response, or the reason for its absence. */
-export function membersOf({ status, members, retryAfterMs }: Reply): Answer<Members> {
+export function membersOf({ status, members, retryAfterMs }: Reply): CarrierResponse<Members> {
   if (status === 200) return members === undefined ? unknown('malformed_answer') : learned(members)
   if (status === 429)
     return { ...unknown('rate_limited'), ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
   if (status >= 500) return unknown('server_error')
-  return refusal(status, members?.code)
+  return rejection(status, members?.code)
 }
 
-function refusal(status: number, code: unknown): Unknown {
+function rejection(status: number, code: unknown): Unknown {
   switch (status) {
     case 400:
       return unknown(code === 'OUT_OF_RANGE' ? 'out_of_range' : 'invalid_argument')
@@ -48,11 +48,13 @@ function refusal(status: number, code: unknown): Unknown {
   }
 }
 
-export function numberVerified({ devicePhoneNumberVerified: verified }: Members): Answer<boolean> {
+export function numberVerified({
+  devicePhoneNumberVerified: verified,
+}: Members): CarrierResponse<boolean> {
   return typeof verified === 'boolean' ? learned(verified) : unknown('malformed_answer')
 }
 
-export function swapped({ swapped: value }: Members): Answer<boolean> {
+export function swapped({ swapped: value }: Members): CarrierResponse<boolean> {
   return typeof value === 'boolean' ? learned(value) : unknown('malformed_answer')
 }
 
@@ -63,7 +65,7 @@ export function swapped({ swapped: value }: Members): Answer<boolean> {
 export function swappedSince(
   members: Members,
   { maxAgeHours, now }: { maxAgeHours: number; now: number },
-): Answer<boolean> {
+): CarrierResponse<boolean> {
   const { latestSimChange: latest, monitoredPeriod: days } = members
   if (latest === null) {
     if (days !== undefined && !Number.isInteger(days)) return unknown('malformed_answer')
@@ -85,7 +87,7 @@ export type DeviceStatus = 'active' | 'inactive'
 export function deviceStatus(
   { reachable, lastStatusTime }: Members,
   now: number,
-): Answer<DeviceStatus> {
+): CarrierResponse<DeviceStatus> {
   const reportedAt = instantOf(lastStatusTime)
   if (typeof reachable !== 'boolean' || reportedAt === undefined) return unknown('malformed_answer')
   if (!reachable) return learned('inactive')

@@ -2,12 +2,12 @@ import { createHmac, randomBytes } from 'node:crypto'
 import type { CarrierFinding } from '@bonded/core/domain/evidence'
 import type { Clock } from '@bonded/core/ports/clock'
 import type { CarrierProvider, CarrierResult } from '@bonded/core/ports/carrier'
-import { type Answer, unknown } from './answer.ts'
+import { type CarrierResponse, unknown } from './carrier-response.ts'
 import { deadlineIn } from './deadline.ts'
 import { noCarrier } from './none.ts'
 import {
   type Carrier,
-  type CarrierAnswers,
+  type CarrierResponses,
   type CarrierSettings,
   carrierClient,
 } from './carrier-client.ts'
@@ -38,7 +38,7 @@ export function camaraCarrier(
   }
 }
 
-const NO_CARRIER: CarrierAnswers = {
+const NO_CARRIER: CarrierResponses = {
   numberVerified: unknown('no_operator'),
   simSwapped: unknown('no_operator'),
   deviceStatus: unknown('no_operator'),
@@ -57,20 +57,20 @@ function carrierFor(carriers: readonly Carrier[], number: string): Carrier | und
 }
 
 /** An unknown result becomes its safe value: not verified, swapped, unknown (protocol 7). */
-function verdictOf({ numberVerified, simSwapped, deviceStatus }: CarrierAnswers): CarrierResult {
+function verdictOf({ numberVerified, simSwapped, deviceStatus }: CarrierResponses): CarrierResult {
   const finding: CarrierFinding = {
     device_status: deviceStatus.known ? deviceStatus.value : 'unknown',
     number_verified: numberVerified.known && numberVerified.value,
     sim_swap_recent: !simSwapped.known || simSwapped.value,
     source: SOURCE,
   }
-  const answers: readonly (readonly [string, Answer<unknown>])[] = [
+  const responses: readonly (readonly [string, CarrierResponse<unknown>])[] = [
     ['number_verification', numberVerified],
     ['sim_swap', simSwapped],
     ['device_status', deviceStatus],
   ]
-  const note = answers
-    .flatMap(([name, answer]) => (answer.known ? [] : [`${name}:${answer.reason}`]))
+  const note = responses
+    .flatMap(([name, response]) => (response.known ? [] : [`${name}:${response.reason}`]))
     .join(' ')
   return note === '' ? { finding } : { finding, note }
 }

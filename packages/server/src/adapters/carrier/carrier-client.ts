@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { CarrierQuery } from '@bonded/core/ports/carrier'
 import type { Clock } from '@bonded/core/ports/clock'
-import { type Answer, learned, unknown } from './answer.ts'
+import { type CarrierResponse, learned, unknown } from './carrier-response.ts'
 import { type Circuit, circuit } from './circuit.ts'
 import type { Deadline } from './deadline.ts'
 import { exchange } from './exchange.ts'
@@ -34,10 +34,10 @@ export interface CarrierSettings extends OpenIdSettings {
   readonly simSwapMaxAgeHours: number
 }
 
-export interface CarrierAnswers {
-  readonly numberVerified: Answer<boolean>
-  readonly simSwapped: Answer<boolean>
-  readonly deviceStatus: Answer<DeviceStatus>
+export interface CarrierResponses {
+  readonly numberVerified: CarrierResponse<boolean>
+  readonly simSwapped: CarrierResponse<boolean>
+  readonly deviceStatus: CarrierResponse<DeviceStatus>
 }
 
 /** The client of one carrier. Its tokens, caches and circuits are shared with no other carrier. */
@@ -47,7 +47,7 @@ export interface Carrier {
   ask(
     question: { number: string; signal: CarrierQuery['signal'] },
     deadline: Deadline,
-  ): Promise<CarrierAnswers>
+  ): Promise<CarrierResponses>
 }
 
 export function carrierClient(
@@ -64,12 +64,12 @@ export function carrierClient(
     camaraCall: CamaraCall,
     { subject, body, cacheToken }: Query,
     deadline: Deadline,
-  ): Promise<Answer<Readonly<Record<string, unknown>>>> => {
+  ): Promise<CarrierResponse<Readonly<Record<string, unknown>>>> => {
     const cacheKey = cacheToken ? pseudonym(`${subject} ${camaraCall.scope}`) : undefined
     const cached = cacheKey && tokens.get(cacheKey)
     if (cached !== undefined) {
-      const answer = await call(cached, camaraCall, body, deadline)
-      if (answer.known || answer.reason !== 'unauthenticated') return answer
+      const response = await call(cached, camaraCall, body, deadline)
+      if (response.known || response.reason !== 'unauthenticated') return response
       if (cacheKey !== undefined) tokens.delete(cacheKey)
     }
     const fresh = await openId.token({ subject, scope: camaraCall.scope }, deadline)
@@ -90,9 +90,9 @@ export function carrierClient(
     number: string,
     operatorToken: string,
     deadline: Deadline,
-  ): Promise<Answer<boolean>> => {
+  ): Promise<CarrierResponse<boolean>> => {
     const subject = `operatortoken:${operatorToken}`
-    return mapAnswer(
+    return mapResponse(
       await query(
         CAMARA_CALLS.verifyNumber,
         { subject, body: { phoneNumber: number }, cacheToken: false },
@@ -102,10 +102,13 @@ export function carrierClient(
     )
   }
 
-  const checkSwap = async (number: string, deadline: Deadline): Promise<Answer<boolean>> => {
+  const checkSwap = async (
+    number: string,
+    deadline: Deadline,
+  ): Promise<CarrierResponse<boolean>> => {
     const { simSwapMaxAgeHours: maxAgeHours } = settings
     const subject = `tel:${number}`
-    const checked = mapAnswer(
+    const checked = mapResponse(
       await query(
         CAMARA_CALLS.checkSwap,
         { subject, body: { maxAge: maxAgeHours }, cacheToken: true },
@@ -119,11 +122,14 @@ export function carrierClient(
       { subject, body: {}, cacheToken: true },
       deadline,
     )
-    return mapAnswer(dated, (members) => swappedSince(members, { maxAgeHours, now: clock.now() }))
+    return mapResponse(dated, (members) => swappedSince(members, { maxAgeHours, now: clock.now() }))
   }
 
-  const checkStatus = async (number: string, deadline: Deadline): Promise<Answer<DeviceStatus>> =>
-    mapAnswer(
+  const checkStatus = async (
+    number: string,
+    deadline: Deadline,
+  ): Promise<CarrierResponse<DeviceStatus>> =>
+    mapResponse(
       await query(
         CAMARA_CALLS.reachability,
         { subject: `tel:${number}`, body: {}, cacheToken: true },
@@ -157,30 +163,33 @@ interface Query {
   readonly cacheToken: boolean
 }
 
-function mapAnswer<A, B>(answer: Answer<A>, read: (value: A) => Answer<B>): Answer<B> {
-  return answer.known ? read(answer.value) : answer
+function mapResponse<A, B>(
+  response: CarrierResponse<A>,
+  read: (value: A) => CarrierResponse<B>,
+): CarrierResponse<B> {
+  return response.known ? read(response.value) : response
 }
 
 async function guarded<T>(
   guard: Circuit,
   deadline: Deadline,
-  check: () => Promise<Answer<T>>,
-): Promise<Answer<T>> {
+  check: () => Promise<CarrierResponse<T>>,
+): Promise<CarrierResponse<T>> {
   if (!guard.admits()) return unknown('circuit_open')
-  const answer = await deadline.race(check())
-  guard.record(answer)
-  return answer
+  const response = await deadline.race(check())
+  guard.record(response)
+  return response
 }
 
-/** Caches a known answer. An unknown one is never cached, so the next check tries again. */
+/** Caches a known response. An unknown one is never cached, so the next check tries again. */
 async function cached(
   cache: TtlCache<boolean>,
   key: string,
-  check: () => Promise<Answer<boolean>>,
-): Promise<Answer<boolean>> {
+  check: () => Promise<CarrierResponse<boolean>>,
+): Promise<CarrierResponse<boolean>> {
   const known = cache.get(key)
   if (known !== undefined) return learned(known)
-  const answer = await check()
-  if (answer.known) cache.set(key, answer.value, SWAP_CACHED_MS)
-  return answer
+  const response = await check()
+  if (response.known) cache.set(key, response.value, SWAP_CACHED_MS)
+  return response
 }

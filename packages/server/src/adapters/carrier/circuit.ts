@@ -1,5 +1,5 @@
 import type { Clock } from '@bonded/core/ports/clock'
-import type { Answer, UnknownReason } from './answer.ts'
+import type { CarrierResponse, UnknownReason } from './carrier-response.ts'
 
 /** Consecutive outages that open the circuit. Fewer could be a transient failure. */
 export const OUTAGES_TO_OPEN = 5
@@ -19,14 +19,14 @@ const OUTAGES: readonly UnknownReason[] = [
 
 /** A circuit breaker: it stops calls to a carrier that does not respond. */
 export interface Circuit {
-  /** Whether a call may be made now. The caller must record the answer of each admitted call. */
+  /** Whether a call may be made now. The caller must record the response of each admitted call. */
   admits(): boolean
-  record(answer: Answer<unknown>): void
+  record(response: CarrierResponse<unknown>): void
 }
 
 /**
  * The circuit starts closed and opens after consecutive outages. Then it is half-open: it admits
- * one call, and the answer closes or reopens it.
+ * one call, and the response closes or reopens it.
  */
 export function circuit(clock: Clock): Circuit {
   let outages = 0
@@ -38,12 +38,12 @@ export function circuit(clock: Clock): Circuit {
       probing = openUntil > 0
       return true
     },
-    record(answer) {
+    record(response) {
       const wasProbe = probing
       probing = false
-      if (!answer.known && answer.reason === 'rate_limited') {
-        openUntil = clock.now() + Math.min(answer.retryAfterMs ?? OPEN_MS, MAX_OPEN_MS)
-      } else if (!answer.known && OUTAGES.includes(answer.reason)) {
+      if (!response.known && response.reason === 'rate_limited') {
+        openUntil = clock.now() + Math.min(response.retryAfterMs ?? OPEN_MS, MAX_OPEN_MS)
+      } else if (!response.known && OUTAGES.includes(response.reason)) {
         outages += 1
         if (wasProbe || outages >= OUTAGES_TO_OPEN) openUntil = clock.now() + OPEN_MS
       } else {

@@ -1,15 +1,15 @@
 import type { Clock } from '@bonded/core/ports/clock'
-import { type Answer, unknown } from './answer.ts'
+import { type CarrierResponse, unknown } from './carrier-response.ts'
 
-/** The time by which a check must have its answer. It aborts the calls that are still pending. */
+/** The time by which a check must have its response. It aborts the calls that are still pending. */
 export interface Deadline extends Disposable {
   readonly expiresAt: number
   readonly signal: AbortSignal
   /**
-   * Resolves to the answer or to `timeout`, whichever is first. A rejected promise becomes
+   * Resolves to the response or to `timeout`, whichever is first. A rejected promise becomes
    * `failed`.
    */
-  race<T>(answer: Promise<Answer<T>>): Promise<Answer<T>>
+  race<T>(response: Promise<CarrierResponse<T>>): Promise<CarrierResponse<T>>
   /**
    * Waits until the time, in epoch milliseconds. Resolves to false at once if it is past the
    * deadline.
@@ -28,9 +28,9 @@ export function deadlineIn(clock: Clock, budgetMs: number): Deadline {
   return {
     expiresAt,
     signal: aborter.signal,
-    race: (answer) =>
+    race: (response) =>
       Promise.race([
-        answer.catch(() => unknown('failed')),
+        response.catch(() => unknown('failed')),
         expired.promise.then(() => unknown('timeout')),
       ]),
     waitUntil(time) {

@@ -1,9 +1,9 @@
 import { parseStrictJson } from '@bonded/contract'
-import { type Answer, learned, unknown } from './answer.ts'
+import { type CarrierResponse, learned, unknown } from './carrier-response.ts'
 import type { Deadline } from './deadline.ts'
 
 /** An API response has a few hundred bytes, a discovery document a few thousand. */
-const MAX_ANSWER_BYTES = 65_536
+const MAX_RESPONSE_BYTES = 65_536
 
 export interface Call {
   readonly url: string
@@ -20,10 +20,10 @@ export interface Reply {
 }
 
 /**
- * Makes one HTTP call. It follows no redirect, reads at most `MAX_ANSWER_BYTES`, and ends at the
+ * Makes one HTTP call. It follows no redirect, reads at most `MAX_RESPONSE_BYTES`, and ends at the
  * deadline.
  */
-export async function exchange(call: Call, deadline: Deadline): Promise<Answer<Reply>> {
+export async function exchange(call: Call, deadline: Deadline): Promise<CarrierResponse<Reply>> {
   const body = call.form ?? (call.json && JSON.stringify(call.json))
   try {
     const response = await fetch(call.url, {
@@ -37,7 +37,7 @@ export async function exchange(call: Call, deadline: Deadline): Promise<Answer<R
       redirect: 'manual',
       signal: deadline.signal,
     })
-    const text = await readAtMost(response, MAX_ANSWER_BYTES)
+    const text = await readAtMost(response, MAX_RESPONSE_BYTES)
     if (text === undefined) return unknown('malformed_answer')
     return learned({
       status: response.status,

@@ -1,5 +1,5 @@
 import type { Clock } from '@bonded/core/ports/clock'
-import { type Answer, learned, type Unknown, unknown } from './answer.ts'
+import { type CarrierResponse, learned, type Unknown, unknown } from './carrier-response.ts'
 import type { Deadline } from './deadline.ts'
 import { type Call, exchange, type Reply } from './exchange.ts'
 import { type Signer, signedJwt } from './signed-jwt.ts'
@@ -41,7 +41,7 @@ interface Endpoints {
 
 /** Obtains access tokens from one carrier. Every call has a new assertion, used once. */
 export interface OpenId {
-  token(request: TokenRequest, deadline: Deadline): Promise<Answer<AccessToken>>
+  token(request: TokenRequest, deadline: Deadline): Promise<CarrierResponse<AccessToken>>
 }
 
 export function openIdOf(settings: OpenIdSettings, clock: Clock): OpenId {
@@ -68,7 +68,7 @@ async function byJwtBearer(
   settings: OpenIdSettings,
   { token }: Endpoints,
   { request, deadline, clock }: TokenCall,
-): Promise<Answer<AccessToken>> {
+): Promise<CarrierResponse<AccessToken>> {
   const { subject, scope } = request
   const claims = { sub: subject, aud: token, scope: `${settings.purpose} ${scope}` }
   const form = new URLSearchParams({
@@ -83,7 +83,7 @@ async function byCiba(
   settings: OpenIdSettings,
   endpoints: Endpoints,
   { request, deadline, clock }: TokenCall,
-): Promise<Answer<AccessToken>> {
+): Promise<CarrierResponse<AccessToken>> {
   if (endpoints.backchannel === undefined) return unknown('client_refused')
   const scope = `openid ${settings.purpose} ${request.scope}`
   const started = await fetchMembers(
@@ -132,13 +132,13 @@ async function authenticated(
 
 type Members = NonNullable<Reply['members']>
 
-async function fetchMembers(call: Call, deadline: Deadline): Promise<Answer<Members>> {
+async function fetchMembers(call: Call, deadline: Deadline): Promise<CarrierResponse<Members>> {
   const reply = await fetchReply(call, deadline)
   return reply.known ? membersOf(reply.value) : reply
 }
 
 /** Returns a reply with a success or an OAuth error. Throttling and server errors are `unknown`. */
-async function fetchReply(call: Call, deadline: Deadline): Promise<Answer<Reply>> {
+async function fetchReply(call: Call, deadline: Deadline): Promise<CarrierResponse<Reply>> {
   const reply = await exchange(call, deadline)
   if (!reply.known) return reply
   const { status, retryAfterMs } = reply.value
@@ -148,7 +148,7 @@ async function fetchReply(call: Call, deadline: Deadline): Promise<Answer<Reply>
   return reply
 }
 
-function membersOf({ status, members }: Reply): Answer<Members> {
+function membersOf({ status, members }: Reply): CarrierResponse<Members> {
   if (members === undefined) return unknown('malformed_answer')
   if (status === 200) return learned(members)
   if (status < 400) return unknown('malformed_answer')
@@ -168,9 +168,9 @@ function rejectionOf(error: unknown): Unknown {
   return unknown(clientErrors.includes(String(error)) ? 'client_refused' : 'token_refused')
 }
 
-function tokenOf(answer: Answer<Members>): Answer<AccessToken> {
-  if (!answer.known) return answer
-  const { access_token: value, token_type: type, expires_in: seconds = 0 } = answer.value
+function tokenOf(response: CarrierResponse<Members>): CarrierResponse<AccessToken> {
+  if (!response.known) return response
+  const { access_token: value, token_type: type, expires_in: seconds = 0 } = response.value
   if (typeof value !== 'string' || !/^[\x21-\x7e]{1,8192}$/.test(value))
     return unknown('malformed_answer')
   if (typeof type !== 'string' || type.toLowerCase() !== 'bearer')
@@ -185,10 +185,10 @@ function tokenOf(answer: Answer<Members>): Answer<AccessToken> {
 function discovery(
   { issuer }: OpenIdSettings,
   clock: Clock,
-): (deadline: Deadline) => Promise<Answer<Endpoints>> {
+): (deadline: Deadline) => Promise<CarrierResponse<Endpoints>> {
   let cached: { readonly endpoints: Endpoints; readonly until: number } | undefined
-  let fetching: Promise<Answer<Endpoints>> | undefined
-  const discover = async (deadline: Deadline): Promise<Answer<Endpoints>> => {
+  let fetching: Promise<CarrierResponse<Endpoints>> | undefined
+  const discover = async (deadline: Deadline): Promise<CarrierResponse<Endpoints>> => {
     const found = await fetchMembers(
       { url: `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration` },
       deadline,

@@ -68,13 +68,13 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
   const exchangesBy = bindAll(['ok', 'failed'], (result) => exchanges.labels(result))
   for (const bound of exchangesBy.values()) bound.inc(0)
 
-  const refusals = new Counter({
+  const rejections = new Counter({
     name: 'bonded_refusals_total',
     help: 'Requests rejected, by reason.',
     labelNames: ['reason'],
     registers,
   })
-  const refusalsBy = bindAll(REASON_NAMES, (reason: Reason) => refusals.labels(reason))
+  const rejectionsBy = bindAll(REASON_NAMES, (reason: Reason) => rejections.labels(reason))
   const shed = new Counter({
     name: 'bonded_shed_requests_total',
     help: 'Requests rejected during an overload, by priority and by the standing of the caller.',
@@ -92,7 +92,7 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
     registers,
   })
   const workedBy = bindAll(WORK, (work) => worked.labels(work))
-  for (const bound of [...refusalsBy.values(), ...workedBy.values()]) bound.inc(0)
+  for (const bound of [...rejectionsBy.values(), ...workedBy.values()]) bound.inc(0)
 
   const latency = new Histogram({
     name: 'bonded_request_duration_seconds',
@@ -187,13 +187,13 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
   return {
     contentType: registry.contentType,
     read: () => registry.metrics(),
-    answered({ route, ms, reason }) {
+    responded({ route, ms, reason }) {
       latencyBy.get(route)?.observe(ms / 1_000)
-      if (reason !== undefined) refusalsBy.get(reason)?.inc()
+      if (reason !== undefined) rejectionsBy.get(reason)?.inc()
     },
     shed(priority, standing) {
       shedBy.get(priority)?.get(standing)?.inc()
-      refusalsBy.get('overloaded')?.inc()
+      rejectionsBy.get('overloaded')?.inc()
     },
     happened({ kind }, { endedReason }) {
       switch (kind) {

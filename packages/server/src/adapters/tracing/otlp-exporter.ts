@@ -97,7 +97,7 @@ export class OtlpExporter implements AsyncDisposable {
   async #send(spans: readonly OtlpSpan[]): Promise<void> {
     const { endpoint, headers, resource, version } = this.#target
     const scopeSpans = [{ scope: { name: 'bonded', version }, spans }]
-    const answer = await fetch(endpoint, {
+    const response = await fetch(endpoint, {
       method: 'POST',
       headers: { ...headers, 'content-type': 'application/json' },
       body: JSON.stringify({ resourceSpans: [{ resource: { attributes: resource }, scopeSpans }] }),
@@ -105,7 +105,7 @@ export class OtlpExporter implements AsyncDisposable {
       redirect: 'error',
       signal: AbortSignal.timeout(TIMEOUT_MS),
     })
-    await answer.body?.cancel()
-    if (!answer.ok) throw new Error(`the trace collector answered ${answer.status}`)
+    await response.body?.cancel()
+    if (!response.ok) throw new Error(`the trace collector answered ${response.status}`)
   }
 }

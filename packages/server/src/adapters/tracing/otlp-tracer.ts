@@ -46,7 +46,7 @@ export function otlpTracer({
         open.set(requestId, parts)
       }
     },
-    answered(request) {
+    responded(request) {
       const parts = open.get(request.requestId) ?? []
       open.delete(request.requestId)
       if (UNTRACED.includes(request.name)) return
@@ -128,7 +128,9 @@ function attributesOf(request: TracedRequest): readonly OtlpAttribute[] {
   ]
 }
 
-/** The ids of a session's trace and of its first span. A hash, so that neither reveals the session. */
+/**
+ * The ids of a session's trace and of its first span. A hash, so that neither reveals the session.
+ */
 export function sessionTrace(sessionId: SessionId): SpanId {
   const digest = hash('sha256', `bonded-trace/${sessionId}`, 'hex')
   return { traceId: digest.slice(0, 32), spanId: digest.slice(32, 48) }

@@ -9,7 +9,7 @@ export function workerBeside(module: string): URL {
 
 /** The outcome of a task: the result of the worker, or why there is none. */
 export type TaskOutcome<Result> =
-  | { readonly outcome: 'answered'; readonly answer: Result }
+  | { readonly outcome: 'responded'; readonly response: Result }
   /** The queue is full. The task was not started. */
   | { readonly outcome: 'full' }
   /** The worker exceeded the deadline and was terminated. */
@@ -31,9 +31,9 @@ export interface PoolOptions {
   readonly clock: Clock
 }
 
-interface Task<Answer> {
+interface Task<Result> {
   readonly message: unknown
-  readonly settle: (outcome: TaskOutcome<Answer>) => void
+  readonly settle: (outcome: TaskOutcome<Result>) => void
 }
 
 /** Enough for the certificates of all states, and a bound on input that expands. */
@@ -47,23 +47,23 @@ const LIMITS: WorkerOptions['resourceLimits'] = {
  * exceeds its deadline and starts a new one for the next task, so no task delays another for
  * longer.
  */
-export class WorkerPool<Answer> implements AsyncDisposable {
+export class WorkerPool<Result> implements AsyncDisposable {
   readonly #options: PoolOptions
-  readonly #slots: readonly WorkerSlot<Answer>[]
-  readonly #waiting: Task<Answer>[] = []
+  readonly #slots: readonly WorkerSlot<Result>[]
+  readonly #waiting: Task<Result>[] = []
   #closed = false
 
   constructor(options: PoolOptions) {
     this.#options = options
     this.#slots = Array.from(
       { length: options.size },
-      () => new WorkerSlot<Answer>(options, () => this.#waiting.shift()),
+      () => new WorkerSlot<Result>(options, () => this.#waiting.shift()),
     )
   }
 
   /** Runs one task. The promise never rejects. */
-  run(message: unknown): Promise<TaskOutcome<Answer>> {
-    const { promise, resolve } = Promise.withResolvers<TaskOutcome<Answer>>()
+  run(message: unknown): Promise<TaskOutcome<Result>> {
+    const { promise, resolve } = Promise.withResolvers<TaskOutcome<Result>>()
     const task = { message, settle: resolve }
     const free = this.#slots.find((slot) => !slot.busy)
     if (this.#closed) resolve({ outcome: 'failed' })
@@ -81,13 +81,13 @@ export class WorkerPool<Answer> implements AsyncDisposable {
 }
 
 /** The slot of one worker, which is replaced after a crash or a timeout. */
-class WorkerSlot<Answer> {
+class WorkerSlot<Result> {
   readonly #options: PoolOptions
-  readonly #next: () => Task<Answer> | undefined
+  readonly #next: () => Task<Result> | undefined
   #worker: Worker | undefined
-  #current: { readonly task: Task<Answer>; readonly cancel: Cancel } | undefined
+  #current: { readonly task: Task<Result>; readonly cancel: Cancel } | undefined
 
-  constructor(options: PoolOptions, next: () => Task<Answer> | undefined) {
+  constructor(options: PoolOptions, next: () => Task<Result> | undefined) {
     this.#options = options
     this.#next = next
   }
@@ -96,7 +96,7 @@ class WorkerSlot<Answer> {
     return this.#current !== undefined
   }
 
-  take(task: Task<Answer>): void {
+  take(task: Task<Result>): void {
     const { clock, deadlineMs } = this.#options
     const worker = (this.#worker ??= this.#start())
     this.#current = {
@@ -122,10 +122,10 @@ class WorkerSlot<Answer> {
       workerData: this.#options.data,
       resourceLimits: LIMITS,
     })
-    worker.on('message', (answer: Answer) => {
+    worker.on('message', (response: Result) => {
       if (worker !== this.#worker) return
       worker.unref()
-      this.#settle({ outcome: 'answered', answer })
+      this.#settle({ outcome: 'responded', response })
     })
     worker.on('error', () => this.#drop(worker, { outcome: 'failed' }))
     worker.on('exit', () => this.#drop(worker, { outcome: 'failed' }))
@@ -133,14 +133,14 @@ class WorkerSlot<Answer> {
   }
 
   /** Terminates a worker and ignores its later messages. */
-  #drop(worker: Worker, outcome: TaskOutcome<Answer>): void {
+  #drop(worker: Worker, outcome: TaskOutcome<Result>): void {
     if (worker !== this.#worker) return
     this.#worker = undefined
     void worker.terminate()
     this.#settle(outcome)
   }
 
-  #settle(outcome: TaskOutcome<Answer>): void {
+  #settle(outcome: TaskOutcome<Result>): void {
     const current = this.#current
     this.#current = undefined
     current?.cancel()

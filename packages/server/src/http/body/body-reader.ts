@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { Refusal } from '@bonded/core/domain/refusal'
+import type { Rejection } from '@bonded/core/domain/rejection'
 import type { BodyBudget, BodyShare } from './body-budget.ts'
 
 /** A phone on a bad network pauses for a second or two before its first bytes. */
@@ -21,7 +21,7 @@ export interface ReadBody {
 }
 
 /** Why a body was not read: the client disconnected, or the service rejected the body. */
-export type BodyFailure = 'aborted' | Refusal
+export type BodyFailure = 'aborted' | Rejection
 
 /** The limits for one body and the callback for its result. */
 export interface BodyRequest {
@@ -71,8 +71,8 @@ export function bodyReader(
       }
       const fail = (failure: BodyFailure) => settle({ failure })
       const onData = (chunk: Buffer) => {
-        const refusal = buffer.add(chunk)
-        if (refusal !== undefined) fail(refusal)
+        const rejection = buffer.add(chunk)
+        if (rejection !== undefined) fail(rejection)
       }
       const onEnd = () => settle({ bytes: buffer.bytes(), release: share.release })
       const onGone = () => fail('aborted')
@@ -101,7 +101,7 @@ function growingBuffer(share: BodyShare, limitBytes: number) {
   return {
     length: () => length,
     bytes: () => whole.subarray(0, length),
-    add(chunk: Buffer): Refusal | undefined {
+    add(chunk: Buffer): Rejection | undefined {
       const needed = length + chunk.length
       if (needed > limitBytes) return { reason: 'body_too_large' }
       if (++pieces > FREE_PIECES + needed / MIN_PIECE_BYTES)

@@ -3,13 +3,13 @@ import type { IncomingMessage } from 'node:http'
 import { parseStrictJson } from '@bonded/contract'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { networksOf } from '@bonded/core/domain/network'
-import type { Refusal } from '@bonded/core/domain/refusal'
+import type { Rejection } from '@bonded/core/domain/rejection'
 import type { RouteName } from '@bonded/core/ports/meter'
 import { bodyBudget } from './body-budget.ts'
 import { bodyReader } from './body-reader.ts'
 import { clientAddress, type TrustedProxies } from '../connection/client-address.ts'
 import { sendContinue } from '../response/expectations.ts'
-import { Refused } from '../response/refused.ts'
+import { Rejected } from '../response/rejected.ts'
 import { tickThrottle } from './tick-throttle.ts'
 
 /** Each waiting body takes about 2 ms to parse, so the last one waits for half a second. */
@@ -49,24 +49,24 @@ export function acceptStrictJson(
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', (request, message: IncomingMessage, done) => {
     if (!isJsonInUtf8(request.headers['content-type'] ?? ''))
-      return done(new Refused({ reason: 'unsupported_media_type' }))
+      return done(new Rejected({ reason: 'unsupported_media_type' }))
     sendContinue(request.raw)
     reader.read(message, {
       limitBytes: request.routeOptions.bodyLimit ?? 0,
       network: widestNetwork(clientAddress(request.raw, trustedProxies)),
       done(result) {
-        if ('failure' in result) return done(refusedFor(result.failure))
+        if ('failure' in result) return done(rejectedFor(result.failure))
         const { bytes, release } = result
         const parse = () => {
           const parsed = readStrictJson(bytes)
           release()
-          if ('refusal' in parsed) done(new Refused(parsed.refusal))
+          if ('rejection' in parsed) done(new Rejected(parsed.rejection))
           else done(null, parsed.value)
         }
         if (!mustWait(request, bytes)) return parse()
         if (takeTurn(parse)) return
         release()
-        done(new Refused({ reason: 'overloaded', step: 'large_bodies_waiting' }))
+        done(new Rejected({ reason: 'overloaded', step: 'large_bodies_waiting' }))
       },
     })
   })
@@ -86,20 +86,22 @@ function widestNetwork(address: string): string {
 }
 
 /** An aborted upload is not a failure of the service, so it is logged as a malformed request. */
-function refusedFor(failure: 'aborted' | Refusal): Refused {
-  return new Refused(
+function rejectedFor(failure: 'aborted' | Rejection): Rejected {
+  return new Rejected(
     failure === 'aborted' ? { reason: 'malformed_request', step: 'aborted_by_client' } : failure,
   )
 }
 
-function readStrictJson(body: Buffer): { readonly value: unknown } | { readonly refusal: Refusal } {
+function readStrictJson(
+  body: Buffer,
+): { readonly value: unknown } | { readonly rejection: Rejection } {
   // A call without a body may still name a content type.
   if (body.length === 0) return { value: undefined }
-  if (!isUtf8(body)) return { refusal: { reason: 'invalid_utf8' } }
+  if (!isUtf8(body)) return { rejection: { reason: 'invalid_utf8' } }
   const result = parseStrictJson(body.toString('utf8'))
   if ('value' in result) return result
   return {
-    refusal: {
+    rejection: {
       reason: result.problem,
       ...(result.member === undefined ? {} : { param: result.member.slice(0, 64) }),
     },

@@ -28,32 +28,32 @@ interface Context {
 }
 
 /**
- * Answers requests that Node's parser rejects, in the error shape, directly on the socket. Node
- * would answer with an empty body. A request that was already answered when its body broke gets no
- * second answer.
+ * Responds to requests that Node's parser rejects, in the error shape, directly on the socket. Node
+ * would respond with an empty body. A request that already had its response when its body broke gets no
+ * second response.
  */
-export function answerBrokenRequests(server: Server, context: Context): void {
+export function respondToBrokenRequests(server: Server, context: Context): void {
   const latest = new WeakMap<Duplex, ServerResponse>()
   server.on('request', (request: IncomingMessage, response: ServerResponse) =>
     latest.set(request.socket, response),
   )
   server.on('clientError', (failure: ParseFailure, socket) => {
-    if (!socket.writable || answersAnother(latest.get(socket))) return void socket.destroy()
-    void answer(context, socket, reasonOf(failure))
+    if (!socket.writable || respondsToAnother(latest.get(socket))) return void socket.destroy()
+    void respond(context, socket, reasonOf(failure))
   })
-  server.on('connect', (_request, socket) => void answer(context, socket, 'malformed_request'))
+  server.on('connect', (_request, socket) => void respond(context, socket, 'malformed_request'))
 }
 
 /**
- * Whether the client would take bytes written now for the answer to another request, or for a
- * second answer to this one.
+ * Whether the client would take bytes written now for the response to another request, or for a
+ * second response to this one.
  */
-function answersAnother(response: ServerResponse | undefined): boolean {
+function respondsToAnother(response: ServerResponse | undefined): boolean {
   if (response === undefined) return false
   return response.req.complete ? !response.writableFinished : response.headersSent
 }
 
-async function answer(
+async function respond(
   { service, logRequest }: Context,
   socket: Duplex & { readonly remoteAddress?: string },
   reason: Reason,
@@ -63,9 +63,9 @@ async function answer(
   if (await isRejectedOften(service, socket)) return void socket.destroy()
   const requestId = makeId('req', service.random.id())
   const headers = reason === 'method_not_allowed' ? ALL_METHODS : {}
-  const status = rejectOnSocket(socket, { refusal: { reason }, requestId, headers })
+  const status = rejectOnSocket(socket, { rejection: { reason }, requestId, headers })
   logRequest(
-    { requestId, method: undefined, route: 'broken', status, refusal: { reason }, ms: 0 },
+    { requestId, method: undefined, route: 'broken', status, rejection: { reason }, ms: 0 },
     'broken',
   )
 }

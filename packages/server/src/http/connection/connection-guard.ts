@@ -2,22 +2,22 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 /** Browsers do not pipeline. A proxy that does has a few requests in flight per connection. */
-export const MAX_UNANSWERED_REQUESTS = 16
+export const MAX_PENDING_REQUESTS = 16
 /** A client that reads nothing for this long has stopped reading. */
 export const WRITE_STALL_MS = 10_000
-/** How long a body may continue to arrive after the service answered its request. */
+/** How long a body may continue to arrive after the service responded to its request. */
 const DISCARD_MS = 1_000
 /** How often the guard checks its connections. */
 const SWEEP_MS = 1_000
 
 /** The state that the guard tracks for an open connection. Most of thousands are idle channels. */
 interface Connection {
-  unanswered: number
+  pending: number
   /** The progress of a write at its last change, and when that was. Undefined without a write. */
   stalled:
     | { readonly sentBytes: number; readonly queuedBytes: number; readonly sinceMs: number }
     | undefined
-  /** When the service answered a request that is still arriving, and began to discard it. */
+  /** When the service responded to a request that is still arriving, and began to discard it. */
   discardingSinceMs: number | undefined
 }
 
@@ -37,13 +37,13 @@ const STOP_PARSING = 2
 
 /** Bounds the memory that one connection can make the service use. */
 export interface ConnectionGuard extends Disposable {
-  /** Destroys connections that read no answer, or that keep sending a discarded body. */
+  /** Destroys connections that read no response, or that keep sending a discarded body. */
   readonly sweep: () => void
 }
 
 /**
- * Destroys a connection with more than 16 unanswered requests, with a write that makes no progress
- * for 10 s, or with an answered request that still arrives after 1 s.
+ * Destroys a connection with more than 16 pending requests, with a write that makes no progress
+ * for 10 s, or with a request that still arrives 1 s after its response.
  */
 export function guardConnections(
   server: Server,
@@ -56,7 +56,7 @@ export function guardConnections(
   }
   server.on('connection', (socket: Socket) => {
     const connection: Connection = {
-      unanswered: 0,
+      pending: 0,
       stalled: undefined,
       discardingSinceMs: undefined,
     }
@@ -64,18 +64,18 @@ export function guardConnections(
     socket.on('close', onClose)
     limitPipelining(socket, connection)
   })
-  const countAnswer = (request: IncomingMessage, response: ServerResponse) => {
+  const countResponse = (request: IncomingMessage, response: ServerResponse) => {
     const connection = connections.get(request.socket)
     if (connection === undefined) return
     response.once('close', () => {
-      connection.unanswered--
+      connection.pending--
     })
     response.once('finish', () => {
       if (!request.complete) discardRest(request, { connection, now })
     })
   }
-  server.on('request', countAnswer)
-  server.on('checkExpectation', countAnswer)
+  server.on('request', countResponse)
+  server.on('checkExpectation', countResponse)
   const sweep = () => {
     for (const [socket, connection] of connections)
       if (isStalled(socket, connection, now()) || isDiscardingLong(connection, now()))
@@ -95,11 +95,11 @@ function limitPipelining(socket: Socket, connection: Connection): void {
   const accept = parser?.onIncoming
   if (parser == null || accept == null) return
   parser.onIncoming = (...given) => {
-    if (connection.unanswered >= MAX_UNANSWERED_REQUESTS) {
+    if (connection.pending >= MAX_PENDING_REQUESTS) {
       socket.destroy()
       return STOP_PARSING
     }
-    connection.unanswered++
+    connection.pending++
     return accept(...given)
   }
 }

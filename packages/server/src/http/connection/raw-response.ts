@@ -1,15 +1,15 @@
 import type { Duplex } from 'node:stream'
 import type { RequestId } from '@bonded/contract'
-import type { Refusal } from '@bonded/core/domain/refusal'
-import { refusalToWire } from '../response/refusal-to-wire.ts'
+import type { Rejection } from '@bonded/core/domain/rejection'
+import { rejectionToWire } from '../response/rejection-to-wire.ts'
 
 /**
- * Time for the answer to arrive and for the client to close. Then the service closes the socket.
+ * Time for the response to arrive and for the client to close. Then the service closes the socket.
  */
 const LINGER_MS = 1_000
 
 /**
- * Answers a request in the error shape on a socket that Node has detached, and ensures that the
+ * Responds to a request in the error shape on a socket that Node has detached, and ensures that the
  * socket closes. Node has removed its own listeners and time-outs, and does not close it with the
  * server.
  *
@@ -17,16 +17,16 @@ const LINGER_MS = 1_000
  */
 export function rejectOnSocket(
   socket: Duplex,
-  answer: {
-    readonly refusal: Refusal
+  response: {
+    readonly rejection: Rejection
     readonly requestId: RequestId
     readonly headers?: Readonly<Record<string, string>>
   },
 ): number {
-  const { refusal, requestId } = answer
-  const { status, headers, body } = refusalToWire(refusal, requestId)
+  const { rejection, requestId } = response
+  const { status, headers, body } = rejectionToWire(rejection, requestId)
   const text = JSON.stringify(body)
-  const extra = Object.entries({ ...headers, ...answer.headers }).map(
+  const extra = Object.entries({ ...headers, ...response.headers }).map(
     ([name, value]) => `${name}: ${value}\r\n`,
   )
   // Without a listener, a client that resets its connection would end the process.
@@ -38,7 +38,7 @@ export function rejectOnSocket(
       `X-Request-Id: ${requestId}\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n${extra.join('')}Connection: close\r\n\r\n${text}`,
   )
   // Drops further bytes. Unread bytes would hide the client's FIN, and closing the socket with them
-  // could discard the answer.
+  // could discard the response.
   socket.resume()
   return status
 }

@@ -1,4 +1,4 @@
-import { Refused } from '../response/refused.ts'
+import { Rejected } from '../response/rejected.ts'
 
 /** How often the limits are checked: an operation may take this much longer than its limit. */
 export const CHECK_MS = 250
@@ -23,20 +23,20 @@ export class TimeLimits {
   }
 
   /**
-   * Resolves with the answer, or rejects as `operation_timeout` after the limit. The operation
+   * Resolves with the response, or rejects as `operation_timeout` after the limit. The operation
    * itself continues, so the caller cannot know whether it takes effect.
    *
-   * @throws {Refused} if the answer takes longer than `limitMs`
+   * @throws {Rejected} if the response takes longer than `limitMs`
    */
-  within<T>(answer: Promise<T>, limitMs: number): Promise<T> {
+  within<T>(response: Promise<T>, limitMs: number): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     const limited: Limited = {
       endsMs: this.#now() + limitMs,
-      end: () => reject(new Refused({ reason: 'operation_timeout' })),
+      end: () => reject(new Rejected({ reason: 'operation_timeout' })),
     }
     this.#running.add(limited)
     this.#timer ??= setInterval(() => this.check(), CHECK_MS).unref()
-    answer.then(
+    response.then(
       (value) => {
         this.#running.delete(limited)
         resolve(value)

@@ -1,8 +1,8 @@
 import { createServer, type ServerResponse } from 'node:http'
 import { ENDPOINTS, type Unreadiness } from '@bonded/contract'
-import type { Refusal } from '@bonded/core/domain/refusal'
+import type { Rejection } from '@bonded/core/domain/rejection'
 import type { Random } from '@bonded/core/ports/keyring'
-import { refusalToWire } from '../response/refusal-to-wire.ts'
+import { rejectionToWire } from '../response/rejection-to-wire.ts'
 import { requestIdOf } from '../request-line.ts'
 
 /** Nothing but probes and requests that come too early, each of which closes its connection. */
@@ -11,11 +11,11 @@ const MAX_CONNECTIONS = 1_000
 const REQUEST_TIMEOUT_MS = 5_000
 
 const ALIVE = JSON.stringify({ status: 'alive', reasons: [] })
-const UNAVAILABLE: Refusal = { reason: 'store_unavailable' }
+const UNAVAILABLE: Rejection = { reason: 'store_unavailable' }
 
 /**
- * Listens where the service will, while its database cannot be used yet: it is alive, not ready, and
- * rejects all other requests unread.
+ * Listens where the service will, while its database cannot be used yet: it is alive, not ready,
+ * and rejects all other requests unread.
  *
  * @param address.unready why it is not ready now
  */
@@ -31,11 +31,11 @@ export async function listenWhileWaiting(address: {
     const path = method === 'GET' ? url?.split('?', 1)[0] : undefined
     if (path === ENDPOINTS.alive.path) send(response, { status: 200, headers: {}, text: ALIVE })
     else {
-      const refusal: Refusal =
+      const rejection: Rejection =
         path === ENDPOINTS.ready.path
           ? { reason: 'not_ready', unready: address.unready() }
           : UNAVAILABLE
-      reject(response, refusalToWire(refusal, requestIdOf(headers, address.random)))
+      reject(response, rejectionToWire(rejection, requestIdOf(headers, address.random)))
     }
   })
   server.maxConnections = MAX_CONNECTIONS
@@ -57,7 +57,7 @@ export async function listenWhileWaiting(address: {
 
 function reject(
   response: ServerResponse,
-  { status, headers, body }: ReturnType<typeof refusalToWire>,
+  { status, headers, body }: ReturnType<typeof rejectionToWire>,
 ): void {
   send(response, { status, headers, text: JSON.stringify(body) })
 }

@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer'
 import type { FastifyInstance } from 'fastify'
 import type { AppLinks, Service } from '@bonded/core/operations/service'
 import { limitPage } from './page-limits.ts'
-import { Refused } from '../response/refused.ts'
+import { Rejected } from '../response/rejected.ts'
 import { PHONE_PAGE_PATH } from './phone-page.ts'
 
 export const APPLE_ASSOCIATION_PATH = '/.well-known/apple-app-site-association'
@@ -12,7 +12,7 @@ const MAX_AGE_SECONDS = 3_600
 
 /**
  * Serves the two files that let a handoff link open the operator's app instead of the phone page.
- * They list the apps whose devices may register. A platform without an app answers 404.
+ * They list the apps whose devices may register. A platform without an app responds with 404.
  */
 export function serveAppLinks(app: FastifyInstance, service: Service): void {
   const { apple, android } = service.settings.appLinks
@@ -23,7 +23,7 @@ export function serveAppLinks(app: FastifyInstance, service: Service): void {
   for (const [path, content] of files) {
     const body = content && Buffer.from(JSON.stringify(content))
     app.get(path, limitPage(service, 'app_links'), async (_request, reply) => {
-      if (body === undefined) throw new Refused({ reason: 'page_not_found' })
+      if (body === undefined) throw new Rejected({ reason: 'page_not_found' })
       return reply
         .type('application/json; charset=utf-8')
         .header('cache-control', `public, max-age=${MAX_AGE_SECONDS}`)

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Service } from '@bonded/core/operations/service'
 import { limitPage } from './page-limits.ts'
-import { Refused } from '../response/refused.ts'
+import { Rejected } from '../response/rejected.ts'
 import { type StaticFile, sendStaticFile, staticFile } from './static-file.ts'
 
 /** A file whose content never changes at its path. */
@@ -70,7 +70,7 @@ export function serveHostedScript(
   const serve = (cacheControl: string) => async (request: FastifyRequest, reply: FastifyReply) => {
     const path = request.url.split('?', 1)[0]!
     const file = (await packedFiles()).get(path)
-    if (file === undefined) throw new Refused({ reason: 'page_not_found' })
+    if (file === undefined) throw new Rejected({ reason: 'page_not_found' })
     if (path === SCRIPT_PATH || path === pinnedPath) reply.header('sourcemap', mapPath)
     // Any page may load the file. With CORS, it can also check the integrity.
     reply.header('access-control-allow-origin', '*')

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Service } from '@bonded/core/operations/service'
 import { limitPage } from './page-limits.ts'
-import { Refused } from '../response/refused.ts'
+import { Rejected } from '../response/rejected.ts'
 
 export const LOGO_PATH = '/v1/logos/{name}'
 const NAME = /^[0-9A-Za-z]{22}\.(?<type>png|svg)$/
@@ -18,7 +18,7 @@ export function serveLogos(app: FastifyInstance, service: Service): void {
     async ({ params: { name } }, reply) => {
       const type = NAME.exec(name)?.groups?.['type']
       const bytes = type && (await service.store.read((tables) => tables.tenants.findLogo(name)))
-      if (!type || !bytes) throw new Refused({ reason: 'page_not_found' })
+      if (!type || !bytes) throw new Rejected({ reason: 'page_not_found' })
       return reply
         .type(TYPES[type]!)
         .header('cache-control', 'public, max-age=31536000, immutable')

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Service } from '@bonded/core/operations/service'
 import type { RouteName } from '@bonded/core/ports/meter'
 import { countCall, rejectExhausted } from '../limits.ts'
-import { Refused } from '../response/refused.ts'
+import { Rejected } from '../response/rejected.ts'
 
 /** Returns the options of a page's route: its name in the log and its rate limit. */
 export function limitPage(service: Service, routeName: RouteName) {
@@ -29,7 +29,7 @@ async function admitPage(
       ? ((await rejectExhausted('not_found', call, reply)) ??
         (await countCall(['get'], call, reply)))
       : undefined)
-  if (over !== undefined) throw new Refused(over)
+  if (over !== undefined) throw new Rejected(over)
 }
 
 const ANONYMOUS = { kind: 'anonymous' } as const

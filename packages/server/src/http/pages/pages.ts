@@ -9,7 +9,7 @@ import { LOGO_PATH } from './logos.ts'
 import { limitPage } from './page-limits.ts'
 import { PHONE_PAGE_PATH } from './phone-page.ts'
 import { qrText } from '../response/present.ts'
-import { Refused } from '../response/refused.ts'
+import { Rejected } from '../response/rejected.ts'
 
 const QR_PATH = '/v1/sessions/{session_id}/qr.svg'
 
@@ -30,7 +30,7 @@ export function serveQrImage(app: FastifyInstance, service: Service): void {
     limitPage(service, 'qr'),
     async (request, reply) => {
       const image = await qrSvg(service, request.params.session_id, request.query.nonce)
-      if (image === undefined) throw new Refused({ reason: 'session_not_found' })
+      if (image === undefined) throw new Rejected({ reason: 'session_not_found' })
       return reply.type('image/svg+xml; charset=utf-8').send(image)
     },
   )

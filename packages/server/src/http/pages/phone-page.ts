@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Service, Settings } from '@bonded/core/operations/service'
 import { limitPage } from './page-limits.ts'
-import { Refused } from '../response/refused.ts'
+import { Rejected } from '../response/rejected.ts'
 import { type StaticFile, sendStaticFile, staticFile } from './static-file.ts'
 
 /** The files of the phone page, as `@bonded/phone-page` builds them. */
@@ -64,7 +64,7 @@ export function servePhonePage(
     async (request, reply) => {
       const { script, scriptHash } = await page()
       // A new script at an old URL would fail the integrity check of cached pages for a year.
-      if (request.params.hash !== scriptHash) throw new Refused({ reason: 'page_not_found' })
+      if (request.params.hash !== scriptHash) throw new Rejected({ reason: 'page_not_found' })
       return sendStaticFile(request, reply, { file: script, cacheControl: IMMUTABLE })
     },
   )
@@ -75,7 +75,7 @@ export function servePhonePage(
       const { languages, languagesHash } = await page()
       const words = languages.get(request.params.language)
       if (request.params.hash !== languagesHash || words === undefined)
-        throw new Refused({ reason: 'page_not_found' })
+        throw new Rejected({ reason: 'page_not_found' })
       return sendStaticFile(request, reply, { file: await words(), cacheControl: IMMUTABLE })
     },
   )

@@ -4,7 +4,7 @@ import { pathPattern } from '../path-pattern.ts'
 /** Browsers repeat the preflight after this long, so a removed origin loses access soon. */
 const PREFLIGHT_MAX_AGE_SECONDS = 600
 
-/** The endpoints whose answers a tenant's page may read. */
+/** The endpoints whose responses a tenant's page may read. */
 const OPEN: readonly { readonly pattern: RegExp; readonly endpoint: Endpoint }[] = (
   Object.values(ENDPOINTS) as Endpoint[]
 )
@@ -14,15 +14,15 @@ const OPEN: readonly { readonly pattern: RegExp; readonly endpoint: Endpoint }[]
   )
   .map((endpoint) => ({ pattern: pathPattern(endpoint.path), endpoint }))
 
-/** Whether a tenant's page may read the answers of this path. */
+/** Whether a tenant's page may read the responses of this path. */
 export function isOpenToPages(path: string): boolean {
   return OPEN.some(({ pattern }) => pattern.test(path))
 }
 
 /**
- * Returns the headers of a preflight answer: the methods and headers of the endpoints at this path
- * that accept a publishable key. Undefined if there is none: a call without a credential needs no
- * preflight.
+ * Returns the headers of a preflight response: the methods and headers of the endpoints at this
+ * path that accept a publishable key. Undefined if there is none: a call without a credential needs
+ * no preflight.
  */
 export function preflightHeaders(path: string): Record<string, string> | undefined {
   const endpoints = OPEN.filter(

@@ -1,18 +1,18 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { Refusal } from '@bonded/core/domain/refusal'
+import type { Rejection } from '@bonded/core/domain/rejection'
 import type { Random } from '@bonded/core/ports/keyring'
-import { refusalToWire } from './refusal-to-wire.ts'
+import { rejectionToWire } from './rejection-to-wire.ts'
 import { requestIdOf, type LogRequest } from '../request-line.ts'
 
 /** Requests whose client waits for `100 Continue` before it sends the body. */
 const waiting = new WeakMap<IncomingMessage, ServerResponse>()
 
 /**
- * Answers the `Expect` header. The service sends `100 Continue` only when it is about to read the
- * body, so a request that it rejects earlier costs its client no upload. Node would send it at
+ * Responds to the `Expect` header. The service sends `100 Continue` only when it is about to read
+ * the body, so a request that it rejects earlier costs its client no upload. Node would send it at
  * once. The service rejects any other expectation.
  */
-export function answerExpectations(
+export function respondToExpectations(
   server: Server,
   { random, logRequest }: { readonly random: Random; readonly logRequest: LogRequest },
 ): void {
@@ -22,8 +22,8 @@ export function answerExpectations(
   })
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     const requestId = requestIdOf(request.headers, random)
-    const refusal: Refusal = { reason: 'expectation_unsupported' }
-    const { status, body } = refusalToWire(refusal, requestId)
+    const rejection: Rejection = { reason: 'expectation_unsupported' }
+    const { status, body } = rejectionToWire(rejection, requestId)
     response.writeHead(status, {
       'content-type': 'application/json; charset=utf-8',
       'x-request-id': requestId,
@@ -33,7 +33,7 @@ export function answerExpectations(
     })
     response.end(JSON.stringify(body))
     logRequest(
-      { requestId, method: request.method, route: 'broken', status, refusal, ms: 0 },
+      { requestId, method: request.method, route: 'broken', status, rejection, ms: 0 },
       'broken',
     )
   })

@@ -1,31 +1,35 @@
 import { DISPLAY_TEXT, DISTINCT_LABELS, type Reason, type RequestId } from '@bonded/contract'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
-import type { Refusal } from '@bonded/core/domain/refusal'
+import type { Rejection } from '@bonded/core/domain/rejection'
 import type { Service } from '@bonded/core/operations/service'
 import { StoreError } from '@bonded/core/ports/store'
 import { awaitsContinue } from './expectations.ts'
 import { countFailure } from '../limits.ts'
-import { Refused } from './refused.ts'
-import { refusalToWire, statusOf } from './refusal-to-wire.ts'
+import { Rejected } from './rejected.ts'
+import { rejectionToWire, statusOf } from './rejection-to-wire.ts'
 import { alignResponse } from './response-timing.ts'
 
 /**
- * Answers every failure in the error shape: rejections, fastify's own errors, and bugs. The service
- * logs bugs and answers them without details.
+ * Responds to every failure in the error shape: rejections, fastify's own errors, and bugs. The
+ * service logs bugs and responds to them without details.
  */
-export function answerFailures(
+export function respondToFailures(
   app: FastifyInstance,
   { service, log }: { readonly service: Service; readonly log: Logger },
 ): void {
   app.setErrorHandler(async (failure: FastifyError, request, reply) => {
-    const refusal = await countRejection(service, { refusal: refusalOf(failure), request, reply })
-    if (refusal.reason === 'internal_error' || refusal.reason === 'store_unavailable')
+    const rejection = await countRejection(service, {
+      rejection: rejectionOf(failure),
+      request,
+      reply,
+    })
+    if (rejection.reason === 'internal_error' || rejection.reason === 'store_unavailable')
       log.error({ err: failure, requestId: request.id }, 'request failed')
-    const { status, headers, body } = refusalToWire(refusal, request.id as RequestId)
-    request.refusal = refusal
-    await alignResponse(refusal.reason, performance.now() - reply.elapsedTime)
-    if (mustClose(request, refusal)) reply.header('connection', 'close')
+    const { status, headers, body } = rejectionToWire(rejection, request.id as RequestId)
+    request.rejection = rejection
+    await alignResponse(rejection.reason, performance.now() - reply.elapsedTime)
+    if (mustClose(request, rejection)) reply.header('connection', 'close')
     else reply.removeHeader('connection')
     return reply
       .code(status)
@@ -38,44 +42,44 @@ export function answerFailures(
 /**
  * Counts rejected requests without a valid credential for their network, and reads of sessions that
  * do not exist. Publishable keys are public, so a request with one counts like an anonymous one.
- * Beyond the limit, the service answers 429.
+ * Beyond the limit, the service responds with 429.
  */
 async function countRejection(
   service: Service,
-  given: { refusal: Refusal; request: FastifyRequest; reply: FastifyReply },
-): Promise<Refusal> {
-  const { refusal, request, reply } = given
+  given: { rejection: Rejection; request: FastifyRequest; reply: FastifyReply },
+): Promise<Rejection> {
+  const { rejection, request, reply } = given
   const { caller } = request
   const call = { service, request, caller }
-  if (refusal.reason === 'session_not_found') {
+  if (rejection.reason === 'session_not_found') {
     await countFailure('not_found', call, reply)
-    return refusal
+    return rejection
   }
   const isSecret = caller?.kind === 'backend' || caller?.kind === 'phone'
-  const status = statusOf(refusal.reason)
-  if (isSecret || status === 429 || status >= 500) return refusal
-  return (await countFailure('rejected', call, reply)) ?? refusal
+  const status = statusOf(rejection.reason)
+  if (isSecret || status === 429 || status >= 500) return rejection
+  return (await countFailure('rejected', call, reply)) ?? rejection
 }
 
-/** How much of a rejected body the service reads and drops so that its client gets the answer. */
+/** How much of a rejected body the service reads and drops so that its client gets the response. */
 const MAX_DISCARDED_BYTES = 256 * 1024
 
 /**
- * Whether the service closes the connection after the answer. An unfinished request may continue if
- * its declared length is small: closing at once would reset the connection, and its client could
- * lose the answer.
+ * Whether the service closes the connection after the response. An unfinished request may continue
+ * if its declared length is small: closing at once would reset the connection, and its client could
+ * lose the response.
  */
-function mustClose({ raw }: FastifyRequest, { reason }: Refusal): boolean {
+function mustClose({ raw }: FastifyRequest, { reason }: Rejection): boolean {
   if (raw.complete) return reason === 'rate_limited' && raw.headers.authorization === undefined
   // Without `100 Continue` the client may or may not send the body, so what follows is ambiguous.
   if (reason === 'rate_limited' || awaitsContinue(raw)) return true
   return !(Number(raw.headers['content-length']) <= MAX_DISCARDED_BYTES)
 }
 
-function refusalOf(failure: FastifyError): Refusal {
-  if (failure instanceof Refused) return failure.refusal
+function rejectionOf(failure: FastifyError): Rejection {
+  if (failure instanceof Rejected) return failure.rejection
   if (failure instanceof StoreError) return { reason: 'store_unavailable' }
-  if (failure.validation) return refusalOfValidation(failure)
+  if (failure.validation) return rejectionOfValidation(failure)
   switch (failure.code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return { reason: 'body_too_large' }
@@ -110,7 +114,7 @@ const DETAILS: Readonly<Record<string, string | undefined>> = {
   [DISTINCT_LABELS]: 'Two labels look alike.',
 }
 
-function refusalOfValidation({ validation, validationContext }: FastifyError): Refusal {
+function rejectionOfValidation({ validation, validationContext }: FastifyError): Rejection {
   // Fastify's type leaves the parameters of a violation open. They are those of our schemas.
   const [violation] = (validation ?? []) as unknown as Violation[]
   const instancePath = violation?.instancePath.slice(1).replaceAll('/', '.') ?? ''

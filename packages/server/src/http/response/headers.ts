@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Service } from '@bonded/core/operations/service'
 import { isOpenToPages } from './cors.ts'
 
-/** Headers of every answer. Browsers must not store, frame or sniff it, nor send a referrer. */
+/** Headers of every response. Browsers must not store, frame or sniff it, nor send a referrer. */
 const FIXED = {
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
@@ -13,14 +13,14 @@ const FIXED = {
 
 const ONE_YEAR_OF_HTTPS = 'max-age=31536000; includeSubDomains'
 
-/** Returns the headers of every answer. */
+/** Returns the headers of every response. */
 export function fixedHeaders({ settings }: Service): Readonly<Record<string, string>> {
   return settings.publicOrigin.startsWith('https:')
     ? { ...FIXED, 'strict-transport-security': ONE_YEAR_OF_HTTPS }
     : FIXED
 }
 
-/** Headers that let a page of this origin read the answer, and its `Retry-After`. */
+/** Headers that let a page of this origin read the response, and its `Retry-After`. */
 export function openToOrigin(origin: string): Readonly<Record<string, string>> {
   return {
     'access-control-allow-origin': origin,
@@ -29,8 +29,8 @@ export function openToOrigin(origin: string): Readonly<Record<string, string>> {
 }
 
 /**
- * Sets the request id and the fixed headers on every answer, including rejections. On paths that
- * pages may read, it also allows the origins of all tenants alike, so an answer reveals nothing
+ * Sets the request id and the fixed headers on every response, including rejections. On paths that
+ * pages may read, it also allows the origins of all tenants alike, so a response reveals nothing
  * about one tenant.
  */
 export function setHeaders(app: FastifyInstance, service: Service): void {

@@ -5,7 +5,7 @@ import type { NewDeviceToken } from '@bonded/core/operations/device-token'
 import type { OwnDevice } from '@bonded/core/operations/read-devices'
 import type { Registered } from '@bonded/core/operations/register-device'
 
-/** Presents a new registration: the device and its token, which no later answer repeats. */
+/** Presents a new registration: the device and its token, which no later response repeats. */
 export function presentRegistered({ device, made }: Registered): RegisteredDevice {
   return { ...identity(device), ...presentToken(made) }
 }

@@ -45,7 +45,7 @@ export function presentFull(service: Service, session: Session): FullSession {
   }
 }
 
-/** Presents the full view with the completion secret. Only the answer to create contains it. */
+/** Presents the full view with the completion secret. Only the response to create contains it. */
 export function presentCreated(service: Service, session: Session): CreatedSession {
   const completion_secret = service.keys.completionSecret(session.rootKeyId, session.id).reveal()
   return { ...presentFull(service, session), completion_secret }

@@ -1,8 +1,8 @@
 import type { Reason } from '@bonded/contract'
 
 /**
- * Rejections whose cause must not show, not even by their timing. The service answers each at the
- * next multiple of this many milliseconds after the request arrived. The grid is several times
+ * Rejections whose cause must not show, not even by their timing. The service responds to each at
+ * the next multiple of this many milliseconds after the request arrived. The grid is several times
  * longer than the work, and too short for a user to notice.
  */
 const GRID_MS: Partial<Record<Reason, number>> = {
@@ -15,22 +15,22 @@ const GRID_MS: Partial<Record<Reason, number>> = {
  * reveal the time of the work before it.
  */
 const TIMER_GRAIN_MS = 1
-/** The most answers held at once, because each one keeps a request and its connection open. */
+/** The most responses held at once, because each one keeps a request and its connection open. */
 export const MAX_HELD_RESPONSES = 1_024
 
 interface Held {
   readonly dueMs: number
-  readonly answer: () => void
+  readonly response: () => void
 }
 
-/** Holds answers until they are due, all with one timer. */
+/** Holds responses until they are due, all with one timer. */
 export interface ResponseAligner {
   /**
-   * @returns a promise that resolves when the answer is due; undefined if it need not wait; `full`
-   * if too many answers are held
+   * @returns a promise that resolves when the response is due; undefined if it need not wait;
+   * `full` if too many responses are held
    */
   readonly align: (reason: Reason, arrivedMs: number) => Promise<void> | 'full' | undefined
-  /** How many answers are held. */
+  /** How many responses are held. */
   readonly held: () => number
 }
 
@@ -52,7 +52,7 @@ export function responseAligner(now: () => number = () => performance.now()): Re
       const due = held.filter(({ dueMs }) => dueMs <= nowMs)
       held = held.filter(({ dueMs }) => dueMs > nowMs)
       nextMs = held.reduce((least, { dueMs }) => Math.min(least, dueMs), Number.POSITIVE_INFINITY)
-      for (const { answer } of due) answer()
+      for (const { response } of due) response()
     }
     schedule()
   }
@@ -76,7 +76,7 @@ export function responseAligner(now: () => number = () => performance.now()): Re
       if (held.length >= MAX_HELD_RESPONSES) return 'full'
       const dueMs = arrivedMs + Math.ceil((now() - arrivedMs) / gridMs) * gridMs
       const { promise, resolve } = Promise.withResolvers<void>()
-      held.push({ dueMs, answer: resolve })
+      held.push({ dueMs, response: resolve })
       nextMs = Math.min(nextMs, dueMs)
       schedule()
       return promise
@@ -87,7 +87,7 @@ export function responseAligner(now: () => number = () => performance.now()): Re
 /** One aligner for the process, shared by all its servers. */
 const aligner = responseAligner()
 
-/** See `ResponseAligner.align`. If too many answers are held, this one is sent at once. */
+/** See `ResponseAligner.align`. If too many responses are held, this one is sent at once. */
 export function alignResponse(reason: Reason, arrivedMs: number): Promise<void> | undefined {
   const due = aligner.align(reason, arrivedMs)
   return due === 'full' ? undefined : due

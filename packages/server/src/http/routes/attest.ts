@@ -1,5 +1,5 @@
 import { ENDPOINTS } from '@bonded/contract'
-import { accept } from '@bonded/core/domain/refusal'
+import { accept } from '@bonded/core/domain/rejection'
 import { attest } from '@bonded/core/operations/attest'
 import { presentFull, presentPhone } from '../response/present.ts'
 import { serve } from '../serve.ts'

@@ -1,5 +1,5 @@
 import { ENDPOINTS, WATCH_HEADER } from '@bonded/contract'
-import { accept } from '@bonded/core/domain/refusal'
+import { accept } from '@bonded/core/domain/rejection'
 import { cancelSession } from '@bonded/core/operations/cancel-session'
 import { presentPublic } from '../response/present.ts'
 import { serve } from '../serve.ts'

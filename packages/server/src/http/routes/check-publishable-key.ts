@@ -1,5 +1,5 @@
 import { ENDPOINTS } from '@bonded/contract'
-import { accept } from '@bonded/core/domain/refusal'
+import { accept } from '@bonded/core/domain/rejection'
 import { checkPublishableKey } from '@bonded/core/operations/check-publishable-key'
 import { serve } from '../serve.ts'
 

@@ -4,7 +4,7 @@ import {
   CONTEXT_DIGEST_HEADER,
   OUTCOME_HEADER,
 } from '@bonded/contract'
-import { accept } from '@bonded/core/domain/refusal'
+import { accept } from '@bonded/core/domain/rejection'
 import { completeSession } from '@bonded/core/operations/complete-session'
 import { serve } from '../serve.ts'
 

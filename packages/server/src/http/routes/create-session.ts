@@ -1,5 +1,5 @@
 import { type CreateSessionRequest, ENDPOINTS, type Members, withoutNulls } from '@bonded/contract'
-import { accept } from '@bonded/core/domain/refusal'
+import { accept } from '@bonded/core/domain/rejection'
 import { createSession, type SessionRequest } from '@bonded/core/operations/create-session'
 import { presentCreated } from '../response/present.ts'
 import { serve } from '../serve.ts'

@@ -1,5 +1,5 @@
 import { ENDPOINTS } from '@bonded/contract'
-import { accept } from '@bonded/core/domain/refusal'
+import { accept } from '@bonded/core/domain/rejection'
 import { killSession } from '@bonded/core/operations/kill-session'
 import { serve } from '../serve.ts'
 

@@ -1,5 +1,5 @@
 import { ENDPOINTS } from '@bonded/contract'
-import { accept } from '@bonded/core/domain/refusal'
+import { accept } from '@bonded/core/domain/rejection'
 import { iso } from '@bonded/core/domain/iso'
 import { listKeys, readDevice } from '@bonded/core/operations/read-devices'
 import { challengeDevice, registerDevice } from '@bonded/core/operations/register-device'

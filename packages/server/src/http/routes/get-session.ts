@@ -1,9 +1,9 @@
 import { ENDPOINTS, type SessionId, WATCH_HEADER } from '@bonded/contract'
-import { accept, type Result } from '@bonded/core/domain/refusal'
+import { accept, type Result } from '@bonded/core/domain/rejection'
 import { readAsBackend, readAsBrowser, readAsPhone } from '@bonded/core/operations/read-session'
 import { awaitChange } from '@bonded/core/operations/await-change'
 import { presentFull, presentPhone, presentPublic } from '../response/present.ts'
-import { type Answer, type Call, serve } from '../serve.ts'
+import { type EndpointResponse, type Call, serve } from '../serve.ts'
 
 type GetSession = typeof ENDPOINTS.getSession
 
@@ -28,7 +28,7 @@ export const getSessionRoute = serve(ENDPOINTS.getSession, async (call) => {
 async function read(
   { service, caller, query, headers }: Call<GetSession>,
   id: SessionId | undefined,
-): Promise<Result<Answer<GetSession>>> {
+): Promise<Result<EndpointResponse<GetSession>>> {
   switch (caller.kind) {
     case 'backend': {
       const found = await readAsBackend(service, caller, id)

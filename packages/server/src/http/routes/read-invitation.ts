@@ -1,5 +1,5 @@
 import { ENDPOINTS, NONCE_HEADER } from '@bonded/contract'
-import { accept } from '@bonded/core/domain/refusal'
+import { accept } from '@bonded/core/domain/rejection'
 import { readInvitation } from '@bonded/core/operations/read-invitation'
 import { presentInvitation } from '../response/present.ts'
 import { serve } from '../serve.ts'

@@ -1,5 +1,5 @@
 import { ENDPOINTS } from '@bonded/contract'
-import { accept } from '@bonded/core/domain/refusal'
+import { accept } from '@bonded/core/domain/rejection'
 import { readTimeline } from '@bonded/core/operations/read-timeline'
 import { serve } from '../serve.ts'
 

@@ -1,5 +1,5 @@
 import { ENDPOINTS, WATCH_HEADER } from '@bonded/contract'
-import { accept } from '@bonded/core/domain/refusal'
+import { accept } from '@bonded/core/domain/rejection'
 import { recordContainment } from '@bonded/core/operations/record-containment'
 import { serve } from '../serve.ts'
 

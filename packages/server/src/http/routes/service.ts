@@ -1,10 +1,10 @@
 import { ENDPOINTS } from '@bonded/contract'
-import { accept, refuse } from '@bonded/core/domain/refusal'
+import { accept, reject } from '@bonded/core/domain/rejection'
 import { checkReadiness } from '@bonded/core/operations/check-readiness'
 import { openApiDocument } from '../openapi.ts'
 import { iso } from '@bonded/core/domain/iso'
 import { serve } from '../serve.ts'
-import { serveStatic } from './static-answer.ts'
+import { serveStatic } from './static-response.ts'
 
 export const readOpenApiRoute = serveStatic(ENDPOINTS.readOpenApi, ({ settings }) =>
   openApiDocument({ origin: settings.publicOrigin, version: settings.version }),
@@ -16,7 +16,7 @@ export const readyRoute = serve(ENDPOINTS.ready, async ({ service }) => {
   const unready = await checkReadiness(service)
   return unready.length === 0
     ? accept(['health', { status: 'ready', reasons: [] }])
-    : refuse('not_ready', { unready })
+    : reject('not_ready', { unready })
 })
 
 export const versionRoute = serve(ENDPOINTS.version, ({ service }) =>

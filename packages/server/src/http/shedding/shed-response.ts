@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { RequestId } from '@bonded/contract'
 import { awaitsContinue } from '../response/expectations.ts'
-import { refusalToWire } from '../response/refusal-to-wire.ts'
+import { rejectionToWire } from '../response/rejection-to-wire.ts'
 import type { Priority } from './priority.ts'
 
 /**
@@ -17,7 +17,7 @@ const LONGEST_RETRY_SECONDS: Readonly<Record<Priority, number>> = {
 }
 /** The response around its request id, which is serialized once. */
 const ID = 'req_'
-const OVERLOADED = refusalToWire({ reason: 'overloaded' }, ID as RequestId)
+const OVERLOADED = rejectionToWire({ reason: 'overloaded' }, ID as RequestId)
 const [BEFORE_ID = '', AFTER_ID = ''] = JSON.stringify(OVERLOADED.body).split(ID)
 /** A rejected body up to this size is read and dropped, so that its connection stays usable. */
 const MAX_DISCARDED_BYTES = 32 * 1024

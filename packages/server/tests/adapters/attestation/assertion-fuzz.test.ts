@@ -48,7 +48,7 @@ for (const makeKey of [appleKey, androidKey, webauthnKey]) {
             appAttest: { ...honest, [member]: text },
           })
           if (verdict.ok) assert.equal(text, honest[member], `a changed ${member} was accepted`)
-          else assert.equal(verdict.refusal.reason, 'assertion_invalid')
+          else assert.equal(verdict.rejection.reason, 'assertion_invalid')
         }
       }
     })

@@ -161,7 +161,7 @@ const member = (path: Path) =>
       : 'device_status'
 const asked = [PATHS.verify, PATHS.check, PATHS.reach]
 
-/** Every way to refuse or to be wrong, at every endpoint, with the word that the timeline gets. */
+/** Every way to reject or to be wrong, at every endpoint, with the word that the timeline gets. */
 const WRONG: readonly Row[] = [
   ...asked.flatMap((path): Row[] => [
     [path, { status: 400, code: 'INVALID_ARGUMENT' }, `${member(path)}:invalid_argument`],

@@ -145,7 +145,7 @@ test('notes token_refused for a subject without consent or subscription', { skip
   for (const flow of ['jwt-bearer', 'ciba'] as const) {
     for (const error of ['access_denied', 'invalid_grant', 'unknown_user_id', 'expired_token']) {
       await using setting = await scene({}, { flow })
-      setting.fakeCarrier.authorization.refused.set(`tel:${NUMBER}`, error)
+      setting.fakeCarrier.authorization.rejected.set(`tel:${NUMBER}`, error)
       assert.equal(
         (await setting.check()).note,
         'sim_swap:token_refused device_status:token_refused',

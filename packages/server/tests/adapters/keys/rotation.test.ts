@@ -35,7 +35,7 @@ test('matches an Idempotency-Key from before a rotation to its session and body'
   assert.ok(first.ok && again.ok)
   assert.equal(again.value.id, first.value.id)
   const other = await create(rotated, { workflow: 'strict' })
-  assert.equal(other.ok ? undefined : other.refusal.reason, 'idempotency_mismatch')
+  assert.equal(other.ok ? undefined : other.rejection.reason, 'idempotency_mismatch')
 })
 
 test('creates a session under the active root key, serves it under its own, and hides it without that key', async () => {

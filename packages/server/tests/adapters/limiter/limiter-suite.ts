@@ -61,9 +61,9 @@ export function limiterSuite(adapter: string, make: MakeLimiter): void {
       waitMs: 2_000,
     })
     await grantedOf(limiter, device, 'a', 18)
-    const refused = await limiter.take([{ limit: device, key: 'a' }])
-    assert.deepEqual(pick(refused), { granted: false, remaining: 0, waitMs: 2_000 })
-    clock.advance(refused.waitMs - 1)
+    const rejected = await limiter.take([{ limit: device, key: 'a' }])
+    assert.deepEqual(pick(rejected), { granted: false, remaining: 0, waitMs: 2_000 })
+    clock.advance(rejected.waitMs - 1)
     assert.equal((await limiter.take([{ limit: device, key: 'a' }])).granted, false)
     clock.advance(1)
     assert.equal((await limiter.take([{ limit: device, key: 'a' }])).granted, true)

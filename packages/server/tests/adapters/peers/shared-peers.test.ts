@@ -13,7 +13,7 @@ import { TestClock } from '../../../../../tests/harness/test-clock.ts'
 /** The table of messages, in memory. */
 class Mailbox {
   readonly messages: (NodeMessage & { at: number })[] = []
-  /** `lost`: the message is stored, but the node gets no answer. */
+  /** `lost`: the message is stored, but the node gets no response. */
   fault: 'none' | 'lost' | 'away' = 'none'
   readonly #clock: TestClock
 
@@ -193,7 +193,7 @@ test('a message is unreadable in the database, and a node without its key counts
   await b.exchange()
 })
 
-test('a message is refused and counted under another name or number, again, and when it is old', async () => {
+test('a message is rejected and counted under another name or number, again, and when it is old', async () => {
   const { clock, mailbox, nodes, exchangeAll, results } = cluster(3)
   const [a, b, late] = nodes
   assert.ok(a && b && late)

@@ -14,10 +14,10 @@ export interface Collector extends AsyncDisposable {
   readonly endpoint: string
   readonly spans: () => readonly OtlpSpan[]
   readonly received: { readonly body: string; readonly authorization: string | undefined }[]
-  /** The status of the next answers. */
-  answer: number
-  /** Called before each answer. */
-  beforeAnswer: () => void
+  /** The status of the next responses. */
+  response: number
+  /** Called before each response. */
+  beforeResponse: () => void
 }
 
 export async function collector(): Promise<Collector> {
@@ -26,12 +26,12 @@ export async function collector(): Promise<Collector> {
     let body = ''
     request.on('data', (chunk) => (body += String(chunk)))
     request.on('end', () => {
-      running.beforeAnswer()
+      running.beforeResponse()
       const accepts =
         request.method === 'POST' &&
         request.url === '/v1/traces' &&
         request.headers['content-type'] === 'application/json'
-      const status = accepts ? running.answer : 400
+      const status = accepts ? running.response : 400
       if (status === 200) received.push({ body, authorization: request.headers.authorization })
       response.writeHead(status, { 'content-type': 'application/json' }).end('{}')
     })
@@ -44,8 +44,8 @@ export async function collector(): Promise<Collector> {
       received
         .flatMap(({ body }) => (JSON.parse(body) as Export).resourceSpans)
         .flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans)),
-    answer: 200,
-    beforeAnswer: () => undefined,
+    response: 200,
+    beforeResponse: () => undefined,
     async [Symbol.asyncDispose]() {
       const closed = once(server, 'close')
       server.close().closeAllConnections()

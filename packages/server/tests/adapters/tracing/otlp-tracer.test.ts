@@ -162,14 +162,14 @@ test('a share of the sessions is traced whole or not at all', async () => {
 })
 
 test('a collector that fails costs spans and one report, never a request', async () => {
-  target.answer = 503
+  target.response = 503
   const before = (await exported()).length
   for (let number = 0; number < 3; number++) {
     assert.equal((await h.get(await h.create())).status, 200)
     await exporter.flush()
   }
   assert.deepEqual([failures.length, target.spans().length], [1, before])
-  target.answer = 200
+  target.response = 200
   await h.create()
   assert.ok((await exported()).length > before, 'it accepts spans again')
 })
@@ -181,7 +181,7 @@ test('the end of the exporter begins no batch after 5 s, however slowly the coll
   assert.ok(span)
   let nowMs = 0
   t.mock.method(performance, 'now', () => nowMs)
-  slow.beforeAnswer = () => void (nowMs += 4_500)
+  slow.beforeResponse = () => void (nowMs += 4_500)
   const ending = new OtlpExporter({
     endpoint: slow.endpoint,
     headers: {},

@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads'
 
-/** A worker that never answers. */
+/** A worker that never responds. */
 parentPort?.on('message', () => {
   for (;;);
 })

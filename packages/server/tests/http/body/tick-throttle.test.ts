@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { acceptStrictJson } from '../../../src/http/body/json-body.ts'
 import { tickThrottle } from '../../../src/http/body/tick-throttle.ts'
-import { Refused } from '../../../src/http/response/refused.ts'
+import { Rejected } from '../../../src/http/response/rejected.ts'
 
 test('runs one waiting task in each turn, in order of arrival, and a later task at once', async () => {
   const takeTurn = tickThrottle({ maxWaiting: 10 })
@@ -38,7 +38,7 @@ test('rejects a task when the queue is full, and accepts one again after a task 
   assert.deepEqual(ran, ['a', 'b', 'c', 'e'])
 })
 
-/** Installs the parser on three routes that answer with the turn of the event loop they ran in. */
+/** Installs the parser on three routes that respond with the turn of the event loop they ran in. */
 function parser() {
   const app = Fastify() as unknown as FastifyInstance
   acceptStrictJson(app, { trustedProxies: 0, budgetBytes: 64 * 1024 * 1024 })
@@ -52,7 +52,7 @@ function parser() {
   app.post('/evidence', { config: { routeName: 'fetchEvidence' } }, async () => ({ turn: turns }))
   app.post('/claim', { config: { routeName: 'claimSession' } }, async () => ({ turn: turns }))
   app.setErrorHandler((failure, _request, reply) =>
-    reply.code(503).send(failure instanceof Refused ? failure.refusal : String(failure)),
+    reply.code(503).send(failure instanceof Rejected ? failure.rejection : String(failure)),
   )
   return async (url: string, bytes = 0, more: object = {}) => {
     const payload = JSON.stringify({ a: 'x'.repeat(bytes), ...more })
@@ -67,12 +67,12 @@ function parser() {
   }
 }
 
-const turnsOf = (answers: readonly { readonly body: object }[]) =>
-  answers.map(({ body }) =>
+const turnsOf = (responses: readonly { readonly body: object }[]) =>
+  responses.map(({ body }) =>
     'turn' in body ? Number(body.turn) : assert.fail(JSON.stringify(body)),
   )
 
-test('starts one registration or passport in each turn, answers all, and does not delay a small body', async () => {
+test('starts one registration or passport in each turn, responds to all, and does not delay a small body', async () => {
   const send = parser()
   // The first requests run fastify’s one-time setup, which the test does not count.
   await Promise.all([send('/devices'), send('/claim')])
@@ -99,13 +99,13 @@ test('starts simultaneous evidence without a passport in one turn, so that its w
   assert.equal(new Set(turns).size, 1)
 })
 
-test('rejects large bodies beyond the queue as overloaded, and answers all accepted ones', async () => {
+test('rejects large bodies beyond the queue as overloaded, and responds to all accepted ones', async () => {
   const send = parser()
-  const answers = await Promise.all(Array.from({ length: 1_000 }, () => send('/devices')))
-  const refused = answers.filter(({ status }) => status === 503)
-  assert.ok(refused.length > 0)
-  for (const { body } of refused)
+  const responses = await Promise.all(Array.from({ length: 1_000 }, () => send('/devices')))
+  const rejected = responses.filter(({ status }) => status === 503)
+  assert.ok(rejected.length > 0)
+  for (const { body } of rejected)
     assert.deepEqual(body, { reason: 'overloaded', step: 'large_bodies_waiting' })
-  assert.ok(answers.every(({ status }) => status === 200 || status === 503))
+  assert.ok(responses.every(({ status }) => status === 200 || status === 503))
   assert.equal((await send('/devices')).status, 200)
 })

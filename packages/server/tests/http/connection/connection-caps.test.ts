@@ -43,7 +43,7 @@ function isComplete(text: string): boolean {
 const statusOf = (response: string) => Number(response.slice(9, 12))
 const countsOf = (h: Harness) => h.running.app.connectionCaps.counts
 
-/** Opens connections that have received an answer and are now idle. */
+/** Opens connections that have received a response and are now idle. */
 async function idleClients(h: Harness, count: number): Promise<Client[]> {
   const clients: Client[] = []
   for (let index = 0; index < count; index++) {
@@ -186,12 +186,16 @@ test('listens on one address for localhost, so that each connection passes the l
   mock,
 }) => {
   // A machine with two loopback addresses. Most have 127.0.0.1 and ::1.
-  const answer = (host: string, _options: object, done: (error: null, found: object[]) => void) => {
+  const respond = (
+    host: string,
+    _options: object,
+    done: (error: null, found: object[]) => void,
+  ) => {
     const found = host === 'localhost' ? ['127.0.0.1', '127.0.0.2'] : [host]
     const addresses = found.map((address) => ({ address, family: 4 }))
     setImmediate(() => done(null, addresses))
   }
-  mock.method(dns, 'lookup', answer as never)
+  mock.method(dns, 'lookup', respond as never)
   await using h = await harness({ host: 'localhost' })
   assert.deepEqual(h.running.app.addresses(), [
     { address: '127.0.0.1', family: 'IPv4', port: h.running.port },

@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import {
   guardConnections,
-  MAX_UNANSWERED_REQUESTS,
+  MAX_PENDING_REQUESTS,
   WRITE_STALL_MS,
 } from '../../../src/http/connection/connection-guard.ts'
 import { harness } from '../../../../../tests/harness/harness.ts'
@@ -51,19 +51,19 @@ test('keeps memory bounded while 20 sockets pipeline 1,300 requests each and rea
   assert.equal((await fetch(`${service.origin}/health/alive`)).status, 200)
 })
 
-test(`serves ${MAX_UNANSWERED_REQUESTS} unanswered requests on a connection, and destroys it at one more`, async () => {
+test(`serves ${MAX_PENDING_REQUESTS} pending requests on a connection, and destroys it at one more`, async () => {
   await using h = await harness()
   const session = await h.create()
   const poll = rawRequest(`GET /api/v1/sessions/${session.id}?wait_ms=20000`, {
     Authorization: `Bearer ${h.shop.server}`,
   })
   using good = await rawClient(h.running.port)
-  good.send(poll.repeat(MAX_UNANSWERED_REQUESTS))
+  good.send(poll.repeat(MAX_PENDING_REQUESTS))
   using hostile = await rawClient(h.running.port)
-  hostile.send(poll.repeat(MAX_UNANSWERED_REQUESTS + 1))
+  hostile.send(poll.repeat(MAX_PENDING_REQUESTS + 1))
   assert.equal(await hostile.closed, '')
   await h.kill(session)
-  await good.until('"state":"killed"', MAX_UNANSWERED_REQUESTS)
+  await good.until('"state":"killed"', MAX_PENDING_REQUESTS)
 })
 
 test('serves any number of sequential requests on a connection', async () => {
@@ -93,7 +93,7 @@ test('destroys a connection whose client reads nothing for 10 s, and keeps one t
   for (const socket of sockets) await once(socket, 'readable')
   pass(0)
   pass(WRITE_STALL_MS - 1)
-  // Reads enough that the kernel accepts more of the answer from the service.
+  // Reads enough that the kernel accepts more of the response from the service.
   for (let read = 0; read < 6 * MIB; ) {
     const chunk = slow.read() as Buffer | null
     if (chunk === null) await once(slow, 'readable')

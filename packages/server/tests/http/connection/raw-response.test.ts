@@ -43,7 +43,7 @@ test('keeps running when a client resets its connection right after a CONNECT or
     for (let count = 0; count < 20; count++) {
       const socket = await open(service)
       const closed = new Promise((resolve) => socket.once('close', resolve))
-      // Half of the clients reset at once, the other half when the answer arrives.
+      // Half of the clients reset at once, the other half when the response arrives.
       socket.write(request, () => count % 2 === 0 && socket.resetAndDestroy())
       socket.once('data', () => socket.resetAndDestroy())
       await closed
@@ -52,22 +52,22 @@ test('keeps running when a client resets its connection right after a CONNECT or
   }
 })
 
-test('answers a rejected CONNECT or upgrade, and closes its socket whatever the client does', {
+test('responds to a rejected CONNECT or upgrade, and closes its socket whatever the client does', {
   timeout: 60_000,
 }, async () => {
   using m = machine()
   await using service = await m.serve()
   const assertClosed = async (what: string, request: string, more: string) => {
     using socket = await open(service)
-    let answer = ''
+    let response = ''
     socket.on('data', (chunk) => {
-      answer += String(chunk)
+      response += String(chunk)
     })
-    const answered = once(socket, 'end')
+    const responded = once(socket, 'end')
     const startedAt = Date.now()
     socket.write(request + more)
-    await answered
-    assert.match(answer, /^HTTP\/1\.1 4\d\d .*\r\nX-Request-Id: req_.*\{"error"/s, what)
+    await responded
+    assert.match(response, /^HTTP\/1\.1 4\d\d .*\r\nX-Request-Id: req_.*\{"error"/s, what)
     // Only a write distinguishes a closed socket, which resets, from a half-closed one.
     while (await written(socket)) assert.ok(Date.now() - startedAt < CLOSED_WITHIN_MS, what)
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { Refused } from '../../../src/http/response/refused.ts'
+import { Rejected } from '../../../src/http/response/rejected.ts'
 import { TimeLimits } from '../../../src/http/connection/time-limits.ts'
 
 describe('time limits', () => {
@@ -15,7 +15,7 @@ describe('time limits', () => {
   }
   const never = () => new Promise<string>(() => {})
   const timedOut = (failure: unknown) =>
-    failure instanceof Refused && failure.refusal.reason === 'operation_timeout'
+    failure instanceof Rejected && failure.rejection.reason === 'operation_timeout'
 
   it('rejects an operation as timed out once its own limit is over', async () => {
     const { limits: all, advance } = limits()
@@ -33,7 +33,7 @@ describe('time limits', () => {
     await assert.rejects(long, timedOut)
   })
 
-  it('passes on the answer or the failure of an operation that ends in time', async () => {
+  it('passes on the response or the failure of an operation that ends in time', async () => {
     const { limits: all, advance } = limits()
     assert.equal(await all.within(Promise.resolve('done'), 8_000), 'done')
     await assert.rejects(all.within(Promise.reject(new Error('broken')), 8_000), /broken/)

@@ -27,7 +27,7 @@ const h = await harness({
 })
 after(() => h[Symbol.asyncDispose]())
 
-/** The exact bytes of an answer: no header is added and no coding is undone. */
+/** The exact bytes of a response: no header is added and no coding is undone. */
 async function read(path: string, headers: Record<string, string> = {}) {
   return new Promise<{ status: number; headers: Record<string, unknown>; body: Buffer }>(
     (resolve, reject) => {
@@ -71,7 +71,7 @@ test('compresses as the client accepts', async () => {
   }
 })
 
-test('answers 304 without a body when the client has the file', async () => {
+test('responds with 304 without a body when the client has the file', async () => {
   const { headers } = await read('/v1/pulse.js')
   const etag = String(headers['etag'])
   assert.match(etag, /^W\/"[\w-]{22}"$/)
@@ -112,7 +112,7 @@ test('serves the source map, the styles and the languages, which never change', 
   }
 })
 
-test('answers 404 for a language or a version that it does not have', async () => {
+test('responds with 404 for a language or a version that it does not have', async () => {
   for (const path of [
     '/v1/lang/0123456789abcdef/fr.json',
     '/v1/lang/0000000000000000/de.json',

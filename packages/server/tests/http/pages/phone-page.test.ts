@@ -80,7 +80,7 @@ test('serves the page, its script and its languages compressed, and not again to
   }
 })
 
-test('answers 404 for the app associations when no app is configured', async () => {
+test('responds with 404 for the app associations when no app is configured', async () => {
   for (const path of ['apple-app-site-association', 'assetlinks.json'])
     assert.equal((await h.call('GET', `/.well-known/${path}`)).status, 404, path)
 })

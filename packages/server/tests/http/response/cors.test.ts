@@ -73,7 +73,7 @@ function headerNames(schema: object | undefined): readonly string[] {
   return Object.keys(properties)
 }
 
-test('lets no page read answers of endpoints that browsers may not call', async () => {
+test('lets no page read responses of endpoints that browsers may not call', async () => {
   const session = await h.create()
   for (const [method, path] of [
     ['POST', '/sessions'],

@@ -29,7 +29,7 @@ async function hidden() {
   }
 }
 
-/** Removes the request id and the date from an answer. */
+/** Removes the request id and the date from a response. */
 function comparable({ status, headers, text, body }: Reply): object {
   const { date: _, 'x-request-id': id, ...others } = headers
   return {
@@ -40,7 +40,7 @@ function comparable({ status, headers, text, body }: Reply): object {
   }
 }
 
-test('answers unknown, foreign, long-ended and purged sessions and wrong tokens identically except for the request id', async () => {
+test('responds to unknown, foreign, long-ended and purged sessions and wrong tokens identically except for the request id', async () => {
   const ids = await hidden()
   const phone = await h.register()
   const live = await h.create()

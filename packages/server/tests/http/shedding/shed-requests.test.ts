@@ -59,7 +59,7 @@ async function rejecting(priority: Priority) {
   }
 }
 
-test('answers 503 overloaded in the error shape, with Retry-After and the request id', async () => {
+test('responds with 503 overloaded in the error shape, with Retry-After and the request id', async () => {
   using server = await rejecting('create')
   const { response, text } = await server.post('{}', { 'content-length': '2' })
   assert.equal(response.statusCode, 503)
@@ -133,10 +133,10 @@ function flooded(
   const server = createServer()
   const app = { server, decorate() {}, addHook() {} } as unknown as FastifyInstance
   const caps = { isBackend: () => false } as unknown as ConnectionCaps
-  const answers: Record<string, string>[] = []
+  const responses: Record<string, string>[] = []
   const queue = shedRequests(app, { service: { ...h.service, meter }, caps, log })
   const response = {
-    writeHead: (_status: number, headers: Record<string, string>) => answers.push(headers),
+    writeHead: (_status: number, headers: Record<string, string>) => responses.push(headers),
     end() {},
   }
   const socket = { remoteAddress: '192.0.2.1', destroyed: false }
@@ -148,24 +148,24 @@ function flooded(
         response as unknown as ServerResponse,
       )
   }
-  return { queue, flood, lines, shed, answers }
+  return { queue, flood, lines, shed, responses }
 }
 
 test('rejects requests beyond the most that may wait, counts them, and logs no line for each', async () => {
   await using h = await harness()
   const headers = { origin: 'https://other.example' }
-  const { queue, flood, lines, shed, answers } = flooded(h, {
+  const { queue, flood, lines, shed, responses } = flooded(h, {
     url: '/api/v1/sessions',
     headers,
   })
   using _ = queue
   flood()
   assert.equal(queue.size(), MAX_WAITING)
-  assert.equal(answers.length, 100 - 8)
+  assert.equal(responses.length, 100 - 8)
   assert.deepEqual(new Set(shed), new Set(['create unknown']))
   assert.equal(lines.length, 1)
-  assert.equal(answers[0]?.['access-control-allow-origin'], undefined)
-  assert.equal(answers[0]?.['x-content-type-options'], 'nosniff')
+  assert.equal(responses[0]?.['access-control-allow-origin'], undefined)
+  assert.equal(responses[0]?.['x-content-type-options'], 'nosniff')
 })
 
 test('knows a phone whose session another node has changed', async () => {

@@ -8,8 +8,8 @@ import type { AskedRow, FoundRows, RowLookups } from './row-lookups.ts'
 import { type RunEnd, UnitRun } from './unit-run.ts'
 
 /**
- * How many lookups a read may need before it runs on SQL. Each lookup can reveal the key of the next
- * row: a token leads to its device, and the device to its subject.
+ * How many lookups a read may need before it runs on SQL. Each lookup can reveal the key of the
+ * next row: a token leads to its device, and the device to its subject.
  */
 const MAX_ROUNDS = 6
 const NOTHING: FoundRows = new Map()

@@ -123,14 +123,14 @@ export class Connection {
     this.release()
   }
 
-  /** Closes a connection whose server has not answered since the instant. */
+  /** Closes a connection whose server has not responded since the instant. */
   closeIfHanging(since: number): void {
     if (this.#inFlight > 0 && this.#sentAt <= since) this.#close('the connection hangs')
   }
 
   /** Closes a connection to a server that must no longer be used. */
-  closeIfRefused(servers: Servers): void {
-    if (servers.isRefused(this.#client.origin)) this.#close(REFUSED)
+  closeIfRejected(servers: Servers): void {
+    if (servers.isRejected(this.#client.origin)) this.#close(REFUSED)
   }
 
   #close(why: string): void {

@@ -3,7 +3,7 @@ import { batchClass, type PreparedNames } from './batch.ts'
 import { type Client, Connection, REFUSED } from './connection.ts'
 import type { DatabaseAddress, DatabaseHost } from './database-url.ts'
 import { type ServerClient, serverClients } from './server-client.ts'
-import { ANSWER_WITHIN_MS, ServerSurvey } from './server-survey.ts'
+import { RESPONSE_WITHIN_MS, ServerSurvey } from './server-survey.ts'
 import { Servers, StandbyError } from './servers.ts'
 
 export type { Connection } from './connection.ts'
@@ -66,7 +66,7 @@ export class Connections implements AsyncDisposable {
     this.batch = batchClass(pg.Query)
     const { address, statementTimeoutMs, lockTimeoutMs, poolSize } = settings
     this.#servers = new Servers(address, {
-      onChange: () => this.#closeRefused(),
+      onChange: () => this.#closeRejected(),
       survey: () => this.#survey.run(),
     })
     const configOf = (host: DatabaseHost, config: ClientConfig) => ({
@@ -74,13 +74,13 @@ export class Connections implements AsyncDisposable {
       statement_timeout: statementTimeoutMs,
       ...config,
     })
-    const answerWithin = {
-      connectionTimeoutMillis: ANSWER_WITHIN_MS,
-      query_timeout: ANSWER_WITHIN_MS,
+    const responseWithin = {
+      connectionTimeoutMillis: RESPONSE_WITHIN_MS,
+      query_timeout: RESPONSE_WITHIN_MS,
     }
     this.#survey = new ServerSurvey({
       hosts: address.hosts,
-      newClient: (host) => new pg.Client(configOf(host, answerWithin)),
+      newClient: (host) => new pg.Client(configOf(host, responseWithin)),
       found: (servers, askedAt) => this.#servers.found(servers, askedAt),
     })
     const define = (config: ClientConfig) =>
@@ -236,17 +236,17 @@ export class Connections implements AsyncDisposable {
   async #takeCurrent(): Promise<Client> {
     for (;;) {
       const client = (await this.#pool.connect()) as Client
-      if (!this.#servers.isRefused(client.origin)) return client
+      if (!this.#servers.isRejected(client.origin)) return client
       client.release(true)
     }
   }
 
   /** Nothing more is read from, or acknowledged by, a server that must no longer be used. */
-  #closeRefused(): void {
+  #closeRejected(): void {
     this.#losses++
-    for (const connection of this.#inUse) connection.closeIfRefused(this.#servers)
+    for (const connection of this.#inUse) connection.closeIfRejected(this.#servers)
     for (const client of this.#listening)
-      if (this.#servers.isRefused(client.origin)) client.destroy(new Error(REFUSED))
+      if (this.#servers.isRejected(client.origin)) client.destroy(new Error(REFUSED))
   }
 }
 

@@ -13,7 +13,7 @@ export interface ServerClient extends Client {
   readonly origin: Origin
   /** How many warnings the server has sent. */
   readonly warnings: number
-  /** Closes it at once, even while it waits for an answer. */
+  /** Closes it at once, even while it waits for a response. */
   destroy(cause: Error): void
 }
 
@@ -53,8 +53,8 @@ export function serverClients(
     }
 
     destroy(cause: Error): void {
-      // `pg` has no public way to close a connection that waits for an answer, and does not declare
-      // this member.
+      // `pg` has no public way to close a connection that waits for a response, and does not
+      // declare this member.
       const { connection } = this as unknown as {
         connection: { stream: { destroy(failure: Error): void } }
       }

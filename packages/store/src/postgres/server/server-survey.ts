@@ -12,7 +12,7 @@ export interface Origin {
   readonly started: string
 }
 
-/** What a listed server has answered. */
+/** What a listed server has returned. */
 export interface SurveyedServer extends Origin {
   readonly host: DatabaseHost
   readonly acceptsWrites: boolean
@@ -41,10 +41,10 @@ export function originFromRow(row: Row): Origin {
   }
 }
 
-/** How often the listed servers are asked while nothing needs an answer. */
+/** How often the listed servers are asked while nothing needs a response. */
 const EVERY_MS = 1_000
-/** A server that takes longer does not answer. */
-export const ANSWER_WITHIN_MS = 1_000
+/** A server that takes longer does not respond. */
+export const RESPONSE_WITHIN_MS = 1_000
 
 /** Opens connections for a survey, one to each server. */
 type NewClient = (host: DatabaseHost) => Client
@@ -61,7 +61,7 @@ export class ServerSurvey implements Disposable {
   #timer: NodeJS.Timeout | undefined
   #closed = false
 
-  /** @param of.found gets the servers that have answered, and when they were asked */
+  /** @param of.found gets the servers that have responded, and when they were asked */
   constructor(of: {
     readonly hosts: readonly DatabaseHost[]
     readonly newClient: NewClient
@@ -112,7 +112,7 @@ class AskedServer {
     this.#newClient = newClient
   }
 
-  /** @returns undefined if the server does not answer in time, or cannot tell */
+  /** @returns undefined if the server does not respond in time, or cannot tell */
   async ask(): Promise<SurveyedServer | undefined> {
     try {
       const client = (this.#client ??= await this.#connect())

@@ -14,7 +14,7 @@ const HAS_NO_LOG: readonly unknown[] = ['42883', '0A000', '42501']
 const OLD_PRIMARY =
   'it is an old primary: another server was promoted in its place. Stop it, and rebuild it as a standby of the new primary.'
 
-/** Surveys are a second apart, or two if a server does not answer. */
+/** Surveys are a second apart, or two if a server does not respond. */
 const CONFIRMED_FOR_MS = 3_000
 
 /** The server of a connection is a standby. Another server may be the primary. */
@@ -39,7 +39,7 @@ export class Servers {
   /**
    * @param given.onChange called when connections may have become unusable: another server was
    *   promoted, or two servers accept writes
-   * @param given.survey asks all servers, and calls `found` with their answers
+   * @param given.survey asks all servers, and calls `found` with their responses
    */
   constructor(
     address: DatabaseAddress,
@@ -73,25 +73,25 @@ export class Servers {
    */
   async admit(host: DatabaseHost, query: Query): Promise<Origin> {
     const [state = {}] = (await query(SERVER_STATE)).rows
-    const refuse = (problem: string) => {
+    const reject = (problem: string) => {
       const where = shownAt(this.#address, [host])
-      const Refusal = String(state.standby) === 'true' ? StandbyError : StoreError
-      throw new Refusal(`${where} cannot be used: ${problem}`, { kind: 'unsuitable', where })
+      const Rejection = String(state.standby) === 'true' ? StandbyError : StoreError
+      throw new Rejection(`${where} cannot be used: ${problem}`, { kind: 'unsuitable', where })
     }
     const problem = problemOf(state)
-    if (problem !== undefined) refuse(problem)
+    if (problem !== undefined) reject(problem)
     const origin = await originOf(query)
     const { timeline } = origin
     if (timeline === undefined) return origin
     if (this.count > 1 && !this.#isConfirmed(origin)) await this.#survey()
-    if (this.#conflict !== undefined) this.#refuseAll(this.#conflict)
+    if (this.#conflict !== undefined) this.#rejectAll(this.#conflict)
     const isNewer = this.#raise(origin)
-    if (this.isRefused(origin)) refuse(OLD_PRIMARY)
+    if (this.isRejected(origin)) reject(OLD_PRIMARY)
     if (isNewer) this.#onChange()
     return origin
   }
 
-  /** Takes the answers of a survey. */
+  /** Takes the responses of a survey. */
   found(servers: readonly SurveyedServer[], at: number): void {
     let isNewer = false
     for (const server of servers) isNewer = this.#raise(server) || isNewer
@@ -106,7 +106,7 @@ export class Servers {
   }
 
   /** Whether a connection must not be used: its server is old, or not the only one. */
-  isRefused(origin: Origin): boolean {
+  isRejected(origin: Origin): boolean {
     return origin.timeline !== undefined && (this.#conflict !== undefined || this.#isOld(origin))
   }
 
@@ -128,7 +128,7 @@ export class Servers {
     return performance.now() - this.#confirmed.at < CONFIRMED_FOR_MS
   }
 
-  #refuseAll(problem: string): never {
+  #rejectAll(problem: string): never {
     const where = this.#address.shown
     throw new StoreError(`${where} cannot be used: ${problem}`, { kind: 'unsuitable', where })
   }

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import { type AndroidPolicy, verifyAndroidKeyAttestation } from '@bonded/attestation/android'
 import { decodeBase64url } from '@bonded/contract'
-import { accept, refuse } from '@bonded/core/domain/refusal'
+import { accept, reject } from '@bonded/core/domain/rejection'
 import { NO_SERIALS, type RegistrationVerifier } from '../registration/task.ts'
-import { refusalOf } from '../refusal-of.ts'
+import { rejectionOf } from '../rejection-of.ts'
 
 /** `@bonded/attestation` rejects longer chains. */
 const MAX_CERTIFICATES = 7
@@ -16,7 +16,7 @@ export function androidAttestationVerifier(
 ): RegistrationVerifier<'android-key'> {
   return (request, now) => {
     const fail = (step: string) => ({
-      result: refuse('attestation_invalid', { step }),
+      result: reject('attestation_invalid', { step }),
       serials: NO_SERIALS,
     })
     const { challenge, certificate_chain } = request
@@ -31,7 +31,7 @@ export function androidAttestationVerifier(
     if (challengeBytes === undefined || chain.length !== certificate_chain.length)
       return fail('encoding')
     const attested = verifyAndroidKeyAttestation({ chain, challenge: challengeBytes, now }, policy)
-    if (!attested.ok) return { result: refusalOf(attested), serials: NO_SERIALS }
+    if (!attested.ok) return { result: rejectionOf(attested), serials: NO_SERIALS }
     const { publicKey, environment, appId, serials } = attested.value
     const keyId = hash('sha256', publicKey, 'base64url')
     return { result: accept({ keyId, publicKey, environment, appId }), serials }

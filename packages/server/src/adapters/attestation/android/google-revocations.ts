@@ -15,7 +15,7 @@ export function googleRevocations({
 }: Omit<RevocationSource, 'now' | 'fetch' | 'snapshot'> & {
   readonly fetch: FetchText
   readonly clock: Clock
-  /** Serials that were revoked at release time. They are rejected whatever Google answers. */
+  /** Serials that were revoked at release time. They are rejected whatever Google returns. */
   readonly snapshot: ReadonlySet<string>
 }): RevocationList {
   return revocationsOf({ ...source, now: () => clock.now() })

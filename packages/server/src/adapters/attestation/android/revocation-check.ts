@@ -1,8 +1,8 @@
-import { accept, type Result, refuse } from '@bonded/core/domain/refusal'
+import { accept, type Result, reject } from '@bonded/core/domain/rejection'
 import type { RevocationList } from '@bonded/core/ports/revocations'
 
 /**
- * Checks that no certificate of a chain was revoked. Without a usable list the refusal is
+ * Checks that no certificate of a chain was revoked. Without a usable list the rejection is
  * `overloaded`, because the phone is not at fault.
  *
  * @param serials serial numbers of the chain's certificates; empty where Google's list does not
@@ -13,8 +13,8 @@ export async function checkRevocation(
   revocations: RevocationList,
 ): Promise<Result<void>> {
   const status = serials.length === 0 ? 'good' : await revocations.check(serials)
-  if (status === 'unknown') return refuse('overloaded', { step: 'revocation_unknown' })
+  if (status === 'unknown') return reject('overloaded', { step: 'revocation_unknown' })
   return status === 'revoked'
-    ? refuse('attestation_invalid', { step: 'revoked' })
+    ? reject('attestation_invalid', { step: 'revoked' })
     : accept(undefined)
 }

@@ -1,16 +1,16 @@
 import { hash } from 'node:crypto'
 import { type AppleApp, verifyAppAssertion } from '@bonded/attestation/apple'
-import { accept, refuse } from '@bonded/core/domain/refusal'
+import { accept, reject } from '@bonded/core/domain/rejection'
 import type { AssertionVerifier } from '@bonded/core/ports/devices'
 import { publicKeyOf } from '../public-key-cache.ts'
-import { refusalOf } from '../refusal-of.ts'
+import { rejectionOf } from '../rejection-of.ts'
 import { readKeyId } from './key-id.ts'
 
 /** Verifies assertions of App Attest keys (protocol 5). */
 export function appleVerifier(apps: readonly AppleApp[]): AssertionVerifier {
   return {
     verify({ device, payload, appAttest }) {
-      const fail = (step: string) => refuse('assertion_invalid', { step })
+      const fail = (step: string) => reject('assertion_invalid', { step })
       // The key is the registered one, and no member of another format was sent.
       if (
         appAttest.key_id !== device.keyId &&
@@ -35,7 +35,7 @@ export function appleVerifier(apps: readonly AppleApp[]): AssertionVerifier {
       )
       return verified.ok
         ? accept({ counter: verified.value.counter, userVerified: false })
-        : refusalOf(verified)
+        : rejectionOf(verified)
     },
   }
 }

@@ -5,10 +5,10 @@ import {
   verifyAppAttestation,
 } from '@bonded/attestation/apple'
 import { decodeBase64url } from '@bonded/contract'
-import { accept, refuse } from '@bonded/core/domain/refusal'
+import { accept, reject } from '@bonded/core/domain/rejection'
 import type { KeyReceipt } from '@bonded/core/ports/devices'
 import { NO_SERIALS, type RegistrationVerifier } from '../registration/task.ts'
-import { refusalOf } from '../refusal-of.ts'
+import { rejectionOf } from '../rejection-of.ts'
 import { readKeyId } from './key-id.ts'
 
 /** Verifies the attestation of App Attest keys (protocol 6). */
@@ -20,7 +20,7 @@ export function appleAttestationVerifier(
     const attestationObject = decodeBase64url(request.attestation_object)
     const challenge = decodeBase64url(request.challenge)
     if (keyId === undefined || attestationObject === undefined || challenge === undefined)
-      return { result: refuse('attestation_invalid', { step: 'encoding' }), serials: NO_SERIALS }
+      return { result: reject('attestation_invalid', { step: 'encoding' }), serials: NO_SERIALS }
     const verifyOver = (signed: Uint8Array | string) =>
       verifyAppAttestation(
         { attestationObject, keyId, clientDataHash: hash('sha256', signed, 'buffer'), now },
@@ -31,7 +31,7 @@ export function appleAttestationVerifier(
     // names the same challenge.
     const isOfOtherHash = !overBytes.ok && overBytes.step === 'nonce'
     const attested = isOfOtherHash ? verifyOver(request.challenge) : overBytes
-    if (!attested.ok) return { result: refusalOf(attested), serials: NO_SERIALS }
+    if (!attested.ok) return { result: rejectionOf(attested), serials: NO_SERIALS }
     const { publicKey, appId, environment, category, bundleVersion, receipt } = attested.value
     const result = accept({
       // The id is encoded again, so that two spellings of one key id are one key.

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { accept, refuse } from '@bonded/core/domain/refusal'
+import { accept, reject } from '@bonded/core/domain/rejection'
 import type { Clock } from '@bonded/core/ports/clock'
 import type { Keyring } from '@bonded/core/ports/keyring'
 import type { PassportFinding, PassportVerifier } from '@bonded/core/ports/passports'
@@ -49,7 +49,7 @@ export function passportVerifier(options: {
       const task: PassportTask = { passport, challenge, environment, now: clock.now() }
       const done = await pool.run(task)
       return done.outcome === 'full'
-        ? refuse('overloaded', { step: 'passport_queue' })
+        ? reject('overloaded', { step: 'passport_queue' })
         : accept(findingOf(done, keys))
     },
     [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
@@ -61,8 +61,8 @@ function findingOf(
   done: Exclude<TaskOutcome<PassportVerdict>, { outcome: 'full' }>,
   keys: Keyring,
 ): PassportFinding {
-  if (done.outcome !== 'answered') return { tier: 'none', note: done.outcome }
-  const verdict = done.answer
+  if (done.outcome !== 'responded') return { tier: 'none', note: done.outcome }
+  const verdict = done.response
   if (verdict.tier === 'none') return { tier: 'none', note: verdict.step }
   const { tier, issuingState, documentNumber } = verdict
   const documentRef = keys.documentRef(issuingState, documentNumber)

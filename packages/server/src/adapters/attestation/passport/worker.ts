@@ -23,10 +23,10 @@ const trust = {
 }
 
 parentPort?.on('message', (task: PassportTask) => {
-  parentPort?.postMessage(answerTo(task))
+  parentPort?.postMessage(responseTo(task))
 })
 
-function answerTo({ passport, challenge, environment, now }: PassportTask): PassportVerdict {
+function responseTo({ passport, challenge, environment, now }: PassportTask): PassportVerdict {
   const files = filesOf(passport)
   if (files === undefined) return { tier: 'none', step: 'encoding' }
   const verified = verifyPassport({ ...files, challenge, now }, trust[environment])

@@ -1,4 +1,4 @@
-import { refuse } from '@bonded/core/domain/refusal'
+import { reject } from '@bonded/core/domain/rejection'
 import type { Clock } from '@bonded/core/ports/clock'
 import type { AttestationVerifier } from '@bonded/core/ports/devices'
 import type { RevocationList } from '@bonded/core/ports/revocations'
@@ -41,14 +41,14 @@ export function registrationThread(options: {
         const done = await pool.run(task)
         switch (done.outcome) {
           case 'full':
-            return refuse('overloaded', { step: 'registrations_waiting' })
+            return reject('overloaded', { step: 'registrations_waiting' })
           // Of both, the phone need not be the cause: a busy machine delays a genuine registration.
           case 'failed':
-            return refuse('overloaded', { step: 'registration_failed' })
+            return reject('overloaded', { step: 'registration_failed' })
           case 'timed_out':
-            return refuse('overloaded', { step: 'registration_timed_out' })
-          case 'answered': {
-            const { result, serials } = done.answer
+            return reject('overloaded', { step: 'registration_timed_out' })
+          case 'responded': {
+            const { result, serials } = done.response
             if (!result.ok) return result
             const checked = await checkRevocation(serials, revocations)
             return checked.ok ? result : checked

@@ -1,5 +1,5 @@
 import type { RegistrationOf } from '@bonded/contract'
-import type { Result } from '@bonded/core/domain/refusal'
+import type { Result } from '@bonded/core/domain/rejection'
 import type { Instant } from '@bonded/core/domain/session'
 import type { RegisteredKey } from '@bonded/core/ports/devices'
 import type { TrustedPhones } from '../phone-trust.ts'

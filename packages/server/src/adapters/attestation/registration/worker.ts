@@ -9,10 +9,10 @@ lowerPriority()
 const verifiers = makeAttestationVerifiers(workerData as RegistrationTrust)
 
 parentPort?.on('message', (task: RegistrationTask) => {
-  parentPort?.postMessage(answerTo(task))
+  parentPort?.postMessage(responseTo(task))
 })
 
-function answerTo(task: RegistrationTask): RegistrationVerdict {
+function responseTo(task: RegistrationTask): RegistrationVerdict {
   switch (task.format) {
     case 'apple-app-attest':
       return verifiers[task.format](task.request, task.now)

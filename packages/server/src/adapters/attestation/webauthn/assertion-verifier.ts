@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
 import { verifyWebAuthnAssertion } from '@bonded/attestation/webauthn'
 import { decodeBase64url } from '@bonded/contract'
-import { accept, refuse } from '@bonded/core/domain/refusal'
+import { accept, reject } from '@bonded/core/domain/rejection'
 import type { AssertionVerifier } from '@bonded/core/ports/devices'
 import { publicKeyOf } from '../public-key-cache.ts'
-import { refusalOf } from '../refusal-of.ts'
+import { rejectionOf } from '../rejection-of.ts'
 
 /**
  * Verifies assertions of format `webauthn` (protocol 5).
@@ -14,7 +14,7 @@ import { refusalOf } from '../refusal-of.ts'
 export function webauthnVerifier({ origin }: { origin: string }): AssertionVerifier {
   return {
     verify({ device, payload, appAttest }) {
-      const fail = (step: string) => refuse('assertion_invalid', { step })
+      const fail = (step: string) => reject('assertion_invalid', { step })
       // The key is the registered one, and every member of this format is present.
       if (appAttest.key_id !== device.keyId) return fail('key_id')
       const clientDataJson = decodeBase64url(appAttest.client_data_json ?? '')
@@ -43,7 +43,7 @@ export function webauthnVerifier({ origin }: { origin: string }): AssertionVerif
       })
       return verified.ok
         ? accept({ counter: verified.value.counter, userVerified: true })
-        : refusalOf(verified)
+        : rejectionOf(verified)
     },
   }
 }

@@ -1,8 +1,8 @@
 import { type StatementTrust, verifyWebAuthnRegistration } from '@bonded/attestation/webauthn'
 import { decodeBase64url } from '@bonded/contract'
-import { accept, refuse } from '@bonded/core/domain/refusal'
+import { accept, reject } from '@bonded/core/domain/rejection'
 import { NO_SERIALS, type RegistrationVerifier } from '../registration/task.ts'
-import { refusalOf } from '../refusal-of.ts'
+import { rejectionOf } from '../rejection-of.ts'
 
 /** Base64url characters. An attestation with a chain of five certificates has fewer than 14,000. */
 const MAX_ATTESTATION_LENGTH = 22_000
@@ -28,7 +28,7 @@ export function webauthnAttestationVerifier({
 }): RegistrationVerifier<'webauthn'> {
   return (request, now) => {
     const fail = (step: string) => ({
-      result: refuse('attestation_invalid', { step }),
+      result: reject('attestation_invalid', { step }),
       serials: NO_SERIALS,
     })
     const { id, response } = request.registration
@@ -48,7 +48,7 @@ export function webauthnAttestationVerifier({
       { credentialId, clientDataJson, attestationObject, challenge, origin, rpId, now },
       trust,
     )
-    if (!verified.ok) return { result: refusalOf(verified), serials: NO_SERIALS }
+    if (!verified.ok) return { result: rejectionOf(verified), serials: NO_SERIALS }
     const { publicKey, environment, counter, attested, backupEligible, serials } = verified.value
     const result = accept({
       keyId: id,

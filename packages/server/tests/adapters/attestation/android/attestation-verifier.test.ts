@@ -40,7 +40,7 @@ test('android-key: rejects a chain with characters outside base64url', () => {
   }
 })
 
-test('android-key: rejects a revoked certificate, and answers overloaded without a usable list', async () => {
+test('android-key: rejects a revoked certificate, and responds with overloaded without a usable list', async () => {
   const requested: (readonly string[])[] = []
   for (const [status, reason, step] of [
     ['revoked', 'attestation_invalid', 'revoked'],
@@ -53,7 +53,7 @@ test('android-key: rejects a revoked certificate, and answers overloaded without
       },
     }
     const checked = await checkRevocation(['1', 'ab'], list)
-    assert.deepEqual(checked, { ok: false, refusal: { reason, step } })
+    assert.deepEqual(checked, { ok: false, rejection: { reason, step } })
     // Google's list does not apply below a test root.
     assert.equal((await checkRevocation([], list)).ok, true)
   }

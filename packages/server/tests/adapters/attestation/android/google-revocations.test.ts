@@ -10,7 +10,7 @@ import { GOOGLE_STATUS_URL, readStatusList } from '@bonded/attestation/android'
 import { readVector, vectorsMissing } from '../../../../../contract/tests/vectors.ts'
 import { TestClock } from '../../../../../../tests/harness/test-clock.ts'
 
-interface Answer {
+interface ListResponse {
   status?: number
   body?: string
   headers?: Readonly<Record<string, string>>
@@ -20,13 +20,13 @@ interface Answer {
 const HOUR_MS = 3_600_000
 
 /** A revocation list server whose responses a test can change. */
-function listService(answer: Answer = {}, snapshot: ReadonlySet<string> = new Set()) {
+function listService(response: ListResponse = {}, snapshot: ReadonlySet<string> = new Set()) {
   const clock = new TestClock()
-  const given: Answer = {
+  const given: ListResponse = {
     status: 200,
     body: '{"entries":{}}',
     headers: { 'cache-control': 'max-age=3600' },
-    ...answer,
+    ...response,
   }
   const requested: string[] = []
   const failures: unknown[] = []
@@ -94,7 +94,7 @@ for (const [what, entry, serial] of [
   })
 }
 
-for (const [what, answer] of [
+for (const [what, response] of [
   ['fails', { fails: true }],
   ['answers 500', { status: 500 }],
   ['answers 304 to nothing', { status: 304 }],
@@ -107,7 +107,7 @@ for (const [what, answer] of [
   ['answers more than fits', { body: `{"entries":{}}${' '.repeat(4 * 1024 * 1024)}` }],
 ] as const) {
   test(`revocations: treats no serial as good while the list ${what}`, async () => {
-    const { judge, given, clock, failures } = listService(answer)
+    const { judge, given, clock, failures } = listService(response)
     assert.equal(await judge('1'), 'unknown')
     assert.equal(failures.length, 1)
     Object.assign(given, { fails: false, status: 200, body: '{"entries":{}}' })

@@ -38,7 +38,7 @@ test('verifies the recorded assertions over the rebuilt payload, with the key id
         payload: signed,
         appAttest: { ...app_attest, ...change },
       })
-      return result.ok ? result.value : result.refusal.step
+      return result.ok ? result.value : result.rejection.step
     }
     assert.deepEqual(step({}), { counter: 1, userVerified: false })
     assert.deepEqual(step({ key_id: device.keyId }), { counter: 1, userVerified: false })
@@ -77,7 +77,7 @@ test('rejects an assertion of a registered key for another device', () => {
   })
   assert.deepEqual(result, {
     ok: false,
-    refusal: { reason: 'assertion_invalid', step: 'signature' },
+    rejection: { reason: 'assertion_invalid', step: 'signature' },
   })
 })
 

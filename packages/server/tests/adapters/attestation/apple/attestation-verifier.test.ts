@@ -64,7 +64,7 @@ test('accepts an attestation over the bytes of the challenge or over its text, a
     )
     const attestation_object = attestationObject.toString('base64url')
     const { result } = verify({ key_id: keyId, challenge, attestation_object }, now)
-    return result.ok ? 'accepted' : result.refusal.step
+    return result.ok ? 'accepted' : result.rejection.step
   }
   assert.equal(stepOver(bytes), 'accepted')
   assert.equal(stepOver(challenge), 'accepted')

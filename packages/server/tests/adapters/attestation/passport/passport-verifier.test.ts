@@ -62,7 +62,7 @@ function signalOf(
     dg1: text(dg1),
     ...(dg14 && { dg14: text(dg14) }),
     ...(dg15 && { dg15: text(dg15) }),
-    ...(chip && { active_authentication: text(chip.answer(challengeOf(nonce))) }),
+    ...(chip && { active_authentication: text(chip.response(challengeOf(nonce))) }),
   }
 }
 
@@ -149,7 +149,7 @@ test('reads the passport of the simulated phone in a step-up, and stops a phone 
     'approve',
   )
   assert.deepEqual(
-    [without.state, without.refusal?.code, without.refusal?.reason],
+    [without.state, without.rejection?.code, without.rejection?.reason],
     ['step_up_required', 'step_up_unsupported', 'passport_chip'],
   )
 })
@@ -159,8 +159,8 @@ test('ends the session after three assertions without the chip', async () => {
   for (const expected of ['step_up_required', 'step_up_required']) {
     assert.equal((await attest(undefined, await h.view(phone, session))).body.state, expected)
   }
-  const refused = await attest(undefined, await h.view(phone, session))
-  assert.deepEqual([refused.status, refused.body.error.reason], [400, 'policy_not_met'])
+  const rejected = await attest(undefined, await h.view(phone, session))
+  assert.deepEqual([rejected.status, rejected.body.error.reason], [400, 'policy_not_met'])
   assert.equal((await h.get(session)).body.ended_reason, 'policy_not_met')
 })
 
@@ -215,9 +215,9 @@ test('returns only the tier to the phone and records the failing check in the ti
   ]
   for (const [what, signal, tier, note] of cases) {
     const { seen, evidence, notes } = await begin('optional')
-    const answer = await evidence(signal(seen.nonce))
+    const response = await evidence(signal(seen.nonce))
     assert.deepEqual(
-      [answer.status, answer.body.verified_evidence?.passport?.tier],
+      [response.status, response.body.verified_evidence?.passport?.tier],
       [200, tier],
       what,
     )
@@ -237,7 +237,7 @@ test('accepts a test state for sandbox tenants only', async () => {
   await using verifier = verifierOn(trust)
   const tier = async (environment: 'sandbox' | 'production', passport = question.passport) => {
     const result = await verifier.verify({ ...question, passport, environment })
-    return result.ok ? [result.value.tier, result.value.note] : result.refusal
+    return result.ok ? [result.value.tier, result.value.note] : result.rejection
   }
   assert.deepEqual(await tier('sandbox'), ['chip', undefined])
   assert.deepEqual(await tier('production'), ['none', 'csca_unknown'])
@@ -288,9 +288,9 @@ test('rejects an oversized passport file as invalid_member before it verifies an
     dg15: 5_463,
     active_authentication: 1_367,
   })) {
-    const refused = await evidence({ ...signal, [member]: 'A'.repeat(length) })
+    const rejected = await evidence({ ...signal, [member]: 'A'.repeat(length) })
     assert.deepEqual(
-      [refused.status, refused.body.error.reason, refused.body.error.param],
+      [rejected.status, rejected.body.error.reason, rejected.body.error.param],
       [400, 'invalid_member', `signals.passport.${member}`],
     )
   }
@@ -314,9 +314,9 @@ test('rejects a passport as overloaded when the queue is full, serves requests w
   const waiting = Array.from({ length: CAPACITY }, () => verifier.verify(one))
 
   const { seen, evidence } = await begin('optional', busy)
-  const refused = await evidence(signalOf(rsa, seen.nonce))
+  const rejected = await evidence(signalOf(rsa, seen.nonce))
   assert.deepEqual(
-    [refused.status, refused.body.error.reason, refused.headers['retry-after']],
+    [rejected.status, rejected.body.error.reason, rejected.headers['retry-after']],
     [503, 'overloaded', '1'],
   )
   assert.equal((await evidence()).status, 200)

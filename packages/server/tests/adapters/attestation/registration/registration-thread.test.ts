@@ -55,11 +55,11 @@ test('rejects a registration as overloaded when the queue is full, and registers
   const waiting = Array.from({ length: CAPACITY }, () => attestationVerifier.verify(request))
 
   const { challenge } = (await h.api('POST', '/devices/challenges')).body
-  const refused = await h.api('POST', '/devices', {
+  const rejected = await h.api('POST', '/devices', {
     body: { format: 'apple-app-attest', challenge, ...appleKey().register(challenge) },
   })
   assert.deepEqual(
-    [refused.status, refused.body.error.reason, refused.headers['retry-after']],
+    [rejected.status, rejected.body.error.reason, rejected.headers['retry-after']],
     [503, 'overloaded', '1'],
   )
   await h.register()
@@ -69,12 +69,12 @@ test('rejects a registration as overloaded when the queue is full, and registers
     h.clock.advance(3_000)
     assert.deepEqual(await registration, {
       ok: false,
-      refusal: { reason: 'overloaded', step: 'registration_timed_out' },
+      rejection: { reason: 'overloaded', step: 'registration_timed_out' },
     })
   }
   await h.running.service.attestationVerifiers[Symbol.asyncDispose]()
   const rest = await Promise.all(waiting.slice(3))
-  assert.ok(rest.every((result) => !result.ok && result.refusal.reason === 'overloaded'))
+  assert.ok(rest.every((result) => !result.ok && result.rejection.reason === 'overloaded'))
 })
 
 test('rejects a registration as overloaded when the worker crashes', async () => {
@@ -82,8 +82,8 @@ test('rejects a registration as overloaded when the worker crashes', async () =>
   const { challenge } = (await h.api('POST', '/devices/challenges')).body
   const body = { format: 'apple-app-attest', challenge, ...appleKey().register(challenge) }
   for (let call = 0; call < 2; call++) {
-    const refused = await h.api('POST', '/devices', { body })
-    assert.deepEqual([refused.status, refused.body.error.reason], [503, 'overloaded'])
+    const rejected = await h.api('POST', '/devices', { body })
+    assert.deepEqual([rejected.status, rejected.body.error.reason], [503, 'overloaded'])
   }
 })
 
@@ -96,7 +96,7 @@ test('verifies each key at the time of its own request, independently of other c
       challenge: CHALLENGE,
       ...registration,
     } as never)
-    return result?.ok === true ? 'ok' : result?.refusal.step
+    return result?.ok === true ? 'ok' : result?.rejection.step
   }
   const keys = ATTESTED_KEYS.map(([format, make]) => [format, make().register(CHALLENGE)] as const)
   const verdicts = await Promise.all(
@@ -114,15 +114,15 @@ test('verifies each key at the time of its own request, independently of other c
 
 test('queries the revocation list for a valid chain and never for an invalid one', async () => {
   const clock = new TestClock()
-  let answer = '{"entries":{}}'
+  let response = '{"entries":{}}'
   let fetches = 0
   const attestation = withProductionRoots(clock, async () => {
     fetches += 1
-    if (answer === '') throw new Error('Google is unreachable')
+    if (response === '') throw new Error('Google is unreachable')
     return {
       status: 200,
       headers: new Headers({ 'cache-control': 'max-age=60' }),
-      text: async () => answer,
+      text: async () => response,
     }
   })
   after(() => attestation.attestationVerifiers[Symbol.asyncDispose]())
@@ -138,13 +138,13 @@ test('queries the revocation list for a valid chain and never for an invalid one
     })
     return registered?.ok === true
       ? 'ok'
-      : `${registered?.refusal.reason} ${registered?.refusal.step}`
+      : `${registered?.rejection.reason} ${registered?.rejection.step}`
   }
   assert.equal(await register((chain) => chain.toReversed()), 'attestation_invalid self_issued')
   assert.equal(fetches, 0)
-  answer = ''
+  response = ''
   assert.equal(await register(), 'overloaded revocation_unknown')
-  answer = '{"entries":{"3":{"status":"REVOKED"}}}'
+  response = '{"entries":{"3":{"status":"REVOKED"}}}'
   clock.advance(60_000)
   assert.equal(await register(), 'attestation_invalid revoked')
   // Revoked serials of another phone's chain do not affect this one.
@@ -153,9 +153,9 @@ test('queries the revocation list for a valid chain and never for an invalid one
     ...webauthnKey().register(CHALLENGE),
   } as never)
   assert.equal(other?.ok, true)
-  answer = '{"entries":{}}'
+  response = '{"entries":{}}'
   clock.advance(60_000)
-  // Within the grace period the cached list answers; the next registration gets the newer one.
+  // Within the grace period the cached list is used; the next registration gets the newer one.
   await register()
   assert.equal(await register(), 'ok')
 })

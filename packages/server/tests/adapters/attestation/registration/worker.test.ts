@@ -51,20 +51,20 @@ function androidKey(now: number): RegistrationTask {
   return { format: 'android-key', request: { challenge, certificate_chain }, now }
 }
 
-test('verifies consecutive registrations each at its own time and answers with its own serials', async () => {
+test('verifies consecutive registrations each at its own time and returns its own serials', async () => {
   const worker = new Worker(WORKER, { workerData: trust })
-  const answers: RegistrationVerdict[] = []
+  const responses: RegistrationVerdict[] = []
   const tasks = [browserKey(), androidKey(NOW), browserKey(), androidKey(NOW - CENTURY_MS)]
-  worker.on('message', (answer: RegistrationVerdict) => answers.push(answer))
+  worker.on('message', (response: RegistrationVerdict) => responses.push(response))
   for (const task of tasks) worker.postMessage(task)
-  while (answers.length < tasks.length) await once(worker, 'message')
+  while (responses.length < tasks.length) await once(worker, 'message')
   await worker.terminate()
   assert.deepEqual(
-    answers.map(({ result }) => outcomeOf(result)),
+    responses.map(({ result }) => outcomeOf(result)),
     ['ok', 'ok', 'ok', 'validity'],
   )
   assert.deepEqual(
-    answers.map(({ serials }) => serials.length),
+    responses.map(({ serials }) => serials.length),
     [4, 4, 4, 0],
   )
 })

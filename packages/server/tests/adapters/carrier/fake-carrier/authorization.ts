@@ -21,12 +21,12 @@ export class Authorization {
   readonly tokens = new Map<string, IssuedToken>()
   /** The claims of every received assertion. */
   readonly assertions: Record<string, unknown>[] = []
-  /** How often a CIBA poll is answered with `authorization_pending` before the token comes. */
+  /** How often a CIBA poll gets `authorization_pending` before the token comes. */
   pendingPolls = 0
-  /** Whether the first poll is answered with `slow_down`. */
+  /** Whether the first poll gets `slow_down`. */
   slowDown = false
   /** Rejected subjects and their errors. */
-  readonly refused = new Map<string, string>()
+  readonly rejected = new Map<string, string>()
   interval: number | undefined = INTERVAL_S
   readonly #jtis = new Set<string>()
   readonly #requests = new Map<
@@ -131,7 +131,7 @@ export class Authorization {
   #granted(subject: string, scopes: readonly string[]): Spoken {
     const purposes = scopes.filter((scope) => scope.startsWith('dpv:'))
     if (purposes.length !== 1) this.#of.violation(`${purposes.length} purposes`)
-    const error = this.refused.get(subject)
+    const error = this.rejected.get(subject)
     if (error !== undefined) return { status: 400, body: { error } }
     const value = randomUUID()
     this.tokens.set(value, { subject, scopes, until: this.#of.clock.now() + LIFE_S * 1000 })

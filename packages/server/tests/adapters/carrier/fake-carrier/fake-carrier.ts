@@ -71,7 +71,7 @@ export async function startFakeCarrier({
 
   const api = (path: string, headers: IncomingMessage['headers'], text: string): Spoken => {
     const operation = published[path]
-    if (operation === undefined) return { status: 404, body: refusal(404, 'NOT_FOUND') }
+    if (operation === undefined) return { status: 404, body: rejection(404, 'NOT_FOUND') }
     const body = JSON.parse(text) as { phoneNumber?: string; maxAge?: number }
     const wrong = operation.request(body)
     if (wrong) violations.push(`${path}: ${wrong}`)
@@ -81,28 +81,29 @@ export async function startFakeCarrier({
     const bearer = String(headers.authorization).replace('Bearer ', '')
     const token = authorization.tokens.get(bearer)
     if (token === undefined || clock.now() >= token.until)
-      return { status: 401, body: refusal(401, 'UNAUTHENTICATED') }
+      return { status: 401, body: rejection(401, 'UNAUTHENTICATED') }
     if (!operation.scopes.some((scope) => token.scopes.includes(scope)))
-      return { status: 403, body: refusal(403, 'PERMISSION_DENIED') }
+      return { status: 403, body: rejection(403, 'PERMISSION_DENIED') }
     const number = numberOf(token.subject)
     if (path === PATHS.verify) {
       authorization.tokens.delete(bearer)
       if (!token.subject.startsWith('operatortoken:')) {
         return {
           status: 403,
-          body: refusal(403, 'NUMBER_VERIFICATION.USER_NOT_AUTHENTICATED_BY_MOBILE_NETWORK'),
+          body: rejection(403, 'NUMBER_VERIFICATION.USER_NOT_AUTHENTICATED_BY_MOBILE_NETWORK'),
         }
       }
       return { status: 200, body: { devicePhoneNumberVerified: number === body.phoneNumber } }
     }
     if (body.phoneNumber !== undefined)
-      return { status: 422, body: refusal(422, 'UNNECESSARY_IDENTIFIER') }
+      return { status: 422, body: rejection(422, 'UNNECESSARY_IDENTIFIER') }
     const subscriber = subscribers.get(number ?? '')
-    if (subscriber === undefined) return { status: 404, body: refusal(404, 'IDENTIFIER_NOT_FOUND') }
+    if (subscriber === undefined)
+      return { status: 404, body: rejection(404, 'IDENTIFIER_NOT_FOUND') }
     return { status: 200, body: knowledge(path, subscriber, clock.now()) }
   }
 
-  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+  const respond = async (request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
     const text = Buffer.concat(chunks).toString('utf8')
@@ -118,7 +119,7 @@ export async function startFakeCarrier({
         .end(mood.raw)
     const isOpenId = path === PATHS.discovery || path === PATHS.token || path === PATHS.backchannel
     const { status, body } = mood
-      ? { status: mood.status, body: refusal(mood.status, mood.code) }
+      ? { status: mood.status, body: rejection(mood.status, mood.code) }
       : await spoken(path, request, text)
     const wrong = isOpenId ? undefined : published[path]?.response(status, body)
     if (wrong) violations.push(`${path}: the fake itself: ${wrong}`)
@@ -153,7 +154,7 @@ export async function startFakeCarrier({
   }
 
   const server = createServer((request, response) => {
-    answer(request, response).catch((failure: unknown) => {
+    respond(request, response).catch((failure: unknown) => {
       violations.push(`the fake itself: ${String(failure)}`)
       response.destroy()
     })
@@ -222,6 +223,6 @@ function knowledge(path: string, known: Subscriber, now: number): object {
   }
 }
 
-function refusal(status: number, code: string): object {
+function rejection(status: number, code: string): object {
   return { status, code, message: 'As the fakeCarrier puts it, about +34600000001.' }
 }

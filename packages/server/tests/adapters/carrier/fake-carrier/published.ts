@@ -9,7 +9,7 @@ export interface PublishedOperation {
   readonly scopes: readonly string[]
   /** Describes the mismatch of a request body; undefined if it is valid. */
   request(body: unknown): string | undefined
-  /** The same for an answer, which must be of a documented status. */
+  /** The same for a response, which must be of a documented status. */
   response(status: number, body: unknown): string | undefined
   correlator(value: unknown): boolean
 }

@@ -1,15 +1,15 @@
 import { parentPort } from 'node:worker_threads'
 
-/** A worker that performs the requested action: it answers, or fails in one of four ways. */
+/** A worker that performs the requested action: it responds, or fails in one of four ways. */
 parentPort?.on(
   'message',
   (message: {
-    readonly do: 'answer' | 'hang' | 'throw' | 'exit' | 'grow'
+    readonly do: 'respond' | 'hang' | 'throw' | 'exit' | 'grow'
     readonly text?: string
   }) => {
     const grown: number[][] = []
     switch (message.do) {
-      case 'answer':
+      case 'respond':
         parentPort?.postMessage(message.text)
         return
       case 'throw':

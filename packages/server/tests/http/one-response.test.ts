@@ -35,9 +35,9 @@ const DEFECTS: readonly (readonly [
 
 const FORMATS = [...ATTESTED_KEYS, ['software', () => undefined]] as const
 
-test('answers every invalid assertion identically in every format, and records the failed step in the timeline', async () => {
+test('responds to every invalid assertion identically in every format, and records the failed step in the timeline', async () => {
   await using h = await harness({ attestation: asTestRoots })
-  const answers = new Set<string>()
+  const responses = new Set<string>()
   const pages = new Set<string>()
   for (const [format, makeKey] of FORMATS) {
     for (const [what, step, tampering, change] of DEFECTS) {
@@ -46,7 +46,7 @@ test('answers every invalid assertion identically in every format, and records t
       // A valid bond of another session raises the counter above 1.
       await bondElsewhere(h, phone)
       const body = attestation(phone, view, evidence, h.now(), tampering)
-      answers.add(
+      responses.add(
         withoutId(await send(h, phone, { ...body, app_attest: { ...body.app_attest, ...change } })),
       )
       pages.add(await page(h, session))
@@ -55,21 +55,21 @@ test('answers every invalid assertion identically in every format, and records t
     const { phone, session, view } = await claimed(h, makeKey())
     const { verified_evidence: evidence } = (await h.evidence(phone, view)).body
     const forged = attestation(phone, view, { ...evidence, signature: junk(32) }, h.now())
-    answers.add(withoutId(await send(h, phone, forged)))
+    responses.add(withoutId(await send(h, phone, forged)))
     pages.add(await page(h, session))
     assert.equal(await stepOf(h, session), 'evidence_mac', format)
   }
-  assert.equal(answers.size, 1, [...answers].join('\n'))
+  assert.equal(responses.size, 1, [...responses].join('\n'))
   assert.equal(pages.size, 1, [...pages].join('\n'))
 })
 
-test('answers every registration with an invalid attestation identically', async () => {
+test('responds to every registration with an invalid attestation identically', async () => {
   await using h = await harness({ attestation: asTestRoots })
-  const answers = new Set<string>()
+  const responses = new Set<string>()
   for (const [format, makeKey] of ATTESTED_KEYS) {
     const stale = makeKey().register(junk(32))
     const { challenge } = (await h.api('POST', '/devices/challenges')).body
-    answers.add(
+    responses.add(
       withoutId(await h.api('POST', '/devices', { body: { format, challenge, ...stale } })),
     )
   }
@@ -89,8 +89,8 @@ test('answers every registration with an invalid attestation identically', async
     },
   ]
   for (const body of mixed)
-    answers.add(withoutId(await h.api('POST', '/devices', { body: { challenge, ...body } })))
-  assert.equal(answers.size, 1, [...answers].join('\n'))
+    responses.add(withoutId(await h.api('POST', '/devices', { body: { challenge, ...body } })))
+  assert.equal(responses.size, 1, [...responses].join('\n'))
 })
 
 async function claimed(h: Harness, key: Parameters<Harness['register']>[1]) {

@@ -1,37 +1,37 @@
 import { type ErrorResponse, REASONS, type Reason, type RequestId } from '@bonded/contract'
-import type { Refusal } from '@bonded/core/domain/refusal'
+import type { Rejection } from '@bonded/core/domain/rejection'
 
-/** A refusal as an HTTP response. */
-export interface WireRefusal {
+/** A rejection as an HTTP response. */
+export interface WireRejection {
   readonly status: number
   readonly body: ErrorResponse
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** The retry delay if the refusal has none of its own. */
+/** The retry delay if the rejection has none of its own. */
 const RETRY_AFTER_MS = 1_000
 
 /**
- * Converts a refusal to an HTTP response. Only this function decides which members of a refusal are
- * public: the step never leaves the service.
+ * Converts a rejection to an HTTP response. Only this function decides which members of a rejection
+ * are public: the step never leaves the service.
  */
-export function refusalToWire(refusal: Refusal, requestId: RequestId): WireRefusal {
-  const { code, message } = REASONS[refusal.reason]
-  const status = statusOf(refusal.reason)
+export function rejectionToWire(rejection: Rejection, requestId: RequestId): WireRejection {
+  const { code, message } = REASONS[rejection.reason]
+  const status = statusOf(rejection.reason)
   return {
     status,
-    headers: headersOf(status, refusal),
+    headers: headersOf(status, rejection),
     body: {
       error: {
         code,
-        message: refusal.detail === undefined ? message : `${message} ${refusal.detail}`,
+        message: rejection.detail === undefined ? message : `${message} ${rejection.detail}`,
         requestId,
-        reason: refusal.reason,
-        ...(refusal.param === undefined ? {} : { param: refusal.param }),
-        ...(refusal.unready === undefined ? {} : { unready: [...refusal.unready] }),
-        ...(refusal.serverTime === undefined
+        reason: rejection.reason,
+        ...(rejection.param === undefined ? {} : { param: rejection.param }),
+        ...(rejection.unready === undefined ? {} : { unready: [...rejection.unready] }),
+        ...(rejection.serverTime === undefined
           ? {}
-          : { server_time: new Date(refusal.serverTime).toISOString() }),
+          : { server_time: new Date(rejection.serverTime).toISOString() }),
       },
     },
   }
@@ -67,7 +67,7 @@ const STATUS_BY_CODE = {
 
 function headersOf(
   status: number,
-  { retryAfterMs = RETRY_AFTER_MS }: Refusal,
+  { retryAfterMs = RETRY_AFTER_MS }: Rejection,
 ): Record<string, string> {
   if (status === 401) return { 'www-authenticate': 'Bearer' }
   if (status === 429 || status === 503)

@@ -5,8 +5,8 @@ import { endpointName } from '../request-line.ts'
 import type { Route } from '../serve.ts'
 
 /**
- * Joins an endpoint of the table to an answer that never changes while the service runs. The first
- * request serializes the answer and all requests share its bytes, so an answer to a slow client
+ * Joins an endpoint of the table to a response that never changes while the service runs. The first
+ * request serializes the response and all requests share its bytes, so a response to a slow client
  * holds no copy.
  */
 export function serveStatic(endpoint: Endpoint, make: (service: Service) => object): Route {

@@ -21,7 +21,7 @@ export type UnknownReason =
   | 'failed'
 
 /** The result of one carrier check, or the reason for its absence. */
-export type Answer<T> = { readonly known: true; readonly value: T } | Unknown
+export type CarrierResponse<T> = { readonly known: true; readonly value: T } | Unknown
 export interface Unknown {
   readonly known: false
   readonly reason: UnknownReason
@@ -29,7 +29,7 @@ export interface Unknown {
   readonly retryAfterMs?: number
 }
 
-export function learned<T>(value: T): Answer<T> {
+export function learned<T>(value: T): CarrierResponse<T> {
   return { known: true, value }
 }
 

@@ -26,7 +26,7 @@ import { medianTime, samplesInRandomOrder, DISTINGUISHABLE_T, worstWelchT } from
  * each, in random order over one keep-alive socket, each on its own session, and compares their
  * times pairwise. Fails when a pair differs.
  *
- * npm run bench:refusals -- [samples of each kind] [a format; default all]
+ * npm run bench:rejections -- [samples of each kind] [a format; default all]
  */
 const SAMPLES = Number(process.argv[2] ?? 2_000)
 const FORMATS = ATTESTED_KEYS.filter(
@@ -38,11 +38,11 @@ const FORMATS = ATTESTED_KEYS.filter(
  * timeline.
  */
 const WARM_UP_SAMPLES = 30
-/** The one answer to all of them. */
-const REFUSED = 400
+/** The one response to all of them. */
+const REJECTED = 400
 
 /**
- * The fault; `counter` is one that the key has used. The service answers each with
+ * The fault; `counter` is one that the key has used. The service responds to each with
  * `assertion_invalid`.
  */
 interface Kind {
@@ -142,7 +142,7 @@ async function timesOf(
       { authorization: `Bearer ${device_token}` },
       body,
     )
-    if (status !== REFUSED) throw new Error(`${KINDS[kind]?.step}: responded with ${status}`)
+    if (status !== REJECTED) throw new Error(`${KINDS[kind]?.step}: responded with ${status}`)
     ;(times[kind] as Float64Array)[sample] = micros
   }
   return times

@@ -15,7 +15,7 @@ import { PhoneError } from '../errors.ts'
 
 /** Reads the phone view of a session. @throws {PhoneError} `answer_unreadable` */
 export function readSession(body: unknown): PhoneSession {
-  const session = read(ENDPOINTS.claimSession.answers.phone, body)
+  const session = read(ENDPOINTS.claimSession.responses.phone, body)
   // The one closed list: a phone that does not know the state stops.
   if (!SESSION_STATES.includes(session.state))
     throw new PhoneError('answer_unreadable', { reason: 'state' })
@@ -24,32 +24,32 @@ export function readSession(body: unknown): PhoneSession {
 
 /** Reads an invitation. @throws {PhoneError} `answer_unreadable` */
 export function readInvited(body: unknown): Invitation {
-  return read(ENDPOINTS.readInvitation.answers.invitation, body)
+  return read(ENDPOINTS.readInvitation.responses.invitation, body)
 }
 
-/** Reads the answer to a registration. @throws {PhoneError} `answer_unreadable` */
+/** Reads the response to a registration. @throws {PhoneError} `answer_unreadable` */
 export function readRegistered(body: unknown): RegisteredDevice {
-  return read(ENDPOINTS.registerDevice.answers.registered, body)
+  return read(ENDPOINTS.registerDevice.responses.registered, body)
 }
 
-/** Reads the answer to a recovery. @throws {PhoneError} `answer_unreadable` */
+/** Reads the response to a recovery. @throws {PhoneError} `answer_unreadable` */
 export function readRecovered(body: unknown): RegisteredDevice {
-  return read(ENDPOINTS.recoverDevice.answers.recovered, body)
+  return read(ENDPOINTS.recoverDevice.responses.recovered, body)
 }
 
 /** Reads a registration challenge. @throws {PhoneError} `answer_unreadable` */
 export function readChallenge(body: unknown): string {
-  return read(ENDPOINTS.challengeDevice.answers.challenge, body).challenge
+  return read(ENDPOINTS.challengeDevice.responses.challenge, body).challenge
 }
 
-/** Reads the answer to a token rotation. @throws {PhoneError} `answer_unreadable` */
+/** Reads the response to a token rotation. @throws {PhoneError} `answer_unreadable` */
 export function readToken(body: unknown): RotatedToken {
-  return read(ENDPOINTS.rotateDeviceToken.answers.rotated, body)
+  return read(ENDPOINTS.rotateDeviceToken.responses.rotated, body)
 }
 
 /** Reads the keys of a subject. @throws {PhoneError} `answer_unreadable` */
 export function readKeys(body: unknown): SubjectKeys {
-  return read(ENDPOINTS.listKeys.answers.keys, body)
+  return read(ENDPOINTS.listKeys.responses.keys, body)
 }
 
 /**
@@ -59,10 +59,10 @@ export function readKeys(body: unknown): SubjectKeys {
  * @throws {PhoneError} `answer_unreadable`
  */
 export function readEvidence(body: unknown): VerifiedEvidence {
-  return read(ENDPOINTS.fetchEvidence.answers.evidence, body).verified_evidence
+  return read(ENDPOINTS.fetchEvidence.responses.evidence, body).verified_evidence
 }
 
-/** The answer, once it matches the schema of the endpoint table. */
+/** The response, once it matches the schema of the endpoint table. */
 function read<S extends TSchema>(schema: S, body: unknown): Static<S> {
   const reason = firstMismatch(schema, body)
   if (reason !== undefined) throw new PhoneError('answer_unreadable', { reason })

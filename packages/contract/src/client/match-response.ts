@@ -2,16 +2,16 @@ import type { TSchema } from '../schemas/type.ts'
 import { type Members, ownMembers } from './own-members.ts'
 
 /**
- * The name of the first member of an answer that does not match the endpoint's schema; undefined
- * for an answer that a client can use, and `not_an_object` for a value without members.
+ * The name of the first member of a response that does not match the endpoint's schema; undefined
+ * for a response that a client can use, and `not_an_object` for a value without members.
  *
- * Within `/api/v1` answers may gain members and lists may gain words, so unknown members, words and
+ * Within `/api/v1` responses may gain members and lists may gain words, so unknown members, words and
  * upper limits are not checked. A client checks `state`, the one closed list, itself.
  *
- * @example firstMismatch(ENDPOINTS.claimSession.answers.phone, { id: 7 }) // 'id'
+ * @example firstMismatch(ENDPOINTS.claimSession.responses.phone, { id: 7 }) // 'id'
  */
-export function firstMismatch(schema: TSchema, answer: unknown): string | undefined {
-  const members = ownMembers(answer)
+export function firstMismatch(schema: TSchema, response: unknown): string | undefined {
+  const members = ownMembers(response)
   if (members === undefined) return 'not_an_object'
   return mismatchIn(schema as unknown as Members, members)
 }

@@ -7,10 +7,10 @@ import { harness } from './harness.ts'
 const bodiesTo = (service: ReturnType<typeof harness>['service'], end: string) =>
   service.requests.filter(({ path }) => path.endsWith(end)).map(({ raw }) => raw)
 
-test('repeats an assertion with the same bytes after a lost answer', async () => {
+test('repeats an assertion with the same bytes after a lost response', async () => {
   const { service, phone, strong } = harness()
   const claimed = await phone.claim(service.payload)
-  service.fail('/attestations', 'unanswered', 'unanswered')
+  service.fail('/attestations', 'no_response', 'no_response')
   const bonded = await phone.approve(claimed, { gather: strong })
   assert.equal(bonded.session.state, 'bonded')
   const bodies = bodiesTo(service, '/attestations')
@@ -19,7 +19,7 @@ test('repeats an assertion with the same bytes after a lost answer', async () =>
   assert.deepEqual(service.counters, [1, 2])
 })
 
-test('treats an operation that the service did not finish in time like a lost answer', async () => {
+test('treats an operation that the service did not finish in time like a lost response', async () => {
   const { service, phone, strong } = harness()
   service.fail('/claim', 'timed_out')
   service.fail('/evidence', 'timed_out')
@@ -41,11 +41,11 @@ test('bonds with the repetition of an assertion that never arrived', async () =>
   assert.equal(new Set(bodiesTo(service, '/attestations')).size, 1)
 })
 
-test('finds a step-up whose answer was lost by reading the session', async () => {
+test('finds a step-up whose response was lost by reading the session', async () => {
   const { service, phone, weak, strong } = harness()
   service.require = ['local_auth']
   const claimed = await phone.claim(service.payload)
-  service.fail('/attestations', 'unanswered')
+  service.fail('/attestations', 'no_response')
   const bonded = await phone.approve(claimed, {
     gather: ({ attempts_left }) => (attempts_left === undefined ? weak() : strong()),
   })
@@ -56,15 +56,15 @@ test('finds a step-up whose answer was lost by reading the session', async () =>
 test('repeats an evidence request with a new signature and a higher counter if its response was lost', async () => {
   const { service, phone, strong } = harness()
   const claimed = await phone.claim(service.payload)
-  service.fail('/evidence', 'unanswered')
+  service.fail('/evidence', 'no_response')
   assert.equal((await phone.approve(claimed, { gather: strong })).session.state, 'bonded')
   assert.deepEqual(service.counters, [1, 2, 3])
 })
 
-test('reads a passport once for the session’s nonce, also after a lost answer', async () => {
+test('reads a passport once for the session’s nonce, also after a lost response', async () => {
   const { service, phone, strong } = harness()
   const claimed = await phone.claim(service.payload)
-  service.fail('/evidence', 'unanswered', 'unsent')
+  service.fail('/evidence', 'no_response', 'unsent')
   const challenges: Uint8Array[] = []
   const passport = (challenge: Uint8Array) => {
     challenges.push(challenge)
@@ -80,16 +80,16 @@ test('reads a passport once for the session’s nonce, also after a lost answer'
     assert.deepEqual(JSON.parse(body ?? '').signals.passport, { sod: 'AAAA', dg1: 'AAAA' })
 })
 
-test('finds a decline whose answer was lost by reading the session', async () => {
+test('finds a decline whose response was lost by reading the session', async () => {
   const { service, phone } = harness()
   const claimed = await phone.claim(service.payload)
-  service.fail('/decline', 'unanswered')
+  service.fail('/decline', 'no_response')
   assert.equal((await phone.decline(claimed, { reason: 'user_declined' })).session.state, 'killed')
 })
 
 test('repeats a claim whose response was lost', async () => {
   const { service, phone } = harness()
-  service.fail('/claim', 'unanswered', 'unsent')
+  service.fail('/claim', 'no_response', 'unsent')
   assert.equal((await phone.claim(service.payload)).session.state, 'pending')
 })
 

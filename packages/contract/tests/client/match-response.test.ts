@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ENDPOINTS, firstMismatch } from '@bonded/contract'
 
-const { registered } = ENDPOINTS.registerDevice.answers
-const { keys } = ENDPOINTS.listKeys.answers
-const { completed } = ENDPOINTS.completeSession.answers
+const { registered } = ENDPOINTS.registerDevice.responses
+const { keys } = ENDPOINTS.listKeys.responses
+const { completed } = ENDPOINTS.completeSession.responses
 const id = (prefix: string) => `${prefix}_${'0'.repeat(22)}`
 const KEY = {
   device_id: id('dev'),
@@ -17,7 +17,7 @@ const KEY = {
 }
 const LIST = { subject_id: id('sub'), server_time: '2026-11-21T09:30:00.000Z', keys: [KEY] }
 
-test('accepts an answer with members and words that this version does not know', () => {
+test('accepts a response with members and words that this version does not know', () => {
   assert.equal(
     firstMismatch(completed, { ok: true, session_id: id('sess'), later: { a: 1 } }),
     undefined,
