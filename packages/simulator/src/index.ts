@@ -64,6 +64,7 @@ export {
   createCertificate,
 } from './app-attest/certificate.ts'
 export {
+  type AssertionTamper,
   type Attestation,
   type Authenticator,
   type AuthenticatorOptions,
@@ -71,6 +72,7 @@ export {
   noAttestation,
   selfAttestation,
   WEBAUTHN_FLAGS,
+  type WebauthnAssertionJson,
   type WebauthnRegistrationJson,
 } from './webauthn/authenticator.ts'
 export {

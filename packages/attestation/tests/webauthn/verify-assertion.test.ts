@@ -44,6 +44,35 @@ test('accepts an assertion that the library accepts', async () => {
   assert.ok(verified)
 })
 
+test('accepts a confirmation by a page of another origin, for that origin alone', async () => {
+  const page = 'https://www.bank.test'
+  const other = createAuthenticator({ origin: ORIGIN })
+  const confirmation = other.confirm('payload', page)
+  const key = createPublicKey(other.privateKey.export({ format: 'pem', type: 'pkcs8' }))
+  const confirmed = {
+    ...honest,
+    publicKey: key,
+    clientDataJson: decode(confirmation.response.clientDataJSON),
+    authenticatorData: decode(confirmation.response.authenticatorData),
+    signature: decode(confirmation.response.signature),
+    origin: page,
+  }
+  assert.deepEqual(verifyWebAuthnAssertion(confirmed), { ok: true, value: { counter: 1 } })
+  assert.equal(
+    wordOf(verifyWebAuthnAssertion({ ...confirmed, origin: ORIGIN })),
+    'client_data_origin',
+  )
+  const { verified } = await verifyAuthenticationResponse({
+    response: { ...confirmation, clientExtensionResults: {} },
+    expectedChallenge: honest.challenge.toString('base64url'),
+    expectedOrigin: page,
+    expectedRPID: honest.rpId,
+    credential: { id: other.credentialId, publicKey: coseOf(key), counter: 0 },
+  })
+  assert.ok(verified)
+  assert.equal(other.assert('payload').client_data_hash, sent.client_data_hash)
+})
+
 test('rejects an assertion by a key that cannot verify signatures, and does not throw', () => {
   const unfit = generateKeyPairSync('x25519').publicKey
   assert.equal(wordOf(verifyWebAuthnAssertion({ ...honest, publicKey: unfit })), 'signature')

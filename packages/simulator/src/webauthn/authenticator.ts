@@ -14,6 +14,20 @@ export interface WebauthnRegistrationJson {
   readonly response: { readonly clientDataJSON: string; readonly attestationObject: string }
 }
 
+/** What a page sends as `assertion` of the browser's proof: the `toJSON()` of its credential. */
+export interface WebauthnAssertionJson {
+  readonly id: string
+  readonly rawId: string
+  readonly type: 'public-key'
+  readonly authenticatorAttachment: 'cross-platform'
+  readonly clientExtensionResults: Readonly<Record<string, never>>
+  readonly response: {
+    readonly clientDataJSON: string
+    readonly authenticatorData: string
+    readonly signature: string
+  }
+}
+
 /** The flags of an authenticator: UP 1, UV 4, BE 8, BS 16. */
 export const WEBAUTHN_FLAGS = {
   userPresent: 1,
@@ -44,6 +58,13 @@ export interface AuthenticatorOptions {
   readonly counts?: boolean
 }
 
+/** Overrides what an honest authenticator and browser would sign. */
+export interface AssertionTamper {
+  readonly clientData?: object
+  readonly flags?: number
+  readonly counter?: number
+}
+
 /** An authenticator with one key, and its browser. */
 export interface Authenticator {
   readonly credentialId: string
@@ -51,10 +72,14 @@ export interface Authenticator {
   /** @param challenge base64url */
   register(challenge: string): WebauthnRegistrationJson
   /** Signs a payload of the protocol. `tamper` overrides fields in tests. */
-  assert(
-    payload: string,
-    tamper?: { readonly clientData?: object; readonly flags?: number; readonly counter?: number },
-  ): Required<AppAttest>
+  assert(payload: string, tamper?: AssertionTamper): Required<AppAttest>
+  /**
+   * Signs a payload for a page of another origin that may use the relying party id, as a browser
+   * does for the page that waits for the bond.
+   *
+   * @param origin of the page, as its browser writes it into the client data
+   */
+  confirm(payload: string, origin: string, tamper?: AssertionTamper): WebauthnAssertionJson
 }
 
 /** Creates an authenticator with a new key. */
@@ -71,6 +96,26 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   const credential = randomBytes(32)
   const credentialId = credential.toString('base64url')
   let counter = 0
+
+  const signFor = (pageOrigin: string, payload: string, tamper: AssertionTamper = {}) => {
+    const clientData = Buffer.from(
+      JSON.stringify({
+        type: 'webauthn.get',
+        challenge: sha256(payload).toString('base64url'),
+        origin: pageOrigin,
+        crossOrigin: false,
+        ...tamper.clientData,
+      }),
+    )
+    if (counts) counter += 1
+    const data = headerOf({
+      appId: rpId,
+      flags: tamper.flags ?? flags,
+      counter: tamper.counter ?? counter,
+    })
+    const signature = sign('sha256', Buffer.concat([data, sha256(clientData)]), privateKey)
+    return { clientData, data, signature }
+  }
 
   return {
     credentialId,
@@ -101,32 +146,29 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
         },
       }
     },
-    assert(payload, tamper = {}) {
-      const challenge = sha256(payload).toString('base64url')
-      const clientData = Buffer.from(
-        JSON.stringify({
-          type: 'webauthn.get',
-          challenge,
-          origin,
-          crossOrigin: false,
-          ...tamper.clientData,
-        }),
-      )
-      if (counts) counter += 1
-      const data = headerOf({
-        appId: rpId,
-        flags: tamper.flags ?? flags,
-        counter: tamper.counter ?? counter,
-      })
-      const clientDataHash = sha256(clientData)
+    assert(payload, tamper) {
+      const { clientData, data, signature } = signFor(origin, payload, tamper)
       return {
         key_id: credentialId,
-        client_data_hash: clientDataHash.toString('base64url'),
+        client_data_hash: sha256(clientData).toString('base64url'),
         authenticator_data: data.toString('base64url'),
-        signature: sign('sha256', Buffer.concat([data, clientDataHash]), privateKey).toString(
-          'base64url',
-        ),
+        signature: signature.toString('base64url'),
         client_data_json: clientData.toString('base64url'),
+      }
+    },
+    confirm(payload, pageOrigin, tamper) {
+      const { clientData, data, signature } = signFor(pageOrigin, payload, tamper)
+      return {
+        id: credentialId,
+        rawId: credentialId,
+        type: 'public-key',
+        authenticatorAttachment: 'cross-platform',
+        clientExtensionResults: {},
+        response: {
+          clientDataJSON: clientData.toString('base64url'),
+          authenticatorData: data.toString('base64url'),
+          signature: signature.toString('base64url'),
+        },
       }
     },
   }
