@@ -1,4 +1,4 @@
-import { encode } from 'uqr'
+import { encodeQr } from '@bonded/contract'
 import { drawing } from './dom.ts'
 
 /** ISO 18004 requires a quiet zone of four modules. */
@@ -6,8 +6,9 @@ const QUIET_ZONE = 4
 
 /** A QR code, dark on light in every color scheme: many scanners read no other. */
 export function qrCode(payload: string, label: string): SVGSVGElement {
-  const { size, data } = encode(payload, { ecc: 'M', border: QUIET_ZONE })
-  const path = data
+  const rows = encodeQr(new TextEncoder().encode(payload))
+  const size = rows.length + 2 * QUIET_ZONE
+  const path = rows
     .flatMap((row, y) => row.map((dark, x) => (dark ? `M${x} ${y}h1v1h-1z` : '')))
     .join('')
   return drawing(
@@ -16,10 +17,13 @@ export function qrCode(payload: string, label: string): SVGSVGElement {
       class: 'qr',
       role: 'img',
       'aria-label': label,
-      viewBox: `0 0 ${size} ${size}`,
+      viewBox: `${-QUIET_ZONE} ${-QUIET_ZONE} ${size} ${size}`,
       'shape-rendering': 'crispEdges',
     },
-    drawing('path', { fill: '#fff', d: `M0 0h${size}v${size}H0z` }),
+    drawing('path', {
+      fill: '#fff',
+      d: `M${-QUIET_ZONE} ${-QUIET_ZONE}h${size}v${size}h-${size}z`,
+    }),
     drawing('path', { fill: '#000', d: path }),
   )
 }

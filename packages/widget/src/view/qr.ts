@@ -1,4 +1,4 @@
-import { encodeQr } from '../qr/encode.ts'
+import { encodeQr } from '@bonded/contract'
 import { drawing } from './dom.ts'
 
 /**
@@ -35,7 +35,7 @@ export function qrCode(label: string): QrCode {
     draw(payload) {
       if (payload === drawn) return
       drawn = payload
-      const rows = encodeQr(payload)
+      const rows = encodeQr(new TextEncoder().encode(payload))
       const size = rows.length + 2 * QUIET_ZONE
       node.setAttribute('viewBox', `${-QUIET_ZONE} ${-QUIET_ZONE} ${size} ${size}`)
       ground.setAttribute('d', `M${-QUIET_ZONE} ${-QUIET_ZONE}h${size}v${size}h-${size}z`)

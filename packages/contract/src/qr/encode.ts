@@ -8,14 +8,13 @@ export type Modules = boolean[][]
 type Patterns = (boolean | undefined)[][]
 
 /**
- * Encodes a text as a QR code (ISO/IEC 18004) in byte mode with error correction level M, in the
- * smallest version that holds the text. The quiet zone is not included.
+ * Encodes a text in UTF-8 as a QR code (ISO/IEC 18004) in byte mode with error correction level M,
+ * in the smallest version that holds the text. The quiet zone is not included. For the pages of a
+ * browser, where a library with all modes and levels is too large.
  *
- * @throws RangeError for a text of more than 666 bytes: a larger code could not be scanned from the
- * widget
+ * @throws RangeError for more than 666 bytes: a larger code could not be scanned from the widget
  */
-export function encodeQr(text: string): Modules {
-  const bytes = new TextEncoder().encode(text)
+export function encodeQr(bytes: Uint8Array): Modules {
   const version = versionFor(bytes.length)
   const patterns = functionPatterns(version.number)
   const codewords = codewordsOf(bytes, version)
