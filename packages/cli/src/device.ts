@@ -114,7 +114,7 @@ function addVerb(parent: Command, verb: keyof typeof DEVICE_VERBS, description: 
 function liveSessions(holds: HeldDevice['holds']): readonly string[] {
   if (holds.length === 0) return []
   return [
-    'Its live sessions continue until they end. To end one now:',
+    'Its live sessions continue until they end, and its bonds have no verification. To end one now:',
     ...holds.map(({ id }) => `  bonded session kill ${id}`),
   ]
 }

@@ -355,6 +355,7 @@ export const ENDPOINTS = {
     rejections: [
       'device_not_found',
       'device_not_usable',
+      'key_too_new',
       'issued_at_out_of_range',
       'assertion_invalid',
     ],

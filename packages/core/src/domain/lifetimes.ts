@@ -45,3 +45,9 @@ export const MAX_CLOCK_DIFFERENCE_MS = 1_000
 export const MAX_FAILED_ASSERTIONS = 5
 /** Protocol 4: the third valid assertion that misses the policy ends the session. */
 export const MAX_VALID_ASSERTIONS = 3
+
+/**
+ * How long a phone that was added to a subject cannot remove another one. The subject's other
+ * phones are notified of it, so that they can remove it first.
+ */
+export const ADDED_PHONE_WAIT_MS = 72 * 60 * 60 * 1000

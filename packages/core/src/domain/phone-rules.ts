@@ -20,6 +20,8 @@ export interface PhoneAttempt {
   readonly continuity: number | undefined
   /** Whether a bond of the device with this tenant was completed. */
   readonly hasCompleted: boolean
+  /** Whether an older phone of the subject is active, where the rules need to know it. */
+  readonly olderPhone: boolean
   /** Invalid assertions of this device on this session. */
   readonly failures: number
   readonly nonce: string
@@ -71,6 +73,7 @@ export function checkDevice(attempt: PhoneAttempt): Result<void> {
     })
   if (session.wantedSubjectRef !== null && session.wantedSubjectRef !== subjectRef)
     return fail('subject_ref')
+  if (attempt.olderPhone) return fail('older_phone_active')
   if (failures >= MAX_FAILED_ASSERTIONS) return fail('too_many_failures')
   if (!acceptsKey(attempt)) return reject('key_not_attested', { step: 'webauthn_unattested' })
   const { minKeyAgeMs = 0 } = session.policy

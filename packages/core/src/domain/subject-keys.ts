@@ -1,3 +1,4 @@
+import { ADDED_PHONE_WAIT_MS } from './lifetimes.ts'
 import type { Device, Instant } from './session.ts'
 
 /**
@@ -57,4 +58,28 @@ export function isUsable({ status, subjectBlocked }: Pick<Device, 'status' | 'su
  */
 export function mayManageKeys(device: Pick<Device, 'status' | 'subjectBlocked'>): boolean {
   return isUsable(device) && device.status === 'active'
+}
+
+/**
+ * Whether another phone approved this one less than 72 hours ago. Its subject may not have noticed
+ * it yet.
+ */
+export function isNewlyAdded(
+  { addedBy, createdAt }: Pick<Device, 'addedBy' | 'createdAt'>,
+  now: Instant,
+): boolean {
+  return (addedBy ?? null) !== null && now - createdAt < ADDED_PHONE_WAIT_MS
+}
+
+/**
+ * Whether an older phone of the subject is active. An added phone then serves no session that names
+ * no user: a user who was deceived into joining another subject would give that subject an account.
+ *
+ * @param keys the keys of the device's subject
+ */
+export function hasOlderPhone(device: Device, keys: readonly Device[]): boolean {
+  return keys.some(
+    (key) =>
+      key.status === 'active' && (key.createdAt < device.createdAt || key.id === device.addedBy),
+  )
 }

@@ -4,6 +4,7 @@ import { MAX_FAILED_ASSERTIONS } from '../domain/lifetimes.ts'
 import type { PhoneAttempt } from '../domain/phone-rules.ts'
 import { accept, type Rejection, type Result } from '../domain/rejection.ts'
 import type { Device, Session } from '../domain/session.ts'
+import { hasOlderPhone } from '../domain/subject-keys.ts'
 import { MOVES } from '../domain/transitions.ts'
 import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
@@ -28,6 +29,11 @@ export function* loadAttempt(
   if (tenant === undefined || current === undefined) return undefined
   const stats = yield* tables.sessions.deviceStats(session, device)
   const { failures, subjectRef, continuity, hasCompleted } = stats
+  // Only an added phone that would be the first of its subject at an account needs the other keys.
+  const olderPhone =
+    session.wantedSubjectRef === null &&
+    (current.addedBy ?? null) !== null &&
+    hasOlderPhone(current, yield* tables.subjects.keys(current.subjectId))
   // Last, because each statement takes time, and a statement may wait for a row that another node
   // has locked.
   const now = service.clock.now()
@@ -41,6 +47,7 @@ export function* loadAttempt(
     subjectRef: subjectRef ?? service.keys.subjectRef(session.tenantId, device.subjectId),
     continuity,
     hasCompleted,
+    olderPhone,
     failures,
     nonce,
     nonces: noncesOf(service, session),

@@ -1,14 +1,18 @@
 import type { DeviceId, SubjectId } from '@bonded/contract'
-import type { DeviceEvent } from '../domain/device-moves.ts'
+import type { DeviceChange, DeviceEvent } from '../domain/device-moves.ts'
 import type { Session } from '../domain/session.ts'
 import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
+
+/** The changes after which a device proves nothing. */
+const WITHDRAWING: readonly DeviceChange[] = ['removed', 'blocked', 'subject_blocked']
 
 type Change = Pick<DeviceEvent, 'at' | 'kind' | 'step'>
 
 /**
  * Records a change of a device within the unit that makes it: as an event of the device, and in the
- * timeline of each session that is pinned to it. No timeline names the device.
+ * timeline of each session that is pinned to it. No timeline names the device. The bonds of a device
+ * that is removed or blocked lose their verification.
  *
  * @returns the sessions
  */
@@ -22,6 +26,10 @@ export function* recordDeviceChange(
   const holds = yield* tables.sessions.pinnedTo(id)
   for (const session of holds)
     yield* tables.sessions.note(session.id, { at, kind: 'note', reason: `device_${kind}`, step })
+  // A bond passes only while its phone is active: otherwise an attacker could approve with
+  // a phone, remove it, and still submit.
+  if (WITHDRAWING.includes(kind))
+    for (const session of holds) yield* tables.sessions.withdraw(session)
   return holds
 }
 

@@ -1,7 +1,7 @@
 import { type DeviceId, deviceRemovePayload, type RemoveDeviceRequest } from '@bonded/contract'
 import { DEVICE_MOVES } from '../domain/device-moves.ts'
 import { accept, type Result, reject } from '../domain/rejection.ts'
-import { isUsable, mayManageKeys } from '../domain/subject-keys.ts'
+import { isNewlyAdded, isUsable, mayManageKeys } from '../domain/subject-keys.ts'
 import type { Work } from '../ports/work.ts'
 import { takeDeviceRequest } from './device-request.ts'
 import { recordDeviceChange, recordSubjectChange } from './record-device-change.ts'
@@ -38,6 +38,9 @@ export async function removeDevice(
       mayAsk: id === device.id ? isUsable : mayManageKeys,
     })
     if (!taken.ok) return taken
+    // Otherwise a phone that a user was deceived into adding could remove the user's own at once.
+    if (id !== device.id && isNewlyAdded(taken.value, service.clock.now()))
+      return reject('key_too_new')
     if (!(yield* tables.devices.move(id, DEVICE_MOVES.remove))) return reject('device_not_found')
     const change = { at: service.clock.now(), step: 'phone' }
     yield* recordDeviceChange(tables, id, { ...change, kind: 'removed' })

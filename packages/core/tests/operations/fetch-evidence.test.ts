@@ -13,11 +13,14 @@ const CHALLENGE_TTL_MS = 60_000
 const h = await harness({ rootKeys: [NEXT_KEY, ROOT_KEY], attestation: asTestRoots })
 after(() => h[Symbol.asyncDispose]())
 const tenants = [h.shop, await h.addTenant({ name: 'Other' })] as const
-const first = await h.register()
+// The founder is gone: an added phone serves these sessions only if no older one is active.
+const founder = await h.register()
+const first = await h.register(founder)
 /** All of one subject but the last: what tells them apart is the device. */
 const phones: TestPhone[] = [first]
-for (const [, makeKey] of ATTESTED_KEYS) phones.push(await h.register(first, makeKey()))
+for (const [, makeKey] of ATTESTED_KEYS) phones.push(await h.register(founder, makeKey()))
 phones.push(await h.register())
+await h.removeKey(founder)
 
 /** The tenant, session, phone and nonce of an evidence summary. */
 interface Place {

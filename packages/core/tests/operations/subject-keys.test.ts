@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SubjectId, TimelineEntry } from '@bonded/contract'
+import { ADDED_PHONE_WAIT_MS } from '../../src/domain/lifetimes.ts'
 import { MAX_KEYS_PER_SUBJECT } from '../../src/domain/subject-keys.ts'
 import { DEVICE_MOVES } from '../../src/domain/device-moves.ts'
 import { changeSubject } from '../../src/operations/admin/subjects.ts'
@@ -67,13 +68,14 @@ for (const [format, makeKey] of FORMATS) {
       assert.equal(second.subject_id, first.subject_id)
       assert.notEqual(second.device_id, first.device_id)
       assert.deepEqual(await keysOf(h, second), [first.device_id, second.device_id])
-      // The new key serves, and can approve and remove in its turn.
+      // The new key can remove the older one after its wait, and serves in its turn.
+      h.clock.advance(ADDED_PHONE_WAIT_MS)
+      assert.equal((await h.removeKey(second, first)).status, 204)
+      assert.deepEqual(await keysOf(h, second), [second.device_id])
+      h.clock.advance(1)
       const session = await h.create()
       const bonded = await h.attest(second, (await h.claim(second, session)).body)
       assert.equal(bonded.body.state, 'bonded', bonded.text)
-      h.clock.advance(1)
-      assert.equal((await h.removeKey(second, first)).status, 204)
-      assert.deepEqual(await keysOf(h, second), [second.device_id])
     })
   }
 }
@@ -193,8 +195,11 @@ test('notifies every device of the subject and every session they hold of an add
   h.clock.advance(1)
   const second = await h.register(first)
   const stranger = await h.register()
-  const [mine, its, foreign] = [await h.create(), await h.create(), await h.create()]
-  await h.claim(first, mine)
+  const mine = await h.create()
+  await h.attest(first, (await h.claim(first, mine)).body)
+  const { subject_ref } = (await h.get(mine)).body
+  const its = await h.create({ workflow: 'credit_application', subject_ref })
+  const foreign = await h.create()
   await h.claim(second, its)
   await h.claim(stranger, foreign)
   assert.equal((await recordOf(h, second)).keys_changed_at, null)
@@ -235,6 +240,7 @@ test('a suspect or a blocked device adds no key and removes no other; a suspect 
     assert.equal(reasonOf(await h.removeKey(phone, sibling)), 'device_not_usable', name)
     assert.equal((await h.removeKey(phone)).status, itself, name)
     // The rest of the subject may remove it.
+    h.clock.advance(ADDED_PHONE_WAIT_MS)
     if (itself !== 204) assert.equal((await h.removeKey(sibling, phone)).status, 204)
     assert.deepEqual(await keysOf(h, sibling), [sibling.device_id])
   }
@@ -299,7 +305,7 @@ test('an operator blocks a subject: all of its devices are rejected, it gets no 
   const second = await h.register(first)
   const subject = first.subject_id as SubjectId
   const session = await h.create()
-  const view = (await h.claim(second, session)).body
+  const view = (await h.claim(first, session)).body
   await changeSubject(h.service, subject, 'block')
 
   for (const phone of [first, second]) {
@@ -310,12 +316,12 @@ test('an operator blocks a subject: all of its devices are rejected, it gets no 
     const { body } = await approved(h, phone)
     assert.equal(reasonOf(await send(h, body, phone.device_token)), 'device_not_usable')
   }
-  assert.equal(reasonOf(await h.attest(second, view)), 'device_not_usable')
+  assert.equal(reasonOf(await h.attest(first, view)), 'device_not_usable')
   assert.deepEqual(await notesOf(h, session), ['device_subject_blocked'])
   await assert.rejects(changeSubject(h.service, subject, 'block'), /already blocked/)
 
   await changeSubject(h.service, subject, 'unblock')
-  assert.equal((await h.attest(second, view)).body.state, 'bonded')
+  assert.equal((await h.attest(first, view)).body.state, 'bonded')
   await assert.rejects(changeSubject(h.service, subject, 'unblock'), /not blocked/)
 })
 

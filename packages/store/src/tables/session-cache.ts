@@ -83,6 +83,11 @@ export function sessionCache(
       return yield* replacing(session, table.hint(session, hint, now))
     },
 
+    *withdraw(session) {
+      sessions.delete(session.id)
+      yield* table.withdraw(session)
+    },
+
     *storeOrigin(id, origin) {
       sessions.delete(id)
       yield* table.storeOrigin(id, origin)

@@ -121,6 +121,14 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
       return after
     },
 
+    *withdraw({ id, state }) {
+      if (state !== 'bonded') return
+      yield* sent(
+        `update session set verification = null where session_key = $1 and id = $2 and state = 'bonded'`,
+        [yield* sessionKeys.of(id), id],
+      )
+    },
+
     *storeOrigin(id, origin) {
       yield* sent(
         'update session set requesting_origin = $3 where session_key = $1 and id = $2 and requesting_origin is null',

@@ -91,6 +91,11 @@ export interface SessionTable {
     hint: NonNullable<Session['hint']>,
     now: Instant,
   ): Work<Session | undefined>
+  /**
+   * Deletes the verification of a bond whose phone was removed or blocked. The state does not
+   * change.
+   */
+  withdraw(session: Session): Work<void>
   /** Stores the first Origin that presented the watch token. */
   storeOrigin(id: SessionId, origin: string): Work<void>
   /**

@@ -81,6 +81,12 @@ function memorySessions(table: SessionTable, { sessionKeys, run }: Parts): Sessi
     claim: (session, claim) => replacing(session, table.claim(session, claim)),
     hint: (session, hint, now) => replacing(session, table.hint(session, hint, now)),
 
+    *withdraw(session) {
+      const key = yield* keyOf(session.id)
+      run().changed.set(key.text, { key, value: undefined })
+      yield* table.withdraw(session)
+    },
+
     *storeOrigin(id, origin) {
       const key = yield* keyOf(id)
       run().changed.set(key.text, { key, value: undefined })
