@@ -29,7 +29,7 @@ const ENVIRONMENT = Object.fromEntries(
   ),
 )
 
-export interface Ran {
+export interface CommandResult {
   readonly status: number | null
   readonly stdout: string
   readonly stderr: string
@@ -73,7 +73,7 @@ export class EmptyFolder implements Disposable {
   }
 
   /** Runs a program in the folder to its end. */
-  run(command: readonly string[], env: Record<string, string> = {}): Ran {
+  run(command: readonly string[], env: Record<string, string> = {}): CommandResult {
     return run(command, { cwd: this.path, env })
   }
 
@@ -114,7 +114,7 @@ export class EmptyFolder implements Disposable {
 
 export interface Served extends AsyncDisposable {
   readonly origin: string
-  readonly bonded: (...args: string[]) => Ran
+  readonly bonded: (...args: string[]) => CommandResult
 }
 
 /** The command of each other runtime; undefined when it is not available here. */
@@ -143,7 +143,7 @@ export function runtimes():
 }
 
 /** Runs a program and returns its output. Fails when the program does. */
-export function succeed({ status, stdout, stderr }: Ran): string {
+export function succeed({ status, stdout, stderr }: CommandResult): string {
   assert.equal(status, 0, `${stdout}\n${stderr}`)
   return stdout
 }
@@ -152,14 +152,14 @@ export function succeed({ status, stdout, stderr }: Ran): string {
 export const COMPILER = join(ROOT, 'node_modules/typescript/bin/tsc')
 export const TYPE_ROOTS = join(ROOT, 'node_modules/@types')
 
-function npm(args: readonly string[], cwd: string): Ran {
+function npm(args: readonly string[], cwd: string): CommandResult {
   return run(['npm', ...args], { cwd })
 }
 
 function run(
   [command = '', ...args]: readonly string[],
   { cwd, env = {} }: { cwd: string; env?: Record<string, string> },
-): Ran {
+): CommandResult {
   return spawnSync(command, args, {
     cwd,
     encoding: 'utf8',

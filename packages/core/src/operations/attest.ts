@@ -23,10 +23,10 @@ import type { PhoneReading } from './read-session.ts'
 import {
   endEvaluation,
   loadAttempt,
-  noteInvalidAssertion,
-  noteNetwork,
-  raiseCounter,
-  rejectNoted,
+  penalizeInvalidAssertion,
+  recordNetworkDifference,
+  raiseCounterOrSuspect,
+  rejectAndRecord,
 } from './phone-attempt.ts'
 import { type BackendCaller, evidenceContextOf, type PhoneCaller, type Service } from './service.ts'
 import { verifyAssertion } from './verify-assertion.ts'
@@ -65,14 +65,14 @@ export async function attest(
 function* judge(
   service: Service,
   tables: Tables,
-  of: {
+  input: {
     readonly caller: PhoneCaller | BackendCaller
     readonly request: BondedPairAssertion
     readonly device: Device
     readonly address: string
   },
 ): Work<Result<PhoneReading>> {
-  const { caller, request, device, address } = of
+  const { caller, request, device, address } = input
   const { nonce } = request
   const id = request.session_id as SessionId
   const first = yield* loadAttempt(service, tables, { id, device, nonce })
@@ -99,14 +99,14 @@ function* judge(
     const early = checkPhone(attempt)
     const verdict = early.ok ? checkIssuedAt(issuedAt, now) : early
     if (!verdict.ok)
-      return yield* rejectNoted(tables, id, {
+      return yield* rejectAndRecord(tables, id, {
         rejection: verdict.rejection,
         deviceId: device.id,
         now,
       })
     const verified = verifyAssertion(service, { device, payload, appAttest: request.app_attest })
     if (!verified.ok) {
-      yield* noteInvalidAssertion(tables, {
+      yield* penalizeInvalidAssertion(tables, {
         id,
         deviceId: device.id,
         rejection: verified.rejection,
@@ -117,7 +117,7 @@ function* judge(
     // Lock order: the device's row, then the session's. The counter stays raised whatever
     // follows.
     if (!raised) {
-      const counted = yield* raiseCounter(tables, {
+      const counted = yield* raiseCounterOrSuspect(tables, {
         id,
         device,
         counter: verified.value.counter,
@@ -138,7 +138,7 @@ function* judge(
     // Backends that relay an assertion call from their own network, which says nothing about the
     // phone.
     if (settled.ok && caller.kind === 'phone')
-      yield* noteNetwork(tables, session, { address, deviceId: device.id, now })
+      yield* recordNetworkDifference(tables, session, { address, deviceId: device.id, now })
     return settled
   }
   return reject('session_not_live')
@@ -166,7 +166,7 @@ function* settle(
 
   const doubt = checkEvidence(service, valid)
   if (doubt !== undefined) {
-    yield* noteInvalidAssertion(tables, {
+    yield* penalizeInvalidAssertion(tables, {
       id: session.id,
       deviceId: device.id,
       rejection: doubt,

@@ -7,14 +7,15 @@ export const LONGEST_WAIT_MS = 25_000
 /**
  * Waits for the session to change beyond what the caller knows.
  *
- * @param of.seen the `seq` that was just read; @param of.known the `seq` the caller has already
+ * @param wait.seen the `seq` that was just read
+ * @param wait.known the `seq` that the caller already has
  * @returns true where it is worth reading again
  */
 export function awaitChange(
   service: Service,
-  of: { id: SessionId; seen: number; known: number; waitMs: number; signal: AbortSignal },
+  wait: { id: SessionId; seen: number; known: number; waitMs: number; signal: AbortSignal },
 ): Promise<boolean> {
-  const { id, seen, known, signal } = of
+  const { id, seen, known, signal } = wait
   if (seen > known || signal.aborted) return Promise.resolve(false)
   const { promise, resolve } = Promise.withResolvers<boolean>()
   const end = (changed: boolean) => {
@@ -26,7 +27,7 @@ export function awaitChange(
   const abort = () => end(false)
   const unsubscribe = service.bus.subscribe(id, ({ seq }) => seq > known && end(true))
   const cancel = service.clock.schedule(
-    service.clock.now() + Math.min(of.waitMs, LONGEST_WAIT_MS),
+    service.clock.now() + Math.min(wait.waitMs, LONGEST_WAIT_MS),
     () => end(true),
   )
   signal.addEventListener('abort', abort)

@@ -4,7 +4,7 @@ import type { Session } from '../domain/session.ts'
 import { MOVES } from '../domain/transitions.ts'
 import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
-import { findWatchedSession, readSession } from './find-session.ts'
+import { findWatchedSession, readAndExpire } from './find-session.ts'
 import type { BrowserCaller, Service } from './service.ts'
 
 const CANCELABLE: readonly Session['state'][] = MOVES.cancel.from
@@ -27,7 +27,7 @@ export async function cancelSession(
   }
   const now = () => service.clock.now()
   // Publishable keys are public, so a caller without a watch token must not occupy the writer.
-  const seen = await readSession(service, find, (found) => (found.ok ? found.value : undefined))
+  const seen = await readAndExpire(service, find, (found) => (found.ok ? found.value : undefined))
   // By the stored state: whether a session has expired is decided with its row locked, because
   // another call may be about to store an end from before. If the time ends after that, the move
   // has no effect, and the next pass stores the end.

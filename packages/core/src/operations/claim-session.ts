@@ -2,7 +2,7 @@ import type { DeviceId, SessionId } from '@bonded/contract'
 import { checkPhone } from '../domain/phone-rules.ts'
 import { accept, type Result, reject } from '../domain/rejection.ts'
 import type { PhoneReading } from './read-session.ts'
-import { loadAttempt, noteNetwork, rejectNoted } from './phone-attempt.ts'
+import { loadAttempt, recordNetworkDifference, rejectAndRecord } from './phone-attempt.ts'
 import type { PhoneCaller, Service } from './service.ts'
 
 export interface ClaimInput {
@@ -36,7 +36,7 @@ export async function claimSession(
       const { now } = attempt
       const verdict = checkPhone({ ...attempt, forClaim: true })
       if (!verdict.ok)
-        return yield* rejectNoted(tables, id, {
+        return yield* rejectAndRecord(tables, id, {
           rejection: verdict.rejection,
           deviceId: device.id,
           now,
@@ -54,7 +54,11 @@ export async function claimSession(
         claimedAt: now,
       })
       if (claimed === undefined) continue
-      yield* noteNetwork(tables, session, { address: input.address, deviceId: device.id, now })
+      yield* recordNetworkDifference(tables, session, {
+        address: input.address,
+        deviceId: device.id,
+        now,
+      })
       return accept({ session: claimed, tenant, nonce })
     }
   })

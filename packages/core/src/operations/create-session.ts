@@ -13,7 +13,7 @@ import { isReadable, type Session } from '../domain/session.ts'
 import { chooseAction, inScope, isRevoked, type Scope } from '../domain/tenant.ts'
 import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
-import { storeEnd } from './find-session.ts'
+import { expireIfOverdue } from './find-session.ts'
 import type { BackendCaller, Service } from './service.ts'
 
 /** The request without its null members. */
@@ -115,7 +115,7 @@ function* storeOnce(
         // A body without a workflow has one MAC for all credentials. The other credential may have
         // chosen a workflow that this one must not use.
         return inScope(scope, earlier.workflow, earlier.action)
-          ? accept(yield* storeEnd(service, tables, earlier))
+          ? accept(yield* expireIfOverdue(service, tables, earlier))
           : reject('idempotency_mismatch', { param: 'Idempotency-Key' })
       }
       // `takeKey` returns the id of a session that it has read, so the session exists.

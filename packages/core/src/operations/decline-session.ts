@@ -3,7 +3,7 @@ import { checkPhone } from '../domain/phone-rules.ts'
 import { accept, type Result, reject } from '../domain/rejection.ts'
 import { MOVES } from '../domain/transitions.ts'
 import type { PhoneReading } from './read-session.ts'
-import { loadAttempt, rejectNoted } from './phone-attempt.ts'
+import { loadAttempt, rejectAndRecord } from './phone-attempt.ts'
 import type { PhoneCaller, Service } from './service.ts'
 
 export interface DeclineInput {
@@ -30,7 +30,7 @@ export async function declineSession(
       const { now } = attempt
       const verdict = checkPhone(attempt)
       if (!verdict.ok)
-        return yield* rejectNoted(tables, id, {
+        return yield* rejectAndRecord(tables, id, {
           rejection: verdict.rejection,
           deviceId: device.id,
           now,

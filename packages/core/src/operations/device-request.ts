@@ -47,16 +47,16 @@ export function* takeDeviceRequest(
   const judged = checkDeviceRequest(service, { ...request, device })
   if (!judged.ok) return judged
   const issuedAt = instantOf(request.signed.issued_at)
-  return yield* useAssertion(service, tables, { device, counter: judged.value, issuedAt })
+  return yield* useAssertionOrSuspect(service, tables, { device, counter: judged.value, issuedAt })
 }
 
 /** Uses a verified assertion up, if its counter is new. Otherwise the device becomes suspect. */
-export function* useAssertion(
+export function* useAssertionOrSuspect(
   service: Service,
   tables: Tables,
-  of: { readonly device: Device; readonly counter: number; readonly issuedAt: Instant },
+  assertion: { readonly device: Device; readonly counter: number; readonly issuedAt: Instant },
 ): Work<Result<Device>> {
-  const { device, counter, issuedAt } = of
+  const { device, counter, issuedAt } = assertion
   if (yield* tables.devices.useRequest(device.id, counter, issuedAt)) return accept(device)
   // An assertion that is signed later with a lower counter proves that two copies of the key exist.
   if (yield* tables.devices.suspect(device.id, issuedAt)) {

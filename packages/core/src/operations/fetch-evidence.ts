@@ -13,7 +13,12 @@ import { accept, type Result, reject } from '../domain/rejection.ts'
 import type { Work } from '../ports/work.ts'
 import { updateContinuity } from './update-continuity.ts'
 import { evaluatePassport } from './evaluate-passport.ts'
-import { endEvaluation, loadAttempt, raiseCounter, rejectNoted } from './phone-attempt.ts'
+import {
+  endEvaluation,
+  loadAttempt,
+  raiseCounterOrSuspect,
+  rejectAndRecord,
+} from './phone-attempt.ts'
 import { evidenceContextOf, type PhoneCaller, type Service } from './service.ts'
 import { verifyAssertion } from './verify-assertion.ts'
 
@@ -56,7 +61,7 @@ export async function fetchEvidence(
     const early = checkPhone(attempt)
     const verdict = early.ok ? checkIssuedAt(issuedAt, now) : early
     if (!verdict.ok)
-      return yield* rejectNoted(tables, id, {
+      return yield* rejectAndRecord(tables, id, {
         rejection: verdict.rejection,
         deviceId: device.id,
         now,
@@ -64,12 +69,12 @@ export async function fetchEvidence(
     if (app_attest !== undefined) {
       const verified = verifyAssertion(service, { device, payload, appAttest: app_attest })
       if (!verified.ok)
-        return yield* rejectNoted(tables, id, {
+        return yield* rejectAndRecord(tables, id, {
           rejection: verified.rejection,
           deviceId: device.id,
           now,
         })
-      const counted = yield* raiseCounter(tables, {
+      const counted = yield* raiseCounterOrSuspect(tables, {
         id,
         device,
         counter: verified.value.counter,

@@ -43,7 +43,7 @@ export function* findKeptSession(
 ): Work<Result<Session>> {
   const session = id && (yield* tables.sessions.find(id))
   return session && isVisible(session, key)
-    ? accept(yield* storeEnd(service, tables, session))
+    ? accept(yield* expireIfOverdue(service, tables, session))
     : reject('session_not_found')
 }
 
@@ -68,17 +68,17 @@ export function* findWatchedSession(
   const session = yield* tables.sessions.find(id)
   if (session?.rootKeyId !== keyId || !isReadable(session, now)) return notFound
   return key === null || isVisible(session, key)
-    ? accept(yield* storeEnd(service, tables, session))
+    ? accept(yield* expireIfOverdue(service, tables, session))
     : notFound
 }
 
 /**
  * Runs a unit that reads a session. If the end of the session is not stored yet, the unit runs once
- * more, and stores it ({@link storeEnd}).
+ * more, and stores it ({@link expireIfOverdue}).
  *
  * @param sessionOf the session in the unit's result, if any
  */
-export async function readSession<T>(
+export async function readAndExpire<T>(
   { store, clock }: Service,
   unit: Unit<T>,
   sessionOf: (value: T) => Session | undefined,
@@ -96,7 +96,7 @@ export async function readSession<T>(
  * @param now the instant by which the caller decides whether the session has ended
  * @returns the session as it is stored now
  */
-export function* storeEnd(
+export function* expireIfOverdue(
   { clock }: Service,
   tables: Tables,
   session: Session,

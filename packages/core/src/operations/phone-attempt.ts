@@ -8,7 +8,7 @@ import { hasOlderPhone } from '../domain/subject-keys.ts'
 import { MOVES } from '../domain/transitions.ts'
 import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
-import { storeEnd } from './find-session.ts'
+import { expireIfOverdue } from './find-session.ts'
 import { noncesOf, type Service } from './service.ts'
 import { recordDeviceChange } from './record-device-change.ts'
 
@@ -16,9 +16,9 @@ import { recordDeviceChange } from './record-device-change.ts'
 export function* loadAttempt(
   service: Service,
   tables: Tables,
-  of: { id: SessionId; device: Device; nonce: string },
+  call: { id: SessionId; device: Device; nonce: string },
 ): Work<PhoneAttempt | undefined> {
-  const { id, device, nonce } = of
+  const { id, device, nonce } = call
   // Read again, because an operator may have blocked the device since the request was
   // authenticated. First, because that locks the device: of two copies of a call the later one
   // must read the session as the earlier one has left it.
@@ -39,7 +39,7 @@ export function* loadAttempt(
   const now = service.clock.now()
   return {
     now,
-    session: yield* storeEnd(service, tables, session, now),
+    session: yield* expireIfOverdue(service, tables, session, now),
     tenant,
     device: current,
     knownAs: subjectRef,
@@ -55,7 +55,7 @@ export function* loadAttempt(
 }
 
 /** Records why a phone was rejected. The timeline names the step, the response does not. */
-export function* noteRejection(
+export function* recordRejection(
   tables: Tables,
   id: SessionId,
   { rejection, deviceId, now }: { rejection: Rejection; deviceId: DeviceId; now: number },
@@ -74,7 +74,7 @@ export function* noteRejection(
  * browser. A phone on mobile data does so too: it is a hint for a review and never a rejection.
  * Addresses of different families cannot be compared. Neither address is stored.
  */
-export function* noteNetwork(
+export function* recordNetworkDifference(
   tables: Tables,
   before: Session,
   { address, deviceId, now }: { address: string; deviceId: DeviceId; now: number },
@@ -93,13 +93,13 @@ export function* noteNetwork(
 }
 
 /** Rejects the call and records why. */
-export function* rejectNoted(
+export function* rejectAndRecord(
   tables: Tables,
   id: SessionId,
-  of: { rejection: Rejection; deviceId: DeviceId; now: number },
+  event: { rejection: Rejection; deviceId: DeviceId; now: number },
 ): Work<Result<never>> {
-  yield* noteRejection(tables, id, of)
-  return { ok: false, rejection: of.rejection }
+  yield* recordRejection(tables, id, event)
+  return { ok: false, rejection: event.rejection }
 }
 
 /**
@@ -107,13 +107,13 @@ export function* rejectNoted(
  * assertion was signed after all accepted ones, another phone has a copy of the key, and the device
  * becomes suspect.
  */
-export function* raiseCounter(
+export function* raiseCounterOrSuspect(
   tables: Tables,
-  of: { id: SessionId; device: Device; counter: number; issuedAt: number; now: number },
+  assertion: { id: SessionId; device: Device; counter: number; issuedAt: number; now: number },
 ): Work<Result<void>> {
-  const { id, device, counter, issuedAt, now } = of
+  const { id, device, counter, issuedAt, now } = assertion
   if (yield* tables.devices.raiseCounter(device.id, counter, issuedAt)) return accept(undefined)
-  const rejected = yield* rejectNoted(tables, id, {
+  const rejected = yield* rejectAndRecord(tables, id, {
     rejection: { reason: 'assertion_invalid', step: 'counter' },
     deviceId: device.id,
     now,
@@ -155,12 +155,12 @@ const COUNTED_STEPS: readonly string[] = ['client_data_hash', 'signature', 'app_
  * phone's fifth only excludes that phone; otherwise every observer of the QR code could end the
  * session.
  */
-export function* noteInvalidAssertion(
+export function* penalizeInvalidAssertion(
   tables: Tables,
-  of: { id: SessionId; deviceId: DeviceId; rejection: Rejection; now: number },
+  failure: { id: SessionId; deviceId: DeviceId; rejection: Rejection; now: number },
 ): Work<void> {
-  const { id, deviceId, rejection, now } = of
-  yield* noteRejection(tables, id, { rejection, deviceId, now })
+  const { id, deviceId, rejection, now } = failure
+  yield* recordRejection(tables, id, { rejection, deviceId, now })
   if (rejection.step === undefined || !COUNTED_STEPS.includes(rejection.step)) return
   const failures = yield* tables.sessions.countFailure(id, deviceId)
   const session = yield* tables.sessions.find(id)

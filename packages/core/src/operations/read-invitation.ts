@@ -3,7 +3,7 @@ import { lastAcceptedIndex } from '../domain/challenge.ts'
 import { accept, type Result, reject } from '../domain/rejection.ts'
 import { isReadable, type Session } from '../domain/session.ts'
 import type { Tenant } from '../domain/tenant.ts'
-import { readSession, storeEnd } from './find-session.ts'
+import { readAndExpire, expireIfOverdue } from './find-session.ts'
 import { noncesOf, type Service } from './service.ts'
 
 /** What an invitation shows: the session and its tenant. */
@@ -23,12 +23,14 @@ export async function readInvitation(
 ): Promise<Result<Invited>> {
   const notFound = reject('session_not_found')
   if (id === undefined || nonce === undefined) return notFound
-  const found = await readSession<Invited | undefined>(
+  const found = await readAndExpire<Invited | undefined>(
     service,
     function* (tables) {
       const session = yield* tables.sessions.find(id)
       const tenant = session && (yield* tables.tenants.find(session.tenantId))
-      return session && tenant && { session: yield* storeEnd(service, tables, session), tenant }
+      return (
+        session && tenant && { session: yield* expireIfOverdue(service, tables, session), tenant }
+      )
     },
     (each) => each?.session,
   )

@@ -9,7 +9,7 @@ import { checkDevice } from '../domain/phone-rules.ts'
 import { accept, type Result, reject } from '../domain/rejection.ts'
 import { isReadable, type Session, stateAt } from '../domain/session.ts'
 import type { Tenant } from '../domain/tenant.ts'
-import { findSession, findWatchedSession, readSession } from './find-session.ts'
+import { findSession, findWatchedSession, readAndExpire } from './find-session.ts'
 import { loadAttempt } from './phone-attempt.ts'
 import type { BackendCaller, BrowserCaller, PhoneCaller, Service } from './service.ts'
 
@@ -20,7 +20,7 @@ export function readAsBackend(
   id: SessionId | undefined,
 ): Promise<Result<Session>> {
   const now = service.clock.now()
-  return readSession(
+  return readAndExpire(
     service,
     (tables) => findSession(service, tables, { id, key: caller.credential, now }),
     found,
@@ -28,13 +28,13 @@ export function readAsBackend(
 }
 
 /** Returns a session to a browser that presents its watch token, and records the page's origin. */
-export async function readAsBrowser(
+export async function openAsBrowser(
   service: Service,
   { key, origin }: Pick<BrowserCaller, 'key' | 'origin'>,
   { id, watchToken }: { id: SessionId | undefined; watchToken: string | undefined },
 ): Promise<Result<Session>> {
   const read = () =>
-    readSession(
+    readAndExpire(
       service,
       (tables) =>
         findWatchedSession(service, tables, { id, key, watchToken, now: service.clock.now() }),
@@ -82,7 +82,7 @@ export async function readAsPhone(
   const { device } = caller
   const notFound = reject('session_not_found')
   if (id === undefined || nonce === undefined) return notFound
-  const attempt = await readSession(
+  const attempt = await readAndExpire(
     service,
     (tables) => loadAttempt(service, tables, { id, device, nonce }),
     (loaded) => loaded?.session,

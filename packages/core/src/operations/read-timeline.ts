@@ -3,7 +3,7 @@ import { accept, type Result } from '../domain/rejection.ts'
 import type { Session } from '../domain/session.ts'
 import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
-import { findKeptSession, readSession } from './find-session.ts'
+import { findKeptSession, readAndExpire } from './find-session.ts'
 import type { BackendCaller, Service } from './service.ts'
 
 interface Read {
@@ -23,7 +23,7 @@ export async function readTimeline(
     const session = found.value
     return accept({ session, entries: yield* tables.sessions.timeline(session.id) })
   }
-  const found = await readSession(service, read, (result) =>
+  const found = await readAndExpire(service, read, (result) =>
     result.ok ? result.value.session : undefined,
   )
   if (!found.ok) return found

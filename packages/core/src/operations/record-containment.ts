@@ -10,13 +10,13 @@ import type { BrowserCaller, Service } from './service.ts'
 export async function recordContainment(
   service: Service,
   { key }: Pick<BrowserCaller, 'key'>,
-  of: {
+  input: {
     readonly id: SessionId | undefined
     readonly watchToken: string | undefined
     readonly report: ContainmentReport
   },
 ): Promise<Result<void>> {
-  const { id, watchToken, report } = of
+  const { id, watchToken, report } = input
   const now = service.clock.now()
   // Publishable keys are public, so a caller without a watch token must not occupy the writer.
   const found = await service.store.read((tables) =>

@@ -4,7 +4,7 @@ import { accept, type Result, reject } from '../domain/rejection.ts'
 import type { Device } from '../domain/session.ts'
 import { mayManageKeys } from '../domain/subject-keys.ts'
 import type { Work } from '../ports/work.ts'
-import { useAssertion } from './device-request.ts'
+import { useAssertionOrSuspect } from './device-request.ts'
 import { createDeviceToken } from './device-token.ts'
 import { recordDeviceChange } from './record-device-change.ts'
 import type { Registered } from './register-device.ts'
@@ -53,7 +53,11 @@ export async function recoverDevice(
     if (!(yield* tables.devices.useChallenge(challenge, expiresAt))) return fail('challenge')
     // The key has signed after the service made the challenge.
     const issuedAt = expiresAt - DEVICE_CHALLENGE_TTL_MS
-    const used = yield* useAssertion(service, tables, { device, counter: verified.value, issuedAt })
+    const used = yield* useAssertionOrSuspect(service, tables, {
+      device,
+      counter: verified.value,
+      issuedAt,
+    })
     if (!used.ok) return used
     yield* tables.devices.offerToken(device.id, made.row)
     const change = { at: clock.now(), kind: 'token_recovered' as const, step: null }

@@ -90,9 +90,9 @@ export async function registerDevice(
 function approvalOf(
   service: Service,
   caller: PhoneCaller | { readonly kind: 'anonymous' },
-  given: { approval: KeyApproval | undefined; registration: DeviceRegistration },
+  input: { approval: KeyApproval | undefined; registration: DeviceRegistration },
 ): Result<DeviceRequest | undefined> {
-  const { approval, registration } = given
+  const { approval, registration } = input
   // An approval without a token names no device. A new subject is not what the caller wants.
   if (caller.kind === 'anonymous')
     return approval === undefined ? accept(undefined) : reject('credential_missing')
@@ -112,9 +112,9 @@ function approvalOf(
 
 function newDevice(
   { clock, random }: Service,
-  of: { registration: DeviceRegistration; key: RegisteredKey; approver: Device | undefined },
+  input: { registration: DeviceRegistration; key: RegisteredKey; approver: Device | undefined },
 ): Device {
-  const { registration, key, approver } = of
+  const { registration, key, approver } = input
   const { keyId, publicKey, environment, appId, counter = 0, webauthn, build } = key
   return {
     id: makeId('dev', random.id()),
@@ -148,9 +148,9 @@ function* storeFirstKey(
 function* storeFurtherKey(
   service: Service,
   tables: Tables,
-  of: { device: Device; made: NewDeviceToken; approved: DeviceRequest },
+  input: { device: Device; made: NewDeviceToken; approved: DeviceRequest },
 ): Work<Result<void>> {
-  const { device, made, approved } = of
+  const { device, made, approved } = input
   const taken = yield* takeDeviceRequest(service, tables, approved)
   if (!taken.ok) return taken
   if (!(yield* tables.devices.addKey(device, made.row, MAX_KEYS_PER_SUBJECT))) {

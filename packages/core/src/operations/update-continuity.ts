@@ -26,9 +26,9 @@ const NOTE_OF_MISSING = {
 export function* updateContinuity(
   { keys }: Service,
   tables: Tables,
-  of: { id: SessionId; device: Device; signals: EvidenceSignals; now: number },
+  evidence: { id: SessionId; device: Device; signals: EvidenceSignals; now: number },
 ): Work<Continuity> {
-  const { id, device, signals, now } = of
+  const { id, device, signals, now } = evidence
   const { sensor_continuity: signal, sensor_continuity_missing: missing } = signals
   const note = (reason: string) =>
     tables.sessions.note(id, { at: now, kind: 'note', reason, step: 'sensor_continuity' })

@@ -5,7 +5,7 @@ import type { Tenant } from '../domain/tenant.ts'
 import type { Tables } from '../ports/store.ts'
 import type { StoredEvent } from '../ports/tables/session-table.ts'
 import type { Work } from '../ports/work.ts'
-import { findWatchedSession, readSession } from './find-session.ts'
+import { findWatchedSession, readAndExpire } from './find-session.ts'
 import { storeOrigin } from './read-session.ts'
 import type { BrowserCaller, Service } from './service.ts'
 
@@ -48,7 +48,7 @@ export async function watchSession(
     const events = resumes ? yield* tables.sessions.eventsAfter(session.id, after) : undefined
     return accept({ session, tenant, events })
   }
-  const watched = await readSession(service, watch, (result) =>
+  const watched = await readAndExpire(service, watch, (result) =>
     result.ok ? result.value.session : undefined,
   )
   if (watched.ok && caller !== null)

@@ -15,7 +15,7 @@ import { policyOf } from '../../src/domain/policy.ts'
 const DAY_MS = 24 * 60 * 60_000
 const NOW = Date.parse('2026-11-23T09:30:00.000Z')
 
-interface Given {
+interface KeyOptions {
   /** Undefined: an unattested passkey. */
   readonly device?: Partial<KeyFacts['device']>
   readonly ageMs?: number
@@ -24,7 +24,7 @@ interface Given {
   readonly phoneNumber?: boolean
 }
 
-function factsOf(workflow: Partial<Workflow>, given: Given = {}): KeyFacts {
+function factsOf(workflow: Partial<Workflow>, given: KeyOptions = {}): KeyFacts {
   const { device, ageMs = 0, hasCompleted = false, named = false, phoneNumber = false } = given
   return {
     now: NOW,
@@ -40,7 +40,7 @@ function factsOf(workflow: Partial<Workflow>, given: Given = {}): KeyFacts {
 
 /** The highest band at the first visit, for a named user, and for a known user by each way. */
 function bandsOf(workflow: Partial<Workflow>) {
-  const band = (given: Given) => highestBandOf(factsOf(workflow, given), false)
+  const band = (given: KeyOptions) => highestBandOf(factsOf(workflow, given), false)
   return {
     first: band({}),
     named: band({ named: true }),
@@ -168,7 +168,7 @@ test('a workflow accepts unattested keys by default, for named users only, or no
 })
 
 test('a key that cannot reach the required band is rejected before the user proves anything', () => {
-  const accepts = (workflow: Partial<Workflow>, given: Given) =>
+  const accepts = (workflow: Partial<Workflow>, given: KeyOptions) =>
     acceptsKey(factsOf(workflow, given))
   const known = { named: true, hasCompleted: true }
   const medium = { require: ['band:medium' as const] }

@@ -7,7 +7,7 @@ import { claimSession } from '../../src/operations/claim-session.ts'
 import { declineSession } from '../../src/operations/decline-session.ts'
 import { fetchEvidence } from '../../src/operations/fetch-evidence.ts'
 import { attest } from '../../src/operations/attest.ts'
-import { readAsBrowser } from '../../src/operations/read-session.ts'
+import { openAsBrowser } from '../../src/operations/read-session.ts'
 import type { BackendCaller, PhoneCaller } from '../../src/operations/service.ts'
 import { harness, SHOP_ORIGIN, type State } from '../../../../tests/harness/harness.ts'
 import { attestation, carriedSignals, evidenceRequest } from '../../../../tests/harness/phone.ts'
@@ -114,7 +114,7 @@ test('returns the session to a browser as it is after its Origin was recorded, n
   const found = { id, watchToken: session.watch_token }
   const [, reading] = await Promise.all([
     killSession(service, backend, id),
-    readAsBrowser(service, { origin: SHOP_ORIGIN, key }, found),
+    openAsBrowser(service, { origin: SHOP_ORIGIN, key }, found),
   ])
   assert.equal(reading.ok && reading.value.state, 'killed')
 })

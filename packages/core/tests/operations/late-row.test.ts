@@ -26,26 +26,26 @@ function* late<T>(work: Work<T>): Work<T> {
   return step.value
 }
 
-type Given = { readonly session: CreatedSession; readonly phone: TestPhone }
+type ClaimCase = { readonly session: CreatedSession; readonly phone: TestPhone }
 for (const [name, { from, call, reason }] of Object.entries({
   DELETE: {
     from: 'pending',
-    call: ({ session }: Given) => h.kill(session),
+    call: ({ session }: ClaimCase) => h.kill(session),
     reason: 'session_not_found',
   },
   'form-completed': {
     from: 'bonded',
-    call: ({ session }: Given) => h.complete(session),
+    call: ({ session }: ClaimCase) => h.complete(session),
     reason: 'session_not_found',
   },
   claim: {
     from: 'pending',
-    call: ({ session, phone }: Given) => h.claim(phone, session),
+    call: ({ session, phone }: ClaimCase) => h.claim(phone, session),
     reason: 'session_not_live',
   },
   decline: {
     from: 'pending',
-    call: ({ session, phone }: Given) => h.decline(phone, session),
+    call: ({ session, phone }: ClaimCase) => h.decline(phone, session),
     reason: 'session_not_live',
   },
 } as const))

@@ -163,9 +163,9 @@ async function fetchKeys(phone: PhoneDependencies, device: PhoneDevice, { signal
 
 async function approvalOf(
   phone: PhoneDependencies,
-  of: { device: PhoneDevice; registration: DeviceRegistration; server_time: ServerTime },
+  request: { device: PhoneDevice; registration: DeviceRegistration; server_time: ServerTime },
 ): Promise<KeyApproval> {
-  const { device, registration, server_time } = of
+  const { device, registration, server_time } = request
   const issued_at = timestampAt(server_time, phone.clock.now())
   const payload = deviceAddPayload({
     challenge: registration.challenge,
@@ -181,9 +181,9 @@ async function approvalOf(
 
 async function removalOf(
   phone: PhoneDependencies,
-  of: { device: PhoneDevice; device_id: string; server_time: ServerTime },
+  request: { device: PhoneDevice; device_id: string; server_time: ServerTime },
 ): Promise<RemoveDeviceRequest> {
-  const { device, device_id: removed_device_id, server_time } = of
+  const { device, device_id: removed_device_id, server_time } = request
   const issued_at = timestampAt(server_time, phone.clock.now())
   const payload = deviceRemovePayload({
     removed_device_id,

@@ -123,15 +123,15 @@ function endpointOf(request: FastifyRequest): string {
 /**
  * Returns the buckets of an address.
  *
- * @param of the address, and the scope within which callers share its buckets
+ * @param caller the address, and the scope within which callers share its buckets
  */
 export function takesOfNetworks(
   limit: CountedLimit,
-  of: { readonly address: string; readonly scope: string },
+  caller: { readonly address: string; readonly scope: string },
 ): readonly Take[] {
-  return networksOf(of.address).map((network) => ({
+  return networksOf(caller.address).map((network) => ({
     limit: limitOfNetwork(limit, network),
-    key: of.scope + network.key,
+    key: caller.scope + network.key,
   }))
 }
 

@@ -19,14 +19,15 @@ const MAX_TIMEOUT_MS = 60_000
 /**
  * Reads the settings of the database.
  *
- * @param of.given returns a setting as given @param of.wrong reports a setting that is not valid
+ * @param options.given returns a setting as given
+ * @param options.wrong reports a setting that is not valid
  */
-export function readDatabaseConfig(of: {
+export function readDatabaseConfig(options: {
   readonly dataDir: string
   readonly given: (name: SettingName) => string | undefined
   readonly wrong: (name: SettingName) => void
 }): DatabaseConfig {
-  const { dataDir, given, wrong } = of
+  const { dataDir, given, wrong } = options
   const number = (name: SettingName, bounds: { fallback: string; min: number; max: number }) => {
     const text = given(name) ?? bounds.fallback
     const value = Number(text)

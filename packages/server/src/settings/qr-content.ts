@@ -6,14 +6,14 @@ import type { SettingName } from './settings.ts'
  * Reads what QR codes contain. Without an app of the operator, a link that any phone opens: no
  * other program opens the app's scheme.
  *
- * @param of.wrong reports a setting that is not valid
+ * @param options.wrong reports a setting that is not valid
  */
-export function readQrContent(of: {
+export function readQrContent(options: {
   readonly given: (name: SettingName) => string | undefined
   readonly wrong: (name: SettingName) => void
   readonly appLinks: AppLinks
 }): QrContent {
-  const { given, wrong, appLinks } = of
+  const { given, wrong, appLinks } = options
   const hasApp = hasAppLinks(appLinks) || given('BONDED_APP_SCHEME') !== undefined
   const fallback = hasApp ? 'app_scheme' : 'universal_link'
   const wanted = given('BONDED_QR_CONTENT') ?? fallback
@@ -23,14 +23,14 @@ export function readQrContent(of: {
 }
 
 /** Which phones a QR code opens, for the operator who starts the service. */
-export function describeQrContent(of: {
+export function describeQrContent(settings: {
   readonly qrContent: QrContent
   readonly appScheme: string
   readonly appLinks: AppLinks
 }): string {
-  if (of.qrContent === 'app_scheme')
-    return `opens only on phones with an app for ${of.appScheme}://. Set BONDED_QR_CONTENT=universal_link for any phone`
-  return hasAppLinks(of.appLinks)
+  if (settings.qrContent === 'app_scheme')
+    return `opens only on phones with an app for ${settings.appScheme}://. Set BONDED_QR_CONTENT=universal_link for any phone`
+  return hasAppLinks(settings.appLinks)
     ? 'opens on any phone: in your app where it is installed, otherwise in the browser'
     : 'opens on any phone, in its browser'
 }

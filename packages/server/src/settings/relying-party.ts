@@ -19,14 +19,14 @@ const HOST_NAME =
 /**
  * Reads the relying party ids.
  *
- * @param of.wrong reports a setting that is not valid
+ * @param options.wrong reports a setting that is not valid
  */
-export function readRelyingParty(of: {
+export function readRelyingParty(options: {
   readonly publicOrigin: string
   readonly given: (name: SettingName) => string | undefined
   readonly wrong: (name: SettingName) => void
 }): RelyingParty {
-  const { publicOrigin, given, wrong } = of
+  const { publicOrigin, given, wrong } = options
   // A wrong origin has its own mistake.
   const host = URL.canParse(publicOrigin) ? new URL(publicOrigin).hostname : ''
   const rpId = given('BONDED_RP_ID') ?? host

@@ -6,9 +6,9 @@ import type { Config } from './config.ts'
  * phone signs, which keys are accepted or registered, and whose address counts for limits.
  */
 export function sharedSettings(
-  of: Pick<Config, 'environment' | 'publicOrigin' | 'rpId' | 'formerRpIds' | 'trustedProxies'>,
+  config: Pick<Config, 'environment' | 'publicOrigin' | 'rpId' | 'formerRpIds' | 'trustedProxies'>,
 ): SharedSettings {
-  const { environment, publicOrigin, rpId, formerRpIds, trustedProxies } = of
+  const { environment, publicOrigin, rpId, formerRpIds, trustedProxies } = config
   return {
     BONDED_ENVIRONMENT: environment,
     BONDED_PUBLIC_ORIGIN: publicOrigin,

@@ -25,18 +25,18 @@ export interface Attestation {
  */
 export function attestKey(
   app: SimulatedApp & { readonly environment: 'development' | 'production' },
-  of: {
+  parts: {
     authority: AppAttestAuthority
     privateKey: KeyObject
     clientDataHash: Uint8Array
     now: number
   },
 ): Attestation {
-  const publicKey = publicHalf(of.privateKey)
+  const publicKey = publicHalf(parts.privateKey)
   const keyId = keyIdOf(publicKey)
   const authenticatorData = attestedData({ ...app, publicKey })
-  const nonce = hash('sha256', Buffer.concat([authenticatorData, of.clientDataHash]), 'buffer')
-  const chain = certifyKey(of.authority, { publicKey, keyId, nonce, now: of.now })
+  const nonce = hash('sha256', Buffer.concat([authenticatorData, parts.clientDataHash]), 'buffer')
+  const chain = certifyKey(parts.authority, { publicKey, keyId, nonce, now: parts.now })
   return {
     keyId: keyId.toString('base64'),
     attestationObject: attestationObject({ chain, receipt: Buffer.alloc(0), authenticatorData }),
@@ -44,16 +44,16 @@ export function attestKey(
 }
 
 /** The envelope of an attestation. */
-export function attestationObject(of: {
+export function attestationObject(parts: {
   chain: readonly Uint8Array[]
   receipt: Uint8Array
   authenticatorData: Uint8Array
 }): Buffer {
   const statement = new Map<string, CborValue>([
-    ['x5c', of.chain],
-    ['receipt', of.receipt],
+    ['x5c', parts.chain],
+    ['receipt', parts.receipt],
   ])
-  return encodeAttestation('apple-appattest', statement, of.authenticatorData)
+  return encodeAttestation('apple-appattest', statement, parts.authenticatorData)
 }
 
 export interface Assertion {
@@ -64,9 +64,9 @@ export interface Assertion {
 /** Returns the fields of what `DCAppAttestService.generateAssertion` returns. */
 export function createAppAssertion(
   app: SimulatedApp,
-  of: { privateKey: KeyObject; counter: number; clientDataHash: Uint8Array },
+  parts: { privateKey: KeyObject; counter: number; clientDataHash: Uint8Array },
 ): Assertion {
-  const authenticatorData = assertedData({ ...app, counter: of.counter })
-  const nonce = hash('sha256', Buffer.concat([authenticatorData, of.clientDataHash]), 'buffer')
-  return { authenticatorData, signature: sign('sha256', nonce, of.privateKey) }
+  const authenticatorData = assertedData({ ...app, counter: parts.counter })
+  const nonce = hash('sha256', Buffer.concat([authenticatorData, parts.clientDataHash]), 'buffer')
+  return { authenticatorData, signature: sign('sha256', nonce, parts.privateKey) }
 }

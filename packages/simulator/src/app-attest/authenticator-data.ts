@@ -17,30 +17,30 @@ const AAGUID = {
 } as const
 
 /** The authenticator data of an assertion. */
-export function assertedData(of: {
+export function assertedData(fields: {
   appId: string
   counter: number
   extensions: AppExtensions | undefined
 }): Buffer {
-  return Buffer.concat([appHeaderOf(of), extensionMap(of.extensions)])
+  return Buffer.concat([appHeaderOf(fields), extensionMap(fields.extensions)])
 }
 
 /** The authenticator data of an attestation: with the credential, and with a counter at 0. */
-export function attestedData(of: {
+export function attestedData(fields: {
   appId: string
   environment: 'development' | 'production'
   publicKey: KeyObject
   extensions: AppExtensions | undefined
 }): Buffer {
   const credential = credentialOf({
-    aaguid: AAGUID[of.environment],
-    id: keyIdOf(of.publicKey),
-    publicKey: of.publicKey,
+    aaguid: AAGUID[fields.environment],
+    id: keyIdOf(fields.publicKey),
+    publicKey: fields.publicKey,
   })
   return Buffer.concat([
-    appHeaderOf({ ...of, counter: 0 }),
+    appHeaderOf({ ...fields, counter: 0 }),
     credential,
-    extensionMap(of.extensions),
+    extensionMap(fields.extensions),
   ])
 }
 

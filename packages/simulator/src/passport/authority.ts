@@ -67,9 +67,10 @@ export function createPassportAuthority(
   const root = createPassportSigner(countrySignature)
   const signer = createPassportSigner(documentSignature)
   const issuer = nameOf({ country, name: 'Simulated Country Signing CA' })
-  const certify = (of: IssueOptions, subject: Name) => certificateOf(of, { subject, issuer, root })
-  const issue = (of: IssueOptions) =>
-    certify(of, nameOf({ country: of.country ?? country, name: of.name }))
+  const certify = (options: IssueOptions, subject: Name) =>
+    certificateOf(options, { subject, issuer, root })
+  const issue = (options: IssueOptions) =>
+    certify(options, nameOf({ country: options.country ?? country, name: options.name }))
   const validity = options.signerValidity ?? {
     notBefore: now - DAY_MS,
     notAfter: now + SIGNER_YEARS * YEAR_MS,

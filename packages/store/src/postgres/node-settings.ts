@@ -75,6 +75,8 @@ interface StoredSetting {
 }
 
 /** The values need not be in the database, and some name internal addresses. */
-function hashOf(of: { name: string; value: string; salt: string }): string {
-  return createHash('sha256').update(`${of.salt}\n${of.name}\n${of.value}`).digest('hex')
+function hashOf(setting: { name: string; value: string; salt: string }): string {
+  return createHash('sha256')
+    .update(`${setting.salt}\n${setting.name}\n${setting.value}`)
+    .digest('hex')
 }

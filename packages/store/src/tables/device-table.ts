@@ -248,9 +248,9 @@ export function insertPairwise({
 /** `guard` may use the columns' values by number. Its own values start at $18. */
 function* insertDevice(
   device: Device,
-  of: { token: DeviceToken; guard: string; guardValues: readonly number[] },
+  change: { token: DeviceToken; guard: string; guardValues: readonly number[] },
 ): Work<boolean> {
-  const { token, guard, guardValues } = of
+  const { token, guard, guardValues } = change
   const registered = yield* row(
     `insert into device (id, subject_id, format, key_id, public_key, environment, status, app_id, counter, last_issued_at, created_at,
        token_id, token_hash, webauthn, build, added_by, token_issued_at)

@@ -1,7 +1,7 @@
 import type { SessionId } from '@bonded/contract'
 import type { Session } from '../../domain/session.ts'
 import { MOVES } from '../../domain/transitions.ts'
-import { storeEnd } from '../find-session.ts'
+import { expireIfOverdue } from '../find-session.ts'
 import type { Service } from '../service.ts'
 import { OperatorError, sessionNotFound } from './operator-error.ts'
 
@@ -16,7 +16,7 @@ export async function killSessionAsOperator(service: Service, id: SessionId): Pr
   const session = await service.store.write(function* (tables) {
     for (;;) {
       const stored = yield* tables.sessions.find(id)
-      const session = stored && (yield* storeEnd(service, tables, stored))
+      const session = stored && (yield* expireIfOverdue(service, tables, stored))
       // As stored: if the session's time ends after this read, the move has no effect, and the next
       // pass stores the end.
       if (session === undefined || !KILLABLE.includes(session.state)) return session

@@ -64,14 +64,14 @@ function reject(
 
 function send(
   response: ServerResponse,
-  of: { status: number; headers: Readonly<Record<string, string>>; text: string },
+  sent: { status: number; headers: Readonly<Record<string, string>>; text: string },
 ): void {
   response
-    .writeHead(of.status, {
-      ...of.headers,
+    .writeHead(sent.status, {
+      ...sent.headers,
       'content-type': 'application/json; charset=utf-8',
       'cache-control': 'no-store',
       'x-content-type-options': 'nosniff',
     })
-    .end(of.text)
+    .end(sent.text)
 }

@@ -46,9 +46,9 @@ export function respondToFailures(
  */
 async function countRejection(
   service: Service,
-  given: { rejection: Rejection; request: FastifyRequest; reply: FastifyReply },
+  failed: { rejection: Rejection; request: FastifyRequest; reply: FastifyReply },
 ): Promise<Rejection> {
-  const { rejection, request, reply } = given
+  const { rejection, request, reply } = failed
   const { caller } = request
   const call = { service, request, caller }
   if (rejection.reason === 'session_not_found') {

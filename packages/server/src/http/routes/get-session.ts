@@ -1,6 +1,6 @@
 import { ENDPOINTS, type SessionId, WATCH_HEADER } from '@bonded/contract'
 import { accept, type Result } from '@bonded/core/domain/rejection'
-import { readAsBackend, readAsBrowser, readAsPhone } from '@bonded/core/operations/read-session'
+import { readAsBackend, openAsBrowser, readAsPhone } from '@bonded/core/operations/read-session'
 import { awaitChange } from '@bonded/core/operations/await-change'
 import { presentFull, presentPhone, presentPublic } from '../response/present.ts'
 import { type EndpointResponse, type Call, serve } from '../serve.ts'
@@ -36,7 +36,7 @@ async function read(
     }
     case 'browser': {
       const watchToken = headers[WATCH_HEADER]
-      const found = await readAsBrowser(service, caller, { id, watchToken })
+      const found = await openAsBrowser(service, caller, { id, watchToken })
       return found.ok
         ? accept([
             'public',

@@ -30,7 +30,7 @@ export interface PreparedNames {
   readonly onServer: Map<string, boolean>
 }
 
-interface Given {
+interface BatchTask {
   readonly statements: readonly BatchStatement[]
   readonly names: PreparedNames
   readonly resolve: (rows: BatchRows) => void
@@ -40,10 +40,10 @@ interface Given {
 /** The part of the driver's connection that a batch writes to, as `pg-cursor` does. */
 interface Wire {
   readonly stream: { readonly writable: boolean; cork(): void; uncork(): void }
-  parse(of: { text: string; name: string | undefined }): void
-  bind(of: { statement: string | undefined; values: unknown; valueMapper: unknown }): void
-  execute(of: object): void
-  close(of: { type: 'S'; name: string }): void
+  parse(message: { text: string; name: string | undefined }): void
+  bind(message: { statement: string | undefined; values: unknown; valueMapper: unknown }): void
+  execute(message: object): void
+  close(message: { type: 'S'; name: string }): void
   sync(): void
 }
 
@@ -54,23 +54,23 @@ interface Wire {
  *
  * It extends the driver's query, because a pipelining connection rejects other classes.
  */
-export function batchClass(Base: typeof Query): new (given: Given) => Submittable {
+export function batchClass(Base: typeof Query): new (task: BatchTask) => Submittable {
   return class Batch extends Base {
-    readonly #given: Given
+    readonly #task: BatchTask
     readonly #prepares: string[] = []
     readonly #results: (readonly (string | null)[])[][] = []
     #rows: (readonly (string | null)[])[] = []
     #isSent = false
     #isDone = false
 
-    constructor(given: Given) {
+    constructor(task: BatchTask) {
       super('')
-      this.#given = given
+      this.#task = task
       this.submit = (connection) => this.#submit(connection as DriverConnection & Wire)
     }
 
     #submit(wire: Wire): null {
-      const { statements, names } = this.#given
+      const { statements, names } = this.#task
       this.#isSent = wire.stream.writable
       wire.stream.cork()
       try {
@@ -88,7 +88,7 @@ export function batchClass(Base: typeof Query): new (given: Given) => Submittabl
     }
 
     #prepare(wire: Wire, text: string, name: string | undefined): void {
-      const { onServer } = this.#given.names
+      const { onServer } = this.#task.names
       const known = name === undefined ? undefined : onServer.get(name)
       if (known === true) return
       if (name !== undefined) {
@@ -114,7 +114,7 @@ export function batchClass(Base: typeof Query): new (given: Given) => Submittabl
     handleError(failure: unknown): void {
       if (this.#isDone) return
       this.#isDone = true
-      const { statements, names, reject } = this.#given
+      const { statements, names, reject } = this.#task
       // The failure may have come before or after any of them.
       for (const name of this.#prepares) names.onServer.set(name, false)
       // The server commits after the last statement. One that it reports as failed before has
@@ -128,7 +128,7 @@ export function batchClass(Base: typeof Query): new (given: Given) => Submittabl
     handleReadyForQuery(): void {
       if (this.#isDone) return
       this.#isDone = true
-      this.#given.resolve(this.#results)
+      this.#task.resolve(this.#results)
     }
   }
 }

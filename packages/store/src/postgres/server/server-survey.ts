@@ -61,14 +61,14 @@ export class ServerSurvey implements Disposable {
   #timer: NodeJS.Timeout | undefined
   #closed = false
 
-  /** @param of.found gets the servers that have responded, and when they were asked */
-  constructor(of: {
+  /** @param options.found gets the servers that have responded, and when they were asked */
+  constructor(options: {
     readonly hosts: readonly DatabaseHost[]
     readonly newClient: NewClient
     readonly found: (servers: readonly SurveyedServer[], askedAt: number) => void
   }) {
-    this.#asked = of.hosts.map((host) => new AskedServer(host, of.newClient))
-    this.#found = of.found
+    this.#asked = options.hosts.map((host) => new AskedServer(host, options.newClient))
+    this.#found = options.found
   }
 
   /** Resolves after a survey that begins after this call. Callers share it. */

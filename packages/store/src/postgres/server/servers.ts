@@ -37,17 +37,17 @@ export class Servers {
   readonly #survey: () => Promise<void>
 
   /**
-   * @param given.onChange called when connections may have become unusable: another server was
+   * @param options.onChange called when connections may have become unusable: another server was
    *   promoted, or two servers accept writes
-   * @param given.survey asks all servers, and calls `found` with their responses
+   * @param options.survey asks all servers, and calls `found` with their responses
    */
   constructor(
     address: DatabaseAddress,
-    given: { readonly onChange: () => void; readonly survey: () => Promise<void> },
+    options: { readonly onChange: () => void; readonly survey: () => Promise<void> },
   ) {
     this.#address = address
-    this.#onChange = given.onChange
-    this.#survey = given.survey
+    this.#onChange = options.onChange
+    this.#survey = options.survey
   }
 
   get count(): number {
