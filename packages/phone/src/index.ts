@@ -52,4 +52,4 @@ export type {
   ReadPassport,
   RequiredSignals,
 } from './session/signals.ts'
-export { ANSWERABLE_KINDS } from './session/step-up.ts'
+export { ANSWERABLE_KINDS, awaitsBrowser } from './session/step-up.ts'

@@ -26,7 +26,7 @@ import {
   getSession,
   type PhoneDependencies,
 } from './session/claimed-session.ts'
-import { waitForEnd } from './session/completion.ts'
+import { type Following, waitForEnd } from './session/completion.ts'
 import { type DeclineReason, decline } from './session/decline.ts'
 import { readInvitation } from './session/invitation.ts'
 import type { KeyRequirement } from './signers/webauthn.ts'
@@ -88,7 +88,8 @@ export interface Phone {
    */
   getSession(claimed: ClaimedSession, options?: Waiting): Promise<ClaimedSession>
   /**
-   * Signs and answers step-ups until the session is bonded or has ended. Call it only after the
+   * Signs and answers step-ups until the session is bonded, has ended, or waits for the page's
+   * browser (`awaitsBrowser`): then tell the user to confirm on the page. Call it only after the
    * user agreed.
    *
    * @throws {PhoneError} `refused`, `step_up_unsupported`, `not_awaiting`, `unreachable`,
@@ -149,11 +150,12 @@ export interface Phone {
    */
   removeKey(device_id: string, options?: Waiting): Promise<void>
   /**
-   * Waits for `completed`, `killed` or `expired`.
+   * Waits for `completed`, `killed` or `expired`. `onChange` reports what happens before, such as
+   * the bond after the page's browser has confirmed.
    *
    * @throws {PhoneError} `refused`, `unreachable`, `cancelled`
    */
-  waitForEnd(claimed: ClaimedSession, options?: Waiting): Promise<ClaimedSession>
+  waitForEnd(claimed: ClaimedSession, options?: Following): Promise<ClaimedSession>
 }
 
 /**

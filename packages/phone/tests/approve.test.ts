@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PhoneError, type RequiredSignals } from '../src/index.ts'
+import { awaitsBrowser, PhoneError, type RequiredSignals } from '../src/index.ts'
 import { harness } from './harness.ts'
 
 const rejected = (reason: string) => (error: unknown) =>
@@ -83,6 +83,69 @@ test('an unknown kind of step-up stops the phone before it signs anything more',
     )
     assert.deepEqual(service.counters, [1, 2], kind)
   }
+})
+
+test('waits for the page’s browser with nothing more to sign', async () => {
+  const { service, phone, strong } = harness()
+  service.require = ['local_auth', 'browser']
+  const claimed = await phone.claim(service.payload)
+  assert.equal(awaitsBrowser(claimed.session), false)
+  const waiting = await phone.approve(claimed, { gather: strong })
+  assert.equal(awaitsBrowser(waiting.session), true)
+  assert.deepEqual(service.counters, [1, 2])
+  await assert.rejects(
+    phone.approve(waiting, { gather: strong }),
+    (error) =>
+      error instanceof PhoneError && error.code === 'not_awaiting' && error.reason === 'browser',
+  )
+  assert.deepEqual(service.counters, [1, 2])
+  service.fail('/decline', 'unsent')
+  const ended = await phone.decline(waiting, { reason: 'user_unexpected' })
+  assert.equal(ended.session.state, 'killed')
+})
+
+test('waits for the page’s browser after a lost response too', async () => {
+  for (const fault of ['no_response', 'timed_out'] as const) {
+    const { service, phone, strong } = harness()
+    service.require = ['browser']
+    service.fail('/attestations', fault)
+    const claimed = await phone.claim(service.payload)
+    const waiting = await phone.approve(claimed, { gather: strong })
+    assert.equal(awaitsBrowser(waiting.session), true, fault)
+    assert.deepEqual(service.counters, [1, 2], fault)
+  }
+})
+
+test('approves again with the same nonce when the page’s browser did not confirm in time', async () => {
+  const { service, phone, strong } = harness()
+  service.require = ['browser']
+  const waiting = await phone.approve(await phone.claim(service.payload), { gather: strong })
+  const again = { required: ['local_auth'], attempts_left: 2, reasons: ['evidence_expired'] }
+  service.change({ step_up: again })
+  service.evidenceExtra = { fetched: 'again' }
+  const asked = await phone.getSession(waiting)
+  assert.equal(awaitsBrowser(asked.session), false)
+  const requested: RequiredSignals[] = []
+  const approved = await phone.approve(asked, {
+    gather: (required) => {
+      requested.push(required)
+      return strong()
+    },
+  })
+  assert.deepEqual(requested, [again])
+  assert.equal(awaitsBrowser(approved.session), true)
+})
+
+test('stops at a proof that comes with the browser’s and that it does not know', async () => {
+  const { service, phone, strong } = harness()
+  const claimed = await phone.claim(service.payload)
+  const step_up = { required: ['browser', 'iris_scan'], attempts_left: 2, reasons: [] }
+  service.change({ state: 'step_up_required', step_up })
+  await assert.rejects(
+    phone.approve(await phone.getSession(claimed), { gather: strong }),
+    (error) => error instanceof PhoneError && error.code === 'step_up_unsupported',
+  )
+  assert.deepEqual(service.counters, [])
 })
 
 test('stops after the third assertion that does not meet the policy', async () => {

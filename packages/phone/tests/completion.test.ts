@@ -67,6 +67,35 @@ test('reads the session when the channel reports the completion', async () => {
   assert.equal(socket?.closed, true)
 })
 
+test('reports the changes before the end, and none after a cancellation', async () => {
+  const { opened, WebSocket } = fakeSockets()
+  const { service, phone, strong } = harness({ clock: movedClock(), WebSocket })
+  service.require = ['browser']
+  const waiting = await phone.approve(await phone.claim(service.payload), { gather: strong })
+  const states: string[] = []
+  const stop = new AbortController()
+  const ended = phone.waitForEnd(waiting, {
+    onChange: ({ session }) => void states.push(session.state),
+    signal: stop.signal,
+  })
+  const cancelled = assert.rejects(ended, { code: 'cancelled' })
+  const report = async (seq: number) => {
+    opened[0]?.emit('message', frame(waiting.session.id, seq))
+    await settle()
+  }
+  await settle()
+  await report(waiting.session.seq)
+  assert.deepEqual(states, [])
+  service.change({ state: 'bonded', step_up: null })
+  await report(waiting.session.seq + 1)
+  assert.deepEqual(states, ['bonded'])
+  stop.abort()
+  service.change({ state: 'completed' })
+  await report(waiting.session.seq + 2)
+  await cancelled
+  assert.deepEqual(states, ['bonded'])
+})
+
 test('reads the session after half a minute of silence on the channel', async () => {
   const { opened, WebSocket } = fakeSockets()
   const clock = movedClock()

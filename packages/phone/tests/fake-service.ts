@@ -146,13 +146,22 @@ export function fakeService(origin = ORIGIN): FakeService {
     valid++
     const { local_auth, sensor_continuity } = body.verified_evidence
     const unmet = lastOf.require.filter((kind) =>
-      kind === 'local_auth'
-        ? local_auth.result !== 'verified'
-        : kind !== 'sensor_continuity' || sensor_continuity.continuity_score < 0.6,
+      kind === 'browser'
+        ? false
+        : kind === 'local_auth'
+          ? local_auth.result !== 'verified'
+          : kind !== 'sensor_continuity' || sensor_continuity.continuity_score < 0.6,
     )
     if (unmet.length === 0) {
       bondedWith = `${device.device_id} ${payload}`
-      move({ state: 'bonded', step_up: null })
+      const required = lastOf.require.filter((kind) => kind === 'browser')
+      // No new nonce: the phone has nothing more to sign.
+      if (required.length === 0) move({ state: 'bonded', step_up: null })
+      else
+        move({
+          state: 'step_up_required',
+          step_up: { required, attempts_left: 3 - valid, reasons: ['browser_not_confirmed'] },
+        })
     } else if (valid === 3) {
       move({ state: 'killed' })
       throw new Rejected('policy_not_met')

@@ -3,7 +3,7 @@ import type { AbortSignalLike } from '../ports.ts'
 import { attestOnce } from './attest.ts'
 import type { ClaimedSession, PhoneDependencies } from './claimed-session.ts'
 import type { GatherSignals } from './signals.ts'
-import { requireAnswerable, requiredSignals } from './step-up.ts'
+import { awaitsBrowser, requireAnswerable, requiredSignals } from './step-up.ts'
 
 /** Protocol 4: the third valid assertion that misses the policy ends the session. */
 const MAX_ATTEMPTS = 3
@@ -16,8 +16,9 @@ export interface Approving {
 }
 
 /**
- * Approves: gathers signals, signs, and answers step-ups until the session is bonded or has ended.
- * Call it only after the user saw the request and agreed.
+ * Approves: gathers signals, signs, and answers step-ups until the session is bonded, has ended, or
+ * waits for the page's browser (`awaitsBrowser`). Call it only after the user saw the request and
+ * agreed.
  *
  * @param oneAtATime runs acts that use the key one after the other
  * @throws {PhoneError} `refused`, `step_up_unsupported`, `not_awaiting`, `unreachable`,
@@ -41,7 +42,7 @@ export async function approve(
     const before = known
     known = await oneAtATime(() => attestOnce(phone, before, { signals, signal }))
     onResponse?.(known)
-    if (!awaitsPhone(known.session.state)) break
+    if (!awaitsPhone(known.session.state) || awaitsBrowser(known.session)) break
   }
   return known
 }

@@ -13,6 +13,13 @@ const SILENCE_MS = 30_000
 /** Between polls that return at once: below half of a device's rate limit. */
 const POLL_PAUSE_MS = 1_000
 
+/** How a phone follows its session. */
+export interface Following {
+  /** Called after each change before the end, such as the bond, so that a screen can follow. */
+  readonly onChange?: ((claimed: ClaimedSession) => void) | undefined
+  readonly signal?: AbortSignalLike | undefined
+}
+
 /**
  * Waits until the session has ended: `completed` is the success, `killed` and `expired` are not. It
  * uses the channel, or polls without one. It survives a lost network until the session expires.
@@ -23,7 +30,7 @@ const POLL_PAUSE_MS = 1_000
 export async function waitForEnd(
   phone: PhoneDependencies,
   claimed: ClaimedSession,
-  { signal }: { signal?: AbortSignalLike | undefined } = {},
+  { signal, onChange }: Following = {},
 ): Promise<ClaimedSession> {
   const { id: session_id, watch_token } = claimed.session
   const channel =
@@ -37,10 +44,14 @@ export async function waitForEnd(
     while (!hasEnded(known.session.state)) {
       const notified =
         channel !== undefined && (await isNotified(phone, channel, known.session.seq))
-      known = await readOnce(phone, known, {
+      const before = known
+      known = await readOnce(phone, before, {
         signal,
         ...(notified ? {} : { wait_ms: LONGEST_POLL_MS }),
       })
+      const { seq, state } = known.session
+      if (seq !== before.session.seq && !hasEnded(state) && signal?.aborted !== true)
+        onChange?.(known)
     }
     return known
   } finally {

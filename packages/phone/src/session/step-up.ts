@@ -1,4 +1,4 @@
-import type { StepUpKind } from '@bonded/contract'
+import type { PhoneSession, StepUpKind } from '@bonded/contract'
 import { PhoneError } from '../errors.ts'
 import type { ClaimedSession } from './claimed-session.ts'
 import type { PhoneSignals, RequiredSignals } from './signals.ts'
@@ -15,16 +15,34 @@ export const ANSWERABLE_KINDS: readonly StepUpKind[] = [
   'band:high',
 ]
 
+/** The member of `required` that the browser of the page proves, and no phone. */
+const BROWSER_KIND = 'browser'
+
+/**
+ * Whether the phone has approved, and only the proof of the page's browser is missing. The phone
+ * then has nothing to sign: it tells the user to confirm on the page, and waits.
+ */
+export function awaitsBrowser({
+  state,
+  step_up,
+}: Pick<PhoneSession, 'state' | 'step_up'>): boolean {
+  if (state !== 'step_up_required' || step_up === null) return false
+  const [first, ...more] = step_up.required
+  return first === BROWSER_KIND && more.length === 0
+}
+
 /**
  * The proofs that the session requires of the phone now.
  *
  * @throws {PhoneError} `step_up_unsupported` for an unknown kind, at which a phone stops (protocol
- * 1); `not_awaiting` when the session does not wait for a phone
+ * 1); `not_awaiting` when the session does not wait for a phone, with the reason `browser` when it
+ * waits for the page's browser
  */
 export function requiredSignals({ session }: ClaimedSession): RequiredSignals {
   const { state, step_up } = session
   if (state === 'pending') return { required: [], reasons: [], attempts_left: undefined }
   if (state !== 'step_up_required') throw new PhoneError('not_awaiting', { reason: state })
+  if (awaitsBrowser(session)) throw new PhoneError('not_awaiting', { reason: BROWSER_KIND })
   if (step_up === null) throw new PhoneError('answer_unreadable', { reason: 'step_up' })
   const unknown = step_up.required.find(
     (kind) => !(ANSWERABLE_KINDS as readonly string[]).includes(kind),
