@@ -102,6 +102,7 @@ const SIGNATURES = {
  * Every intermediate text and hash of docs/reference/protocol.md, for one session: test data for a
  * client in any language.
  */
+// oxlint-disable-next-line max-lines-per-function -- one example, in the order of the protocol
 export function protocolExample() {
   const keys = keyringOf([{ id: KEY_ID, bytes: ROOT_KEY }])
   const { nonceAt, stepNonceAt } = keys.nonces(KEY_ID, session_id as SessionId)

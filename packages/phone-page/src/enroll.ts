@@ -42,6 +42,7 @@ export interface Enrolling {
   setUpAgain(): Promise<void>
 }
 
+// oxlint-disable-next-line max-lines-per-function -- short steps of one registration
 export function createEnrolling(stage: Stage, dependencies: EnrollDependencies): Enrolling {
   const { phone, phoneWithNewKey, discard, store, motion, handoff } = dependencies
   const { origin, appLink, canAttest, alone } = dependencies

@@ -121,6 +121,7 @@ export interface SimulatedPhone {
  * @example const phone = createSimulatedPhone({ origin: 'http://localhost:8787', stateFile:
  * '.bonded/phone.json' }) const { state } = await phone.run(qrPayload, 'approve') // 'bonded'
  */
+// oxlint-disable-next-line max-lines-per-function -- short methods of one phone
 export function createSimulatedPhone(options: SimulatedPhoneOptions = {}): SimulatedPhone {
   const {
     fetch = nodeFetch,

@@ -90,10 +90,10 @@ async function bundle(version: string): Promise<BuiltScript> {
   return { source, sourceMap: map, files: [checks, styles, ...languages.files] }
 }
 
-/** The module that checks the container. Its path names its content. */
+/** The module that checks the container and holds the rules of the watch. Its path names its content. */
 async function bundleChecks(): Promise<PulseFile> {
   const { source } = await compile({
-    entryPoint: 'src/container/watch-container.ts',
+    entryPoint: 'src/loading/loaded.ts',
     format: 'esm',
     define: {},
     notice: '/*! Pulse, Apache-2.0. */',

@@ -35,6 +35,7 @@ export interface App {
 }
 
 /** Starts the app: with the setup on a new phone, otherwise with the home screen. */
+// oxlint-disable-next-line max-lines-per-function -- short handlers over the state of one app
 export function startApp(given: AppDependencies): App {
   const { phone, store, motion, verifier, prompts, pause = pauseByTimer } = given
   let screen: Screen = { name: 'loading' }

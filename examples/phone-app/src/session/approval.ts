@@ -44,6 +44,7 @@ export interface Approval {
 }
 
 /** Claims a session, and takes it to its end. A choice that does not fit has no effect. */
+// oxlint-disable-next-line max-lines-per-function -- short steps of one approval, in their order
 export function startApproval(handoff: Handoff, given: ApprovalDependencies): Approval {
   const { phone, motion, verifier, prompt, pause } = given
   const closing = new AbortController()

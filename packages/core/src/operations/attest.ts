@@ -155,6 +155,7 @@ interface Valid {
 /**
  * Checks evidence and policy, and moves the session. Undefined if another call moved it in between.
  */
+// oxlint-disable-next-line max-lines-per-function -- one transaction, in the order of its checks
 function* settle(
   service: Service,
   tables: Tables,

@@ -32,6 +32,7 @@ interface Admitted {
  * Evaluates a phone's signals and signs a summary for this session, device and nonce. The phone
  * relays the summary with its assertion; it is invalid anywhere else.
  */
+// oxlint-disable-next-line max-lines-per-function -- one call, in the order of protocol 7
 export async function fetchEvidence(
   service: Service,
   caller: PhoneCaller,

@@ -34,6 +34,7 @@ export interface DrawingContext {
   readonly guard: TapGuard
 }
 
+// oxlint-disable-next-line max-lines-per-function -- a switch: one case for each screen
 export function drawScreen(screen: Screen, context: DrawingContext): DrawnScreen {
   const { messages, onChoice } = context
   switch (screen.name) {

@@ -103,6 +103,7 @@ export class Channel implements AsyncDisposable, ConnectionLimiter {
   #cancelPings: Cancel
   #draining = false
 
+  // oxlint-disable-next-line max-lines-per-function -- short listeners of one upgrade, in their order
   constructor(service: Service, { http, logRequest, admits }: ChannelOptions) {
     this.#service = service
     this.#recheck = new PageRecheck(service)

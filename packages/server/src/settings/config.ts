@@ -107,6 +107,7 @@ export class ConfigError extends Error {
  *
  * @throws {ConfigError} with every mistake
  */
+// oxlint-disable-next-line max-lines-per-function -- a list: a line or two for each setting
 export function readConfig(variables: NodeJS.ProcessEnv, flags: SettingFlags = {}): Config {
   const mistakes: ConfigMistake[] = []
   const environment = withSecretFiles(variables, mistakes)

@@ -83,6 +83,7 @@ export interface Authenticator {
 }
 
 /** Creates an authenticator with a new key. */
+// oxlint-disable-next-line max-lines-per-function -- short methods over the same keys
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
   const {
     origin,

@@ -15,6 +15,7 @@ import { changed, changedOnce, type Row, row, rows, sent } from '../statement.ts
 const MAX_EVENTS = 200
 
 /** The SQL of the devices and of each subject's reference at a tenant. */
+// oxlint-disable-next-line max-lines-per-function -- one table, a statement or two for each method
 export function deviceTable({ cause, dialect }: Pick<Writing, 'cause' | 'dialect'>): DeviceTable {
   return {
     *register(device, token) {

@@ -13,6 +13,7 @@ const MAX_DEVICES_OF_SESSION = 64
  * change before it runs and adds only what the table returned. A write that throws therefore
  * leaves no entry behind, even if its unit catches the error and commits.
  */
+// oxlint-disable-next-line max-lines-per-function -- short methods over one cache
 export function sessionCache(
   table: SessionTable,
   { sessions, failures, bonds }: Pick<RowCaches, 'sessions' | 'failures' | 'bonds'>,

@@ -41,6 +41,7 @@ const DEVICE_STATS = `select
  *
  * @param writing.cause returns the request of the current unit of work, or undefined without one
  */
+// oxlint-disable-next-line max-lines-per-function -- one table, a statement or two for each method
 export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): SessionTable {
   function* event(
     session: Session,

@@ -13,6 +13,7 @@ import { type Row, row, rows, type SqlValue } from '../statement.ts'
 import { TENANT_COLUMNS, tenantFromRow } from './tenant-row.ts'
 
 /** The tenants and their keys. */
+// oxlint-disable-next-line max-lines-per-function -- one table, a statement or two for each method
 export function tenantTable({ dialect }: Pick<Writing, 'dialect'>): TenantTable {
   return {
     *create(tenant, now) {

@@ -1,4 +1,4 @@
-import { REPORT_CONTAINMENT, requestPath } from '@bonded/contract'
+import { REPORT_CONTAINMENT, requestPath, WATCH_HEADER } from '@bonded/contract'
 import { send } from '../session/get-session.ts'
 import type { SessionAddress } from '../session/snapshot.ts'
 import type { Containment } from './containment.ts'
@@ -22,7 +22,7 @@ export function createReporter(to: {
       void send(REPORT_CONTAINMENT, {
         ...to,
         path: requestPath(REPORT_CONTAINMENT, { session_id: to.address.id }),
-        headers: { 'X-Bond-Watch': to.address.watchToken },
+        headers: { [WATCH_HEADER]: to.address.watchToken },
         body: JSON.stringify(containment),
         signal: null,
       })

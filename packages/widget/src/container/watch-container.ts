@@ -3,8 +3,6 @@ import type { Containment } from './containment.ts'
 import type { Memory } from './covers.ts'
 import { judge, type Parts } from './judge.ts'
 
-export { fitIn } from './fit.ts'
-
 const CHECK_MS = 500
 /**
  * A better verdict counts once it has lasted this long, so that a cover that blinks never shows the

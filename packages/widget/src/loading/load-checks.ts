@@ -4,12 +4,12 @@ import { element } from '../view/dom.ts'
 declare const PULSE_CHECKS_PATH: string
 declare const PULSE_CHECKS_INTEGRITY: string
 
-type Checks = typeof import('../container/watch-container.ts')
+export type Checks = typeof import('./loaded.ts')
 
 let loading: Promise<Checks> | undefined
 
 /**
- * Loads the checks of the container from the service, while the page still prepares its request. No
+ * Loads the checks of the container, and the rules of the watch, from the service, while the page still prepares its request. No
  * QR code is drawn without them.
  *
  * The browser compares the preloaded module with the integrity value in this script, and the import

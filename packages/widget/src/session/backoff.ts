@@ -1,4 +1,5 @@
 import { backoffMs, spreadRetryAfterMs } from '@bonded/contract'
+import type { Moment } from '../machine.ts'
 import type { Instant } from './snapshot.ts'
 
 /**
@@ -8,41 +9,36 @@ const LOST_AFTER_MS = 30_000
 /** The jitter keeps the pages of a restarted service from returning together. */
 const POLICY = { firstMs: 300, factor: 2, longestMs: 5_000, jitter: 0.5 }
 
-/** The state of an outage: how often and how long the service has not responded. */
-export interface Backoff {
-  /** The service responded. */
-  readonly succeeded: () => void
-  /** The service did not respond, or asked for a wait of so many milliseconds. */
-  readonly failed: (now: Instant, retryAfterMs?: number) => void
-  /** Whether the last attempt failed. */
-  readonly isFailing: () => boolean
-  /** Whether the outage has lasted too long. */
-  readonly isLost: (now: Instant) => boolean
-  /** How long the service asked the widget to wait from now, in milliseconds. */
-  readonly retryAfterMs: (now: Instant) => number
-  /** The delay before the next attempt, in milliseconds. */
-  readonly delayMs: () => number
+/** How often and since when the service has not responded. */
+export interface Outage {
+  readonly failures: number
+  readonly since: Instant
+  /** The service asked the widget to send nothing before this time. */
+  readonly waitUntil: Instant
 }
 
-/** A backoff without a failure. */
-export function createBackoff(): Backoff {
-  let failures = 0
-  let since: Instant | undefined
-  let waitUntil: Instant = 0
-  return {
-    succeeded() {
-      failures = 0
-      since = undefined
-      waitUntil = 0
-    },
-    failed(now, retryAfterMs = 0) {
-      failures += 1
-      since ??= now
-      waitUntil = now + spreadRetryAfterMs(retryAfterMs)
-    },
-    isFailing: () => failures > 0,
-    isLost: (now) => since !== undefined && now - since > LOST_AFTER_MS,
-    retryAfterMs: (now) => Math.max(0, waitUntil - now),
-    delayMs: () => backoffMs(POLICY, failures + 1),
-  }
+/** The service responds. */
+export const NO_OUTAGE: Outage = { failures: 0, since: Infinity, waitUntil: 0 }
+
+/** The outage after another failure. The service asked for a wait of so many milliseconds. */
+export function failedAgain(
+  { failures, since }: Outage,
+  retryAfterMs: number,
+  { now, random }: Moment,
+): Outage {
+  const waitUntil = now + spreadRetryAfterMs(retryAfterMs, () => random)
+  return { failures: failures + 1, since: Math.min(since, now), waitUntil }
+}
+
+/** Whether the outage has lasted too long. */
+export function isLost({ since }: Outage, now: Instant): boolean {
+  return now - since > LOST_AFTER_MS
+}
+
+/** The delay before the next attempt, in milliseconds. */
+export function delayMs({ failures, waitUntil }: Outage, { now, random }: Moment): number {
+  return Math.max(
+    backoffMs(POLICY, failures + 1, () => random),
+    waitUntil - now,
+  )
 }

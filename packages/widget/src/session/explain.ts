@@ -1,5 +1,4 @@
 import { ALIVE, CHECK_PUBLISHABLE_KEY, requestPath } from '@bonded/contract'
-import type { UnavailableReason } from '../outcome.ts'
 import { getSession, send, type SessionResponse, withoutPageState } from './get-session.ts'
 import { report, reportRejection } from './rejection.ts'
 import type { SessionAddress } from './snapshot.ts'
@@ -18,7 +17,7 @@ interface Subject {
  * Finds out why the service does not show a session to this page. A session reads as not found for
  * every key that may not read it, so this function asks about the key instead.
  */
-export async function explainNotFound(subject: Subject): Promise<UnavailableReason> {
+export async function explainNotFound(subject: Subject): Promise<SessionResponse> {
   const { address, publishableKey, purpose } = subject
   const { workflow, action } = purpose
   const query = { workflow, action, tenant_id: address.tenantId ?? undefined }
@@ -30,9 +29,11 @@ export async function explainNotFound(subject: Subject): Promise<UnavailableReas
     signal: AbortSignal.timeout(RESPONSE_LIMIT_MS),
   })
   // Without a response about the key, the reason stays that of the session.
-  return response.kind === 'rejected' && (response.status === 401 || response.status === 403)
-    ? reportRejection(response)
-    : report('session_not_found', address.id)
+  const reason =
+    response.kind === 'rejected' && (response.status === 401 || response.status === 403)
+      ? reportRejection(response)
+      : report('session_not_found', address.id)
+  return { kind: 'rejected', reason }
 }
 
 /**

@@ -10,6 +10,7 @@ import {
   type RequestParts,
   requestPath,
   type Route,
+  WATCH_HEADER,
 } from '@bonded/contract'
 import type { UnavailableReason } from '../outcome.ts'
 import { reportRejection } from './rejection.ts'
@@ -67,7 +68,7 @@ async function ask(route: Route, question: Question): Promise<SessionResponse> {
         { wait_ms: wait ? Math.round(wait.ms) : undefined, after: wait?.after },
       ),
       publishableKey,
-      headers: { 'X-Bond-Watch': address.watchToken },
+      headers: { [WATCH_HEADER]: address.watchToken },
       signal: limit.signal,
     })
     if (response.kind === 'accepted') return parseSession(response.text, address.id)

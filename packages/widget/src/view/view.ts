@@ -77,6 +77,7 @@ export function openView(
   }
 }
 
+// oxlint-disable-next-line max-lines-per-function -- the elements of one card, then short functions over them
 function drawCard(handlers: Handlers) {
   // A phone cannot scan its own screen, so the link comes first there.
   const touch = matchMedia('(pointer: coarse)').matches

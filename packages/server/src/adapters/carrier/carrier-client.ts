@@ -50,6 +50,7 @@ export interface Carrier {
   ): Promise<CarrierResponses>
 }
 
+// oxlint-disable-next-line max-lines-per-function -- short functions over one client
 export function carrierClient(
   settings: CarrierSettings,
   { clock, pseudonym }: { clock: Clock; pseudonym: (text: string) => string },

@@ -92,6 +92,7 @@ interface Entry extends WaitingRequest {
  *
  * Captures the server's listeners for `request`: those that are added later run at once.
  */
+// oxlint-disable-next-line max-lines-per-function -- short functions over one queue
 export function queueRequests(server: Server, options: AdmissionOptions): AdmissionQueue {
   const { isBackend, room, shed, now = () => performance.now() } = options
   const listeners = server.listeners('request') as Listener[]

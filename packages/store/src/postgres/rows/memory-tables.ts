@@ -44,6 +44,7 @@ function* find<Value>(run: UnitRun, key: RowKey<Value>): Work<Value | undefined>
   return undefined
 }
 
+// oxlint-disable-next-line max-lines-per-function -- one table, a few lines for each method
 function memorySessions(table: SessionTable, { sessionKeys, run }: Parts): SessionTable {
   function* keyOf(id: SessionId): Work<RowKey<Session>> {
     return rowKey(KINDS.session, yield* sessionKeys.of(id))

@@ -1,0 +1,268 @@
+import { hasEnded } from '@bonded/contract'
+import type { Containment } from './container/containment.ts'
+import { UNAVAILABLE_SCREENS } from './ended-screens.ts'
+import type { Moment, Mutable, Reaction } from './machine.ts'
+import { type BondOutcome, unavailable, type UnavailableReason } from './outcome.ts'
+import { plain, type Screen, type ScreenName, screenOf } from './screen.ts'
+import type { Found, FoundSession } from './session/find.ts'
+import type { Instant, SessionAddress, Snapshot, Tenant } from './session/snapshot.ts'
+
+/** How often the widget draws the countdown. */
+const TICK_MS = 1_000
+/** Longer than any session can stay pending (900 s), so that the promise settles in any case. */
+export const LONGEST_WAIT_MS = 960_000
+
+/**
+ * | phase | the bond |
+ * |---|---|
+ * | `loading` | loads what it needs to draw and to check its container |
+ * | `measuring` | waits until the container meets the contract |
+ * | `finding` | waits for the session: the given one, a stored one, or a new one |
+ * | `speaking` | waits for the texts of its language |
+ * | `watching` | watches the session, also after the outcome, until the session has ended |
+ * | `closed` | does nothing more |
+ */
+type Phase = 'loading' | 'measuring' | 'finding' | 'speaking' | 'watching' | 'closed'
+
+/** When a timer is due; `Infinity` for one that is not set. */
+interface Timers {
+  readonly draw: Instant
+  readonly longest: Instant
+}
+
+/** One bond of a page. */
+export interface BondState {
+  readonly phase: Phase
+  readonly timers: Timers & Readonly<Record<string, Instant>>
+  /** Whether the page has its outcome. */
+  readonly isSettled: boolean
+  readonly containment: Containment | undefined
+  readonly found: FoundSession | undefined
+  /**
+   * As the service described the session. The widget draws no QR code from data of the page or its
+   * backend, so there is none before the service has shown this session to this page's key.
+   */
+  readonly snapshot: Snapshot | undefined
+  readonly hasContact: boolean
+}
+
+/** What happens to a bond. */
+export type BondEvent =
+  | readonly ['start']
+  /** Whether all that the widget needs was loaded. */
+  | readonly ['loaded', isComplete: boolean]
+  | readonly ['contained', containment: Containment]
+  /** The container has broken the contract for too long. */
+  | readonly ['breached']
+  /** The container meets the contract for the first time. */
+  | readonly ['ready']
+  | readonly ['found', found: Found]
+  | readonly ['spoken']
+  | readonly ['snapshot', snapshot: Snapshot]
+  | readonly ['contact', hasContact: boolean]
+  | readonly ['unavailable', reason: UnavailableReason]
+  | readonly ['cancel']
+  | readonly ['tick']
+
+/** What a bond does. */
+export type BondEffect =
+  | readonly ['load']
+  | readonly ['guard']
+  | readonly ['unguard']
+  | readonly ['find']
+  /** Waits for the texts. One in another language would move what is drawn. */
+  | readonly ['speak']
+  /** Stores the session for a reload, and watches it. */
+  | readonly ['watch', found: FoundSession]
+  | readonly ['cancelWatch']
+  /** Cancels a session that no phone shall approve. */
+  | readonly ['revoke', address: SessionAddress]
+  | readonly ['veil', isVeiled: boolean]
+  | readonly ['report', containment: Containment]
+  | readonly ['logBreach', breaches: readonly string[]]
+  | readonly ['identify', tenant: Tenant]
+  | readonly ['show', screen: Screen]
+  /**
+   * Judges the container at once. The browser does not draw in between, so no QR code appears below
+   * an overlay.
+   */
+  | readonly ['check']
+  /** A reload no longer resumes the session. */
+  | readonly ['forget']
+  | readonly ['settle', outcome: BondOutcome]
+  /** Stops the watch and the checks. */
+  | readonly ['stop']
+
+/** The next state while it is being made, with what the reducer may read and will return. */
+interface Draft extends Mutable<BondState>, Moment {
+  readonly timers: Mutable<Timers> & Record<string, Instant>
+  readonly effects: BondEffect[]
+}
+
+/** A bond whose parts are being loaded. */
+export const INITIAL_BOND: BondState = {
+  phase: 'loading',
+  timers: { draw: Infinity, longest: Infinity },
+  isSettled: false,
+  containment: undefined,
+  found: undefined,
+  snapshot: undefined,
+  hasContact: true,
+}
+
+/** What an event changes in a bond, and what the bond then does. */
+export function reduceBond(
+  state: BondState,
+  event: BondEvent,
+  moment: Moment,
+): Reaction<BondState, BondEffect> {
+  const draft: Draft = { ...state, ...moment, timers: { ...state.timers }, effects: [] }
+  if (state.phase !== 'closed') apply(draft, event)
+  // The user or the page was faster than the backend.
+  else if (event[0] === 'found' && event[1].kind === 'session')
+    draft.effects.push(['revoke', event[1].address])
+  const { effects, now: _now, random: _random, ...next } = draft
+  return { state: next, effects }
+}
+
+function apply(draft: Draft, event: BondEvent): void {
+  const { phase, effects } = draft
+  switch (event[0]) {
+    case 'start':
+      return void effects.push(['load'])
+    case 'loaded':
+      if (!event[1]) return close(draft, 'network')
+      draft.phase = 'measuring'
+      return void effects.push(['guard'])
+    case 'contained':
+      return contain(draft, event[1])
+    case 'breached':
+      return close(draft, 'container_hidden', isTooSmall(draft) ? 'no_room' : undefined)
+    case 'ready':
+      draft.phase = 'finding'
+      return void effects.push(['find'])
+    case 'found':
+      if (event[1].kind === 'none') return close(draft, event[1].reason)
+      draft.phase = 'speaking'
+      draft.found = event[1]
+      return void effects.push(['speak'])
+    case 'spoken':
+      return begin(draft)
+    case 'snapshot':
+      return update(draft, event[1])
+    case 'contact':
+      draft.hasContact = event[1]
+      return draw(draft)
+    case 'unavailable':
+      return close(draft, event[1])
+    case 'cancel':
+      return phase === 'watching' ? void effects.push(['cancelWatch']) : close(draft, 'canceled')
+    case 'tick':
+      return tick(draft)
+  }
+}
+
+function contain(draft: Draft, containment: Containment): void {
+  const { verdict, breaches } = containment
+  const isBreached = verdict === 'breached'
+  draft.containment = containment
+  draft.effects.push(['veil', isBreached])
+  report(draft)
+  if (isBreached) draft.effects.push(['logBreach', breaches])
+}
+
+/** Reports no box that is only too small: the page need not have caused it. */
+function report(draft: Draft): void {
+  const { phase, containment, effects } = draft
+  if (phase === 'watching' && containment && !isTooSmall(draft))
+    effects.push(['report', containment])
+}
+
+function begin(draft: Draft): void {
+  const { found, now, timers, effects } = draft
+  if (!found) return
+  draft.phase = 'watching'
+  draft.snapshot = found.confirmed ? found.snapshot : undefined
+  timers.longest = now + LONGEST_WAIT_MS
+  effects.push(['watch', found])
+  report(draft)
+  identify(draft)
+  draw(draft)
+  effects.push(['check'])
+}
+
+function update(draft: Draft, snapshot: Snapshot): void {
+  draft.snapshot = snapshot
+  identify(draft)
+  draw(draft)
+  draft.effects.push(['check'])
+  const outcome = outcomeOf(draft.found!.address.id, snapshot)
+  if (outcome) {
+    draft.effects.push(['unguard'])
+    settle(draft, outcome)
+  }
+  if (hasEnded(snapshot.state)) stop(draft)
+}
+
+function identify({ snapshot, effects }: Draft): void {
+  if (snapshot?.tenant) effects.push(['identify', snapshot.tenant])
+}
+
+function draw(draft: Draft): void {
+  const { snapshot, hasContact, now, timers, effects } = draft
+  timers.draw = now + TICK_MS
+  const screen = snapshot ? screenOf(snapshot, now) : plain('starting')
+  effects.push(['show', { ...screen, hasContact }])
+}
+
+function tick(draft: Draft): void {
+  const { timers, now } = draft
+  if (timers.draw <= now) draw(draft)
+  if (timers.longest > now) return
+  timers.longest = Infinity
+  if (!draft.isSettled) close(draft, 'network')
+}
+
+function close(
+  draft: Draft,
+  reason: UnavailableReason,
+  screen: ScreenName = UNAVAILABLE_SCREENS[reason],
+): void {
+  if (draft.phase === 'speaking') draft.effects.push(['revoke', draft.found!.address])
+  stop(draft)
+  // The widget keeps showing an outcome, so a page may hide the container afterwards.
+  if (!draft.isSettled) draft.effects.push(['show', plain(screen)])
+  settle(draft, unavailable(reason))
+}
+
+function settle(draft: Draft, outcome: BondOutcome): void {
+  if (draft.isSettled) return
+  draft.isSettled = true
+  // A page that was left resumes the session when it is opened again.
+  if (outcome.reason !== 'page_hidden') draft.effects.push(['forget'])
+  draft.effects.push(['settle', outcome])
+}
+
+function stop(draft: Draft): void {
+  draft.phase = 'closed'
+  draft.timers.draw = draft.timers.longest = Infinity
+  draft.effects.push(['stop'])
+}
+
+/**
+ * Whether the only fault is a small box, as on a small screen. The page need not have caused it.
+ */
+function isTooSmall({ containment }: BondState): boolean {
+  return containment?.breaches.join() === 'too_small'
+}
+
+/** The outcome for the page; undefined while the phone can still answer. */
+function outcomeOf(sessionId: string, { state, endedReason }: Snapshot): BondOutcome | undefined {
+  if (state === 'bonded') return { state, sessionId }
+  if (state === 'pending' || state === 'step_up_required') return undefined
+  return {
+    state,
+    sessionId: null,
+    ...(state === 'killed' && endedReason ? { reason: endedReason } : {}),
+  }
+}
