@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
-import { globSync, readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
@@ -31,4 +33,30 @@ test('the files of GitHub are valid YAML', () => {
   const files = globSync('.github/**/*.yml', { cwd: ROOT })
   assert.ok(files.length >= 6)
   for (const file of files) assert.doesNotThrow(() => parse(read(file)), file)
+})
+
+test('the workflow fails for a skipped test unless it only lacks the recorded vectors', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'bonded-totals-'))
+  const run = (...lines: readonly object[]) => {
+    const file = join(folder, 'totals')
+    writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+    const script = join(ROOT, 'scripts/totals.ts')
+    return spawnSync(process.execPath, [script, file, '--without-vectors'], { encoding: 'utf8' })
+  }
+  const totals = { passed: 5, failed: 0 }
+  try {
+    const lacking = run({ ...totals, skipped: 2, unrecorded: 2 }, { ...totals, skipped: 0 })
+    assert.equal(lacking.status, 0)
+    assert.match(lacking.stdout, /^10 passed, 0 failed, 2 skipped$/m)
+    assert.match(lacking.stderr, /LOUD: 2 tests/)
+    assert.equal(run({ ...totals, skipped: 3, unrecorded: 2 }).status, 1)
+    assert.equal(run().status, 1)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+  assert.match(
+    read('.github/workflows/checks.yml'),
+    /test:totals -- "\$TEST_TOTALS" --without-vectors/,
+  )
+  assert.match(read('packages/contract/tests/vectors.ts'), /`the recorded vectors are not at /)
 })
