@@ -15,6 +15,10 @@ import { Child, percentile } from './process.ts'
  */
 const SECONDS = Number(process.env.BENCH_OVERLOAD_SECONDS ?? 60)
 const FACTOR = Number(process.env.BENCH_OVERLOAD_FACTOR ?? 3)
+/** Journeys a second, in place of three times the measured capacity: to compare two versions. */
+const FIXED = Number(process.env.BENCH_OVERLOAD_PER_SECOND ?? 0)
+/** Warms up a fixed load, and need not stand still. */
+const FIXED_WINDOWS = 3
 const NODES = Number(/ --nodes (\d+)/.exec(process.argv.join(' '))?.[1] ?? 1)
 /** Enough to keep two nodes busy while their calls wait for the database. */
 const CALLERS = 128
@@ -49,16 +53,18 @@ interface Side {
 await Promise.all([flood.ask({ step: 'enrol' }), quiet.ask({ step: 'enrol', phones: 600 })])
 const { perSecond: saturated, ...warmUp } = await measureCapacity(
   async (forMs) => (await flood.ask({ step: 'saturate', forMs })).finished,
+  FIXED > 0 ? FIXED_WINDOWS : undefined,
 )
 
 // Callers that wait for each response leave the nodes idle in between, so a short overload shows
 // whether they can finish more. Then the nodes rest, so that the run begins with the overload.
 const trial = await flood.ask({
   step: 'offer',
-  perSecond: saturated * FACTOR,
+  perSecond: FIXED > 0 ? FIXED : saturated * FACTOR,
   forMs: TRIAL_MS,
 })
-const capacity = Math.max(saturated, trial.finished / (TRIAL_MS / 1_000))
+const capacity =
+  FIXED > 0 ? FIXED / FACTOR : Math.max(saturated, trial.finished / (TRIAL_MS / 1_000))
 await pause(REST_MS)
 
 const load = Promise.all([

@@ -20,13 +20,15 @@ export interface Capacity {
  * Measures until successive windows agree.
  *
  * @param finishedIn how many journeys finish within so many milliseconds at saturation
+ * @param maxWindows measures no more than this many windows, still or not
  */
 export async function measureCapacity(
   finishedIn: (ms: number) => Promise<number>,
+  maxWindows = MAX_WINDOWS,
 ): Promise<Capacity> {
   const rates: number[] = []
   let still = 0
-  while (rates.length < MIN_WINDOWS || (rates.length < MAX_WINDOWS && still < STILL_WINDOWS)) {
+  while (rates.length < maxWindows && (rates.length < MIN_WINDOWS || still < STILL_WINDOWS)) {
     const rate = (await finishedIn(WINDOW_MS)) / (WINDOW_MS / 1_000)
     const last = rates.at(-1) ?? 0
     still = Math.abs(rate - last) <= last * STILL_PART ? still + 1 : 0
