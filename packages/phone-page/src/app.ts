@@ -36,7 +36,7 @@ export function startApp(dependencies: AppDependencies): App {
   const reject = (reason: 'user_declined' | 'user_unexpected') => {
     const { claimed, screen } = stage
     const needsApp = screen.name === 'problem' && screen.problem === 'app_required'
-    if (claimed !== undefined && (needsApp || shows('request', 'step_up')))
+    if (claimed !== undefined && (needsApp || shows('request', 'step_up', 'awaiting_browser')))
       void deciding.decline(claimed, reason)
   }
   const act: Readonly<Record<Choice, () => void>> = {

@@ -80,7 +80,7 @@ export function createDeciding(
         stage.end(reason === 'user_unexpected' ? 'reported' : 'declined')
       } catch (failure) {
         if (OVER.has(stage.screen.name)) return
-        if (problemOf(failure) === 'offline') stage.presentRequest('connection_lost')
+        if (problemOf(failure) === 'offline') stage.presentOpen('connection_lost')
         else stage.fail(failure)
       }
     },

@@ -15,6 +15,7 @@ export type Screen =
   | { readonly name: 'motion' }
   | RequestScreen
   | { readonly name: 'step_up'; readonly step: StepUpStep; readonly request: ShownRequest }
+  | AwaitingBrowserScreen
   | { readonly name: 'working'; readonly task: Task; readonly request: ShownRequest | null }
   | { readonly name: 'approved'; readonly request: ShownRequest; readonly isSynced: boolean }
   | CompletedScreen
@@ -49,6 +50,13 @@ export interface RequestScreen {
   readonly isAnother: boolean
 }
 
+/** The phone has approved, and waits until the page's browser has confirmed. */
+export interface AwaitingBrowserScreen {
+  readonly name: 'awaiting_browser'
+  readonly request: ShownRequest
+  readonly notice: 'connection_lost' | null
+}
+
 export interface ProblemScreen {
   readonly name: 'problem'
   readonly problem: ProblemKind
@@ -66,7 +74,7 @@ export interface ProblemScreen {
 export type Task = 'setting_up' | 'opening' | 'checking' | 'signing' | 'declining'
 
 /** A sentence above the request: what just went wrong, while the user can still decide. */
-export type Notice = 'not_verified_by_user' | 'connection_lost'
+export type Notice = 'not_verified_by_user' | 'connection_lost' | 'browser_not_confirmed'
 
 /** How a session ended on this phone. */
 export type End = 'declined' | 'reported' | 'expired' | 'canceled' | 'not_verified'

@@ -1,5 +1,6 @@
 import type { Handoff } from '@bonded/contract'
 import {
+  awaitsBrowser,
   type ClaimedSession,
   type Phone,
   PhoneError,
@@ -46,7 +47,7 @@ export class Stage {
     this.screen = next
     show(next)
     if (next.name === 'problem' && PASSING.has(next.problem)) recovery.await(() => this.onBack())
-    else if (next.name === 'request' && next.notice === 'connection_lost')
+    else if ('notice' in next && next.notice === 'connection_lost')
       recovery.await(() => void this.#refresh())
     else recovery.stop()
   }
@@ -92,11 +93,29 @@ export class Stage {
   presentClaimed(known: ClaimedSession): void {
     const { state, outcome } = known.session
     if (state === 'killed' || state === 'expired') return this.end(endOf(known))
-    const request = requestOf(known.session)
-    if (state === 'completed') return this.present({ name: 'completed', request, outcome })
+    if (state === 'completed') {
+      const request = requestOf(known.session)
+      return this.present({ name: 'completed', request, outcome })
+    }
     this.#watchForEnd(known)
-    if (state === 'bonded') this.present({ name: 'approved', request, isSynced: this.isSynced })
-    else this.presentRequest(null)
+    this.#presentLive(known)
+  }
+
+  #presentLive(known: ClaimedSession): void {
+    const request = requestOf(known.session)
+    if (known.session.state === 'bonded')
+      this.present({ name: 'approved', request, isSynced: this.isSynced })
+    else this.presentOpen(noticeOf(known))
+  }
+
+  /** Shows a session that is neither bonded nor over: the phone or the page's browser is next. */
+  presentOpen(notice: Notice | null): void {
+    const request = this.request()
+    if (this.claimed === undefined || request === null) return
+    const isLost = notice === 'connection_lost'
+    if (awaitsBrowser(this.claimed.session))
+      this.present({ name: 'awaiting_browser', request, notice: isLost ? notice : null })
+    else this.presentRequest(notice)
   }
 
   /** Follows the session to its end, whether the phone or the backend ends it. */
@@ -104,7 +123,13 @@ export class Stage {
     this.#watching.abort()
     this.#watching = new AbortController()
     const { signal } = this.#watching
-    this.#dependencies.phone.waitForEnd(from, { signal }).then(
+    const onChange = (known: ClaimedSession) => {
+      // On every other screen, what the user does leads on.
+      if (this.screen.name !== 'awaiting_browser') return
+      this.claimed = known
+      this.#presentLive(known)
+    }
+    this.#dependencies.phone.waitForEnd(from, { signal, onChange }).then(
       (ended) => {
         if (signal.aborted) return
         this.claimed = ended
@@ -132,13 +157,23 @@ export class Stage {
       (failure: unknown) => () => this.fail(failure),
     )
     // The user may have decided meanwhile.
-    if (this.screen.name === 'request') outcome()
+    if (UNDECIDED.has(this.screen.name)) outcome()
   }
 }
 
 /** Problems that end without the user. */
 const PASSING: ReadonlySet<ProblemKind> = new Set(['offline', 'busy'])
-const STILL_OPEN: ReadonlySet<string> = new Set(['request', 'step_up', 'approved'])
+/** Screens of a session that is open, on which the page waits for its user. */
+const UNDECIDED: ReadonlySet<string> = new Set(['request', 'awaiting_browser'])
+const STILL_OPEN: ReadonlySet<string> = new Set([...UNDECIDED, 'step_up', 'approved'])
+/** The phone approved, and then the page's browser did not confirm. */
+const NOT_CONFIRMED: ReadonlySet<string> = new Set(['evidence_expired', 'browser_proof_failed'])
+
+/** What a session that waits for this phone again says about the time before. */
+function noticeOf({ session: { step_up } }: ClaimedSession): Notice | null {
+  const isRepeated = step_up?.reasons.some((reason) => NOT_CONFIRMED.has(reason)) ?? false
+  return isRepeated ? 'browser_not_confirmed' : null
+}
 
 /** How a session ended that this page did not end itself. */
 function endOf({ session }: ClaimedSession): End {

@@ -69,7 +69,7 @@ for (const [name, options] of Object.entries(looks))
   })
 
 /** Where a user of any language is on the way to an approval. */
-const MAIN_SCREENS = ['setup', 'request', 'approved']
+const MAIN_SCREENS = ['setup', 'request', 'awaiting-browser', 'approved']
 
 test('every screen passes axe in four languages, the main ones in all', browserTest, async () => {
   const page = await open(looks.light)
@@ -114,7 +114,7 @@ test('all choices of a request are in view in every language', browserTest, asyn
     for (const tag of LANGUAGES) {
       const hidden = await page.evaluate<
         string[]
-      >(`['request', 'request-notice'].filter((screen) => {
+      >(`['request', 'request-notice', 'request-not-confirmed'].filter((screen) => {
         gallery.draw(screen, ${languageIn(tag)})
         const choices = Array.from(document.querySelectorAll('.actions button'))
         return choices.length !== 3 || choices.some((choice) => {
@@ -139,8 +139,8 @@ test('the actions of every screen are in view, and one is primary', browserTest,
         gallery.draw(screen, ${languageIn(tag)})
         const actions = [...document.querySelectorAll('.actions .button')].filter((action) => action.checkVisibility())
         const primary = actions.filter((action) => !action.matches('.plain, .stop'))
-        // A step-up without sensors has nothing to continue with.
-        const expected = actions.length > 0 && screen !== 'step-up-denied' ? 1 : 0
+        // A step-up without sensors has nothing to continue with; the page's browser is next.
+        const expected = actions.length > 0 && !/^(step-up-denied|awaiting-)/.test(screen) ? 1 : 0
         return primary.length !== expected || actions.some((action) => {
           const { top, bottom, height } = action.getBoundingClientRect()
           return top < 0 || bottom > innerHeight || height < 44

@@ -46,6 +46,8 @@ export const en = {
   'notice.not_verified_by_user':
     'Your phone did not confirm it was you. Nothing was approved. Try again.',
   'notice.connection_lost': 'No connection. The page continues by itself when it is back.',
+  'notice.browser_not_confirmed':
+    'The request was not confirmed on the page. Approve again only if you are still there.',
   'step_up.verify.title': 'Confirm once more',
   'step_up.verify.body': 'This request needs another confirmation with your screen lock.',
   'step_up.motion.title': 'Keep your phone in your hand',
@@ -53,6 +55,10 @@ export const en = {
     'This request needs proof that the phone is held, not lying still. Hold it or walk with it.',
   'step_up.recorded': '{seconds} of {needed} seconds',
   'step_up.attempts': 'Attempts left: {count}',
+  'browser.title': 'Now confirm on the computer in front of you',
+  'browser.body':
+    '{tenant} asks you to confirm there. A second QR code may appear: scan it with this phone too.',
+  'browser.same_phone': 'If the page is open on this phone, return to it and confirm there.',
   'task.setting_up': 'Setting up this phone…',
   'task.opening': 'Opening the request…',
   'task.checking': 'Checking that the phone is held…',

@@ -8,6 +8,7 @@ import {
   type DrawingContext,
   type DrawnScreen,
   headingOf,
+  noticeBox,
   pairs,
 } from './draw-screen.ts'
 import { fill, fillNodes } from './fill.ts'
@@ -74,7 +75,7 @@ function noticesOf({ notice, isAnother }: RequestScreen, messages: Messages): HT
     ...(isAnother ? [messages['notice.another_request']] : []),
     ...(notice === null ? [] : [messages[`notice.${notice}`]]),
   ]
-  return texts.map((text) => element('p', { class: 'notice', role: 'alert' }, text))
+  return texts.map(noticeBox)
 }
 
 /** The page as the browser reported it, in a box like the values. */

@@ -1,7 +1,7 @@
 import type { ShownRequest } from '@bonded/phone'
 import type { Messages } from '../messages/en.ts'
 import type { MotionRecorder } from '../motion.ts'
-import type { Choice, CompletedScreen, End, Screen } from '../screen.ts'
+import type { AwaitingBrowserScreen, Choice, CompletedScreen, End, Screen } from '../screen.ts'
 import type { TapGuard } from '../tap-guard.ts'
 import { element } from './dom.ts'
 import { icon, type IconName, type Tone } from './icon.ts'
@@ -88,6 +88,8 @@ export function drawScreen(screen: Screen, context: DrawingContext): DrawnScreen
       return drawRequest(screen, context)
     case 'step_up':
       return drawStepUp(screen, context)
+    case 'awaiting_browser':
+      return drawAwaitingBrowser(screen, context)
     case 'working': {
       const title = messages[`task.${screen.task}`]
       const heading = headingOf([title])
@@ -110,6 +112,25 @@ export function drawScreen(screen: Screen, context: DrawingContext): DrawnScreen
     case 'problem':
       return drawProblem(screen, context)
   }
+}
+
+/** The user can still stop the request: a page that someone else opened may be what waits. */
+function drawAwaitingBrowser(
+  { request, notice }: AwaitingBrowserScreen,
+  context: DrawingContext,
+): DrawnScreen {
+  const { messages } = context
+  return statement(
+    {
+      symbol: ['computer', 'busy'],
+      title: messages['browser.title'],
+      body: fillNodes(messages['browser.body'], { tenant: request.tenant_name }),
+    },
+    ...(notice === null ? [] : [noticeBox(messages[`notice.${notice}`])]),
+    element('p', { class: 'note' }, messages['browser.same_phone']),
+    ...summaryOf(request),
+    decisionBar([], context),
+  )
 }
 
 function drawApproved(
@@ -162,6 +183,11 @@ const SYMBOL_OF_END: Readonly<Record<End, [IconName, Tone]>> = {
   expired: ['clock', 'calm'],
   canceled: ['cross', 'calm'],
   not_verified: ['mark', 'warn'],
+}
+
+/** What just went wrong. A screen reader announces it at once. */
+export function noticeBox(text: string): HTMLElement {
+  return element('p', { class: 'notice', role: 'alert' }, text)
 }
 
 /** A screen that says one thing. */

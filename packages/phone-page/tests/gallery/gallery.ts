@@ -62,6 +62,13 @@ const screens: Record<string, { screen: Screen; access?: MotionAccess }> = {
       } as const,
     ]),
   ),
+  'awaiting-browser': {
+    screen: { name: 'awaiting_browser', request: REQUEST, notice: null },
+  },
+  'awaiting-browser-offline': {
+    screen: { name: 'awaiting_browser', request: REQUEST, notice: 'connection_lost' },
+  },
+  'request-not-confirmed': { screen: requestScreen({ notice: 'browser_not_confirmed' }) },
   'step-up-verify': {
     screen: { name: 'step_up', step: { kind: 'verify', attemptsLeft: 1 }, request: REQUEST },
   },
