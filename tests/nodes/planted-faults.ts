@@ -40,19 +40,19 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
         replace: 'values ($1, $2, $3, $4, $5, $6, $7, null, $8, $9) on conflict do nothing`',
       },
       {
-        file: `${STORE}/postgres/rows/row-queries.ts`,
+        file: `${STORE}/postgres/row-cache/row-queries.ts`,
         find: 'where r.version is distinct from k.version`',
         replace: 'where false`',
       },
     ],
   },
   {
-    name: 'a node reads a session from its memory',
+    name: 'a node reads a session from its cache',
     edits: [
       {
-        file: `${STORE}/postgres/rows/memory-units.ts`,
-        find: "if (end.is === 'finished' && run.isOf(answered)) return { value: end.value }\n      answered",
-        replace: "if (end.is === 'finished') return { value: end.value }\n      answered",
+        file: `${STORE}/postgres/row-cache/optimistic-units.ts`,
+        find: "if (end.is === 'finished' && run.isOf(foundRows)) return { value: end.value }\n      foundRows",
+        replace: "if (end.is === 'finished') return { value: end.value }\n      foundRows",
       },
     ],
   },
@@ -66,7 +66,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     for`,
       },
       {
-        file: `${STORE}/postgres/rows/memory-writes.ts`,
+        file: `${STORE}/postgres/row-cache/optimistic-writes.ts`,
         find: `const rows = await connection.runBatch(batchOf(group, server))
       this.#committed(group, { rows, server })`,
         replace: `this.#committed(group, { rows: [], server: '' })

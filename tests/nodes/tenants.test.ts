@@ -115,7 +115,7 @@ test('a node that is killed while it creates a session leaves its Idempotency-Ke
   assert.equal((await storedSessions()) - before, 2)
 })
 
-test('two tenants never see each other, whichever node has their rows in memory', async () => {
+test('two tenants never see each other, whichever node has cached their rows', async () => {
   const newSession = async (tenant: Shop): Promise<CreatedSession> =>
     (await atA('POST', '/sessions', { token: tenant.server, body: { workflow: 'w' } })).body
   const own = await newSession(shop)

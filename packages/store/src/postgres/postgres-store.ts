@@ -21,14 +21,15 @@ import { ChangeFeed } from './change-feed.ts'
 import { findUnreadiness } from './server/check-server.ts'
 import type { DatabaseClock } from '../clock/database-clock.ts'
 import type { Connections } from './server/connections.ts'
-import { MemoryUnits } from './rows/memory-units.ts'
-import { MemoryWrites } from './rows/memory-writes.ts'
+import { OptimisticUnits } from './row-cache/optimistic-units.ts'
+import { OptimisticWrites } from './row-cache/optimistic-writes.ts'
 import { postgresMessages } from './node-messages.ts'
 import { asStoreError, classify } from './postgres-errors.ts'
-import { KINDS } from './rows/row-kinds.ts'
-import { RowLookups } from './rows/row-lookups.ts'
-import { rowKey, RowMemory } from './rows/row-memory.ts'
-import { drive, type SqlWrite, SqlWrites } from './sql-writes.ts'
+import { KINDS } from './row-cache/row-kinds.ts'
+import { RowLookups } from './row-cache/row-lookups.ts'
+import { rowKey, RowCache } from './row-cache/row-cache.ts'
+import type { PendingWrite } from './pending-write.ts'
+import { drive, SqlWrites } from './sql-writes.ts'
 
 /** After a failure of this kind, the next write probably fails too. */
 const UNWRITABLE: readonly (StoreFailure | undefined)[] = [
@@ -54,8 +55,8 @@ interface PostgresStoreParts {
 const MAX_WAITING = 32
 
 /**
- * The store on a PostgreSQL database, which several nodes share. A unit runs on the rows in memory,
- * and the database checks that they are current, after the call. What memory cannot answer runs
+ * The store on a PostgreSQL database, which several nodes share. A unit runs on the cached rows,
+ * and the database checks that they are current, after the call. What the cache cannot do runs
  * statement by statement: the writes of a turn of the event loop share a transaction; several
  * transactions run at the same time. If a unit throws or loses against another node, the store
  * rolls the group back and runs each unit alone.
@@ -67,10 +68,10 @@ export class PostgresStore implements Store {
   readonly #reading: Tables
   readonly #feed: ChangeFeed
   readonly #sessionKeys: SessionKeys
-  readonly #memory = new RowMemory()
+  readonly #cache = new RowCache()
   readonly #lookups: RowLookups
-  readonly #memoryUnits: MemoryUnits
-  readonly #memoryWrites: MemoryWrites
+  readonly #optimisticUnits: OptimisticUnits
+  readonly #optimisticWrites: OptimisticWrites
   readonly messages: NodeMessages
   readonly #sqlWrites: SqlWrites
   /** When a write last failed as `UNWRITABLE` lists. A change that was committed resets it. */
@@ -92,8 +93,8 @@ export class PostgresStore implements Store {
       },
     }
     this.#feed = new ChangeFeed(connections, { bus: others, clock })
-    this.#lookups = new RowLookups((statements) => this.#runBatch(statements), this.#memory)
-    this.#memoryUnits = new MemoryUnits(this.#memory, this.#lookups, sessionKeys)
+    this.#lookups = new RowLookups((statements) => this.#runBatch(statements), this.#cache)
+    this.#optimisticUnits = new OptimisticUnits(this.#cache, this.#lookups, sessionKeys)
     const committed = (units: number, notifications: readonly ChangeNotification[]) =>
       this.#committed(units, notifications)
     this.#sqlWrites = new SqlWrites({
@@ -102,10 +103,10 @@ export class PostgresStore implements Store {
       committed,
       fail: (group, cause) => this.#fail(group, cause),
     })
-    this.#memoryWrites = new MemoryWrites({
+    this.#optimisticWrites = new OptimisticWrites({
       connections,
-      units: this.#memoryUnits,
-      memory: this.#memory,
+      units: this.#optimisticUnits,
+      cache: this.#cache,
       bySql: (pending) => this.#sqlWrites.add(pending),
       committed,
       unknown: (group, cause) => this.#fail(group, cause),
@@ -129,14 +130,13 @@ export class PostgresStore implements Store {
 
   write<T>(unit: Unit<T>, cause?: Cause): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>()
-    this.#memoryWrites.add({
+    this.#optimisticWrites.add({
       unit,
       cause,
       resolve: resolve as (value: unknown) => void,
       reject,
-      answered: new Map(),
-      attempts: 0,
-      lookups: 0,
+      foundRows: new Map(),
+      runs: 0,
       isAlone: false,
       hasLostConnection: false,
       lockUntil: performance.now() + this.#connections.settings.lockTimeoutMs,
@@ -161,7 +161,7 @@ export class PostgresStore implements Store {
   }
 
   room(): number {
-    return MAX_WAITING - this.#memoryWrites.waiting - this.#lookups.waiting
+    return MAX_WAITING - this.#optimisticWrites.waiting - this.#lookups.waiting
   }
 
   async health(): Promise<readonly Unreadiness[]> {
@@ -185,7 +185,7 @@ export class PostgresStore implements Store {
     await this.#connections[Symbol.asyncDispose]()
   }
 
-  #fail(group: readonly SqlWrite[], cause: unknown): void {
+  #fail(group: readonly PendingWrite[], cause: unknown): void {
     const error = this.#outage(cause, 'write')
     if (error instanceof StoreError) {
       this.#meter.commitFailed()
@@ -220,11 +220,11 @@ export class PostgresStore implements Store {
   /** Drops a session that another node has changed, which would fail the next check. */
   #drop(id: SessionId): void {
     const key = this.#sessionKeys.of(id).next()
-    if (key.done === true) this.#memory.delete(rowKey(KINDS.session, key.value))
+    if (key.done === true) this.#cache.delete(rowKey(KINDS.session, key.value))
   }
 
   async #readFirst<T>(unit: Unit<T>): Promise<T> {
-    const found = await this.#memoryUnits.read(unit).catch((failure: unknown) => {
+    const found = await this.#optimisticUnits.read(unit).catch((failure: unknown) => {
       // SQL separates a unit that fails from the others of its batch.
       if (isLost(failure)) throw failure
       return undefined

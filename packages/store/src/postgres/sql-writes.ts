@@ -5,15 +5,14 @@ import { POSTGRES } from '../dialect.ts'
 import type { SessionKeys } from '../tables/session-keys.ts'
 import type { Row, Statement } from '../statement.ts'
 import { sqlTables } from '../tables/tables.ts'
+import { BatchQueue } from './batch-queue.ts'
+import { mayRunAgain, type PendingWrite } from './pending-write.ts'
 import { classify } from './postgres-errors.ts'
-import type { PendingWrite } from './rows/memory-writes.ts'
 import type { Connection, Connections } from './server/connections.ts'
 
 /** The most units of one transaction. They run one after another and share one commit. */
 const MAX_UNITS = 8
-/** How often a transaction that lost against another one runs again. */
-const MAX_ATTEMPTS = 6
-/** The longest pause before it does, so that two of them do not meet again. */
+/** The longest pause before a unit runs again, so that two of them do not meet again. */
 const MAX_PAUSE_MS = 25
 /**
  * How long a unit among others waits for a lock. Two groups can wait for each other, and PostgreSQL
@@ -22,14 +21,11 @@ const MAX_PAUSE_MS = 25
  */
 const SHORT_LOCK_MS = 50
 
-/** A unit of work that waits for its transaction. */
-export type SqlWrite = Omit<PendingWrite, 'answered' | 'attempts' | 'lookups' | 'isAlone'>
-
 interface SqlWriteParts {
   readonly connections: Connections
   readonly sessionKeys: SessionKeys
   readonly committed: (units: number, notifications: readonly ChangeNotification[]) => void
-  readonly fail: (group: readonly SqlWrite[], cause: unknown) => void
+  readonly fail: (group: readonly PendingWrite[], cause: unknown) => void
 }
 
 /** A transaction whose commit may or may not have taken effect. It must not run again. */
@@ -42,40 +38,24 @@ class OutcomeUnknown extends Error {}
  */
 export class SqlWrites {
   readonly #parts: SqlWriteParts
-  /** Half of the connections, so that writes never keep reads waiting for one. */
-  readonly #maxGroups: number
-  #waiting: SqlWrite[] = []
-  #groups = 0
-  #scheduled = false
+  readonly #queue: BatchQueue<PendingWrite>
 
   constructor(parts: SqlWriteParts) {
     this.#parts = parts
-    this.#maxGroups = Math.max(1, Math.floor(parts.connections.settings.poolSize / 2))
-  }
-
-  add(pending: SqlWrite): void {
-    this.#waiting.push(pending)
-    this.#schedule()
-  }
-
-  #schedule(): void {
-    if (this.#scheduled) return
-    this.#scheduled = true
-    setImmediate(() => {
-      this.#scheduled = false
-      while (this.#waiting.length > 0 && this.#groups < this.#maxGroups) {
-        this.#groups++
-        void this.#finish(this.#waiting.splice(0, MAX_UNITS)).finally(() => {
-          this.#groups--
-          if (this.#waiting.length > 0) this.#schedule()
-        })
-      }
+    this.#queue = new BatchQueue({
+      run: () => this.#finish(this.#queue.take(MAX_UNITS)),
+      // Half of the connections, so that writes never keep reads waiting for one.
+      maxRunning: Math.max(1, Math.floor(parts.connections.settings.poolSize / 2)),
     })
   }
 
+  add(pending: PendingWrite): void {
+    this.#queue.add(pending)
+  }
+
   /** Brings every unit of a group to its end. Never rejects. */
-  async #finish(group: readonly SqlWrite[]): Promise<void> {
-    if (group.length === 1) return this.#finishAlone(group[0] as SqlWrite)
+  async #finish(group: readonly PendingWrite[]): Promise<void> {
+    if (group.length === 1) return this.#finishAlone(group[0] as PendingWrite)
     try {
       await this.#transaction(group, SHORT_LOCK_MS)
     } catch (failure) {
@@ -85,20 +65,14 @@ export class SqlWrites {
   }
 
   /** Runs a unit until it ends, while its call may still wait for locks. */
-  async #finishAlone(pending: SqlWrite): Promise<void> {
-    for (let attempt = pending.hasLostConnection ? 2 : 1; ; attempt++) {
+  async #finishAlone(pending: PendingWrite): Promise<void> {
+    for (let runs = 1; ; runs++) {
       try {
         const leftMs = pending.lockUntil - performance.now()
         return await this.#transaction([pending], Math.max(leftMs, SHORT_LOCK_MS))
       } catch (failure) {
         if (failure instanceof OutcomeUnknown) return this.#parts.fail([pending], failure.cause)
-        const { kind } = classify(failure)
-        // A connection that was lost before the commit was sent has changed nothing.
-        const mayWait = performance.now() < pending.lockUntil
-        const mayRunAgain =
-          (kind === 'conflict' && attempt < MAX_ATTEMPTS && mayWait) ||
-          (kind === 'lost' && attempt === 1)
-        if (!mayRunAgain || this.#parts.connections.isClosed)
+        if (!mayRunAgain(pending, failure, runs) || this.#parts.connections.isClosed)
           return this.#parts.fail([pending], failure)
         await pause(Math.random() * MAX_PAUSE_MS)
       }
@@ -106,7 +80,7 @@ export class SqlWrites {
   }
 
   /** Commits all units or none, and then resolves their callers. */
-  async #transaction(group: readonly SqlWrite[], lockTimeoutMs: number): Promise<void> {
+  async #transaction(group: readonly PendingWrite[], lockTimeoutMs: number): Promise<void> {
     const connection = await this.#parts.connections.take()
     const notifications: ChangeNotification[] = []
     let cause: Cause | undefined

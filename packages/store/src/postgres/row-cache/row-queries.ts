@@ -1,9 +1,9 @@
 import type { SqlValue } from '../../statement.ts'
 import type { BatchStatement } from '../server/batch.ts'
 import { KINDS, type RowKind } from './row-kinds.ts'
-import type { RowKey } from './row-memory.ts'
+import type { RowKey } from './row-cache.ts'
 
-/** A row to look up or to check, and its version in memory, if any. */
+/** A row to look up or to check, and its cached version, if any. */
 export interface WantedRow {
   readonly key: RowKey
   readonly version: string | null
@@ -18,7 +18,7 @@ interface Group {
   readonly wanted: WantedRow[]
 }
 
-/** The kinds in the order in which `readRows` answers. */
+/** The kinds in the order in which `readRows` returns. */
 export function groupsOf(wanted: Iterable<WantedRow>): readonly Group[] {
   const groups = new Map<string, Group>()
   for (const each of wanted) {
@@ -34,8 +34,8 @@ export function groupsOf(wanted: Iterable<WantedRow>): readonly Group[] {
 const ORDER = Object.values(KINDS).map(({ name }) => name)
 
 /**
- * Reads rows of several kinds in one snapshot. Each answer is the group, the place in the group
- * from 1, the version, and the row unless it is the one in memory. A first row names the server.
+ * Reads rows of several kinds in one snapshot. Each row is the group, the place in the group
+ * from 1, the version, and the row unless the cached one is current. A first row names the server.
  *
  * `limit 1` keeps the lookup of each key apart. PostgreSQL would otherwise join the keys with all
  * rows of a table that it has not analyzed yet.

@@ -3,9 +3,9 @@ import { after, test } from 'node:test'
 import type { DeviceId, SessionId, SubjectId, TenantId } from '@bonded/contract'
 import pg from 'pg'
 import { localBus } from '../../../server/src/adapters/bus/local-bus.ts'
-import { KINDS } from '../../src/postgres/rows/row-kinds.ts'
-import { RowMemory, rowKey } from '../../src/postgres/rows/row-memory.ts'
-import { groupsOf, readRows } from '../../src/postgres/rows/row-queries.ts'
+import { KINDS } from '../../src/postgres/row-cache/row-kinds.ts'
+import { RowCache, rowKey } from '../../src/postgres/row-cache/row-cache.ts'
+import { groupsOf, readRows } from '../../src/postgres/row-cache/row-queries.ts'
 import { parseLimits } from '../../../core/src/domain/limits.ts'
 import { DEVICE_MOVES } from '../../../core/src/domain/device-moves.ts'
 import { MOVES } from '../../../core/src/domain/transitions.ts'
@@ -24,10 +24,10 @@ after(async () => {
 })
 
 const ROUNDS = 20
-const TENANT = 'ten_memory' as TenantId
-const DEVICE = 'dev_memory' as DeviceId
-const SUBJECT = 'sub_memory' as SubjectId
-const device = { ...newDevice(0), id: DEVICE, subjectId: SUBJECT, keyId: 'key_memory' }
+const TENANT = 'ten_cached' as TenantId
+const DEVICE = 'dev_cached' as DeviceId
+const SUBJECT = 'sub_cached' as SubjectId
+const device = { ...newDevice(0), id: DEVICE, subjectId: SUBJECT, keyId: 'key_cached' }
 const tenant = {
   id: TENANT,
   name: 'Memory',
@@ -41,19 +41,19 @@ const session = newSession(a.newSessionId(NOW, new Uint8Array(16)), TENANT)
 await a.write(function* ({ tenants, devices, sessions }) {
   yield* tenants.create(tenant, NOW)
   yield* tenants.addServerCredential({
-    keyId: 'key_id_memory',
+    keyId: 'key_id_cached',
     tenantId: TENANT,
     hash: new Uint8Array([1]),
     last4: 'last',
     scope: null,
     now: NOW,
   })
-  yield* tenants.addPublishableKey({ key: 'pk_memory', tenantId: TENANT, scope: null, now: NOW })
-  yield* devices.register(device, { ...newToken(0), id: 'token_memory' })
+  yield* tenants.addPublishableKey({ key: 'pk_cached', tenantId: TENANT, scope: null, now: NOW })
+  yield* devices.register(device, { ...newToken(0), id: 'token_cached' })
   yield* sessions.create(session)
 })
 
-/** Reads that a node can answer from memory, with a change of what they read. */
+/** Reads that a node can answer from its cache, with a change of what they read. */
 const READS: Readonly<
   Record<string, { read: Unit<unknown>; change: (round: number) => Unit<unknown> }>
 > = {
@@ -71,12 +71,12 @@ const READS: Readonly<
     change: (round) => (tables) => tables.devices.raiseCounter(DEVICE, round + 1, NOW + round),
   },
   'a device token': {
-    read: ({ devices }) => devices.findByToken('token_memory'),
+    read: ({ devices }) => devices.findByToken('token_cached'),
     change: (round) => (tables) =>
       tables.devices.move(DEVICE, round % 2 === 0 ? DEVICE_MOVES.block : DEVICE_MOVES.unblock),
   },
   'the block of a subject': {
-    read: ({ devices }) => devices.findByToken('token_memory'),
+    read: ({ devices }) => devices.findByToken('token_cached'),
     change: (round) => (tables) =>
       round % 2 === 0 ? tables.subjects.block(SUBJECT, NOW) : tables.subjects.unblock(SUBJECT),
   },
@@ -108,20 +108,20 @@ const READS: Readonly<
       tables.tenants.setLimits(TENANT, parseLimits(`create=${round + 1}`) ?? {}),
   },
   'the tenant of a server credential': {
-    read: ({ tenants }) => tenants.findServerCredential('key_id_memory'),
+    read: ({ tenants }) => tenants.findServerCredential('key_id_cached'),
     change: (round) => updateTenant(round),
   },
   'the tenant of a publishable key': {
-    read: ({ tenants }) => tenants.findPublishableKey('pk_memory'),
+    read: ({ tenants }) => tenants.findPublishableKey('pk_cached'),
     change: (round) => updateTenant(ROUNDS + round),
   },
   'a revoked server credential': {
-    read: ({ tenants }) => tenants.findServerCredential('key_id_memory'),
-    change: (round) => (tables) => tables.tenants.revoke('key_id_memory', NOW - round),
+    read: ({ tenants }) => tenants.findServerCredential('key_id_cached'),
+    change: (round) => (tables) => tables.tenants.revoke('key_id_cached', NOW - round),
   },
   'a revoked publishable key': {
-    read: ({ tenants }) => tenants.findPublishableKey('pk_memory'),
-    change: (round) => (tables) => tables.tenants.revoke('pk_memory', NOW - round),
+    read: ({ tenants }) => tenants.findPublishableKey('pk_cached'),
+    change: (round) => (tables) => tables.tenants.revoke('pk_cached', NOW - round),
   },
 }
 
@@ -135,7 +135,7 @@ function updateTenant(round: number): Unit<boolean> {
 for (const [name, { read, change }] of Object.entries(READS))
   test(`a read of ${name} on one node is never older than what another node has acknowledged before it`, async () => {
     for (let round = 0; round < ROUNDS; round++) {
-      // Both nodes have the rows in memory now.
+      // Both nodes have cached the rows now.
       const before = [await a.read(read), await b.read(read)]
       assert.deepEqual(before[0], before[1])
       const [writer, reader] = round % 3 === 0 ? [b, a] : [a, b]
@@ -146,7 +146,7 @@ for (const [name, { read, change }] of Object.entries(READS))
     }
   })
 
-test('a read of an origin that a command has removed is not answered from memory', async () => {
+test('a read of an origin that a command has removed is not answered from the cache', async () => {
   const knows = (store: Store) =>
     store.read(({ tenants }) => tenants.knowsOrigin('https://0.example'))
   assert.deepEqual([await knows(a), await knows(b)], [true, true])
@@ -243,14 +243,14 @@ test('bonds of one subject on two nodes at once get the same reference', async (
 })
 
 test('rows of one server are dropped when another one responds', () => {
-  const memory = new RowMemory()
+  const cache = new RowCache()
   const key = rowKey(KINDS.failures, 1, 'dev_a')
-  assert.equal(memory.isFrom('first'), false)
-  memory.set(key, { version: '1', value: 3 })
-  assert.equal(memory.isFrom('first'), true)
-  assert.equal(memory.get(key)?.value, 3)
-  assert.equal(memory.isFrom('second'), false)
-  assert.equal(memory.get(key), undefined)
+  assert.equal(cache.isFrom('first'), false)
+  cache.set(key, { version: '1', value: 3 })
+  assert.equal(cache.isFrom('first'), true)
+  assert.equal(cache.get(key)?.value, 3)
+  assert.equal(cache.isFrom('second'), false)
+  assert.equal(cache.get(key), undefined)
 })
 
 test('the server plans the lookup of rows once, not for each length of its lists', async () => {

@@ -10,7 +10,7 @@ import { insertPairwise } from '../../tables/device-table.ts'
 import type { SessionKeys } from '../../tables/session-keys.ts'
 import { differenceOf } from '../../tables/session-row.ts'
 import { KINDS, type RowKind, type StoredDevice } from './row-kinds.ts'
-import { type RowKey, rowKey } from './row-memory.ts'
+import { type RowKey, rowKey } from './row-cache.ts'
 import { MISSING, MissingRows, NEEDS_SQL, type UnitRun } from './unit-run.ts'
 
 interface Parts {
@@ -20,19 +20,19 @@ interface Parts {
 }
 
 /**
- * Returns the tables with their reads by key answered from memory. If memory does not have the row,
+ * Returns the tables with their reads by key from the cache. If the cache does not have the row,
  * the unit yields `MissingRows` and runs again from the beginning once the row has been read. Later
  * reads of the same unit see what it has written. The other methods are those of the SQL tables.
  */
-export function memoryTables(tables: Tables, parts: Parts): Tables {
+export function cachedTables(tables: Tables, parts: Parts): Tables {
   return {
     ...tables,
     get mayWrite() {
       return parts.run().mayWrite
     },
-    sessions: memorySessions(tables.sessions, parts),
-    devices: memoryDevices(tables.devices, parts),
-    tenants: memoryTenants(tables.tenants, parts),
+    sessions: cachedSessions(tables.sessions, parts),
+    devices: cachedDevices(tables.devices, parts),
+    tenants: cachedTenants(tables.tenants, parts),
   }
 }
 
@@ -45,7 +45,7 @@ function* find<Value>(run: UnitRun, key: RowKey<Value>): Work<Value | undefined>
 }
 
 // oxlint-disable-next-line max-lines-per-function -- one table, a few lines for each method
-function memorySessions(table: SessionTable, { sessionKeys, run }: Parts): SessionTable {
+function cachedSessions(table: SessionTable, { sessionKeys, run }: Parts): SessionTable {
   function* keyOf(id: SessionId): Work<RowKey<Session>> {
     return rowKey(KINDS.session, yield* sessionKeys.of(id))
   }
@@ -121,7 +121,7 @@ function memorySessions(table: SessionTable, { sessionKeys, run }: Parts): Sessi
 
     *storeCompletion(row) {
       const key = rowKey(KINDS.continuity, row.tenantId, row.deviceId)
-      // The statement is guarded, so a row that is not in memory need not be read for it.
+      // The statement is guarded, so a row that is not in the cache need not be read for it.
       const before = run().find(key)
       const isFound = typeof before === 'object'
       if (isFound && before.hasCompleted) return
@@ -135,7 +135,7 @@ function memorySessions(table: SessionTable, { sessionKeys, run }: Parts): Sessi
 /** As many tokens as devices: each device uses one. */
 const MAX_TOKENS = KINDS.device.maxRows
 
-function memoryDevices(table: DeviceTable, { run }: Parts): DeviceTable {
+function cachedDevices(table: DeviceTable, { run }: Parts): DeviceTable {
   /** Which device to look at for a token. Its row says whether the token is still valid. */
   const owners = new GenerationCache<string, DeviceId>(MAX_TOKENS)
 
@@ -208,7 +208,7 @@ function byTokenOf(found: StoredDevice | undefined, tokenId: string): DeviceByTo
   return found && of && { device: found.device, ...of }
 }
 
-function memoryTenants(table: TenantTable, { run }: Parts): TenantTable {
+function cachedTenants(table: TenantTable, { run }: Parts): TenantTable {
   const finder =
     <Value>(kind: RowKind<Value>) =>
     (key: string) =>

@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SubjectId, TenantId } from '@bonded/contract'
-import { MemoryUnits } from '../../src/postgres/rows/memory-units.ts'
-import { KINDS } from '../../src/postgres/rows/row-kinds.ts'
-import { RowLookups } from '../../src/postgres/rows/row-lookups.ts'
-import { ABSENT, RowMemory, rowKey, type VersionedRow } from '../../src/postgres/rows/row-memory.ts'
-import { UnitRun } from '../../src/postgres/rows/unit-run.ts'
+import { OptimisticUnits } from '../../src/postgres/row-cache/optimistic-units.ts'
+import { KINDS } from '../../src/postgres/row-cache/row-kinds.ts'
+import { RowLookups } from '../../src/postgres/row-cache/row-lookups.ts'
+import {
+  ABSENT,
+  RowCache,
+  rowKey,
+  type VersionedRow,
+} from '../../src/postgres/row-cache/row-cache.ts'
+import { UnitRun } from '../../src/postgres/row-cache/unit-run.ts'
 import { SessionKeys } from '../../src/tables/session-keys.ts'
 import type { Unit } from '../../../core/src/ports/store.ts'
 
@@ -13,17 +18,17 @@ const cipher = { encrypt: (block: Uint8Array) => block, decrypt: (block: Uint8Ar
 const sessionKeys = new SessionKeys(cipher, { hasOldIds: false })
 
 test('a unit gets only its own rows of a lookup that it shares', async () => {
-  const memory = new RowMemory()
+  const cache = new RowCache()
   const absent = (place: number) => ['0', String(place), null, null] as const
   const asked: number[] = []
   const lookups = new RowLookups(async ([statement]) => {
     const keys = String(statement?.values[0]).split(',').length
     asked.push(keys)
     return [[['-1', '0', 'server'], ...Array.from({ length: keys }, (_, at) => absent(at + 1))]]
-  }, memory)
-  const units = new MemoryUnits(memory, lookups, sessionKeys)
+  }, cache)
+  const units = new OptimisticUnits(cache, lookups, sessionKeys)
   const rowsOf = async (session: number) => {
-    const run = new UnitRun(memory, { answered: new Map(), mayWrite: true, isCareful: false })
+    const run = new UnitRun(cache, { foundRows: new Map(), mayWrite: true, isCareful: false })
     const keys = [rowKey(KINDS.session, session)]
     return (await units.lookUp({ run, end: { is: 'missing', keys } })).found
   }
@@ -36,9 +41,9 @@ test('a unit gets only its own rows of a lookup that it shares', async () => {
 })
 
 test('a unit stores a tenant’s first reference to a subject without an answer in between', () => {
-  const memory = new RowMemory()
-  const lookups = new RowLookups(() => Promise.reject(new Error('not called')), memory)
-  const units = new MemoryUnits(memory, lookups, sessionKeys)
+  const cache = new RowCache()
+  const lookups = new RowLookups(() => Promise.reject(new Error('not called')), cache)
+  const units = new OptimisticUnits(cache, lookups, sessionKeys)
   const row = {
     tenantId: 'ten_a' as TenantId,
     subjectId: 'sub_a' as SubjectId,
@@ -47,8 +52,8 @@ test('a unit stores a tenant’s first reference to a subject without an answer 
   const key = rowKey(KINDS.subjectRef, row.tenantId, row.subjectId)
   const run = (stored: VersionedRow<string>) => {
     const unit: Unit<string> = (tables) => tables.devices.pairwise(row)
-    const answered = new Map([[key.text, stored]])
-    return units.run({ unit, cause: undefined, answered }, { isCareful: false })
+    const foundRows = new Map([[key.text, stored]])
+    return units.run({ unit, cause: undefined, foundRows }, { isCareful: false })
   }
   const first = run(ABSENT)
   assert.deepEqual(first.end, { is: 'finished', value: 'subj_derived' })

@@ -1,24 +1,20 @@
 import type { Cause, Tables, Unit } from '@bonded/core/ports/store'
 import { POSTGRES } from '../../dialect.ts'
+import { MAX_RUNS } from '../pending-write.ts'
 import type { SessionKeys } from '../../tables/session-keys.ts'
 import { sqlTables } from '../../tables/tables.ts'
-import { memoryTables } from './memory-tables.ts'
-import { RowMemory, type VersionedRow } from './row-memory.ts'
+import { cachedTables } from './cached-tables.ts'
+import { RowCache, type VersionedRow } from './row-cache.ts'
 import type { AskedRow, FoundRows, RowLookups } from './row-lookups.ts'
 import { type RunEnd, UnitRun } from './unit-run.ts'
 
-/**
- * How many lookups a read may need before it runs on SQL. Each lookup can reveal the key of the
- * next row: a token leads to its device, and the device to its subject.
- */
-const MAX_ROUNDS = 6
 const NOTHING: FoundRows = new Map()
 
 /** A unit that writes, and the rows that were read for it from the database. */
-export interface WritingUnit<T = unknown> {
+interface WritingUnit<T> {
   readonly unit: Unit<T>
   readonly cause: Cause | undefined
-  answered: FoundRows
+  readonly foundRows: FoundRows
 }
 
 /** A run, and how it ended. */
@@ -27,17 +23,17 @@ export interface Ran<T> {
   readonly end: RunEnd<T>
 }
 
-/** Runs units over the rows in memory. */
-export class MemoryUnits {
-  readonly #memory: RowMemory
+/** Runs units over the cached rows. */
+export class OptimisticUnits {
+  readonly #cache: RowCache
   readonly #lookups: RowLookups
   readonly #tables: Tables
   #current: UnitRun
 
-  constructor(memory: RowMemory, lookups: RowLookups, sessionKeys: SessionKeys) {
-    this.#memory = memory
+  constructor(cache: RowCache, lookups: RowLookups, sessionKeys: SessionKeys) {
+    this.#cache = cache
     this.#lookups = lookups
-    this.#current = new UnitRun(memory, { answered: NOTHING, mayWrite: false, isCareful: false })
+    this.#current = new UnitRun(cache, { foundRows: NOTHING, mayWrite: false, isCareful: false })
     const sql = sqlTables({
       notify: (notification) => this.#current.notifications.push(notification),
       cause: () => this.#current.cause,
@@ -45,24 +41,25 @@ export class MemoryUnits {
       mayWrite: true,
       sessionKeys,
     })
-    this.#tables = memoryTables(sql, { sessionKeys, run: () => this.#current })
+    this.#tables = cachedTables(sql, { sessionKeys, run: () => this.#current })
   }
 
   /**
    * Runs a unit that only reads. The result counts only if the database, in one snapshot taken
-   * after the call, has all rows in the versions that the unit has used.
+   * after the call, has all rows in the versions that the unit has used. Each lookup can reveal the
+   * key of the next row: a token leads to its device, and the device to its subject.
    *
-   * @returns undefined if only SQL can answer
+   * @returns undefined if only SQL can give the result
    */
   async read<T>(unit: Unit<T>): Promise<{ readonly value: T } | undefined> {
-    let answered = NOTHING
-    for (let round = 0; round < MAX_ROUNDS; round++) {
-      const run = new UnitRun(this.#memory, { answered, mayWrite: false, isCareful: false })
+    let foundRows = NOTHING
+    for (let round = 0; round < MAX_RUNS; round++) {
+      const run = new UnitRun(this.#cache, { foundRows, mayWrite: false, isCareful: false })
       const end = this.#drive(run, unit)
       if (end.is === 'sql') return undefined
-      if (end.is === 'finished' && run.isOf(answered)) return { value: end.value }
-      answered = await this.#lookups.ask(this.#rowsOf({ run, end }))
-      if (end.is === 'finished' && run.isOf(answered)) return { value: end.value }
+      if (end.is === 'finished' && run.isOf(foundRows)) return { value: end.value }
+      foundRows = await this.#lookups.ask(this.#rowsOf({ run, end }))
+      if (end.is === 'finished' && run.isOf(foundRows)) return { value: end.value }
     }
     return undefined
   }
@@ -70,24 +67,27 @@ export class MemoryUnits {
   /**
    * Runs a unit that writes. The caller checks the rows that it has used when it writes.
    *
-   * @param options.isCareful whether to treat rows in memory that change often as missing
+   * @param options.isCareful whether to treat cached rows that change often as missing
    */
-  run<T>({ unit, cause, answered }: WritingUnit<T>, { isCareful }: { isCareful: boolean }): Ran<T> {
-    const run = new UnitRun(this.#memory, { answered, cause, mayWrite: true, isCareful })
+  run<T>(
+    { unit, cause, foundRows }: WritingUnit<T>,
+    { isCareful }: { isCareful: boolean },
+  ): Ran<T> {
+    const run = new UnitRun(this.#cache, { foundRows, cause, mayWrite: true, isCareful })
     return { run, end: this.#drive(run, unit) }
   }
 
   /** Reads the rows that a run has used or missed. */
   async lookUp(ran: Ran<unknown>): Promise<{ found: FoundRows; wasOutdated: boolean }> {
     const asked = this.#rowsOf(ran)
-    const answers = await this.#lookups.ask(asked)
+    const returned = await this.#lookups.ask(asked)
     const wasOutdated = asked.some(
-      ({ key, version }) => version !== null && answers.get(key.text)?.version !== version,
+      ({ key, version }) => version !== null && returned.get(key.text)?.version !== version,
     )
     // Calls of the same turn share a lookup. This unit keeps only the rows that it asked for.
     const found = new Map<string, VersionedRow>()
     for (const { key } of asked) {
-      const row = answers.get(key.text)
+      const row = returned.get(key.text)
       if (row !== undefined) found.set(key.text, row)
     }
     return { found, wasOutdated }
@@ -97,7 +97,7 @@ export class MemoryUnits {
     const rows: AskedRow[] = [...run.used.values()]
     if (end.is === 'missing')
       for (const key of end.keys) {
-        const row = this.#memory.get(key)
+        const row = this.#cache.get(key)
         rows.push({ key, version: row?.version ?? null, row })
       }
     return rows

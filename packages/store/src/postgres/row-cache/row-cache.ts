@@ -18,7 +18,7 @@ export interface RowKey<Value = unknown> {
 
 export const ABSENT: VersionedRow<never> = { version: null, value: undefined }
 /**
- * How long a row may stay in memory. A server gives each transaction the next number of 32 bits, so
+ * How long a row may stay in the cache. A server gives each transaction the next number of 32 bits, so
  * a version cannot recur within days.
  */
 const MAX_AGE_MS = 60 * 60_000
@@ -35,7 +35,7 @@ export function rowKey<Value>(
  * always what the transaction of its version has stored. A result may depend on it only if a
  * statement that begins after the call finds the same version in the database.
  */
-export class RowMemory {
+export class RowCache {
   readonly #rows = new Map<string, GenerationCache<string, VersionedRow>>(
     Object.values(KINDS).map(({ name, maxRows }) => [name, new GenerationCache(maxRows)]),
   )
@@ -64,7 +64,7 @@ export class RowMemory {
   }
 
   /**
-   * Drops all rows if another server has answered. After a failover, other transactions have the
+   * Drops all rows if another server has responded. After a failover, other transactions have the
    * same numbers.
    *
    * @param server when its process has started, which differs for each server and each start

@@ -1,16 +1,17 @@
 import type { BatchRows, BatchStatement } from '../server/batch.ts'
-import { ABSENT, type RowKey, type RowMemory, type VersionedRow } from './row-memory.ts'
+import { BatchQueue } from '../batch-queue.ts'
+import { ABSENT, type RowKey, type RowCache, type VersionedRow } from './row-cache.ts'
 import { groupsOf, readRows, type WantedRow } from './row-queries.ts'
 
 /** How many reads may be under way. What is asked meanwhile shares the next one. */
 const MAX_READS = 2
 
-/** A row to look up, and the one in memory, if any. */
+/** A row to look up, and the cached one, if any. */
 export interface AskedRow extends WantedRow {
   readonly row?: VersionedRow | undefined
 }
 
-/** The rows by the text of their keys: those in memory, where they are current. */
+/** The rows by the text of their keys: the cached ones, where they are current. */
 export type FoundRows = ReadonlyMap<string, VersionedRow>
 
 interface Asked {
@@ -26,49 +27,29 @@ interface Asked {
  */
 export class RowLookups {
   readonly #run: (statements: readonly BatchStatement[]) => Promise<BatchRows>
-  readonly #memory: RowMemory
-  #waiting: Asked[] = []
-  #reads = 0
-  #scheduled = false
+  readonly #cache: RowCache
+  readonly #queue = new BatchQueue<Asked>({ run: () => this.#read(), maxRunning: MAX_READS })
 
-  constructor(
-    run: (statements: readonly BatchStatement[]) => Promise<BatchRows>,
-    memory: RowMemory,
-  ) {
+  constructor(run: (statements: readonly BatchStatement[]) => Promise<BatchRows>, cache: RowCache) {
     this.#run = run
-    this.#memory = memory
+    this.#cache = cache
   }
 
   /** How many calls wait for a read that has not begun. */
   get waiting(): number {
-    return this.#waiting.length
+    return this.#queue.waiting
   }
 
   ask(rows: readonly AskedRow[]): Promise<FoundRows> {
     const { promise, resolve, reject } = Promise.withResolvers<FoundRows>()
-    this.#waiting.push({ rows, resolve, reject })
-    this.#schedule()
+    this.#queue.add({ rows, resolve, reject })
     return promise
   }
 
-  #schedule(): void {
-    if (this.#scheduled || this.#reads >= MAX_READS) return
-    this.#scheduled = true
-    setImmediate(() => {
-      this.#scheduled = false
-      const asked = this.#waiting
-      this.#waiting = []
-      this.#reads++
-      void this.#read(asked).finally(() => {
-        this.#reads--
-        if (this.#waiting.length > 0) this.#schedule()
-      })
-    })
-  }
-
-  async #read(asked: readonly Asked[]): Promise<void> {
+  async #read(): Promise<void> {
+    const asked = this.#queue.take()
     try {
-      // Of several callers with different versions in memory, each one gets the current row.
+      // Of several callers with different cached versions, each one gets the current row.
       const wanted = new Map<string, AskedRow>()
       for (const { rows } of asked)
         for (const row of rows) {
@@ -86,19 +67,20 @@ export class RowLookups {
 
   async #ask(wanted: ReadonlyMap<string, AskedRow>): Promise<FoundRows> {
     const groups = groupsOf(wanted.values())
-    const [answers = []] = await this.#run([readRows(groups)])
-    const server = answers.find(([group]) => group === '-1')?.[2] ?? ''
+    const [returned = []] = await this.#run([readRows(groups)])
+    const server = returned.find(([group]) => group === '-1')?.[2] ?? ''
     // Versions of another server mean nothing.
-    if (!this.#memory.isFrom(server)) {
+    if (!this.#cache.isFrom(server)) {
       const all = [...wanted.values()].map(({ key }) => [key.text, { key, version: null }] as const)
       if ([...wanted.values()].some(({ version }) => version !== null))
         return this.#ask(new Map(all))
     }
     const found = new Map<string, VersionedRow>()
-    for (const [group, place, version = null, text = null] of answers) {
+    for (const [group, place, version = null, text = null] of returned) {
       if (group === '-1') continue
       const asked = groups[Number(group)]?.wanted[Number(place) - 1]
-      if (asked === undefined) throw new Error('the server has answered what was not asked')
+      if (asked === undefined)
+        throw new Error('the server has returned a row that was not asked for')
       const row = this.#rowOf(asked, version, text)
       found.set(asked.key.text, row)
     }
@@ -107,10 +89,10 @@ export class RowLookups {
 
   #rowOf(asked: AskedRow, version: string | null, text: string | null): VersionedRow {
     const { key, row } = asked
-    // Another caller may have asked for the same row without one in memory.
+    // Another caller may have asked for the same row without a cached one.
     if (text === null && version !== null && row !== undefined) return row
     const current = version === null ? ABSENT : read(key, version, text)
-    this.#memory.set(key, current)
+    this.#cache.set(key, current)
     return current
   }
 }

@@ -12,7 +12,7 @@ import { tenantFromRow } from '../../tables/tenant-row.ts'
 import { publishableKeyFromRow, serverCredentialFromRow } from '../../tables/tenant-table.ts'
 
 /**
- * A kind of row that a node keeps in memory, and finds by a key of one or two parts.
+ * A kind of row that a node caches, and finds by a key of one or two parts.
  *
  * The version of a row is its `xmin`: the transaction that wrote it, which PostgreSQL stores with
  * every row. It changes with each change of the row by any program, and needs no column.
@@ -28,9 +28,9 @@ export interface RowKind<Value> {
   /** JSON of the row, which Node parses faster than columns. */
   readonly json: string
   read(found: never, version: string): Value
-  /** How many of them stay in memory. */
+  /** How many of them stay in the cache. */
   readonly maxRows: number
-  /** A unit that writes may assume that a row that is not in memory does not exist. */
+  /** A unit that writes may assume that a row that is not in the cache does not exist. */
   readonly isUsuallyAbsent?: true
   /** Most calls change the row, so another node that has had one has it outdated. */
   readonly changesOften?: true

@@ -2,10 +2,10 @@ import type { ChangeNotification } from '@bonded/core/ports/bus'
 import type { Cause, Tables, Unit } from '@bonded/core/ports/store'
 import type { Statement } from '../../statement.ts'
 import { type BatchStatement } from '../server/batch.ts'
-import { ABSENT, type RowKey, type RowMemory, type VersionedRow } from './row-memory.ts'
+import { ABSENT, type RowKey, type RowCache, type VersionedRow } from './row-cache.ts'
 import { exactlyOnce, type WantedRow } from './row-queries.ts'
 
-/** Yielded by the tables over memory where rows are not there. */
+/** Yielded by the tables over the cache where rows are not there. */
 export class MissingRows {
   readonly keys: readonly RowKey[]
 
@@ -14,27 +14,27 @@ export class MissingRows {
   }
 }
 
-/** A row is not in memory. */
+/** A row is not in the cache. */
 export const MISSING = Symbol('missing')
 
-/** Yielded by the tables over memory for what only SQL answers. */
+/** Yielded by the tables over the cache for what only SQL can do. */
 export const NEEDS_SQL = Symbol('needs SQL')
 
 interface RowUse extends WantedRow {
   readonly row: VersionedRow
 }
 
-/** How one run of a unit over the rows in memory ended. */
+/** How one run of a unit over the cached rows ended. */
 export type RunEnd<T> =
   | { readonly is: 'finished'; readonly value: T }
   | { readonly is: 'missing'; readonly keys: readonly RowKey[] }
-  /** The unit runs on SQL instead: it needs more than the rows in memory, or has thrown. */
+  /** The unit runs on SQL instead: it needs more than the cached rows, or has thrown. */
   | { readonly is: 'sql' }
 
-/** One run of a unit over the rows in memory: what it has read, and what it would write. */
+/** One run of a unit over the cached rows: what it has read, and what it would write. */
 export class UnitRun {
-  readonly #memory: RowMemory
-  readonly #answered: ReadonlyMap<string, VersionedRow>
+  readonly #cache: RowCache
+  readonly #foundRows: ReadonlyMap<string, VersionedRow>
   readonly #isCareful: boolean
   /** Every row that the unit has read, or whose absence it relies on. */
   readonly used = new Map<string, RowUse>()
@@ -47,20 +47,20 @@ export class UnitRun {
   readonly mayWrite: boolean
 
   /**
-   * @param options.answered what the database has answered during this call
-   * @param options.isCareful whether to treat rows in memory that change often as missing
+   * @param options.foundRows the rows that the database has returned during this call
+   * @param options.isCareful whether to treat cached rows that change often as missing
    */
   constructor(
-    memory: RowMemory,
+    cache: RowCache,
     options: {
-      readonly answered: ReadonlyMap<string, VersionedRow>
+      readonly foundRows: ReadonlyMap<string, VersionedRow>
       readonly cause?: Cause | undefined
       readonly mayWrite: boolean
       readonly isCareful: boolean
     },
   ) {
-    this.#memory = memory
-    this.#answered = options.answered
+    this.#cache = cache
+    this.#foundRows = options.foundRows
     this.mayWrite = options.mayWrite
     this.#isCareful = options.isCareful
     this.cause = options.cause
@@ -73,7 +73,7 @@ export class UnitRun {
       return changed.value === undefined ? NEEDS_SQL : (changed.value as Value)
     const known = this.used.get(key.text)
     if (known !== undefined) return known.row.value as Value | undefined
-    const row = this.#answered.get(key.text) ?? this.#remembered(key) ?? this.#assumed(key)
+    const row = this.#foundRows.get(key.text) ?? this.#cached(key) ?? this.#assumed(key)
     if (row === undefined) return MISSING
     this.used.set(key.text, { key, version: row.version, row })
     return row.value as Value | undefined
@@ -92,15 +92,15 @@ export class UnitRun {
       }
       return { is: 'finished', value: step.value }
     } catch {
-      // It may have thrown because a row in memory is outdated.
+      // It may have thrown because a cached row is outdated.
       return { is: 'sql' }
     }
   }
 
-  /** Whether all that the run has used is as the database has answered. */
-  isOf(answered: ReadonlyMap<string, VersionedRow>): boolean {
+  /** Whether all that the run has used is as the database has returned it. */
+  isOf(foundRows: ReadonlyMap<string, VersionedRow>): boolean {
     for (const [text, { version }] of this.used) {
-      const row = answered.get(text)
+      const row = foundRows.get(text)
       if (row === undefined || row.version !== version) return false
     }
     return true
@@ -114,8 +114,8 @@ export class UnitRun {
     return true
   }
 
-  #remembered(key: RowKey): VersionedRow | undefined {
-    return this.#isCareful && key.kind.changesOften ? undefined : this.#memory.get(key)
+  #cached(key: RowKey): VersionedRow | undefined {
+    return this.#isCareful && key.kind.changesOften ? undefined : this.#cache.get(key)
   }
 
   #assumed({ kind }: RowKey): VersionedRow<never> | undefined {

@@ -1,9 +1,11 @@
 import type { ChangeNotification } from '@bonded/core/ports/bus'
 import { BatchError, type BatchRows, type BatchStatement } from '../server/batch.ts'
+import { BatchQueue } from '../batch-queue.ts'
+import { MAX_RUNS, type PendingWrite } from '../pending-write.ts'
 import type { Connections } from '../server/connections.ts'
 import { classify } from '../postgres-errors.ts'
-import type { MemoryUnits, Ran, WritingUnit } from './memory-units.ts'
-import type { RowMemory } from './row-memory.ts'
+import type { OptimisticUnits, Ran } from './optimistic-units.ts'
+import type { RowCache } from './row-cache.ts'
 import { checkRows, groupsOf, lockSubjects } from './row-queries.ts'
 import type { UnitRun } from './unit-run.ts'
 
@@ -13,13 +15,9 @@ const MAX_UNITS = 16
  * The most units that run to fill one transaction. A unit that touches the same rows as one already
  * chosen waits for the next transaction and then runs again, so a higher number repeats more work.
  */
-const MAX_RUNS = 4 * MAX_UNITS
+const MAX_TAKEN = 4 * MAX_UNITS
 /** The most transactions at once. Units that arrive meanwhile share the next one and its sync. */
 const MAX_GROUPS = 2
-/** How often a unit runs on memory before it runs on SQL. */
-const MAX_ATTEMPTS = 3
-/** How many lookups of missing rows it may need. Each can reveal the key of the next row. */
-const MAX_LOOKUPS = 8
 /**
  * If more than this share of recent units met outdated rows, units read the rows that change often
  * before they use them. The share is high where the calls of one session go to several nodes.
@@ -30,30 +28,16 @@ const WEIGHT = 0.02
 /** The SQLSTATE of a division by zero: a row has another version, or a guard did not hold. */
 const CHECK_FAILED = '22012'
 
-/** A unit that waits for its transaction. */
-export interface PendingWrite extends WritingUnit {
-  readonly resolve: (value: unknown) => void
-  readonly reject: (failure: unknown) => void
-  attempts: number
-  lookups: number
-  /** Whether it had failed together with others, and now runs alone. */
-  isAlone: boolean
-  /** Whether a connection was lost before its commit was sent. It may run once more. */
-  hasLostConnection: boolean
-  /** Until when the call may wait for locks, in all of its attempts, by `performance.now`. */
-  readonly lockUntil: number
-}
-
 interface Prepared {
   readonly pending: PendingWrite
   readonly run: UnitRun
   readonly value: unknown
 }
 
-export interface MemoryWriteParts {
+export interface OptimisticWriteParts {
   readonly connections: Connections
-  readonly units: MemoryUnits
-  readonly memory: RowMemory
+  readonly units: OptimisticUnits
+  readonly cache: RowCache
   /** Runs a unit on SQL instead. */
   readonly bySql: (pending: PendingWrite) => void
   readonly committed: (units: number, notifications: readonly ChangeNotification[]) => void
@@ -62,43 +46,30 @@ export interface MemoryWriteParts {
 }
 
 /**
- * Runs units that write on the rows in memory, and sends all that they write in one batch. The
+ * Runs units that write on the cached rows, and sends all that they write in one batch. The
  * batch locks the sessions and fails unless every row that a unit has read is still the same, so
- * that a commit proves that nothing was outdated. What memory cannot answer runs on SQL.
+ * that a commit proves that nothing was outdated. What the cache cannot do runs on SQL.
  */
-export class MemoryWrites {
-  readonly #parts: MemoryWriteParts
-  #waiting: PendingWrite[] = []
-  #groups = 0
-  #scheduled = false
-  /** The share of units, of late, whose rows in memory were outdated. */
+export class OptimisticWrites {
+  readonly #parts: OptimisticWriteParts
+  readonly #queue = new BatchQueue<PendingWrite>({
+    run: () => this.#commitGroup(),
+    maxRunning: MAX_GROUPS,
+  })
+  /** The share of units, of late, whose cached rows were outdated. */
   #outdated = 0
 
-  constructor(parts: MemoryWriteParts) {
+  constructor(parts: OptimisticWriteParts) {
     this.#parts = parts
   }
 
   /** How many units wait for a transaction. */
   get waiting(): number {
-    return this.#waiting.length
+    return this.#queue.waiting
   }
 
   add(pending: PendingWrite): void {
-    this.#waiting.push(pending)
-    this.#schedule()
-  }
-
-  #schedule(): void {
-    if (this.#scheduled || this.#groups >= MAX_GROUPS) return
-    this.#scheduled = true
-    setImmediate(() => {
-      this.#scheduled = false
-      this.#groups++
-      void this.#commitGroup().finally(() => {
-        this.#groups--
-        if (this.#waiting.length > 0) this.#schedule()
-      })
-    })
+    this.#queue.add(pending)
   }
 
   async #commitGroup(): Promise<void> {
@@ -106,16 +77,14 @@ export class MemoryWrites {
     // The units run after this wait, because they read the clock and would be late.
     const connection = await connections.take().catch(() => undefined)
     if (connection === undefined) {
-      for (const pending of this.#waiting.splice(0)) {
+      for (const pending of this.#queue.take()) {
         pending.hasLostConnection = true
         bySql(pending)
       }
       return
     }
     const group = this.#gather()
-    // What did not fit waits for the next transaction.
-    if (this.#waiting.length > 0) this.#schedule()
-    const { server } = this.#parts.memory
+    const { server } = this.#parts.cache
     try {
       if (group.length === 0) return
       const rows = await connection.runBatch(batchOf(group, server))
@@ -131,7 +100,7 @@ export class MemoryWrites {
   #gather(): readonly Prepared[] {
     const group: Prepared[] = []
     const later: PendingWrite[] = []
-    for (const pending of this.#waiting.splice(0, MAX_RUNS)) {
+    for (const pending of this.#queue.take(MAX_TAKEN)) {
       if (group.length >= MAX_UNITS || (pending.isAlone && group.length > 0)) {
         later.push(pending)
         continue
@@ -139,7 +108,7 @@ export class MemoryWrites {
       const isCareful = this.#outdated > MANY_OUTDATED
       const ran = this.#parts.units.run(pending, { isCareful })
       const { run, end } = ran
-      if (end.is === 'missing') void this.#prepare(pending, ran)
+      if (end.is === 'missing') void this.#runAgain(pending, ran)
       // A unit that wrote nothing was perhaps refused because of an outdated row. SQL decides, with
       // the row locked.
       else if (end.is === 'sql' || run.statements.length === 0) this.#parts.bySql(pending)
@@ -147,17 +116,27 @@ export class MemoryWrites {
         group.push({ pending, run, value: end.value })
       else later.push(pending)
     }
-    this.#waiting.unshift(...later)
+    this.#queue.putBack(later)
     return group
   }
 
-  /** Reads what a run has missed, and lets the unit wait again. */
-  async #prepare(pending: PendingWrite, ran: Ran<unknown>): Promise<void> {
+  /**
+   * Reads the rows that a run has used or missed, and lets the unit run on them with the next group.
+   * After a group has failed, each of its units runs alone. SQL, with locks, runs a unit that has
+   * failed alone on current rows, or that has run too often.
+   *
+   * @param failedWith how many units were in the group that failed; 0 if a row was missing
+   */
+  async #runAgain(pending: PendingWrite, ran: Ran<unknown>, failedWith = 0): Promise<void> {
+    pending.runs++
     try {
-      await this.#lookUp(pending, ran)
-      pending.lookups++
-      if (pending.lookups < MAX_LOOKUPS) this.add(pending)
-      else this.#parts.bySql(pending)
+      if (pending.runs >= MAX_RUNS) return this.#parts.bySql(pending)
+      const { found, wasOutdated } = await this.#parts.units.lookUp(ran)
+      pending.foundRows = new Map([...pending.foundRows, ...found])
+      this.#outdated += WEIGHT * ((wasOutdated ? 1 : 0) - this.#outdated)
+      if (failedWith === 1 && ran.run.isOf(pending.foundRows)) return this.#parts.bySql(pending)
+      if (failedWith > 0) pending.isAlone = failedWith > 1
+      this.add(pending)
     } catch {
       this.#parts.bySql(pending)
     }
@@ -167,15 +146,15 @@ export class MemoryWrites {
     group: readonly Prepared[],
     { rows, server }: { readonly rows: BatchRows; readonly server: string },
   ): void {
-    const { memory, committed } = this.#parts
+    const { cache, committed } = this.#parts
     const check = rows[group.some(({ run }) => run.subjectIds.size > 0) ? 1 : 0]
     const version = check?.[0]?.[0] ?? ''
-    const isSameServer = memory.server === server
+    const isSameServer = cache.server === server
     for (const { pending, run } of group) {
-      if (run.used.size > 0 && pending.answered.size === 0) this.#outdated *= 1 - WEIGHT
+      if (run.used.size > 0 && pending.foundRows.size === 0) this.#outdated *= 1 - WEIGHT
       for (const { key, value } of run.changed.values())
-        if (value === undefined || !isSameServer) memory.delete(key)
-        else memory.set(key, { version: versionOf(run, key.text, version), value })
+        if (value === undefined || !isSameServer) cache.delete(key)
+        else cache.set(key, { version: versionOf(run, key.text, version), value })
     }
     const notifications = group.flatMap(({ run }) => run.notifications)
     for (const { pending, value } of group) pending.resolve(value)
@@ -189,31 +168,12 @@ export class MemoryWrites {
       return unknown(pendings, failure.cause)
     const cause = failure instanceof BatchError ? failure.cause : failure
     const isLost = classify(cause).kind === 'lost'
-    const mayTryAgain = codeOf(cause) === CHECK_FAILED
-    for (const each of group) {
-      const { pending } = each
-      pending.attempts++
+    const isCheck = codeOf(cause) === CHECK_FAILED
+    for (const { pending, run, value } of group) {
       pending.hasLostConnection = isLost
-      if (mayTryAgain && pending.attempts < MAX_ATTEMPTS) void this.#tryAgain(each, group.length)
+      if (isCheck)
+        void this.#runAgain(pending, { run, end: { is: 'finished', value } }, group.length)
       else bySql(pending)
-    }
-  }
-
-  async #lookUp(pending: PendingWrite, ran: Ran<unknown>): Promise<void> {
-    const { found, wasOutdated } = await this.#parts.units.lookUp(ran)
-    pending.answered = new Map([...pending.answered, ...found])
-    this.#outdated += WEIGHT * ((wasOutdated ? 1 : 0) - this.#outdated)
-  }
-
-  /** Runs a unit again if a row that it has used was outdated, or if another unit was the cause. */
-  async #tryAgain({ pending, run, value }: Prepared, units: number): Promise<void> {
-    try {
-      await this.#lookUp(pending, { run, end: { is: 'finished', value } })
-      if (run.isOf(pending.answered) && units === 1) return this.#parts.bySql(pending)
-      pending.isAlone = units > 1
-      this.add(pending)
-    } catch {
-      this.#parts.bySql(pending)
     }
   }
 }
