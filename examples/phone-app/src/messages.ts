@@ -43,6 +43,11 @@ export interface Messages {
     readonly attemptsLeft: (count: number) => string
     readonly action: string
   }
+  readonly awaitingBrowser: {
+    readonly title: string
+    readonly body: (tenant: string) => string
+    readonly samePhone: string
+  }
   readonly tasks: Readonly<Record<Task, string>>
   readonly approved: { readonly title: string; readonly body: (tenant: string) => string }
   /** By what the organization's backend said. An unknown outcome claims nothing. */
@@ -137,6 +142,12 @@ export const en: Messages = {
     recorded: (seconds, needed) => `${Math.min(seconds, needed)} of ${needed} seconds`,
     attemptsLeft: (count) => `Attempts left: ${count}`,
     action: 'Continue',
+  },
+  awaitingBrowser: {
+    title: 'Now confirm on the computer in front of you',
+    body: (tenant) =>
+      `${tenant} asks you to confirm there. A second QR code may appear: scan it with this phone too.`,
+    samePhone: 'If the page is open on this phone, return to it and confirm there.',
   },
   tasks: {
     setting_up: 'Setting up this phone…',

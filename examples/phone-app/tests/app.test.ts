@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CompletionOutcome } from '@bonded/contract'
-import type { PhoneDevice } from '@bonded/phone'
+import type { FetchLike, PhoneDevice } from '@bonded/phone'
 import type { Harness } from '../../../tests/harness/harness.ts'
 import { en } from '../src/messages.ts'
 import { type App, startApp } from '../src/session/app.ts'
 import type { MotionRecorder } from '../src/device/motion.ts'
 import type { Screen } from '../src/session/screen.ts'
+import { BrowserProofDouble } from './doubles/browser-proof.ts'
 import { carried, connect, type PhoneDouble, PLATFORMS, serviceForApps } from './doubles/phone.ts'
 
 type Named<Name extends Screen['name']> = Extract<Screen, { name: Name }>
@@ -22,8 +23,13 @@ class AppOnPhone implements Disposable {
   #changed: () => void = () => {}
   #expected: Screen | undefined
 
-  constructor(h: Harness, device: PhoneDouble, motion: MotionRecorder = carried) {
-    const { phone, store } = connect(h, device)
+  constructor(
+    h: Harness,
+    device: PhoneDouble,
+    motion: MotionRecorder = carried,
+    through?: (fetch: FetchLike) => FetchLike,
+  ) {
+    const { phone, store } = connect(h, device, through)
     this.store = store
     this.app = startApp({
       phone,
@@ -113,6 +119,33 @@ for (const [os, makePhone] of Object.entries(PLATFORMS)) {
     assert.equal((await h.get(session)).body.hint, 'scanned')
     shown.app.choose('approve')
     await shown.see('approved')
+  })
+
+  test(`${os}: after the approval, the page’s browser confirms or the user reports the request`, async () => {
+    for (const end of ['confirmed', 'reported'] as const) {
+      await using h = await serviceForApps()
+      const proof = new BrowserProofDouble()
+      using shown = new AppOnPhone(h, makePhone(), carried, proof.through)
+      await shown.setUp()
+      const session = await h.create(PAYMENT)
+      shown.app.open(session.universal_link)
+      await shown.see('request')
+      shown.app.choose('approve')
+      const { request } = await shown.see('awaiting_browser')
+      assert.deepEqual(request.display, PAYMENT.context.display)
+      shown.app.choose('approve')
+      assert.equal(shown.screen.name, 'awaiting_browser', 'there is nothing to approve')
+      if (end === 'confirmed') {
+        await proof.confirm()
+        await shown.see('approved')
+        await h.complete(session)
+        await shown.see('completed')
+      } else {
+        shown.app.choose('report')
+        assert.equal((await shown.see('ended')).end, 'reported')
+        assert.equal((await h.get(session)).body.ended_reason, 'user_unexpected')
+      }
+    }
   })
 
   test(`${os}: a report ends the session as unexpected, without a signature`, async () => {

@@ -32,6 +32,9 @@ test('the app uses the words of the phone page where both show the same', () => 
     'step_up.verify.body': stepUp.verifyAgain.body,
     'step_up.motion.title': stepUp.motion.title,
     'step_up.motion.body': stepUp.motion.body,
+    'browser.title': en.awaitingBrowser.title,
+    'browser.body': en.awaitingBrowser.body(TENANT),
+    'browser.same_phone': en.awaitingBrowser.samePhone,
     'problem.reference': en.reference('{id}'),
   }
   same['notice.not_verified_by_user'] = en.notices.not_verified_by_user

@@ -5,7 +5,18 @@ import type { Choice, End, Screen, StepUpStep } from '../session/screen.ts'
 import { PhonesScreen, RemovalScreen } from './PhonesScreens.tsx'
 import { RequestScreen } from './RequestScreen.tsx'
 import { ScannerScreen } from './ScannerScreen.tsx'
-import { Button, Heading, Lead, Note, Page, Pairs, Spinner, Symbol, type Tone } from './ui.tsx'
+import {
+  Button,
+  Heading,
+  Lead,
+  Note,
+  Page,
+  Pairs,
+  Spinner,
+  Symbol,
+  type Tone,
+  Warning,
+} from './ui.tsx'
 
 interface ScreenViewProps {
   readonly screen: Screen
@@ -62,6 +73,26 @@ export function ScreenView({ screen, choose, onScan, onSelect }: ScreenViewProps
       return <RequestScreen screen={screen} choose={choose} />
     case 'step_up':
       return <StepUp step={screen.step} choose={choose} />
+    case 'awaiting_browser': {
+      const { title, body, samePhone } = en.awaitingBrowser
+      return (
+        <Page
+          actions={
+            <>
+              <Button label={en.request.report} tone="stop" onPress={() => choose('report')} />
+              <Button label={en.request.decline} tone="plain" onPress={() => choose('decline')} />
+            </>
+          }
+        >
+          <Symbol glyph="→" tone="accent" />
+          <Heading>{title}</Heading>
+          <Lead>{body(screen.request.tenant_name)}</Lead>
+          {screen.notice === null ? null : <Warning>{en.problems.offline.body}</Warning>}
+          <Note>{samePhone}</Note>
+          <Pairs rows={screen.request.display} />
+        </Page>
+      )
+    }
     case 'working':
       return (
         <Page>

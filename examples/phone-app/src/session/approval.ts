@@ -1,5 +1,6 @@
 import type { Handoff } from '@bonded/contract'
 import {
+  awaitsBrowser,
   type ClaimedSession,
   isRejection,
   type Phone,
@@ -22,6 +23,9 @@ const CHECK_INTERVAL_MS = 100
 const MAX_CHECKS = 50
 /** How often a step-up that records motion redraws its progress. */
 const PROGRESS_INTERVAL_MS = 500
+
+/** Screens on which the session can still expire. */
+const STILL_OPEN: ReadonlySet<string> = new Set(['request', 'awaiting_browser', 'approved'])
 
 export interface ApprovalDependencies {
   readonly phone: Phone
@@ -50,6 +54,8 @@ export function startApproval(handoff: Handoff, given: ApprovalDependencies): Ap
   const closing = new AbortController()
   let screen: Screen = { name: 'loading' }
   let claimed: ClaimedSession | undefined
+  /** As last read while following it, which can be newer than a response on its way. */
+  let followed: ClaimedSession | undefined
   let continueStepUp: (() => void) | undefined
   let isBusy = false
   let hasWaited = false
@@ -63,6 +69,16 @@ export function startApproval(handoff: Handoff, given: ApprovalDependencies): Ap
   const presentRequest = (notice: Notice | null) => {
     const request = shown()
     if (request !== null) present({ name: 'request', request, notice })
+  }
+  /** Shows a session that is not over: bonded, or waiting for the page's browser or this phone. */
+  const presentOpen = (known: ClaimedSession, notice: 'connection_lost' | null = null) => {
+    const isNewer = followed !== undefined && followed.session.seq > known.session.seq
+    claimed = isNewer ? followed : known
+    if (claimed === undefined) return
+    const request = requestOf(claimed.session)
+    if (claimed.session.state === 'bonded') present({ name: 'approved', request })
+    else if (awaitsBrowser(claimed.session)) present({ name: 'awaiting_browser', request, notice })
+    else presentRequest(notice)
   }
   const working = (task: Task) => present({ name: 'working', task, request: shown() })
   const end = (kind: End) =>
@@ -78,7 +94,7 @@ export function startApproval(handoff: Handoff, given: ApprovalDependencies): Ap
     try {
       claimed = await phone.claim(handoff, { signal: closing.signal })
       if (isFirst) follow(claimed)
-      presentRequest(null)
+      presentOpen(claimed)
     } catch (failure) {
       fail(failure)
     }
@@ -86,7 +102,12 @@ export function startApproval(handoff: Handoff, given: ApprovalDependencies): Ap
 
   /** Follows the session to its end, whether this phone or the backend ends it. */
   const follow = (from: ClaimedSession) => {
-    phone.waitForEnd(from, { signal: closing.signal }).then(
+    const onChange = (known: ClaimedSession) => {
+      followed = known
+      // On every other screen, what the user does leads on.
+      if (screen.name === 'awaiting_browser') presentOpen(known)
+    }
+    phone.waitForEnd(from, { signal: closing.signal, onChange }).then(
       (ended) => {
         if (screen.name === 'ended' || screen.name === 'problem') return
         claimed = ended
@@ -97,7 +118,7 @@ export function startApproval(handoff: Handoff, given: ApprovalDependencies): Ap
       },
       // The service has deleted the session, or contact is lost for longer than it lives.
       () => {
-        if (screen.name === 'request' || screen.name === 'approved') end('expired')
+        if (STILL_OPEN.has(screen.name)) end('expired')
       },
     )
   }
@@ -184,7 +205,7 @@ export function startApproval(handoff: Handoff, given: ApprovalDependencies): Ap
       })
       const { state, outcome } = claimed.session
       const request = requestOf(claimed.session)
-      if (state === 'bonded') present({ name: 'approved', request })
+      if (state === 'bonded' || awaitsBrowser(claimed.session)) presentOpen(claimed)
       else if (state === 'completed') present({ name: 'completed', request, outcome })
       else end(state === 'expired' ? 'expired' : 'not_verified')
     } catch (failure) {
@@ -207,7 +228,7 @@ export function startApproval(handoff: Handoff, given: ApprovalDependencies): Ap
       claimed = await phone.decline(from, { reason, signal: closing.signal })
       end(reason === 'user_unexpected' ? 'reported' : 'declined')
     } catch (failure) {
-      if (problemOf(failure) === 'offline') presentRequest('connection_lost')
+      if (problemOf(failure) === 'offline') presentOpen(claimed ?? from, 'connection_lost')
       else fail(failure)
     }
     isBusy = false
@@ -218,8 +239,9 @@ export function startApproval(handoff: Handoff, given: ApprovalDependencies): Ap
     choose(choice) {
       if (choice === 'continue_step_up') return continueStepUp?.()
       if (choice === 'retry' && screen.name === 'problem') return void open()
-      if (claimed === undefined || screen.name !== 'request' || isBusy) return
-      if (choice === 'approve') void approve(claimed)
+      if (claimed === undefined || isBusy) return
+      if (screen.name !== 'request' && screen.name !== 'awaiting_browser') return
+      if (choice === 'approve' && screen.name === 'request') void approve(claimed)
       if (choice === 'decline') void decline(claimed, 'user_declined')
       if (choice === 'report') void decline(claimed, 'user_unexpected')
     },

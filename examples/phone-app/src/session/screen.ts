@@ -10,6 +10,12 @@ export type Screen =
   | { readonly name: 'scanner'; readonly isUnreadable: boolean }
   | { readonly name: 'request'; readonly request: ShownRequest; readonly notice: Notice | null }
   | { readonly name: 'step_up'; readonly step: StepUpStep; readonly request: ShownRequest }
+  | {
+      /** The phone has approved, and waits until the page's browser has confirmed. */
+      readonly name: 'awaiting_browser'
+      readonly request: ShownRequest
+      readonly notice: 'connection_lost' | null
+    }
   | { readonly name: 'working'; readonly task: Task; readonly request: ShownRequest | null }
   | { readonly name: 'approved'; readonly request: ShownRequest }
   | CompletedScreen

@@ -100,7 +100,11 @@ export const PLATFORMS: Readonly<Record<'ios' | 'android', () => PhoneDouble>> =
 }
 
 /** The phone library with this signer, towards the harness's service. */
-export function connect(h: Harness, { signer, items }: PhoneDouble) {
+export function connect(
+  h: Harness,
+  { signer, items }: PhoneDouble,
+  through: (fetch: FetchLike) => FetchLike = (fetch) => fetch,
+) {
   const store = createDeviceStore(items, PUBLIC_ORIGIN)
   const fetchOfHarness: FetchLike = (url, { signal, ...request }) =>
     fetch(url.replace(PUBLIC_ORIGIN, `http://127.0.0.1:${h.running.port}`), {
@@ -112,7 +116,7 @@ export function connect(h: Harness, { signer, items }: PhoneDouble) {
     signer,
     sha256,
     store,
-    fetch: fetchOfHarness,
+    fetch: through(fetchOfHarness),
     clock: nodeClock,
   })
   return { phone, store }
