@@ -54,9 +54,10 @@ test('a start through PgBouncer is rejected until the role has a statement_timeo
     `idle_in_transaction_session_timeout = '10s'`,
   ])
     await server?.run(`alter role postgres set ${setting}`)
-  // PgBouncer keeps connections that do not have the new settings of the role.
+  // PgBouncer keeps connections that do not have the new settings of the role. The call waits until
+  // each has ended: PgBouncer would give a connection that is about to end to the next test.
   await server?.run(
-    "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and backend_type = 'client backend'",
+    "select pg_terminate_backend(pid, 10000) from pg_stat_activity where pid <> pg_backend_pid() and backend_type = 'client backend'",
   )
 })
 
