@@ -157,6 +157,13 @@ export const REASON_GUIDES: Readonly<Record<Reason, ReasonGuide>> = {
       'The session has ended or expired, or the session id or nonce does not belong to a live session.',
     remedy: 'Reload the page to create a new session, and scan its QR code.',
   },
+  browser_proof_invalid: {
+    retry: 'corrected',
+    cause:
+      'The assertion of the browser fails a check: its challenge, origin, credential, signature or counter. The timeline names the check.',
+    remedy:
+      'Confirm again with a passkey of the phone that approved. After eight failures the phone must approve again.',
+  },
   session_claimed: {
     retry: 'no',
     cause: 'Two phones scanned the same QR code. The first one keeps the session.',

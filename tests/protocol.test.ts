@@ -46,7 +46,7 @@ test('every cited section of the protocol exists', () => {
   )
   assert.deepEqual(
     [...sections],
-    Array.from({ length: 13 }, (_, at) => at + 1),
+    Array.from({ length: 14 }, (_, at) => at + 1),
   )
 })
 

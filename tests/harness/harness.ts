@@ -106,6 +106,8 @@ export interface HarnessOptions {
   /** Replaces the verifier of passports. */
   readonly passports?: PassportVerifier
   readonly qrContent?: QrContent
+  /** On by default. */
+  readonly relatedOrigins?: boolean
   /** The relying party id of new browser keys; by default the host of the public origin. */
   readonly rpId?: string
   /** The apps that handoff links open; none by default. */
@@ -138,6 +140,7 @@ export async function harness(options: HarnessOptions = {}) {
         rpId: options.rpId ?? new URL(publicOrigin).hostname,
         appScheme: 'pulse',
         qrContent: options.qrContent ?? 'app_scheme',
+        relatedOrigins: options.relatedOrigins ?? true,
         appLinks: options.appLinks ?? NO_APP_LINKS,
         version: '0.0.0',
         limits: options.limits ?? 'off',

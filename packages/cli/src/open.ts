@@ -67,6 +67,7 @@ export async function openService(
       publicOrigin: config.publicOrigin,
       rpId: config.rpId,
       appScheme: config.appScheme,
+      relatedOrigins: config.relatedOrigins,
       qrContent: config.qrContent,
       appLinks: config.appLinks,
       version: VERSION,

@@ -1,10 +1,8 @@
-import { type TSchema, Type } from './schemas/type.ts'
-import { NONCE_HEADER, WATCH_HEADER } from './headers.ts'
+import { Type } from './schemas/type.ts'
+import { BROWSER_SECRET_HEADER, NONCE_HEADER, WATCH_HEADER } from './headers.ts'
 import { BODY_LIMITS } from './body-limits.ts'
-import type { Reason } from './errors.ts'
-import type { LimitName } from './limits.ts'
 import * as routes from './routes.ts'
-import type { Route } from './routes.ts'
+import type { Endpoint } from './endpoint.ts'
 import { BondedPairAssertion, EvidenceResponse, EvidenceRequest } from './schemas/evidence.ts'
 import {
   DeviceChallenge,
@@ -20,6 +18,7 @@ import {
 import { closed, id } from './schemas/primitives.ts'
 import { Health, Version } from './schemas/service.ts'
 import {
+  BrowserProof,
   ClaimRequest,
   CompletionHeaders,
   CreatedSession,
@@ -33,40 +32,6 @@ import {
   PublicSession,
   Timeline,
 } from './schemas/session.ts'
-
-/**
- * Who may call: the tenant's backend (`sk_`), a browser (`pk_`), a phone (`dt_`), or an anonymous
- * caller.
- */
-export type Caller = 'backend' | 'browser' | 'phone' | 'anonymous'
-
-/** One endpoint. The router, the clients and the OpenAPI document are derived from it. */
-export interface Endpoint extends Route {
-  readonly summary: string
-  readonly callers: readonly Caller[]
-  /**
-   * No tenant's page may call it: the request has no Origin, or, from a phone, the service's own.
-   * The service enforces the same for every request with a device token.
-   */
-  readonly ownOriginOnly?: true
-  /** Accepts an expired device token: it identifies the device, and the request proves the key. */
-  readonly acceptsExpiredToken?: true
-  /** The limits that count a call, in this order. The first that is used up rejects the call. */
-  readonly limits: readonly LimitName[]
-  readonly params?: TSchema
-  readonly query?: TSchema
-  readonly headers?: TSchema
-  /** Absent: the endpoint takes no body, or an empty object. */
-  readonly body?: {
-    readonly schema: TSchema
-    readonly optional?: boolean
-    readonly limitBytes: number
-  }
-  /** The response schemas. With several, the caller's role selects one. Absent: no body. */
-  readonly responses?: { readonly [name: string]: TSchema }
-  /** The endpoint's own reasons, in addition to those of every endpoint of its kind. */
-  readonly rejections: readonly Reason[]
-}
 
 /** The ids that a path can name, each with its prefix. */
 export const PATH_IDS = { session_id: 'sess', device_id: 'dev' } as const
@@ -133,7 +98,10 @@ export const ENDPOINTS = {
         Type.String({ pattern: '^(0|[1-9]\\d{0,8})$', description: 'The `seq` already known.' }),
       ),
     }),
-    headers: Type.Object({ [WATCH_HEADER]: Type.Optional(Type.String({ maxLength: 64 })) }),
+    headers: Type.Object({
+      [WATCH_HEADER]: Type.Optional(Type.String({ maxLength: 64 })),
+      [BROWSER_SECRET_HEADER]: Type.Optional(Type.String({ maxLength: 64 })),
+    }),
     responses: { full: FullSession, public: PublicSession, phone: PhoneSession },
     rejections: ['session_not_found'],
   }),
@@ -168,6 +136,18 @@ export const ENDPOINTS = {
     headers: Type.Object({ [WATCH_HEADER]: Type.Optional(Type.String({ maxLength: 64 })) }),
     responses: { public: PublicSession },
     rejections: ['session_not_found'],
+  }),
+  proveBrowser: define({
+    ...routes.PROVE_BROWSER,
+    summary:
+      'Bonds a session whose phone has approved, by a WebAuthn assertion of that phone’s credential in the browser.',
+    callers: ['browser'],
+    limits: ['browser'],
+    params: session,
+    headers: Type.Object({ [WATCH_HEADER]: Type.Optional(Type.String({ maxLength: 64 })) }),
+    body: { schema: BrowserProof, limitBytes: BODY_LIMITS.assertion },
+    responses: { public: PublicSession },
+    rejections: ['session_not_found', 'session_not_live', 'browser_proof_invalid'],
   }),
   completeSession: define({
     ...routes.COMPLETE_SESSION,

@@ -148,6 +148,10 @@ export const REASONS = {
       'This phone’s key was registered too recently for this action. Use a phone that was ' +
       'registered earlier, or wait.',
   },
+  browser_proof_invalid: {
+    code: 'invalid_request',
+    message: 'The proof of this browser is not valid. Confirm again on the page.',
+  },
   issued_at_out_of_range: {
     code: 'invalid_request',
     message: 'The time in issued_at is too far from the service’s time. Take it from server_time.',

@@ -21,6 +21,8 @@ export interface GateExpectation {
    */
   readonly acceptAnyContext?: true
   readonly tenant_id?: string
+  /** The workflow requires the proof of the browser: the page's origin. */
+  readonly browser?: { readonly origin: string }
 }
 
 /** The facts of a protected submit. */
@@ -56,6 +58,7 @@ export type RejectReason =
   | 'context_missing'
   | 'context_mismatch'
   | 'subject_mismatch'
+  | 'browser_not_proved'
 export type ReviewReason = 'low_confidence' | 'sim_swap_recent' | 'low_continuity'
 
 /** The judgement of a protected submit. After `accept`, act and then complete the session. */
@@ -121,6 +124,9 @@ function verificationRejection(facts: GateFacts, session: FullSession): RejectRe
   if (context !== undefined) return context
   if (expected.subject_ref !== undefined && session.subject_ref !== expected.subject_ref)
     return 'subject_mismatch'
+  // Only the expected origin passes.
+  if (expected.browser !== undefined && verification.browser?.origin !== expected.browser.origin)
+    return 'browser_not_proved'
   return undefined
 }
 

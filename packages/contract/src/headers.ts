@@ -7,6 +7,8 @@ export const WATCH_HEADER = 'x-bond-watch'
 export const NONCE_HEADER = 'x-bond-nonce'
 /** The secret with which a backend completes the session that it created. */
 export const COMPLETION_SECRET_HEADER = 'x-bond-completion-secret'
+/** The secret of the browser that submits, where the workflow requires its proof. */
+export const BROWSER_SECRET_HEADER = 'x-bond-browser-secret'
 /** The digest of the form that the backend is about to accept. */
 export const CONTEXT_DIGEST_HEADER = 'x-bond-context-digest'
 /** What the backend did with the request. */

@@ -32,6 +32,7 @@ export const LIMITS = {
     quota: 8,
     every: 'session',
   },
+  browser: { per: 'network: proofs of browsers', quota: 30, every: 'minute' },
   invitation: { per: 'network', quota: 120, every: 'minute' },
   challenge: { per: 'network', quota: 30, every: 'minute' },
   register: { per: 'network', quota: 10, every: 'minute' },

@@ -73,6 +73,32 @@ export function assertionPayload(fields: AssertionFields): string {
   })
 }
 
+/** The members of the payload whose hash is the challenge of a browser's proof. */
+export interface BrowserFields {
+  readonly session_id: string
+  readonly tenant_id: string
+  readonly workflow: string | null
+  readonly action: string | null
+  /** Of the page. */
+  readonly origin: string
+  /** SHA(secret), where only this browser knows the secret. */
+  readonly commitment: string
+}
+
+/** `B`: the canonical text whose SHA-256 is the challenge of a browser's proof. */
+export function browserPayload(fields: BrowserFields): string {
+  const { session_id, tenant_id, workflow, action, origin, commitment } = fields
+  return canonicalJson({
+    action,
+    commitment,
+    origin,
+    session_id,
+    tenant_id,
+    typ: 'bonded-browser/v1',
+    workflow,
+  })
+}
+
 /** The members of the payload that an evidence request signs. */
 export interface EvidenceRequestFields {
   readonly session_id: string

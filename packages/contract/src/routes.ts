@@ -65,6 +65,14 @@ export const CANCEL_SESSION = {
   retry: 'repeat',
 } as const satisfies Route
 
+/** The same proof again is answered with the session. */
+export const PROVE_BROWSER = {
+  method: 'POST',
+  path: '/api/v1/sessions/{session_id}/browser',
+  status: 200,
+  retry: 'repeat',
+} as const satisfies Route
+
 export const COMPLETE_SESSION = {
   method: 'POST',
   path: '/api/v1/sessions/{session_id}/form-completed',

@@ -10,7 +10,13 @@ export const SESSION_STATES = [
 type SessionState = (typeof SESSION_STATES)[number]
 
 /** Progress that a watcher sees between two states. This list is open: it may gain words. */
-export const SESSION_HINTS = ['waiting_for_scan', 'scanned', 'evaluating', 'step_up'] as const
+export const SESSION_HINTS = [
+  'waiting_for_scan',
+  'scanned',
+  'evaluating',
+  'step_up',
+  'browser',
+] as const
 
 /** Why a session was killed, as its tenant reads it. */
 export const ENDED_REASONS = [

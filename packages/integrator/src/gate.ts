@@ -3,6 +3,7 @@ import { type GateClock, type RandomBytes, systemClock, systemRandom } from './c
 import { GateError } from './errors.ts'
 import type { PendingStore } from './pending/pending-store.ts'
 import type { FetchLike } from './service/call.ts'
+import { checkBrowserRules } from './verbs/browser-rule.ts'
 import { type Completion, completeBond } from './verbs/complete.ts'
 import { type CreateBond, createBond, type PublicCreatedSession } from './verbs/create.ts'
 import { issuedVerdicts } from './verbs/issued-verdicts.ts'
@@ -57,6 +58,7 @@ export interface Gate<Tx> {
  */
 export function createGate<Tx>(options: GateOptions<Tx>): Gate<Tx> {
   const { clock = systemClock, random = systemRandom, store, policy = {} } = options
+  checkBrowserRules(policy)
   const gate: GateDependencies<Tx> = {
     service: {
       baseUrl: parseBaseUrl(options.baseUrl),

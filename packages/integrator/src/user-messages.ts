@@ -33,6 +33,7 @@ const SENTENCES: Record<RejectReason | ReviewReason, string> = {
     'The form changed after you approved it. Check it, then continue again and approve the new version.',
   context_missing:
     'Your approval could not be matched with this form. Nothing was done. Please contact us, because trying again will not help.',
+  browser_not_proved: 'This browser was not confirmed. Reload the page and start again.',
   subject_mismatch:
     'That phone is not the one we know for you. Continue again with your own phone.',
   already_used:

@@ -142,6 +142,25 @@ const rejections: Record<RejectReason, Spoil[]> = {
       return submit
     },
   ],
+  browser_not_proved: [undefined, { origin: 'https://evil.example', proved_at: 'now' }, {}].map(
+    (browser): Spoil =>
+      async (h) => {
+        const { session } = await h.gate.create({
+          workflow: 'bound',
+          action: 'act',
+          owner: OWNER,
+          acceptAnyContext: true,
+        })
+        h.service.bond(session.id, { browser } as object)
+        return {
+          session_id: session.id,
+          owner: OWNER,
+          workflow: 'bound',
+          action: 'act',
+          acceptAnyContext: true,
+        }
+      },
+  ),
   already_used: [
     async (h, submit) => {
       await h.gate.protect({ ...submit, accept: async () => {} })
@@ -160,7 +179,11 @@ for (const [reason, spoils] of Object.entries(rejections)) {
   for (const [index, spoil] of spoils.entries()) {
     test(`a submit is rejected with ${reason} (${index + 1}) and its sentence`, async () => {
       const h = harness({
-        policy: { tenant_id: TENANT_ID, passport: { account_opening: 'required' } },
+        policy: {
+          tenant_id: TENANT_ID,
+          passport: { account_opening: 'required' },
+          requireBrowser: { bound: { origin: 'https://shop.example', firstBond: true } },
+        },
       })
       const submit = (await spoil(h, await h.bonded())) as Submit
       const verdict = await h.gate.verify(submit)

@@ -14,6 +14,7 @@ import {
 import { GivenContext, SessionContext } from './context.ts'
 import { DeviceFormat } from './device.ts'
 import {
+  base64url,
   Bytes32,
   closed,
   id,
@@ -108,6 +109,15 @@ export type FullSession = Static<typeof FullSession>
 export const CreatedSession = closed({ ...full, completion_secret: Type.String() })
 export type CreatedSession = Static<typeof CreatedSession>
 
+/** What the page asks its browser for, after the phone has approved. */
+const BrowserRequest = closed({
+  rp_id: Type.String({ description: 'The relying party id of the credentials.' }),
+  allow_credentials: Type.Array(Type.String(), {
+    description: 'The ids of the credentials of the phone that approved, in base64url.',
+  }),
+  timeout_ms: Milliseconds,
+})
+
 /** The public view, for a browser. `verification` is always null: a page cannot verify a bond. */
 export const PublicSession = closed({
   ...described,
@@ -123,6 +133,7 @@ export const PublicSession = closed({
   hint: nullable(SessionHint),
   ended_reason: nullable(PublicEndedReason),
   outcome: nullable(CompletionOutcome),
+  browser: nullable(BrowserRequest),
 })
 export type PublicSession = Static<typeof PublicSession>
 
@@ -222,6 +233,25 @@ export const ContainmentReport = closed({
   }),
 })
 export type ContainmentReport = Static<typeof ContainmentReport>
+
+/** The proof of the browser: an assertion, as `PublicKeyCredential.toJSON()` returns it. */
+export const BrowserProof = closed({
+  commitment: Bytes32,
+  assertion: closed({
+    id: base64url({ min: 1, max: 1_024 }),
+    type: word(['public-key']),
+    response: closed({
+      clientDataJSON: base64url({ min: 1, max: 4_096 }),
+      authenticatorData: base64url({ min: 50, max: 2_048 }),
+      signature: base64url({ min: 11, max: 200 }),
+      userHandle: Type.Optional(nullable(base64url({ min: 1, max: 128 }))),
+    }),
+    rawId: Type.Optional(base64url({ min: 1, max: 1_024 })),
+    authenticatorAttachment: Type.Optional(nullable(Type.String({ maxLength: 64 }))),
+    clientExtensionResults: Type.Optional(Type.Object({}, { additionalProperties: true })),
+  }),
+})
+export type BrowserProof = Static<typeof BrowserProof>
 
 /** The headers of a completion. */
 export const CompletionHeaders = Type.Object({

@@ -1,5 +1,5 @@
 import { type Static, Type } from './type.ts'
-import { closed, Score, word } from './primitives.ts'
+import { closed, Score, Timestamp, word } from './primitives.ts'
 
 /** The band of `human_presence_confidence`: `low` < 0.55 ≤ `medium` < 0.80 ≤ `high`. */
 export const AssertionBand = word(['low', 'medium', 'high'])
@@ -33,5 +33,17 @@ export const PulseVerification = closed({
   }),
   sensor_continuity: closed({ motion_present: Type.Boolean(), continuity_score: Score }),
   passport: Type.Optional(closed({ tier: PassportTier })),
+  browser: Type.Optional(
+    closed(
+      {
+        origin: Type.String({ description: 'The origin of the page.' }),
+        proved_at: Timestamp,
+      },
+      {
+        description:
+          'The proof of the browser that submits. Present only where the workflow requires it.',
+      },
+    ),
+  ),
 })
 export type PulseVerification = Static<typeof PulseVerification>

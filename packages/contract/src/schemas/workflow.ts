@@ -10,12 +10,14 @@ export const REQUIREMENTS = [
   'sensor_continuity',
   'band:medium',
   'band:high',
+  'browser',
 ] as const
 export const Requirement = word(REQUIREMENTS)
 export type Requirement = Static<typeof Requirement>
 
-/** The kinds of proof that a step-up can require: a requirement, or the passport's chip. */
-export type StepUpKind = Requirement | 'passport_chip'
+/** The kinds of proof that a step-up can require: a requirement, or the passport's chip. The browser's
+ * proof, `browser`, is none: the page gives it. */
+export type StepUpKind = Exclude<Requirement, 'browser'> | 'passport_chip'
 
 /** Code points. A phone shows a title in one line. */
 export const MAX_TITLE_LENGTH = 64

@@ -69,8 +69,12 @@ export function lastAcceptedIndex(
   return candidates.find((i) => at.nonces.sameText(at.nonces.nonceAt(i), nonce))
 }
 
-/** The current step nonce: the n-th, where n is the number of valid assertions. */
+/**
+ * The current step nonce: the n-th, where n is the number of valid assertions that missed the
+ * policy. Without one, the phone has approved with the nonce that it claimed, and keeps it.
+ */
 export function stepNonce(session: Session, nonces: Nonces): string {
+  if (session.validAssertions === 0 && session.claimedNonce !== null) return session.claimedNonce
   return nonces.stepNonceAt(session.validAssertions)
 }
 

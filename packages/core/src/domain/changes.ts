@@ -1,4 +1,5 @@
 import type { DeviceId } from '@bonded/contract'
+import { requiresBrowser } from './browser-leg.ts'
 import { type Instant, mayMove, type Session } from './session.ts'
 import type { Move } from './transitions.ts'
 
@@ -11,6 +12,7 @@ export interface MoveChanges {
   readonly bondDigest?: string
   readonly verification?: Session['verification']
   readonly stepUp?: Session['stepUp']
+  readonly browserLeg?: Session['browserLeg']
   readonly bondedAt?: Instant
   readonly completedAt?: Instant
   readonly outcome?: Session['outcome']
@@ -32,6 +34,10 @@ export function moved(
     ? move.from.includes(session.state) && now >= session.expiresAt
     : mayMove(session, move, now)
   if (!allowed) return undefined
+  // Whatever a caller computed, a session that requires the browser bonds with its proof only.
+  const proved = set.verification?.browser !== undefined
+  if (move.to === 'bonded' && requiresBrowser(session.policy) !== proved)
+    throw new RangeError('a bond must have the proof of the browser where its workflow requires it')
   // An expired session ended at its expiry, not at the sweeper's run.
   const at = expiring ? session.expiresAt : now
   const ends = expiring || move.to === 'killed' || move.to === 'completed'
@@ -39,7 +45,7 @@ export function moved(
     ...session,
     state: move.to,
     seq: session.seq + 1,
-    hint: move.to === 'step_up_required' ? 'step_up' : null,
+    hint: move.to === 'step_up_required' ? (set.browserLeg ? 'browser' : 'step_up') : null,
     // Only evidence needs the number for a carrier check, and this session accepts no more
     // evidence.
     sealedPhoneNumber: move.to === 'step_up_required' ? session.sealedPhoneNumber : null,
@@ -53,6 +59,7 @@ export function moved(
     bondDigest: set.bondDigest ?? session.bondDigest,
     verification: set.verification ?? session.verification,
     stepUp: set.stepUp ?? null,
+    browserLeg: set.browserLeg === undefined ? session.browserLeg : set.browserLeg,
     bondedAt: set.bondedAt ?? session.bondedAt,
     completedAt: set.completedAt ?? session.completedAt,
     outcome: set.outcome ?? session.outcome,

@@ -53,5 +53,6 @@ export function newSession(start: SessionStart): Session {
     bondDigest: null,
     verification: null,
     stepUp: null,
+    browserLeg: null,
   }
 }

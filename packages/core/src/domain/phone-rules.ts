@@ -1,8 +1,10 @@
+import { requiresBrowser } from './browser-leg.ts'
 import { checkNonce, type Nonces } from './challenge.ts'
 import { ISSUED_AT_MAX_AGE_MS, ISSUED_AT_MAX_AHEAD_MS, MAX_FAILED_ASSERTIONS } from './lifetimes.ts'
 import { acceptsKey } from './key-rules.ts'
 import { accept, type Result, reject } from './rejection.ts'
 import { awaitsPhone, type Device, type Instant, type Session } from './session.ts'
+import { isNewlyAdded } from './subject-keys.ts'
 import type { Tenant } from './tenant.ts'
 
 /** The facts about a phone's call on a session. */
@@ -77,6 +79,9 @@ export function checkDevice(attempt: PhoneAttempt): Result<void> {
   if (failures >= MAX_FAILED_ASSERTIONS) return fail('too_many_failures')
   if (!acceptsKey(attempt)) return reject('key_not_attested', { step: 'webauthn_unattested' })
   const { minKeyAgeMs = 0 } = session.policy
+  // Otherwise a relayed approval of a further phone would be as good as a relayed bond.
+  if (requiresBrowser(session.policy) && isNewlyAdded(device, now))
+    return reject('key_too_new', { step: 'key_age' })
   if (now - device.createdAt < minKeyAgeMs) return reject('key_too_new', { step: 'key_age' })
   return accept(undefined)
 }

@@ -35,7 +35,7 @@ export function policyOf(workflow: Workflow): Policy {
     subject: workflow.subject ?? 'optional',
     webauthn: workflow.webauthn ?? 'any',
     unattested: workflow.unattested ?? 'known',
-    formats: workflow.formats ?? ['apple-app-attest', 'android-key', 'webauthn', 'software'],
+    formats: formatsOf(workflow),
     suspectDevices: workflow.suspect_devices ?? 'refuse',
     ...(workflow.min_key_age_seconds === undefined
       ? {}
@@ -46,6 +46,12 @@ export function policyOf(workflow: Workflow): Policy {
   }
 }
 
+/** Only a WebAuthn key can also answer in the browser. */
+function formatsOf({ require = [], formats }: Workflow): readonly DeviceFormat[] {
+  if (require.includes('browser')) return ['webauthn']
+  return formats ?? ['apple-app-attest', 'android-key', 'webauthn', 'software']
+}
+
 /**
  * Returns the requirements that the facts do not meet. An empty result means that the policy is
  * met.
@@ -54,14 +60,17 @@ export function unmetRequirements(
   policy: Policy,
   proofs: { evidence: VerifiedEvidence; localAuth: boolean; scores: Scores },
 ): StepUpKind[] {
-  const unmet: StepUpKind[] = policy.require.filter((requirement) => !isMet(requirement, proofs))
+  const unmet: StepUpKind[] = policy.require
+    // The page gives it, after the phone.
+    .filter((requirement) => requirement !== 'browser')
+    .filter((requirement) => !isMet(requirement, proofs))
   if (policy.passport === 'required' && proofs.evidence.passport?.tier !== 'chip')
     unmet.push('passport_chip')
   return unmet
 }
 
 function isMet(
-  requirement: Requirement,
+  requirement: Exclude<Requirement, 'browser'>,
   {
     evidence,
     localAuth,

@@ -12,6 +12,7 @@ import type {
   TenantId,
 } from '@bonded/contract'
 import { READABLE_AFTER_END_MS } from './lifetimes.ts'
+import type { BrowserLeg } from './browser-leg.ts'
 import type { Policy } from './policy.ts'
 import { MOVES, type Move } from './transitions.ts'
 
@@ -69,6 +70,8 @@ export interface Session {
   readonly bondDigest: string | null
   readonly verification: PulseVerification | null
   readonly stepUp: StepUp | null
+  /** Null where the workflow does not require the browser, and until the phone has approved. */
+  readonly browserLeg: BrowserLeg | null
 }
 
 /** A registered key. */

@@ -15,6 +15,10 @@ export interface Move {
 export const MOVES = {
   bond: { from: ['pending', 'step_up_required'], to: 'bonded' },
   stepUp: { from: ['pending'], to: 'step_up_required' },
+  /** The phone has approved, and the browser must prove itself. */
+  approve: { from: ['pending', 'step_up_required'], to: 'step_up_required' },
+  /** The approval cannot be used any more: the phone must approve again. */
+  recall: { from: ['step_up_required'], to: 'step_up_required' },
   failPolicy: { from: ['step_up_required'], to: 'killed', endedReason: 'policy_not_met' },
   failAttempts: {
     from: ['pending', 'step_up_required'],

@@ -4,6 +4,7 @@ import {
   canonicalJson,
   type SessionId,
 } from '@bonded/contract'
+import { approve, approvedLeg, requiresBrowser } from '../domain/browser-leg.ts'
 import { evidenceIsCurrent, summarizeVerification } from '../domain/evidence.ts'
 import { instantOf } from '../domain/iso.ts'
 import { MAX_VALID_ASSERTIONS } from '../domain/lifetimes.ts'
@@ -187,6 +188,26 @@ function* settle(
   const unmet = unmetRequirements(session.policy, { evidence, localAuth, scores: score(input) })
   const pinned = { deviceId: device.id, nonce, validAssertions: session.validAssertions + 1 }
 
+  // An approval that waits for the browser stays as it is, unless a fresh one replaces it.
+  if (approvedLeg(session) !== undefined && unmet.length > 0)
+    return accept({ session, tenant, nonce })
+  if (unmet.length === 0 && requiresBrowser(session.policy)) {
+    const approved = yield* tables.sessions.move(session, MOVES.approve, {
+      now,
+      set: {
+        deviceId: device.id,
+        nonce,
+        bondDigest: valid.digest,
+        ...approve(session, {
+          device,
+          evidenceIssuedAt: instantOf(evidence.issued_at),
+          verification: summarizeVerification(input, attempt.continuity),
+          now,
+        }),
+      },
+    })
+    return approved && accept({ session: approved, tenant, nonce })
+  }
   if (unmet.length === 0) {
     const verification = summarizeVerification(input, attempt.continuity)
     const set = {
@@ -273,7 +294,7 @@ function isReplay(
 ): boolean {
   const state = stateAt(session, now)
   return (
-    (state === 'bonded' || state === 'completed') &&
+    (state === 'bonded' || state === 'completed' || state === 'step_up_required') &&
     session.deviceId === device.id &&
     session.bondDigest === digest
   )

@@ -53,6 +53,11 @@ export interface Settings {
   readonly publicOrigin: string
   /** The relying party id of new `webauthn` keys. */
   readonly rpId: string
+  /**
+   * Whether all tenants are one organization, so that their pages may use the passkeys of the
+   * service. Absent: no.
+   */
+  readonly relatedOrigins?: boolean
   readonly appScheme: string
   readonly qrContent: QrContent
   /** The operator's apps that handoff links open. */

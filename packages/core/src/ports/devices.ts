@@ -21,6 +21,8 @@ export interface AssertionVerifier {
     device: Device
     payload: string
     appAttest: AppAttest
+    /** The page that the client data must name; by default the service's own. */
+    origin?: string
   }): Result<VerifiedAssertion>
 }
 

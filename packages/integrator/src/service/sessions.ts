@@ -1,4 +1,5 @@
 import {
+  BROWSER_SECRET_HEADER,
   COMPLETE_SESSION,
   COMPLETION_SECRET,
   type CompletionOutcome,
@@ -47,9 +48,14 @@ export async function createSession(
 }
 
 /** Reads a session as its tenant. `judgeSubmit` checks the members of the response. */
-export async function getSession(service: Service, session_id: SessionId): Promise<FullSession> {
+export async function getSession(
+  service: Service,
+  session_id: SessionId,
+  browserSecret?: string,
+): Promise<FullSession> {
   const path = requestPath(GET_SESSION, { session_id })
-  return (await call(service, { route: GET_SESSION, path })) as unknown as FullSession
+  const headers = browserSecret === undefined ? {} : { [BROWSER_SECRET_HEADER]: browserSecret }
+  return (await call(service, { route: GET_SESSION, path, headers })) as unknown as FullSession
 }
 
 /**

@@ -9,6 +9,7 @@ import {
 } from '@bonded/contract'
 import { GateError } from '../errors.ts'
 import { createSession } from '../service/sessions.ts'
+import { checkNamedUser } from './browser-rule.ts'
 import type { GateDependencies } from './dependencies.ts'
 
 /** The bond to create. An optional member that is null counts as omitted. */
@@ -74,6 +75,7 @@ export async function createBond<Tx>(
       'invalid_request',
       'Pass context.digest, the bindingDigest(record) of your own record; or acceptAnyContext.',
     )
+  checkNamedUser(gate.policy, { workflow: bond.workflow, subject_ref: bond.subject_ref ?? null })
   const request = {
     ...withoutNulls(members),
     ...(context && { context: withoutNulls(context) }),

@@ -13,6 +13,17 @@ export interface GatePolicy {
    * By workflow, the passport setting. `required` rejects a bond without the chip. Default `none`.
    */
   readonly passport?: { readonly [workflow: string]: 'none' | 'optional' | 'required' }
+  /**
+   * By workflow that requires the browser: the exact origin of your page. Pass `browser_secret` of
+   * the form with each submit.
+   *
+   * Each session must name its user by `subject_ref`. `firstBond: true` accepts one that names no
+   * user, such as a registration: its bond proves that a phone and the page are together, but not
+   * whose they are.
+   */
+  readonly requireBrowser?: {
+    readonly [workflow: string]: { readonly origin: string; readonly firstBond?: boolean }
+  }
 }
 
 /** The dependencies of the verbs. */

@@ -4,6 +4,7 @@ import { GateError } from '../errors.ts'
 import type { PendingRow } from '../pending/pending-store.ts'
 import { getSession } from '../service/sessions.ts'
 import { VERDICT_TTL_MS } from './issued-verdicts.ts'
+import { browserRuleOf } from './browser-rule.ts'
 import type { GateDependencies } from './dependencies.ts'
 import { rejected, type Submit, type Unissued, type Verdict } from './verdict.ts'
 
@@ -24,7 +25,7 @@ export async function verifySubmit<Tx>(
 
   // Before the call: the duration of the call must not extend the verdict's lifetime.
   const startedAtMs = gate.clock.now()
-  const session = await fetchSession(gate, id)
+  const session = await fetchSession(gate, id, secretOf(submit))
   if (session instanceof GateError) return rejected('session_unavailable', session)
   return judge({ gate, submit, row, session, startedAtMs })
 }
@@ -37,13 +38,19 @@ const OWNER_MISSING = new GateError(
 async function fetchSession<Tx>(
   gate: GateDependencies<Tx>,
   id: SessionId,
+  browserSecret: string | undefined,
 ): Promise<FullSession | GateError> {
   try {
-    return await getSession(gate.service, id)
+    return await getSession(gate.service, id, browserSecret)
   } catch (error) {
     if (error instanceof GateError) return error
     throw error
   }
+}
+
+/** The secret, if it has its form. Another text must not become part of a header. */
+function secretOf({ browser_secret: secret }: Submit): string | undefined {
+  return typeof secret === 'string' && /^[A-Za-z0-9_-]{43}$/.test(secret) ? secret : undefined
 }
 
 interface Facts<Tx> {
@@ -59,6 +66,9 @@ function judge<Tx>({ gate, submit, row, session, startedAtMs }: Facts<Tx>): Verd
   // A workflow may be named `constructor`, which every object inherits.
   const passports = new Map(Object.entries(policy.passport ?? {}))
   const passport = passports.get(submit.workflow)
+  const browser = browserRuleOf(policy, submit.workflow)
+  if (browser !== undefined && browser.firstBond !== true && row.subject_ref === null)
+    return rejected('subject_mismatch')
   // The service's own time, so that a wrong clock here neither ends a bond early nor prolongs it.
   const serverTimeMs = Date.parse(session.server_time)
   const verdict = judgeSubmit({
@@ -70,6 +80,7 @@ function judge<Tx>({ gate, submit, row, session, startedAtMs }: Facts<Tx>): Verd
       workflow: submit.workflow,
       action: submit.action,
       ...(passport !== undefined && { passport }),
+      ...(browser !== undefined && { browser: { origin: browser.origin } }),
       ...(policy.tenant_id !== undefined && { tenant_id: policy.tenant_id }),
       ...(row.subject_ref !== null && { subject_ref: row.subject_ref }),
       ...expectedContext(submit),

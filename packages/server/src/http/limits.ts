@@ -79,6 +79,7 @@ const TAKES_OF: Readonly<Record<LimitName, TakesOf>> = {
       ? bucketOf(limit, `${caller.device.id} ${endpointOf(request)}`)
       : undefined,
   public: (call, limit) => takesOfCaller(call, limit, `${endpointOf(call.request)} `),
+  browser: takesOfCaller,
   invitation: takesOfCaller,
   challenge: takesOfCaller,
   register: takesOfCaller,

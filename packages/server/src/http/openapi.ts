@@ -1,6 +1,7 @@
 import {
   BondedPairAssertion,
   ClaimRequest,
+  BrowserProof,
   ContainmentReport,
   CreatedSession,
   CreateSessionRequest,
@@ -57,6 +58,7 @@ const PROBES: readonly Endpoint[] = [ENDPOINTS.alive, ENDPOINTS.ready]
 const SCHEMAS = {
   BondedPairAssertion,
   ClaimRequest,
+  BrowserProof,
   ContainmentReport,
   CreatedSession,
   CreateSessionRequest,

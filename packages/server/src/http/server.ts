@@ -14,6 +14,7 @@ import { setHeaders } from './response/headers.ts'
 import { type ScriptSource, serveHostedScript } from './pages/hosted-script.ts'
 import { acceptStrictJson } from './body/json-body.ts'
 import { serveAppLinks } from './pages/app-links.ts'
+import { serveRelatedOrigins } from './pages/related-origins.ts'
 import { serveLogos } from './pages/logos.ts'
 import { serveQrImage } from './pages/pages.ts'
 import { type LoadPhonePage, servePhonePage } from './pages/phone-page.ts'
@@ -116,6 +117,7 @@ export function buildServer(
   serveLogos(app, service)
   servePhonePage(app, { service, load: phonePage })
   serveAppLinks(app, service)
+  serveRelatedOrigins(app, service)
 
   respondToExpectations(app.server, { random: service.random, logRequest })
   respondToBrokenRequests(app.server, { service, logRequest })

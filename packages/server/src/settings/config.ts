@@ -54,6 +54,7 @@ export interface Config extends RelyingParty {
   /** As given; undefined where the data folder holds it. */
   readonly rootKeys: string | undefined
   readonly appScheme: string
+  readonly relatedOrigins: boolean
   readonly qrContent: QrContent
   readonly dataDir: string
   /** Country certificates that passports are verified against. The folder may be missing. */
@@ -202,6 +203,9 @@ export function readConfig(variables: NodeJS.ProcessEnv, flags: SettingFlags = {
         : { setting: `${setting}: ${at}`, value: 'is not valid', expected },
     )
   }
+  const related = given('BONDED_RELATED_ORIGINS') ?? 'off'
+  if (related !== 'on' && related !== 'off') wrong('BONDED_RELATED_ORIGINS')
+  const relatedOrigins = related === 'on'
   const qrContent = readQrContent({ given, wrong, appLinks: trusted.appLinks })
   const rootKeys = given('BONDED_ROOT_KEYS')
   if (stage === 'production' && rootKeys === undefined) {
@@ -244,6 +248,7 @@ export function readConfig(variables: NodeJS.ProcessEnv, flags: SettingFlags = {
     rootKeys,
     appScheme,
     qrContent,
+    relatedOrigins,
     dataDir,
     cscaDir,
     metricsPort: metricsPort === undefined ? undefined : Number(metricsPort),

@@ -36,6 +36,15 @@ export const SETTINGS = [
     secret: false,
   },
   {
+    name: 'BONDED_RELATED_ORIGINS',
+    key: 'related_origins',
+    about:
+      'Whether all tenants are one organization, whose pages may use the passkeys of the service',
+    fallback: 'off',
+    expects: 'on or off',
+    secret: false,
+  },
+  {
     name: 'BONDED_PORT',
     key: 'port',
     about: 'Port to listen on',

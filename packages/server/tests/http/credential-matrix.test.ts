@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { BROWSER_PROOF } from '../../../../tests/harness/browser-proof.ts'
 import { after, test } from 'node:test'
 import { ENDPOINTS, type Endpoint, type EndpointName, REASONS } from '@bonded/contract'
 import { webauthnKey } from '../../../../tests/harness/attested-phones.ts'
@@ -22,7 +23,9 @@ const other = await h.addTenant({ name: 'Other', origins: [OTHER_ORIGIN] })
 /** Returns a valid body for a credential. */
 type BodyOf = (credential: Credential) => Promise<object> | object
 type Expected = readonly [status: number, reason?: string]
-const ok = (endpoint: Endpoint): Expected => [endpoint.status]
+/** The session waits for its phone, so an accepted proof of a browser has nothing to bond. */
+const ok = (endpoint: Endpoint): Expected =>
+  endpoint.path === ENDPOINTS.proveBrowser.path ? [400, 'session_not_live'] : [endpoint.status]
 
 const CREDENTIALS = [
   'none',
@@ -101,6 +104,7 @@ async function createScene() {
       device_id: phone.device_id,
       reason: 'user_declined',
     }),
+    proveBrowser: () => BROWSER_PROOF,
     reportContainment: () => ({ verdict: 'breached', breaches: ['covered'] }),
     registerDevice: registerBody,
     fetchEvidence: () => evidenceRequest(phone, shown, carriedSignals(h.clock.now()), h.now()),
@@ -184,7 +188,7 @@ for (const name of Object.keys(ENDPOINTS) as EndpointName[]) {
         const headers: Record<string, string> = {}
         const from = ORIGINS[origin]
         if (from !== undefined) headers.origin = from
-        if (['getSession', 'cancelSession', 'reportContainment'].includes(name))
+        if (['getSession', 'cancelSession', 'proveBrowser', 'reportContainment'].includes(name))
           headers['x-bond-watch'] = session.watch_token
         if (name === 'readInvitation') headers['x-bond-nonce'] = session.nonce
         if (name === 'completeSession')
@@ -267,6 +271,7 @@ test('returns exactly the members of protocol 3 in each of the three views', asy
       'hint',
       'ended_reason',
       'outcome',
+      'browser',
     ].sort(),
   )
   const unclaimed = [

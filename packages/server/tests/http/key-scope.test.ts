@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { BROWSER_PROOF } from '../../../../tests/harness/browser-proof.ts'
 import { after, test } from 'node:test'
 import { ENDPOINTS, type Endpoint, type EndpointName, type Workflow } from '@bonded/contract'
 import { harness, type Reply, SHOP_ORIGIN } from '../../../../tests/harness/harness.ts'
@@ -51,6 +52,14 @@ function requestsOf(session: Session, assertion: object): Partial<Record<Endpoin
     cancelSession: [
       (id, { publishable }) =>
         h.api('POST', `/sessions/${id}/cancel`, { token: publishable, headers: watch }),
+    ],
+    proveBrowser: [
+      (id, { publishable }) =>
+        h.api('POST', `/sessions/${id}/browser`, {
+          token: publishable,
+          headers: watch,
+          body: BROWSER_PROOF,
+        }),
     ],
     reportContainment: [
       (id, { publishable }) =>

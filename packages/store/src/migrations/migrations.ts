@@ -287,6 +287,12 @@ export const MIGRATIONS: readonly {
     ],
     expands: true,
   },
+  {
+    number: 23,
+    name: 'the proof of the browser',
+    statements: ['alter table session add column browser_leg text'],
+    expands: true,
+  },
 ]
 
 /**

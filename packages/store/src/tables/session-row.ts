@@ -39,10 +39,17 @@ const COLUMNS: { readonly [Member in keyof Session]: string } = {
   bondDigest: 'bond_digest',
   verification: 'verification',
   stepUp: 'step_up',
+  browserLeg: 'browser_leg',
 }
 
 const MEMBERS = Object.keys(COLUMNS) as (keyof Session)[]
-const AS_JSON: ReadonlySet<keyof Session> = new Set(['policy', 'context', 'verification', 'stepUp'])
+const AS_JSON: ReadonlySet<keyof Session> = new Set([
+  'policy',
+  'context',
+  'verification',
+  'stepUp',
+  'browserLeg',
+])
 
 export const SESSION_COLUMNS = MEMBERS.map((member) => COLUMNS[member])
 
@@ -122,6 +129,7 @@ export function sessionFromRow(row: Row): Session {
     bondDigest: row.bond_digest as string | null,
     verification: json<NonNullable<Session['verification']>>(row.verification),
     stepUp: json<StepUp>(row.step_up),
+    browserLeg: json<NonNullable<Session['browserLeg']>>(row.browser_leg),
   }
 }
 

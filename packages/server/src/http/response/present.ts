@@ -7,6 +7,7 @@ import type {
   PublicSession,
 } from '@bonded/contract'
 import { WATCH_PARAMETER } from '@bonded/contract'
+import { approvedLeg, bondedCommitment, requiresBrowser } from '@bonded/core/domain/browser-leg'
 import {
   acceptedIndex,
   challengeOf,
@@ -15,14 +16,23 @@ import {
   stepNonce,
 } from '@bonded/core/domain/challenge'
 import { iso } from '@bonded/core/domain/iso'
+import { BROWSER_LEG_TTL_MS } from '@bonded/core/domain/lifetimes'
 import { needsAttestedKey } from '@bonded/core/domain/key-rules'
 import type { Tenant } from '@bonded/core/domain/tenant'
 import { type Device, type Instant, type Session } from '@bonded/core/domain/session'
 import type { PhoneReading } from '@bonded/core/operations/read-session'
 import { noncesOf, type Service } from '@bonded/core/operations/service'
 
-/** Presents the full view, for the tenant's backend. */
-export function presentFull(service: Service, session: Session): FullSession {
+/**
+ * Presents the full view, for the tenant's backend.
+ *
+ * @param browserSecret the secret that came with the form, where the workflow requires the browser
+ */
+export function presentFull(
+  service: Service,
+  session: Session,
+  browserSecret?: string,
+): FullSession {
   const now = service.clock.now()
   const shared = sharedMembers(service, session, { now })
   const state = shared.state
@@ -34,7 +44,8 @@ export function presentFull(service: Service, session: Session): FullSession {
     websocket_url: `${shared.websocket_url}?${WATCH_PARAMETER}=${token}`,
     qr_svg_url: qrSvgUrl(session, shared.nonce),
     qr_content: service.settings.qrContent,
-    verification: proved ? session.verification : null,
+    verification:
+      proved && isFromBrowser(service, session, browserSecret) ? session.verification : null,
     context: session.context,
     subject_ref: proved ? session.subjectRef : null,
     watch_token: token,
@@ -43,6 +54,18 @@ export function presentFull(service: Service, session: Session): FullSession {
     ended_reason: state === 'killed' ? session.endedReason : null,
     outcome: session.outcome,
   }
+}
+
+/**
+ * Whether the backend presents the secret of the browser that proved itself, or needs none. Without
+ * it, a form from another browser could use the bond.
+ */
+function isFromBrowser({ keys }: Service, session: Session, secret: string | undefined): boolean {
+  if (!requiresBrowser(session.policy)) return true
+  const commitment = bondedCommitment(session)
+  return (
+    commitment !== undefined && secret !== undefined && keys.same(keys.sha256(secret), commitment)
+  )
 }
 
 /** Presents the full view with the completion secret. Only the response to create contains it. */
@@ -69,6 +92,19 @@ export function presentPublic(
     hint: shared.state === 'expired' ? null : session.hint,
     ended_reason: shared.state === 'killed' ? publicReason(session.endedReason) : null,
     outcome: session.outcome,
+    browser: browserRequest(session, now),
+  }
+}
+
+/** What the page asks its browser for, while the session waits for it. */
+function browserRequest(session: Session, now: Instant): PublicSession['browser'] {
+  const leg = approvedLeg(session)
+  if (leg === undefined || now >= session.expiresAt) return null
+  const leftMs = Math.max(0, Math.min(session.expiresAt, leg.evidenceUntil) - now)
+  return {
+    rp_id: leg.rpId,
+    allow_credentials: [...leg.credentials],
+    timeout_ms: Math.min(BROWSER_LEG_TTL_MS, leftMs),
   }
 }
 

@@ -1,4 +1,4 @@
-import { ENDPOINTS, type SessionId, WATCH_HEADER } from '@bonded/contract'
+import { BROWSER_SECRET_HEADER, ENDPOINTS, type SessionId, WATCH_HEADER } from '@bonded/contract'
 import { accept, type Result } from '@bonded/core/domain/rejection'
 import { readAsBackend, openAsBrowser, readAsPhone } from '@bonded/core/operations/read-session'
 import { awaitChange } from '@bonded/core/operations/await-change'
@@ -32,7 +32,9 @@ async function read(
   switch (caller.kind) {
     case 'backend': {
       const found = await readAsBackend(service, caller, id)
-      return found.ok ? accept(['full', presentFull(service, found.value)]) : found
+      return found.ok
+        ? accept(['full', presentFull(service, found.value, headers[BROWSER_SECRET_HEADER])])
+        : found
     }
     case 'browser': {
       const watchToken = headers[WATCH_HEADER]

@@ -18,6 +18,7 @@ import {
 } from './devices.ts'
 import { fetchEvidenceRoute } from './fetch-evidence.ts'
 import { getSessionRoute } from './get-session.ts'
+import { proveBrowserRoute } from './prove-browser.ts'
 import { readInvitationRoute } from './read-invitation.ts'
 import { readTimelineRoute } from './read-timeline.ts'
 import { reportContainmentRoute } from './report-containment.ts'
@@ -30,6 +31,7 @@ export const ROUTES: readonly Route[] = [
   readInvitationRoute,
   deleteSessionRoute,
   cancelSessionRoute,
+  proveBrowserRoute,
   completeSessionRoute,
   readTimelineRoute,
   reportContainmentRoute,

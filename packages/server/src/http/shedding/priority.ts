@@ -22,6 +22,7 @@ const RULES: Readonly<Record<EndpointName, Rule>> = {
   claimSession: 'attestation',
   declineSession: 'attestation',
   cancelSession: 'attestation',
+  proveBrowser: 'attestation',
   fetchEvidence: 'attestation',
   attest: 'attestation',
   rotateDeviceToken: 'attestation',

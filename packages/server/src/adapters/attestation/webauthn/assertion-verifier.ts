@@ -13,7 +13,7 @@ import { rejectionOf } from '../rejection-of.ts'
  */
 export function webauthnVerifier({ origin }: { origin: string }): AssertionVerifier {
   return {
-    verify({ device, payload, appAttest }) {
+    verify({ device, payload, appAttest, origin: page = origin }) {
       const fail = (step: string) => reject('assertion_invalid', { step })
       // The key is the registered one, and every member of this format is present.
       if (appAttest.key_id !== device.keyId) return fail('key_id')
@@ -38,7 +38,7 @@ export function webauthnVerifier({ origin }: { origin: string }): AssertionVerif
         authenticatorData,
         signature,
         challenge: hash('sha256', payload, 'buffer'),
-        origin,
+        origin: page,
         rpId: device.appId,
       })
       return verified.ok

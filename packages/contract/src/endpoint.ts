@@ -1,0 +1,38 @@
+import type { Reason } from './errors.ts'
+import type { LimitName } from './limits.ts'
+import type { Route } from './routes.ts'
+import type { TSchema } from './schemas/type.ts'
+
+/**
+ * Who may call: the tenant's backend (`sk_`), a browser (`pk_`), a phone (`dt_`), or an anonymous
+ * caller.
+ */
+export type Caller = 'backend' | 'browser' | 'phone' | 'anonymous'
+
+/** One endpoint. The router, the clients and the OpenAPI document are derived from it. */
+export interface Endpoint extends Route {
+  readonly summary: string
+  readonly callers: readonly Caller[]
+  /**
+   * No tenant's page may call it: the request has no Origin, or, from a phone, the service's own.
+   * The service enforces the same for every request with a device token.
+   */
+  readonly ownOriginOnly?: true
+  /** Accepts an expired device token: it identifies the device, and the request proves the key. */
+  readonly acceptsExpiredToken?: true
+  /** The limits that count a call, in this order. The first that is used up rejects the call. */
+  readonly limits: readonly LimitName[]
+  readonly params?: TSchema
+  readonly query?: TSchema
+  readonly headers?: TSchema
+  /** Absent: the endpoint takes no body, or an empty object. */
+  readonly body?: {
+    readonly schema: TSchema
+    readonly optional?: boolean
+    readonly limitBytes: number
+  }
+  /** The response schemas. With several, the caller's role selects one. Absent: no body. */
+  readonly responses?: { readonly [name: string]: TSchema }
+  /** The endpoint's own reasons, in addition to those of every endpoint of its kind. */
+  readonly rejections: readonly Reason[]
+}

@@ -1,0 +1,91 @@
+import type { PulseVerification, StepUp } from '@bonded/contract'
+import { BROWSER_LEG_TTL_MS, EVIDENCE_TTL_MS, MAX_VALID_ASSERTIONS } from './lifetimes.ts'
+import type { Policy } from './policy.ts'
+import type { Device, Instant, Session } from './session.ts'
+
+/** What the service keeps of a phone's approval until the browser proves itself. */
+export interface ApprovedLeg {
+  readonly rpId: string
+  /** The credentials that may give the proof: those of the phone that approved. */
+  readonly credentials: readonly string[]
+  /** Until when the evidence of the approval is current. */
+  readonly evidenceUntil: Instant
+  readonly verification: PulseVerification
+  /** `seq` of the approval: failed proofs count for each approval. */
+  readonly seq: number
+}
+
+/** The browser's part of a session whose workflow requires it. */
+export type BrowserLeg =
+  /** The phone has approved, and the browser has not proved itself. */
+  | { readonly approved: ApprovedLeg }
+  /** The commitment of the browser that proved itself. */
+  | { readonly commitment: string }
+
+/** Whether the browser must prove itself before the session bonds. */
+export function requiresBrowser({ require }: Pick<Policy, 'require'>): boolean {
+  return require.includes('browser')
+}
+
+/** The approval that waits for the browser now, if any. */
+export function approvedLeg({ state, browserLeg }: Session): ApprovedLeg | undefined {
+  return state === 'step_up_required' && browserLeg !== null && 'approved' in browserLeg
+    ? browserLeg.approved
+    : undefined
+}
+
+/** The commitment of the browser that bonded the session. */
+export function bondedCommitment({ state, browserLeg }: Session): string | undefined {
+  const proved = state === 'bonded' || state === 'completed'
+  return proved && browserLeg !== null && 'commitment' in browserLeg
+    ? browserLeg.commitment
+    : undefined
+}
+
+/** What a session stores when its phone has approved. */
+export function approve(
+  session: Session,
+  of: {
+    readonly device: Device
+    readonly evidenceIssuedAt: Instant
+    readonly verification: PulseVerification
+    readonly now: Instant
+  },
+): { browserLeg: BrowserLeg; stepUp: StepUp; expiresAt: Instant } {
+  const { device, evidenceIssuedAt, verification, now } = of
+  return {
+    browserLeg: {
+      approved: {
+        rpId: device.appId,
+        credentials: [device.keyId],
+        // From the evidence's own age. Its `expires_at` is the end of the session as it was then,
+        // which this approval extends.
+        evidenceUntil: evidenceIssuedAt + EVIDENCE_TTL_MS,
+        verification,
+        seq: session.seq + 1,
+      },
+    },
+    stepUp: awaiting(session, 'browser', 'browser_not_confirmed'),
+    // A further approval extends no more than the first one can.
+    expiresAt: Math.max(
+      session.expiresAt,
+      Math.min(now, session.createdAt + session.sessionTtlMs) + BROWSER_LEG_TTL_MS,
+    ),
+  }
+}
+
+/** What a session stores when its phone must approve again. */
+export function recall(
+  session: Session,
+  reason: 'evidence_expired' | 'browser_proof_failed',
+): { browserLeg: null; stepUp: StepUp } {
+  return { browserLeg: null, stepUp: awaiting(session, 'local_auth', reason) }
+}
+
+function awaiting({ validAssertions }: Session, required: string, reason: string): StepUp {
+  return {
+    required: [required],
+    attempts_left: MAX_VALID_ASSERTIONS - validAssertions,
+    reasons: [reason],
+  }
+}

@@ -1,0 +1,234 @@
+import {
+  type BrowserProof,
+  browserPayload,
+  decodeBase64url,
+  type DeviceId,
+  type SessionId,
+} from '@bonded/contract'
+import { approvedLeg, type ApprovedLeg, bondedCommitment, recall } from '../domain/browser-leg.ts'
+import { iso } from '../domain/iso.ts'
+import { MAX_FAILED_BROWSER_PROOFS } from '../domain/lifetimes.ts'
+import { checkDevice, type PhoneAttempt } from '../domain/phone-rules.ts'
+import { accept, type Rejection, reject, type Result } from '../domain/rejection.ts'
+import type { Session } from '../domain/session.ts'
+import { MOVES } from '../domain/transitions.ts'
+import type { Tables } from '../ports/store.ts'
+import type { Work } from '../ports/work.ts'
+import { findWatchedSession, readSession } from './find-session.ts'
+import { loadAttempt } from './phone-attempt.ts'
+import type { BrowserCaller, Service } from './service.ts'
+
+/** A proof of the page's browser, and the session that it is for. */
+export interface BrowserRequest {
+  readonly id: SessionId | undefined
+  readonly watchToken: string | undefined
+  readonly proof: BrowserProof
+}
+
+/**
+ * Bonds a session whose phone has approved, by an assertion of that phone's credential in the
+ * browser (protocol 14). The phone is checked again, because it may have been removed since.
+ *
+ * The same commitment again returns the session. No caller reaches the cryptography without a
+ * phone's approval.
+ */
+export async function proveBrowser(
+  service: Service,
+  { key, origin }: Pick<BrowserCaller, 'key' | 'origin'>,
+  { id, watchToken, proof }: BrowserRequest,
+): Promise<Result<Session>> {
+  const find = (tables: Tables) =>
+    findWatchedSession(service, tables, { id, key, watchToken, now: service.clock.now() })
+  // Publishable keys are public, so a caller without a watch token must not occupy the writer.
+  const seen = await readSession(service, find, (found) => (found.ok ? found.value : undefined))
+  if (!seen.ok) return seen
+  const early = settled(service, seen.value, proof)
+  if (early !== undefined) return early
+  const { deviceId } = seen.value
+  if (deviceId === null) return reject('session_not_live')
+  return service.store.write(function* (tables): Work<Result<Session>> {
+    for (;;) {
+      // Lock order: the device's row, then the session's.
+      const device = yield* tables.devices.find(deviceId)
+      const found = yield* find(tables)
+      if (!found.ok) return found
+      const attempt =
+        device && (yield* loadAttempt(service, tables, { id: found.value.id, device, nonce: '' }))
+      if (attempt === undefined) return reject('session_not_live')
+      const now = settled(service, attempt.session, proof)
+      if (now !== undefined) return now
+      const judged = yield* judge(service, tables, { attempt, proof, origin })
+      if (judged !== undefined) return judged
+    }
+  })
+}
+
+/** The result where there is nothing to prove; undefined while the session waits for the proof. */
+function settled(
+  { keys }: Service,
+  session: Session,
+  { commitment }: BrowserProof,
+): Result<Session> | undefined {
+  const bonded = bondedCommitment(session)
+  if (bonded !== undefined && keys.same(bonded, commitment)) return accept(session)
+  return approvedLeg(session) === undefined ? reject('session_not_live') : undefined
+}
+
+interface Judged {
+  readonly attempt: PhoneAttempt
+  readonly proof: BrowserProof
+  readonly origin: string
+}
+
+/** Checks phone, evidence and proof. Undefined if another call changed the session in between. */
+function* judge(
+  service: Service,
+  tables: Tables,
+  { attempt, proof, origin }: Judged,
+): Work<Result<Session> | undefined> {
+  const { session, device, now } = attempt
+  const leg = approvedLeg(session)
+  if (leg === undefined) return reject('session_not_live')
+  const usable = checkDevice(attempt)
+  if (!usable.ok) return yield* note(tables, attempt, usable.rejection.step)
+  if (now >= leg.evidenceUntil) {
+    const set = recall(session, 'evidence_expired')
+    const recalled = yield* tables.sessions.move(session, MOVES.recall, { now, set })
+    return recalled && reject('session_not_live')
+  }
+  const verified = verify(service, { attempt, proof, origin, leg })
+  if (!verified.ok) return yield* fail(tables, { attempt, leg, step: verified.rejection.step })
+  // The time of the phone's last assertion stays: a proof of the browser makes no device suspect.
+  const { lastIssuedAt } = device
+  if (!(yield* tables.devices.raiseCounter(device.id, verified.value, lastIssuedAt ?? 0)))
+    return yield* fail(tables, { attempt, leg, step: 'counter' })
+  return yield* bond(tables, { attempt, leg, origin, commitment: proof.commitment })
+}
+
+function* bond(
+  tables: Tables,
+  of: {
+    readonly attempt: PhoneAttempt
+    readonly leg: ApprovedLeg
+    readonly origin: string
+    readonly commitment: string
+  },
+): Work<Result<Session> | undefined> {
+  const { attempt, leg, origin, commitment } = of
+  const { session, device, now } = attempt
+  const verification = { ...leg.verification, browser: { origin, proved_at: iso(now) } }
+  const { tenantId } = session
+  const subjectRef =
+    attempt.knownAs ??
+    (yield* tables.devices.pairwise({
+      tenantId,
+      subjectId: device.subjectId,
+      subjectRef: attempt.subjectRef,
+    }))
+  const bonded = yield* tables.sessions.move(session, MOVES.bond, {
+    now,
+    set: {
+      verification,
+      subjectRef,
+      bondedAt: now,
+      expiresAt: Math.max(session.expiresAt, now + session.bondedTtlMs),
+      browserLeg: { commitment },
+    },
+  })
+  if (bonded === undefined) return undefined
+  const mean = verification.continuity_score_long_lived
+  yield* tables.sessions.storeContinuity({ tenantId, deviceId: device.id, mean, now })
+  return accept(bonded)
+}
+
+/** The names of the verifier's checks in the timeline, where they differ. */
+const STEPS: Readonly<Record<string, string>> = {
+  key_id: 'credential',
+  client_data_type: 'type',
+  client_data_challenge: 'challenge',
+  client_data_origin: 'origin',
+  client_data_cross_origin: 'cross_origin',
+  app_id: 'rp_id',
+}
+
+/** Verifies the assertion. @returns its counter */
+function verify(
+  service: Service,
+  { attempt, proof, origin, leg }: Judged & { readonly leg: ApprovedLeg },
+): Result<number> {
+  const { session, device } = attempt
+  const { id, response } = proof.assertion
+  const fail = (step: string) => reject('browser_proof_invalid', { step })
+  // The credential of the phone that approved, and no other of its subject.
+  if (!leg.credentials.includes(id) || id !== device.keyId) return fail('credential')
+  const clientData = textOf(response.clientDataJSON)
+  if (clientData === undefined) return fail('client_data')
+  const verified = service.assertionVerifiers.webauthn.verify({
+    device,
+    origin,
+    payload: browserPayload({
+      session_id: session.id,
+      tenant_id: session.tenantId,
+      workflow: session.workflow,
+      action: session.action,
+      origin,
+      commitment: proof.commitment,
+    }),
+    appAttest: {
+      key_id: id,
+      client_data_hash: service.keys.sha256(clientData),
+      client_data_json: response.clientDataJSON,
+      authenticator_data: response.authenticatorData,
+      signature: response.signature,
+    },
+  })
+  if (verified.ok) return accept(verified.value.counter)
+  const { step = 'encoding' } = verified.rejection
+  return fail(STEPS[step] ?? step)
+}
+
+/** Client data is JSON in UTF-8; other bytes are undefined. */
+function textOf(base64url: string): string | undefined {
+  const bytes = decodeBase64url(base64url)
+  try {
+    return bytes && new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+/** Records and counts a failed proof. The eighth ends the approval, and the session goes on. */
+function* fail(
+  tables: Tables,
+  of: {
+    readonly attempt: PhoneAttempt
+    readonly leg: ApprovedLeg
+    readonly step: string | undefined
+  },
+): Work<Result<never>> {
+  const { attempt, leg, step } = of
+  const { session, now } = attempt
+  const rejected = yield* note(tables, attempt, step)
+  // Beside the counts of the phones, which have ids of another form.
+  const failures = yield* tables.sessions.countFailure(session.id, `browser ${leg.seq}` as DeviceId)
+  if (failures >= MAX_FAILED_BROWSER_PROOFS)
+    yield* tables.sessions.move(session, MOVES.recall, {
+      now,
+      set: recall(session, 'browser_proof_failed'),
+    })
+  return rejected
+}
+
+function* note(
+  tables: Tables,
+  { session, now }: PhoneAttempt,
+  step: Rejection['step'],
+): Work<Result<never>> {
+  yield* tables.sessions.note(session.id, {
+    at: now,
+    kind: 'refused',
+    reason: 'browser_proof_invalid',
+    step: step ?? null,
+  })
+  return reject('browser_proof_invalid', step === undefined ? {} : { step })
+}

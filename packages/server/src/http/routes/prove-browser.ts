@@ -1,0 +1,19 @@
+import { ENDPOINTS, WATCH_HEADER } from '@bonded/contract'
+import { accept } from '@bonded/core/domain/rejection'
+import { proveBrowser } from '@bonded/core/operations/prove-browser'
+import { presentPublic } from '../response/present.ts'
+import { serve } from '../serve.ts'
+
+export const proveBrowserRoute = serve(
+  ENDPOINTS.proveBrowser,
+  async ({ service, caller, params, headers, body }) => {
+    const proved = await proveBrowser(service, caller, {
+      id: params.session_id,
+      watchToken: headers[WATCH_HEADER],
+      proof: body,
+    })
+    if (!proved.ok) return proved
+    const { tenant } = caller.key
+    return accept(['public', presentPublic(service, { session: proved.value, tenant })])
+  },
+)
