@@ -14,7 +14,7 @@ import type { Session } from '../domain/session.ts'
 import { MOVES } from '../domain/transitions.ts'
 import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
-import { findWatchedSession, readSession } from './find-session.ts'
+import { findWatchedSession, readAndExpire } from './find-session.ts'
 import { loadAttempt } from './phone-attempt.ts'
 import type { BrowserCaller, Service } from './service.ts'
 
@@ -40,7 +40,7 @@ export async function proveBrowser(
   const find = (tables: Tables) =>
     findWatchedSession(service, tables, { id, key, watchToken, now: service.clock.now() })
   // Publishable keys are public, so a caller without a watch token must not occupy the writer.
-  const seen = await readSession(service, find, (found) => (found.ok ? found.value : undefined))
+  const seen = await readAndExpire(service, find, (found) => (found.ok ? found.value : undefined))
   if (!seen.ok) return seen
   const early = settled(service, seen.value, proof)
   if (early !== undefined) return early
