@@ -7,11 +7,11 @@ import { join, resolve } from 'node:path'
  * The parent of the commit that added the last migration. A commit that adds a migration sets it to
  * its own parent.
  */
-const COMMIT = 'de63618a10dd2eb02ade50dfcfeb0a21397e219a'
+const COMMIT = 'a372b88a778ab61db929f063dd8f8f3f4408885a'
 const ROOT = resolve(import.meta.dirname, '../..')
 const FOLDERS = ['packages', 'examples/bank', 'examples/demo']
 /** Where that commit has it. */
-const MAIN = ['packages', 'service', 'src', 'cli', 'main.ts']
+const MAIN = ['packages', 'service', 'src', 'main.ts']
 
 const git = (...args: string[]) => spawnSync('git', args, { cwd: ROOT, maxBuffer: 2 ** 28 })
 const isHere = () => git('cat-file', '-e', `${COMMIT}^{tree}`).status === 0

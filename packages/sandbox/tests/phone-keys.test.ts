@@ -45,9 +45,13 @@ test('adds the key of a second phone for the same user, lists both keys, and rem
     [ids[1], true],
   ])
 
-  const session = await h.create()
-  await phone(second, 'approve', '--no-wait', '--qr', session.qr_payload)
-  assert.equal((await h.get(session)).body.state, 'bonded')
+  // An added phone serves a user whom the tenant names.
+  const unnamed = await h.create()
+  await phone(first, 'approve', '--no-wait', '--qr', unnamed.qr_payload)
+  const { subject_ref } = (await h.get(unnamed)).body
+  const named = await h.create({ workflow: 'credit_application', subject_ref })
+  await phone(second, 'approve', '--no-wait', '--qr', named.qr_payload)
+  assert.equal((await h.get(named)).body.state, 'bonded')
 
   const removed = await phone(first, 'remove-key', added.device_id)
   assert.deepEqual(removed, { device_id: added.device_id, status: 'removed', own: false })
