@@ -223,8 +223,8 @@ const LEAKED = against('leaked', [
   [
     'a killed session shows its verification',
     `${SERVER}/src/http/response/present.ts`,
-    'verification: proved ? session.verification : null,\n    context',
-    'verification: session.verification,\n    context',
+    'proved && isFromBrowser(service, session, browserSecret) ? session.verification : null',
+    'session.verification',
     `${CORE}/tests/operations/states.test.ts`,
   ],
   [

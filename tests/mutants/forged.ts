@@ -91,8 +91,8 @@ export const FORGED = against('forged', [
   [
     'the signed payload leaves out the tenant',
     `${CONTRACT}/src/payloads.ts`,
-    '    tenant_id,\n    typ:',
-    '    typ:',
+    "    tenant_id,\n    typ: 'bonded-assertion/v1'",
+    "    typ: 'bonded-assertion/v1'",
     `${CORE}/tests/operations/attest.test.ts`,
   ],
   [
