@@ -13,9 +13,13 @@ test('rejects keys younger than the workflow requires', async () => {
   ]
   await using h = await harness({ attestation: asTestRoots, workflows })
   const old = await h.register()
+  const bonded = await h.create({ workflow: 'usual' })
+  await h.attest(old, (await h.claim(old, bonded)).body)
+  // An added phone serves only sessions that name its user while an older one is active.
+  const { subject_ref } = (await h.get(bonded)).body
   h.clock.advance(86_400_000)
   const fresh = await h.register(old)
-  const session = await h.create({ workflow: 'wire' })
+  const session = await h.create({ workflow: 'wire', subject_ref })
   const rejected = await h.claim(fresh, session)
   assert.deepEqual([rejected.status, reasonOf(rejected)], [400, 'key_too_new'])
   const seen = {
@@ -38,9 +42,12 @@ test('rejects keys younger than the workflow requires', async () => {
     ],
   )
   assert.equal((await h.claim(old, session)).status, 200)
-  assert.equal((await h.claim(fresh, await h.create({ workflow: 'usual' }))).status, 200)
+  assert.equal(
+    (await h.claim(fresh, await h.create({ workflow: 'usual', subject_ref }))).status,
+    200,
+  )
   h.clock.advance(86_400_000 - 1)
-  const early = await h.create({ workflow: 'wire' })
+  const early = await h.create({ workflow: 'wire', subject_ref })
   assert.equal(reasonOf(await h.claim(fresh, early)), 'key_too_new')
   h.clock.advance(1)
   assert.equal((await h.claim(fresh, early)).status, 200)

@@ -181,6 +181,7 @@ test('uses the default limits of protocol 10', () => {
       '"device";q=20;w=60',
       '"evidence";q=6',
       '"containment";q=8',
+      '"browser";q=30;w=60',
       '"invitation";q=120;w=60',
       '"challenge";q=30;w=60',
       '"register";q=10;w=60',
