@@ -8,6 +8,7 @@ import {
 } from '../../../../packages/simulator/src/webauthn/authenticator.ts'
 import { ADDED_PHONE_WAIT_MS, EVIDENCE_TTL_MS } from '../../src/domain/lifetimes.ts'
 import { moveDevice } from '../../src/operations/admin/devices.ts'
+import { changeSubject } from '../../src/operations/admin/subjects.ts'
 import {
   type Harness,
   harness,
@@ -46,7 +47,6 @@ async function passkeyPhone(h: Harness, approver?: TestPhone) {
 }
 type PasskeyPhone = Awaited<ReturnType<typeof passkeyPhone>>
 
-const wellKnown = (h: Harness) => `http://127.0.0.1:${h.running.port}/.well-known/webauthn`
 const shaOf = (text: string) => createHash('sha256').update(text).digest('base64url')
 const newSecret = () => randomBytes(32).toString('base64url')
 const reasonOf = (reply: { body?: { error?: { reason?: string } } }) => reply.body?.error?.reason
@@ -274,6 +274,18 @@ test('checks the phone again when the proof arrives', async () => {
   }
 })
 
+test('checks the subject again when the proof arrives', async () => {
+  await using s = await setUp()
+  const of = await passkeyPhone(s.h)
+  const session = await createFor(s)
+  await approve(s, of, session)
+  await changeSubject(s.h.service, of.phone.subject_id as never, 'block')
+  assert.equal(reasonOf(await prove(s, of, session, newSecret())), 'browser_proof_invalid')
+  assert.deepEqual(await stepsOf(s, session), ['subject_blocked'])
+  await changeSubject(s.h.service, of.phone.subject_id as never, 'unblock')
+  assert.equal((await prove(s, of, session, newSecret())).body.state, 'bonded')
+})
+
 test('asks the phone for a fresh approval when its evidence has expired, and extends the session once', async () => {
   await using s = await setUp()
   const of = await passkeyPhone(s.h)
@@ -372,14 +384,4 @@ test('an added phone waits 72 hours, and only a WebAuthn key serves', async () =
   const software = await s.h.register()
   const rejected = await s.h.claim(software, await createFor(s))
   assert.equal(reasonOf(rejected), 'key_format_not_accepted')
-})
-
-test('lists the origins that need the passkeys, only where all tenants are one organization', async () => {
-  await using one = await setUp()
-  const listed = await fetch(wellKnown(one.h))
-  assert.deepEqual(await listed.json(), { origins: [OTHER_ORIGIN, SHOP_ORIGIN] })
-  await using several = await setUp({ relatedOrigins: false })
-  const missing = await fetch(wellKnown(several.h))
-  assert.equal(missing.status, 404)
-  await assert.rejects(createFor(several), /workflow_not_enabled/)
 })

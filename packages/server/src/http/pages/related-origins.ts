@@ -3,6 +3,8 @@ import type { Service } from '@bonded/core/operations/service'
 import { limitPage } from './page-limits.ts'
 import { Rejected } from '../response/rejected.ts'
 
+/** How long a list serves all callers. Strangers cannot make the service read its tenants more often. */
+const LIST_SERVES_MS = 10_000
 /** Where a browser reads which other origins may use the passkeys of this relying party id. */
 export const RELATED_ORIGINS_PATH = '/.well-known/webauthn'
 
@@ -14,15 +16,30 @@ export const RELATED_ORIGINS_PATH = '/.well-known/webauthn'
  * @see https://www.w3.org/TR/webauthn-3/#sctn-related-origins
  */
 export function serveRelatedOrigins(app: FastifyInstance, service: Service): void {
+  let list: { readonly readAt: number; readonly origins: Promise<string[]> } | undefined
+  const currentOrigins = (): Promise<string[]> => {
+    const now = service.clock.now()
+    if (list !== undefined && now - list.readAt < LIST_SERVES_MS) return list.origins
+    const origins = originsThatNeedPasskeys(service)
+    list = { readAt: now, origins }
+    // A failed read serves only the callers that waited for it.
+    origins.catch(() => (list = undefined))
+    return origins
+  }
   app.get(RELATED_ORIGINS_PATH, limitPage(service, 'app_links'), async (_request, reply) => {
     if (service.settings.relatedOrigins !== true) throw new Rejected({ reason: 'page_not_found' })
-    const tenants = await service.store.read((tables) => tables.tenants.list())
-    const origins = tenants
-      .filter(({ workflows }) => workflows.some(({ require }) => require?.includes('browser')))
-      .flatMap((tenant) => tenant.origins)
+    const origins = await currentOrigins()
     return reply
       .type('application/json; charset=utf-8')
       .header('cache-control', 'no-store')
-      .send(JSON.stringify({ origins: [...new Set(origins)].toSorted() }))
+      .send(JSON.stringify({ origins }))
   })
+}
+
+async function originsThatNeedPasskeys({ store }: Service): Promise<string[]> {
+  const tenants = await store.read((tables) => tables.tenants.list())
+  const origins = tenants
+    .filter(({ workflows }) => workflows.some(({ require }) => require?.includes('browser')))
+    .flatMap((tenant) => tenant.origins)
+  return [...new Set(origins)].toSorted()
 }
