@@ -118,3 +118,16 @@ test('keeps every setting that a workflow names, with times in milliseconds', ()
     bondedTtlMs: 300_000,
   })
 })
+
+test('a workflow that requires the browser takes WebAuthn keys only, and asks no phone for the proof', () => {
+  const require: Requirement[] = ['local_auth', 'browser']
+  const formats = ['webauthn', 'software'] as const
+  assert.deepEqual(policyOf({ ...workflow, require, formats: [...formats] }).formats, ['webauthn'])
+  assert.deepEqual(
+    policyOf({ ...workflow, require: ['local_auth'], formats: [...formats] }).formats,
+    formats,
+  )
+  assert.deepEqual(policyOf({ ...workflow, formats: [...formats] }).formats, formats)
+  assert.deepEqual(missed({ require }), [])
+  assert.deepEqual(missed({ require }, { localAuth: false }), ['local_auth'])
+})
