@@ -55,6 +55,7 @@ export function newSession(store: Store, now: number): Session {
     wantedSubjectRef: null,
     sealedPhoneNumber: null,
     endUserNetwork: null,
+    notifies: false,
   })
 }
 

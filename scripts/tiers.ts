@@ -25,7 +25,8 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'packages/phone-page/tests/*.test.ts',
     'packages/store/tests/sqlite/full-disk.test.ts',
     'packages/cli/tests/beside-a-service.test.ts',
-    'packages/cli/tests/cli.test.ts',
+    'packages/cli/tests/{cli,webhook}.test.ts',
+    'packages/server/tests/webhook-kill.test.ts',
     'packages/sandbox/tests/{phone-keys,prove-durability}.test.ts',
     'packages/service/tests/{command-tree,help}.test.ts',
     'packages/cli/tests/{restore,serve-*,tenant-update}.test.ts',
@@ -68,6 +69,7 @@ export const ON_POSTGRES: readonly string[] = [
   'packages/core/tests/operations/{network-note,record-containment,register-device}.test.ts',
   'packages/core/tests/operations/{recover-device,rotate-device-token,states,step-up}.test.ts',
   'packages/core/tests/operations/{subject-keys,timeline,unattested-keys}.test.ts',
+  'packages/server/tests/{webhook-sender,webhook-kill}.test.ts',
   'packages/store/tests/tables/table-contract.test.ts',
   'tests/pressure/{idempotency,races}.test.ts',
 ]

@@ -193,7 +193,12 @@ test('the service accepts the assertions of the example, and only with the signe
   }
 })
 
-const MS_IN: Readonly<Record<string, number>> = { s: 1_000, hour: 3_600_000, hours: 3_600_000 }
+const MS_IN: Readonly<Record<string, number>> = {
+  days: 24 * 60 * 60_000,
+  s: 1_000,
+  hour: 3_600_000,
+  hours: 3_600_000,
+}
 
 /** The number that a text shows, in the unit of the constant's name. */
 function numberIn(text: string, name: string): number {

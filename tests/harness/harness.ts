@@ -29,6 +29,7 @@ import { type AppLinks, NO_APP_LINKS } from '../../packages/core/src/operations/
 import type { Clock } from '../../packages/core/src/ports/clock.ts'
 import type { Meter } from '../../packages/core/src/ports/meter.ts'
 import type { Tracer } from '../../packages/core/src/ports/tracer.ts'
+import type { WebhookTransport } from '../../packages/core/src/ports/webhooks.ts'
 import {
   parseAddresses,
   type TrustedProxies,
@@ -101,6 +102,10 @@ export interface HarnessOptions {
   /** Optional. Omit it to disable carrier checks. It gets the test clock. */
   readonly carrier?: (clock: TestClock) => CarrierProvider
   readonly passportTrust?: PassportTrust
+  /** Hosts with ports that webhooks may reach; none by default. */
+  readonly webhookHosts?: readonly string[]
+  /** Replaces the transport of webhooks. */
+  readonly webhooks?: WebhookTransport
   /** The first key is active; all of them verify. */
   readonly rootKeys?: readonly RootKey[]
   /** Replaces the verifier of passports. */
@@ -149,6 +154,7 @@ export async function harness(options: HarnessOptions = {}) {
         ...(options.backendAddresses === undefined
           ? {}
           : { backendAddresses: parseAddresses(options.backendAddresses) }),
+        webhookHosts: options.webhookHosts ?? [],
         deviceTokenTtlMs: options.deviceTokenTtlMs ?? 180 * 24 * 60 * 60_000,
       },
       clock,
@@ -163,6 +169,7 @@ export async function harness(options: HarnessOptions = {}) {
       ...(options.meter ? { meter: options.meter } : {}),
       ...(options.tracer ? { tracer: options.tracer } : {}),
       ...(options.carrier ? { carrier: options.carrier(clock) } : {}),
+      ...(options.webhooks ? { webhooks: options.webhooks } : {}),
       ...(options.passportTrust ? { passportTrust: options.passportTrust } : {}),
     })
     const service = options.passports ? { ...wired, passports: options.passports } : wired

@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path'
  * The parent of the commit that added the last migration. A commit that adds a migration sets it to
  * its own parent.
  */
-const COMMIT = 'a372b88a778ab61db929f063dd8f8f3f4408885a'
+const COMMIT = '907caf6783c97125445729bf0ffffe10b556b52e'
 const ROOT = resolve(import.meta.dirname, '../..')
 const FOLDERS = ['packages', 'examples/bank', 'examples/demo']
 /** Where that commit has it. */

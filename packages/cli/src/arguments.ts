@@ -5,6 +5,7 @@ import {
   type SessionId,
   type SubjectId,
   type TenantId,
+  type WebhookEndpointId,
 } from '@bonded/contract'
 import { Argument, InvalidArgumentError, Option } from 'commander'
 
@@ -32,6 +33,16 @@ export const deviceArgument = () =>
 /** The argument `<subject>`, parsed to a SubjectId. */
 export const subjectArgument = () =>
   new Argument('<subject>', 'Subject id (sub_…)').argParser(parseSubjectId)
+
+/** The argument `<endpoint>`, parsed to a WebhookEndpointId. */
+export const endpointArgument = () =>
+  new Argument('<endpoint>', 'Webhook endpoint id (we_…)').argParser(parseEndpointId)
+
+/** The argument `<event>`, parsed to an EventId. */
+export const eventArgument = () =>
+  new Argument('<event>', 'Event id (evt_…)').argParser((text: string) =>
+    parsed(parseId('evt', text), 'evt'),
+  )
 
 /** The option `--limit`. */
 export const limitOption = () =>
@@ -61,6 +72,11 @@ export function parseDeviceId(text: string): DeviceId {
 /** @throws {InvalidArgumentError} where the text is not the id of a subject */
 export function parseSubjectId(text: string): SubjectId {
   return parsed(parseId('sub', text), 'sub')
+}
+
+/** @throws {InvalidArgumentError} where the text is not the id of a webhook endpoint */
+export function parseEndpointId(text: string): WebhookEndpointId {
+  return parsed(parseId('we', text), 'we')
 }
 
 function parsed<Id>(id: Id | undefined, prefix: IdPrefix): Id {

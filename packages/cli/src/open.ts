@@ -76,6 +76,7 @@ export async function openService(
       trustedProxies: config.trustedProxies,
       connections: config.connections,
       backendAddresses: config.backendAddresses,
+      webhookHosts: config.webhookHosts,
     },
     clock,
     attestation: createAttestation(config.phones, {

@@ -9,6 +9,7 @@ export type SubjectId = Branded<'SubjectId'>
 export type TenantId = Branded<'TenantId'>
 export type RequestId = Branded<'RequestId'>
 export type EventId = Branded<'EventId'>
+export type WebhookEndpointId = Branded<'WebhookEndpointId'>
 
 interface Ids {
   readonly sess: SessionId
@@ -17,6 +18,7 @@ interface Ids {
   readonly ten: TenantId
   readonly req: RequestId
   readonly evt: EventId
+  readonly we: WebhookEndpointId
 }
 
 /** The prefix of an id, before the underscore. */
@@ -27,7 +29,7 @@ const ID_BYTES = 16
 const ID_DIGITS = 22
 
 /** The regular expression (as JSON Schema wants it) of an id with this prefix. */
-export function idPattern(prefix: IdPrefix | 'we'): string {
+export function idPattern(prefix: IdPrefix): string {
   return `^${prefix}_[0-9A-Za-z]{${ID_DIGITS}}$`
 }
 
@@ -53,6 +55,7 @@ const PATTERNS: Record<IdPrefix, RegExp> = {
   ten: new RegExp(idPattern('ten')),
   req: new RegExp(idPattern('req')),
   evt: new RegExp(idPattern('evt')),
+  we: new RegExp(idPattern('we')),
 }
 
 /** The name of a workflow or an action. */

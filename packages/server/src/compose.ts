@@ -18,6 +18,8 @@ import type { Attestation } from './adapters/attestation/attestation.ts'
 import { migrate } from '@bonded/store/migrations/migrate'
 import { SqliteStore } from '@bonded/store/sqlite/sqlite-store'
 import { startMaintenance } from './maintenance.ts'
+import { WebhookSender } from './webhook-sender.ts'
+import { httpsTransport } from './adapters/webhooks/https-transport.ts'
 import { Channel, isChannelPath } from './channel/channel.ts'
 import type { ScriptSource } from './http/pages/hosted-script.ts'
 import type { LoadPhonePage } from './http/pages/phone-page.ts'
@@ -33,6 +35,7 @@ import { drainConnections, ShutdownSwitch } from './shutdown.ts'
 import type { CarrierProvider } from '@bonded/core/ports/carrier'
 import type { Store } from '@bonded/core/ports/store'
 import type { Tracer } from '@bonded/core/ports/tracer'
+import type { WebhookTransport } from '@bonded/core/ports/webhooks'
 
 export interface ServiceDependencies {
   readonly databaseFile: string
@@ -50,6 +53,8 @@ export interface ServiceDependencies {
   readonly waitForLockMs?: number
   /** Optional. Omit it to disable carrier checks. */
   readonly carrier?: CarrierProvider
+  /** Sends webhooks; by default over HTTPS. */
+  readonly webhooks?: WebhookTransport
   /** The trusted passport issuers. Without them no passport is accepted. */
   readonly passportTrust?: PassportTrust
 }
@@ -72,6 +77,7 @@ export function composeService(dependencies: ServiceDependencies): ComposedServi
     tracer,
     carrier = noCarrier,
     waitForLockMs,
+    webhooks,
     passportTrust = NO_PASSPORT_TRUST,
   } = dependencies
   const startedAt = clock.now()
@@ -100,6 +106,7 @@ export function composeService(dependencies: ServiceDependencies): ComposedServi
     peers: messages ? new SharedPeers({ messages, limiter, keys, clock, meter }) : NO_PEERS,
     ...attestation,
     carrier,
+    webhooks: webhooks ?? httpsTransport({ clock, hosts: settings.webhookHosts ?? [] }),
     passports: passportVerifier({ trust: passportTrust, keys, clock }),
     settings,
     shutdown: new ShutdownSwitch(),
@@ -186,11 +193,13 @@ export async function startService(
     waitingRequests: () => admissionQueue.size(),
   })
   const stopBackground = startMaintenance(service, log)
+  const sender = new WebhookSender(service, log)
   try {
     const host = options.host === 'localhost' ? LOCALHOST_ADDRESS : options.host
     await app.listen({ host, port: options.port, backlog: ACCEPT_BACKLOG })
   } catch (failure) {
     stopBackground()
+    await sender[Symbol.asyncDispose]()
     await channel[Symbol.asyncDispose]()
     await closeService(service)
     throw failure
@@ -203,6 +212,7 @@ export async function startService(
     async [Symbol.asyncDispose]() {
       await drainConnections({ app, channel, shutdown: service.shutdown, drainMs })
       stopBackground()
+      await sender[Symbol.asyncDispose]()
       await closeService(service)
     },
   }

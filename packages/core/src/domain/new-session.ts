@@ -14,6 +14,7 @@ export type SessionStart = Pick<
   | 'wantedSubjectRef'
   | 'sealedPhoneNumber'
   | 'endUserNetwork'
+  | 'notifies'
 >
 
 /** A pending session that no page and no phone has used. Its lifetimes are those of the policy. */
@@ -54,5 +55,6 @@ export function newSession(start: SessionStart): Session {
     verification: null,
     stepUp: null,
     browserLeg: null,
+    notifies: start.notifies,
   }
 }

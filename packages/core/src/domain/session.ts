@@ -72,6 +72,8 @@ export interface Session {
   readonly stepUp: StepUp | null
   /** Null where the workflow does not require the browser, and until the phone has approved. */
   readonly browserLeg: BrowserLeg | null
+  /** Whether the tenant had a webhook endpoint at creation. Without one, no event is written. */
+  readonly notifies: boolean
 }
 
 /** A registered key. */

@@ -16,6 +16,8 @@ export interface Tenant {
   readonly limits?: SomeLimits
   /** The name of the logo's file. A new logo has a new name. */
   readonly logo?: string | undefined
+  /** Whether it has a webhook endpoint, so that its sessions write events. */
+  readonly notifies?: boolean | undefined
 }
 
 /** The workflows and actions that a credential may use. Null: all of its tenant's. */

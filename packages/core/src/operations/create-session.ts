@@ -75,6 +75,7 @@ export async function createSession(
     createdAt: service.clock.now(),
     context: request.context ?? null,
     wantedSubjectRef: request.subject_ref ?? null,
+    notifies: tenant.notifies === true,
     // Only the network is compared later, so the address itself is never stored.
     endUserNetwork: siteNetworkOf(request.end_user_address ?? '') ?? null,
   }

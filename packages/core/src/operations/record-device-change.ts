@@ -1,5 +1,6 @@
 import type { DeviceId, SubjectId } from '@bonded/contract'
 import type { DeviceChange, DeviceEvent } from '../domain/device-moves.ts'
+import { DEVICE_EVENTS } from '../domain/events.ts'
 import type { Session } from '../domain/session.ts'
 import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
@@ -23,6 +24,8 @@ export function* recordDeviceChange(
 ): Work<readonly Session[]> {
   const { at, kind, step } = change
   yield* tables.devices.record(id, change)
+  const type = DEVICE_EVENTS[kind]
+  if (type !== undefined) yield* tables.webhooks.addDeviceEvent(id, { type, at })
   const holds = yield* tables.sessions.pinnedTo(id)
   for (const session of holds)
     yield* tables.sessions.note(session.id, { at, kind: 'note', reason: `device_${kind}`, step })

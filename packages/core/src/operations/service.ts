@@ -14,6 +14,7 @@ import type { CarrierProvider } from '../ports/carrier.ts'
 import type { AssertionVerifiers, AttestationVerifiers } from '../ports/devices.ts'
 import type { PassportVerifier } from '../ports/passports.ts'
 import type { Tracer } from '../ports/tracer.ts'
+import type { WebhookTransport } from '../ports/webhooks.ts'
 import type { Cause, Store } from '../ports/store.ts'
 import type { PublishableKey, ServerCredential } from '../ports/tables/tenant-table.ts'
 import { tracedService } from './trace-parts.ts'
@@ -34,6 +35,7 @@ export interface Service {
   readonly attestationVerifiers: AttestationVerifiers
   readonly carrier: CarrierProvider
   readonly passports: PassportVerifier
+  readonly webhooks: WebhookTransport
   readonly settings: Settings
   readonly shutdown: Shutdown
   /** When this process began to work, in milliseconds since the epoch. */
@@ -74,6 +76,8 @@ export interface Settings {
   readonly connections: ConnectionLimits
   /** Addresses whose connections always count as a backend's. */
   readonly backendAddresses?: BlockList | undefined
+  /** Hosts with ports that webhooks may reach although they are not public. Absent: none. */
+  readonly webhookHosts?: readonly string[]
 }
 
 /** The apps that a handoff link opens in place of the phone page. */

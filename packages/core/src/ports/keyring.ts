@@ -1,4 +1,4 @@
-import type { EvidenceContext, SessionId, Secret } from '@bonded/contract'
+import type { EvidenceContext, SessionId, Secret, WebhookEndpointId } from '@bonded/contract'
 import type { Nonces } from '../domain/challenge.ts'
 
 /** A node, and the number of a message among those that it has sent. */
@@ -69,6 +69,10 @@ export interface Keyring {
    * @returns undefined if no listed root key opens it, or if it was sealed for another sender
    */
   openMessage(sealed: string, from: MessageSender): string | undefined
+  /** Encrypts the secrets of a webhook endpoint, under the active key and for this endpoint. */
+  sealWebhook(text: string, endpointId: WebhookEndpointId): string
+  /** Decrypts them. Undefined if no listed root key opens them, or they are of another endpoint. */
+  openWebhook(sealed: string, endpointId: WebhookEndpointId): string | undefined
   /** The key of session ids, which outlives the root keys that encrypt it. */
   readonly idKeys: IdKeys
   /** A registration challenge that authenticates itself: nothing is stored until it is used. */

@@ -7,6 +7,7 @@ import type { IdempotencyTable } from './tables/idempotency-table.ts'
 import type { SessionTable } from './tables/session-table.ts'
 import type { SubjectTable } from './tables/subject-table.ts'
 import type { TenantTable } from './tables/tenant-table.ts'
+import type { WebhookTable } from './tables/webhook-table.ts'
 import type { Work } from './work.ts'
 
 /**
@@ -110,4 +111,5 @@ export interface Tables {
   readonly subjects: SubjectTable
   readonly tenants: TenantTable
   readonly idempotency: IdempotencyTable
+  readonly webhooks: WebhookTable
 }

@@ -21,6 +21,7 @@ import { passwordOnCommandLine, readDatabaseConfig } from './database-config.ts'
 import { type ConfigMistake, type Raw, readCarriers, readFile } from './config-file.ts'
 import type { AppLinks } from '@bonded/core/operations/service'
 import { type RelyingParty, readRelyingParty } from './relying-party.ts'
+import { parseWebhookHosts } from '../adapters/webhooks/destination.ts'
 import { withSecretFiles } from './secret-files.ts'
 import { SETTINGS, type SettingName } from './settings.ts'
 import { readTraces, type TraceSettings } from './trace-settings.ts'
@@ -74,6 +75,8 @@ export interface Config extends RelyingParty {
   readonly trustedProxies: TrustedProxies
   readonly connections: ConnectionLimits
   readonly backendAddresses: BlockList | undefined
+  /** Hosts with ports that webhooks may reach although they are not public. */
+  readonly webhookHosts: readonly string[]
   /** How long the service accepts requests after SIGTERM. */
   readonly drainMs: number
   /** The carriers to query about phone numbers. */
@@ -180,6 +183,8 @@ export function readConfig(variables: NodeJS.ProcessEnv, flags: SettingFlags = {
   const backendAddresses = namedBackends === undefined ? undefined : parseAddresses(namedBackends)
   if (namedBackends !== undefined && backendAddresses === undefined)
     wrong('BONDED_BACKEND_ADDRESSES')
+  const webhookHosts = parseWebhookHosts(given('BONDED_WEBHOOK_HOSTS') ?? '')
+  if (webhookHosts === undefined) wrong('BONDED_WEBHOOK_HOSTS')
   const drainSeconds = given('BONDED_DRAIN_SECONDS') ?? (stage === 'production' ? '5' : '0')
   if (!/^\d{1,2}$/.test(drainSeconds) || Number(drainSeconds) > MAX_DRAIN_SECONDS)
     wrong('BONDED_DRAIN_SECONDS')
@@ -261,6 +266,7 @@ export function readConfig(variables: NodeJS.ProcessEnv, flags: SettingFlags = {
     trustedProxies: trustedProxies ?? 0,
     connections: connections ?? DEFAULT_CONNECTION_LIMITS,
     backendAddresses,
+    webhookHosts: webhookHosts ?? [],
     drainMs: Number(drainSeconds) * 1_000,
     carriers,
     phones: trusted.phones,

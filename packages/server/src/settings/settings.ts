@@ -246,6 +246,15 @@ export const SETTINGS = [
     secret: false,
   },
   {
+    name: 'BONDED_WEBHOOK_HOSTS',
+    key: 'webhook_hosts',
+    about:
+      'Hosts that webhooks may reach although their address is not public or their port is not 443; also without TLS',
+    fallback: 'none',
+    expects: 'host:port, several separated by commas; an IPv6 address in brackets',
+    secret: false,
+  },
+  {
     name: 'BONDED_DRAIN_SECONDS',
     key: 'drain_seconds',
     about:

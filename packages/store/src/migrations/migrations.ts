@@ -1,4 +1,5 @@
 import { IDEMPOTENCY_HASH } from '../tables/idempotency-hash.ts'
+import { WEBHOOK_STEP } from './webhook-step.ts'
 
 /** The columns of a session at step 14. */
 const SESSION_COLUMNS = `id, tenant_id, root_key_id, state, seq, hint, workflow, action, policy,
@@ -293,6 +294,7 @@ export const MIGRATIONS: readonly {
     statements: ['alter table session add column browser_leg text'],
     expands: true,
   },
+  WEBHOOK_STEP,
 ]
 
 /**

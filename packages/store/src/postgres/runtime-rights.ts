@@ -29,6 +29,8 @@ const RIGHTS: Readonly<Record<string, string>> = {
   tenant_logo: 'select, insert, delete',
   tenant_origin: 'select, insert, delete',
   used_challenge: 'select, insert, update, delete',
+  webhook_delivery: 'select, insert, update, delete',
+  webhook_endpoint: 'select, insert, update, delete',
 }
 
 /** The role of a connection, and what it may do. */

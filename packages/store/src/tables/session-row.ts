@@ -40,6 +40,7 @@ const COLUMNS: { readonly [Member in keyof Session]: string } = {
   verification: 'verification',
   stepUp: 'step_up',
   browserLeg: 'browser_leg',
+  notifies: 'notifies',
 }
 
 const MEMBERS = Object.keys(COLUMNS) as (keyof Session)[]
@@ -75,6 +76,7 @@ export function differenceOf(
 
 function columnValue(session: Session, member: keyof Session): SqlValue {
   const value = session[member]
+  if (typeof value === 'boolean') return value ? 1 : 0
   return AS_JSON.has(member) && value !== null ? JSON.stringify(value) : (value as SqlValue)
 }
 
@@ -130,6 +132,7 @@ export function sessionFromRow(row: Row): Session {
     verification: json<NonNullable<Session['verification']>>(row.verification),
     stepUp: json<StepUp>(row.step_up),
     browserLeg: json<NonNullable<Session['browserLeg']>>(row.browser_leg),
+    notifies: Number(row.notifies) === 1,
   }
 }
 

@@ -14,6 +14,7 @@ import {
   SESSION_COLUMNS,
   sessionFromRow,
 } from './session-row.ts'
+import { writeEvents } from './webhook-events.ts'
 import { changedOnce, row, rows, sent } from '../statement.ts'
 
 /** Timeline entries per session: more than an honest session causes, and a bound on storage. */
@@ -61,6 +62,7 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
       by?.requestId ?? null,
       by?.keyId ?? null,
     ])
+    if (session.notifies) yield* writeEvents(session, at, kind)
     notify({ sessionId: id, seq, change: { session, events: [{ seq, kind, at, state, hint }] } })
   }
 

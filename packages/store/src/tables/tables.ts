@@ -9,6 +9,7 @@ import { sessionTable } from './session-table.ts'
 import { subjectTable } from './subject-table.ts'
 import { tenantCache } from './tenant-cache.ts'
 import { tenantTable } from './tenant-table.ts'
+import { webhookTable } from './webhook-table.ts'
 
 /** The tables as SQL: each call yields its statements and remembers nothing. */
 export function sqlTables(writing: Writing): Tables {
@@ -19,6 +20,7 @@ export function sqlTables(writing: Writing): Tables {
     subjects: subjectTable(writing),
     tenants: tenantTable(writing),
     idempotency: idempotencyTable(writing.dialect),
+    webhooks: webhookTable(writing.dialect),
   }
 }
 
@@ -35,5 +37,6 @@ export function cachedTables(tables: Tables, caches: RowCaches): Tables {
     subjects: clearingDevices(tables.subjects, caches),
     tenants: tenantCache(tables.tenants, caches),
     idempotency: tables.idempotency,
+    webhooks: tables.webhooks,
   }
 }

@@ -44,6 +44,7 @@ export function tenantCache(
     knowsOrigin: (origin) => lookUp(origins, origin, () => table.knowsOrigin(origin)),
     create: (tenant, now) => dropping(table.create(tenant, now)),
     update: (before, after) => dropping(table.update(before, after)),
+    setNotifies: (id, notifies) => dropping(table.setNotifies(id, notifies)),
     setLogo: (id, logo) => dropping(table.setLogo(id, logo)),
     setLimits: (id, limits) => dropping(table.setLimits(id, limits)),
     addServerCredential: (row) => dropping(table.addServerCredential(row)),

@@ -30,6 +30,7 @@ export const TENANT_COLUMNS = [
   'workflows',
   'limits',
   'logo',
+  'notifies',
 ]
   .map((column) => `tenant.${column}`)
   .join(', ')
@@ -44,6 +45,7 @@ export function tenantFromRow(found: Row): Tenant {
     origins: parseOnce<string[]>(found.origins),
     workflows: parseOnce<Workflow[]>(found.workflows),
     ...(found.logo === null ? {} : { logo: found.logo as string }),
+    ...(Number(found.notifies) === 1 ? { notifies: true } : {}),
     ...(found.limits === null ? {} : { limits: parseOnce(found.limits, storedLimits) }),
   }
 }

@@ -81,6 +81,13 @@ export function tenantTable({ dialect }: Pick<Writing, 'dialect'>): TenantTable 
       return true
     },
 
+    *setNotifies(id, notifies) {
+      yield* row('update tenant set notifies = $2 where id = $1 returning id', [
+        id,
+        notifies ? 1 : 0,
+      ])
+    },
+
     *findLogo(name) {
       const found = yield* row('select bytes from tenant_logo where name = $1 limit 1', [name])
       return found && (found.bytes as Uint8Array)

@@ -10,8 +10,8 @@ import { harness } from '../../../../tests/harness/harness.ts'
 const DAY_MS = 24 * 60 * 60_000
 /** The last step before sessions had an integer key. */
 const BEFORE = 13
-/** The steps that change the tables of sessions, which the migration repeats. */
-const AGAIN = [14, 18, 23]
+/** The steps that change the tables of sessions, some with others, which the migration repeats. */
+const AGAIN = [14, 18, 23, 24]
 const STEP = '14 sessions by an integer key in time order'
 const TABLES = ['session', 'session_event', 'session_device']
 
@@ -46,7 +46,9 @@ function downgrade(file: string): void {
     database.exec(`insert into main.${table} (${names}) select ${names} from (${source})`)
   }
   database.exec(
-    `drop table session_id_key; drop table session_old_id; delete from migration where number in (${AGAIN.join(', ')})`,
+    `drop table session_id_key; drop table session_old_id;
+    drop table webhook_endpoint; drop table webhook_delivery; alter table tenant drop column notifies;
+    delete from migration where number in (${AGAIN.join(', ')})`,
   )
 }
 

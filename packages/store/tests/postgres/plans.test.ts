@@ -20,8 +20,11 @@ const ROUNDS = 6
 const WITHIN_MS = 10_000
 /** The clock of the service stays, because maintenance would also purge: once a minute. */
 const LATER = { now: () => Date.now() + 365 * 24 * 60 * 60_000 }
-/** Read at each start. The first has a row for each step, the second none on a new database. */
-const READ_AT_START = `'migration', 'session_old_id'`
+/**
+ * Read at each start. The first has a row for each step, the second none on a new database, the
+ * third at most ten for each tenant.
+ */
+const READ_AT_START = `'migration', 'session_old_id', 'webhook_endpoint'`
 
 /** Creates a session and brings it to its end. */
 async function runLifecycle(h: Harness): Promise<void> {

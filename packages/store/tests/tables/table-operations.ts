@@ -32,6 +32,7 @@ export function newSession(id: SessionId, tenantId = TENANTS[0] as TenantId): Se
     wantedSubjectRef: null,
     sealedPhoneNumber: 'sealed',
     endUserNetwork: null,
+    notifies: false,
   })
 }
 

@@ -39,6 +39,8 @@ export interface TenantTable {
   setLimits(id: TenantId, limits: SomeLimits): Work<boolean>
   /** Replaces the logo of a tenant, or removes it. @returns whether the tenant exists */
   setLogo(id: TenantId, logo: { name: string; bytes: Uint8Array } | null): Work<boolean>
+  /** Stores whether sessions of the tenant write events. */
+  setNotifies(id: TenantId, notifies: boolean): Work<void>
   /** Finds the bytes of a logo by its name. */
   findLogo(name: string): Work<Uint8Array | undefined>
   list(): Work<readonly Tenant[]>

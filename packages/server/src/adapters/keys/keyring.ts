@@ -29,6 +29,7 @@ const PURPOSES = [
   'motion',
   'session-ids',
   'node-messages',
+  'webhooks',
 ] as const
 type Purpose = (typeof PURPOSES)[number]
 
@@ -88,6 +89,16 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
     markCiphers.set(keyId, cipher)
     return cipher
   }
+  /** Opens a text that names its root key; undefined if no listed root key opens it. */
+  const open = (sealed: string, purpose: Purpose, contextOf: (keyId: string) => string) => {
+    const [keyId = '', text = ''] = sealed.split(':')
+    if (!derived.has(keyId)) return undefined
+    try {
+      return unseal(keyFor(keyId, purpose), text, contextOf(keyId))
+    } catch {
+      return undefined
+    }
+  }
   const challengeMac = (keyId: string, body: Uint8Array) =>
     mac(keyId, 'device-challenge', body).subarray(0, CHALLENGE_MAC_BYTES)
 
@@ -128,15 +139,11 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
       const key = keyFor(active.id, 'node-messages')
       return `${active.id}:${seal(key, text, messageContext(active.id, from))}`
     },
-    openMessage(sealed, from) {
-      const [keyId = '', text = ''] = sealed.split(':')
-      if (!derived.has(keyId)) return undefined
-      try {
-        return unseal(keyFor(keyId, 'node-messages'), text, messageContext(keyId, from))
-      } catch {
-        return undefined
-      }
-    },
+    openMessage: (sealed, from) =>
+      open(sealed, 'node-messages', (keyId) => messageContext(keyId, from)),
+    sealWebhook: (text, endpointId) =>
+      `${active.id}:${seal(keyFor(active.id, 'webhooks'), text, endpointId)}`,
+    openWebhook: (sealed, endpointId) => open(sealed, 'webhooks', () => endpointId),
     motionFingerprints(keyId, deviceId, patterns) {
       // Each block is the device id and one pattern. Blocks of two devices differ, so their
       // fingerprints are unrelated.

@@ -1,0 +1,63 @@
+import {
+  type EventSession,
+  type EventType,
+  eventTypesOf,
+  SESSION_STATES,
+  type SessionState,
+  type WebhookEvent,
+} from '@bonded/contract'
+import { iso } from './iso.ts'
+import type { DeviceChange } from './device-moves.ts'
+import type { Instant, Session } from './session.ts'
+
+/** An event before it has its id. */
+export type NewEvent = Omit<WebhookEvent, 'id'>
+
+/**
+ * The events of a stored change of a session. A change of the hint alone has none.
+ *
+ * @param kind of the change: `created`, a state, or a hint
+ */
+export function eventsOfSession(session: Session, at: Instant, kind: string): readonly NewEvent[] {
+  const isTransition = kind === 'created' || SESSION_STATES.includes(kind as SessionState)
+  if (!isTransition) return []
+  const data = { session: presentForEvent(session) }
+  return eventTypesOf(session.state, session.endedReason).map((type) => ({
+    type,
+    sequence: session.seq,
+    timestamp: iso(at),
+    data:
+      type === 'session.reported' ? { ...data, advisory: session.wantedSubjectRef === null } : data,
+  }))
+}
+
+function presentForEvent(session: Session): EventSession {
+  return {
+    id: session.id,
+    state: session.state,
+    tenant_id: session.tenantId,
+    workflow: session.workflow,
+    action: session.action,
+    created_at: iso(session.createdAt),
+    expires_at: iso(session.expiresAt),
+    hint: session.hint,
+    ended_reason: session.endedReason,
+    outcome: session.outcome,
+  }
+}
+
+/** The changes of a device that its tenants are notified of. */
+export const DEVICE_EVENTS: { readonly [Kind in DeviceChange]?: EventType } = {
+  suspect: 'device.suspect',
+  blocked: 'device.blocked',
+  subject_blocked: 'device.blocked',
+  key_added: 'device.key_added',
+}
+
+/** Only tenants with a bond of the user this recent receive the events of the user's devices. */
+export const BOND_OF_TENANT_MS = 90 * 24 * 60 * 60_000
+
+/** The event of a device for one tenant. It names the user as that tenant knows them. */
+export function eventOfDevice(type: EventType, at: Instant, subjectRef: string): NewEvent {
+  return { type, sequence: 0, timestamp: iso(at), data: { subject_ref: subjectRef } }
+}

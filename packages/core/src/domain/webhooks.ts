@@ -1,0 +1,124 @@
+import type { Instant } from './session.ts'
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+
+/** The wait before each attempt: ten attempts over 75 hours, as Standard Webhooks recommends. */
+export const ATTEMPT_DELAYS_MS: readonly number[] = [
+  0,
+  5 * SECOND,
+  5 * MINUTE,
+  30 * MINUTE,
+  2 * HOUR,
+  5 * HOUR,
+  10 * HOUR,
+  14 * HOUR,
+  20 * HOUR,
+  24 * HOUR,
+]
+/** So that deliveries that failed together do not return together. */
+const JITTER = 0.1
+/** No receiver delays a delivery for longer. */
+const MAX_RETRY_AFTER_MS = 24 * HOUR
+/** So many failures in a row open the breaker of an endpoint. */
+const BREAKER_FAILURES = 5
+/** The first pause of the breaker. It doubles with each failed probe. */
+const BREAKER_PAUSE_MS = 30 * SECOND
+const MAX_BREAKER_PAUSE_MS = HOUR
+
+/** An attempt may take this long. */
+export const ATTEMPT_TIMEOUT_MS = 15 * SECOND
+/** A claimed delivery belongs to its node for this long: an attempt, and the write of its result. */
+export const LEASE_MS = 60 * SECOND
+/** How long the log keeps a delivery. */
+export const LOG_MS = 30 * 24 * HOUR
+/** How long the former secret of an endpoint signs beside the new one. */
+export const ROTATION_MS = 24 * HOUR
+/** Bounds the copies of an event, and the share of one tenant in the senders. */
+export const MAX_ENDPOINTS = 10
+
+/** Why an attempt got no response. */
+export type AttemptError =
+  | 'address_rejected'
+  | 'name_not_found'
+  | 'not_reachable'
+  | 'tls_failed'
+  | 'timed_out'
+  | 'closed_early'
+  | 'secret_unavailable'
+
+/** What came of an attempt: a response, or the reason why there was none. */
+export type AttemptResult =
+  | {
+      readonly status: number
+      /** The beginning of the response, as text. */
+      readonly body: string
+      /** Milliseconds that the receiver wants the sender to wait. */
+      readonly retryAfterMs?: number | undefined
+    }
+  | { readonly error: AttemptError }
+
+/** A line of a delivery's log. */
+export type Attempt = AttemptResult & { readonly at: Instant; readonly ms: number }
+
+export type DeliveryState = 'pending' | 'delivered' | 'failed' | 'held'
+
+/** What follows from an attempt for its delivery. */
+export interface Verdict {
+  readonly state: DeliveryState
+  /** When the next attempt is due; null if there is none. */
+  readonly dueAt: Instant | null
+}
+
+export function succeeded(result: AttemptResult): boolean {
+  return 'status' in result && result.status >= 200 && result.status < 300
+}
+
+/** Whether the receiver wants no more deliveries. */
+export function isGone(result: AttemptResult): boolean {
+  return 'status' in result && result.status === 410
+}
+
+/**
+ * Decides about a delivery after its attempt.
+ *
+ * @param attempt the number of the attempt, from 1
+ * @param random from 0 to 1, for the jitter
+ */
+export function judgeAttempt(
+  result: AttemptResult,
+  { attempt, now, random }: { attempt: number; now: Instant; random: number },
+): Verdict {
+  if (succeeded(result)) return { state: 'delivered', dueAt: null }
+  const delayMs = ATTEMPT_DELAYS_MS[attempt]
+  if (delayMs === undefined) return { state: 'failed', dueAt: null }
+  const jittered = delayMs * (1 - JITTER + 2 * JITTER * random)
+  const dueAt = now + Math.round(Math.max(jittered, retryAfter(result)))
+  // A disabled endpoint keeps what is left for a recovery.
+  return isGone(result) ? { state: 'held', dueAt: null } : { state: 'pending', dueAt }
+}
+
+/** The breaker of an endpoint after an attempt: failures in a row, and when attempts may go on. */
+export function judgeEndpoint(
+  before: number,
+  result: AttemptResult,
+  now: Instant,
+): { readonly failures: number; readonly pausedUntil: Instant } {
+  if (succeeded(result)) return { failures: 0, pausedUntil: 0 }
+  const failures = before + 1
+  const doublings = failures - BREAKER_FAILURES
+  const pauseMs =
+    doublings < 0 ? 0 : Math.min(BREAKER_PAUSE_MS * 2 ** doublings, MAX_BREAKER_PAUSE_MS)
+  return { failures, pausedUntil: now + Math.max(pauseMs, retryAfter(result)) }
+}
+
+/** How many deliveries an endpoint gets at once. One that fails gets one, as a probe. */
+export function batchSize(failures: number, most: number): number {
+  return failures === 0 ? most : 1
+}
+
+function retryAfter(result: AttemptResult): number {
+  const ms = 'status' in result ? (result.retryAfterMs ?? 0) : 0
+  return Math.min(ms, MAX_RETRY_AFTER_MS)
+}

@@ -1,0 +1,99 @@
+import type { DeviceId, EventId, EventType, TenantId, WebhookEndpointId } from '@bonded/contract'
+import type { Attempt, DeliveryState, Verdict } from '../../domain/webhooks.ts'
+import type { Instant } from '../../domain/session.ts'
+import type { Work } from '../work.ts'
+
+/** A URL of a tenant that receives events. */
+export interface WebhookEndpoint {
+  readonly id: WebhookEndpointId
+  readonly tenantId: TenantId
+  readonly url: string
+  /** The events that it receives; null for all. */
+  readonly events: readonly EventType[] | null
+  /** `v1` signs with HMAC-SHA256, `v1a` with Ed25519. */
+  readonly scheme: 'v1' | 'v1a'
+  /** Its secrets, encrypted by the keyring: JSON, the current one first. */
+  readonly sealedSecrets: string
+  /** Until when the former secret signs, too. */
+  readonly previousUntil: Instant | null
+  readonly createdAt: Instant
+  readonly disabledAt: Instant | null
+  readonly disabledReason: 'gone' | 'operator' | null
+  /** Failed attempts in a row. */
+  readonly failures: number
+  /** No attempt begins earlier. */
+  readonly pausedUntil: Instant
+}
+
+/** An event for one endpoint: an entry of the queue, and of the log. */
+export interface WebhookDelivery {
+  readonly ordinal: number
+  readonly eventId: EventId
+  readonly endpointId: WebhookEndpointId
+  readonly tenantId: TenantId
+  readonly type: EventType
+  /** The body that is sent, in every attempt the same bytes. */
+  readonly payload: string
+  readonly createdAt: Instant
+  readonly state: DeliveryState
+  /** When the next attempt is due. Of a claimed delivery: when the claim ends. */
+  readonly dueAt: Instant | null
+  readonly attempts: number
+  /** The latest attempts, oldest first. */
+  readonly history: readonly Attempt[]
+}
+
+/** The endpoints and the deliveries. Units that change a session add its events themselves. */
+export interface WebhookTable {
+  addEndpoint(endpoint: WebhookEndpoint): Work<void>
+  findEndpoint(id: WebhookEndpointId): Work<WebhookEndpoint | undefined>
+  /** The endpoints of a tenant, or of all, oldest first. */
+  endpoints(tenantId?: TenantId): Work<readonly WebhookEndpoint[]>
+  /** Replaces the URL, events, secrets, and whether it is disabled. */
+  updateEndpoint(endpoint: WebhookEndpoint): Work<void>
+  /** Encrypts the secrets anew, unless they have changed. */
+  resealEndpoint(id: WebhookEndpointId, change: { before: string; after: string }): Work<void>
+  /** Deletes an endpoint with its deliveries. */
+  removeEndpoint(id: WebhookEndpointId): Work<void>
+  /** Stores what an attempt says about its endpoint. */
+  recordEndpoint(
+    id: WebhookEndpointId,
+    change: { failures: number; pausedUntil: Instant; now: Instant; isGone: boolean },
+  ): Work<void>
+  /**
+   * Endpoints with a delivery that is due, the longest waiting one first. A busy endpoint that was
+   * just tried therefore comes last.
+   */
+  dueEndpoints(now: Instant, limit: number): Work<readonly WebhookEndpoint[]>
+  /** Claims due deliveries of an endpoint. No two nodes get the same one before the claim ends. */
+  claim(
+    id: WebhookEndpointId,
+    claim: { now: Instant; until: Instant; limit: number },
+  ): Work<readonly WebhookDelivery[]>
+  /** Stores the result of an attempt. No effect if the claim has ended and another node has it. */
+  record(delivery: WebhookDelivery, attempt: Attempt, verdict: Verdict): Work<void>
+  /** Adds an event for one endpoint. */
+  add(event: {
+    endpoint: WebhookEndpoint
+    eventId: EventId
+    type: EventType
+    payload: string
+    now: Instant
+  }): Work<void>
+  /** Adds the event of a device for each tenant with a recent bond of its user. */
+  addDeviceEvent(id: DeviceId, event: { type: EventType; at: Instant }): Work<void>
+  /** Deliveries of a tenant, newest first. */
+  deliveries(query: {
+    readonly tenantId: TenantId
+    readonly state?: DeliveryState | undefined
+    readonly limit: number
+  }): Work<readonly WebhookDelivery[]>
+  /** The deliveries of one event, one for each endpoint. */
+  deliveriesOf(id: EventId): Work<readonly WebhookDelivery[]>
+  /** Makes a delivery due at once, with all its attempts before it. */
+  retry(delivery: WebhookDelivery, now: Instant): Work<void>
+  /** Makes all failed and held deliveries of an endpoint since then due. @returns how many */
+  recover(id: WebhookEndpointId, since: Instant, now: Instant): Work<number>
+  /** Deletes deliveries that were created by the instant, at most `limit`. @returns how many */
+  purge(createdBy: Instant, limit: number): Work<number>
+}

@@ -1,0 +1,64 @@
+import { isIP } from 'node:net'
+import { isPublicAddress } from './public-address.ts'
+
+const MAX_URL = 2_048
+const HTTPS_PORT = 443
+
+/** Finds the addresses of a name. Rejects if there are none. */
+export type Resolve = (name: string) => Promise<readonly string[]>
+
+/** Where the URL of an endpoint points to. */
+export interface Destination {
+  readonly url: URL
+  /** Without brackets. */
+  readonly host: string
+  readonly port: number
+  /** Whether the operator has allowed this host and port, whatever their address. */
+  readonly isAllowed: boolean
+}
+
+/**
+ * Reads the URL of an endpoint.
+ *
+ * @param hosts the hosts and ports that the operator has allowed
+ * @returns the destination, or what is wrong with the URL
+ */
+export function readDestination(text: string, hosts: readonly string[]): Destination | string {
+  if (text.length > MAX_URL || !URL.canParse(text)) return 'it is not a URL'
+  const url = new URL(text)
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'it is not an https URL'
+  if (url.username !== '' || url.password !== '') return 'it has a user name or a password'
+  if (url.hash !== '') return 'it has a fragment'
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  const port = Number(url.port || (url.protocol === 'https:' ? HTTPS_PORT : 80))
+  const isAllowed = hosts.includes(`${url.hostname}:${port}`)
+  if (isAllowed) return { url, host, port, isAllowed }
+  if (url.protocol !== 'https:') return 'it is not an https URL'
+  if (port !== HTTPS_PORT) return 'its port is not 443'
+  if (isIP(host) !== 0 && !isPublicAddress(host)) return 'its address is not public'
+  return { url, host, port, isAllowed }
+}
+
+/**
+ * Resolves the host of a destination once and checks every address. The caller connects to the
+ * returned address, so a name that resolves to another one later has no effect.
+ *
+ * @returns undefined if an address is not public
+ */
+export async function resolveOnce(
+  { host, isAllowed }: Destination,
+  { resolve, resolveAllowed }: { readonly resolve: Resolve; readonly resolveAllowed: Resolve },
+): Promise<string | undefined> {
+  const addresses = isIP(host) !== 0 ? [host] : await (isAllowed ? resolveAllowed : resolve)(host)
+  return isAllowed || addresses.every(isPublicAddress) ? addresses[0] : undefined
+}
+
+/** Parses hosts with ports, separated by commas. Undefined if one of them is not in this form. */
+export function parseWebhookHosts(text: string): readonly string[] | undefined {
+  const hosts = text === '' ? [] : text.split(',').map((host) => host.trim().toLowerCase())
+  const isHost = (host: string) =>
+    /^(\[[0-9a-f:]+\]|[a-z0-9.-]+):[1-9]\d{0,4}$/.test(host) &&
+    URL.canParse(`http://${host}`) &&
+    new URL(`http://${host}`).hostname === host.slice(0, host.lastIndexOf(':'))
+  return hosts.every(isHost) ? hosts : undefined
+}

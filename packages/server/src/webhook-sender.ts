@@ -1,0 +1,98 @@
+import type { WebhookEndpointId } from '@bonded/contract'
+import type { Logger } from 'pino'
+import { dueEndpoints, resealWebhooks, sendBatch } from '@bonded/core/operations/send-webhooks'
+import type { Service } from '@bonded/core/operations/service'
+import type { WebhookEndpoint } from '@bonded/core/ports/tables/webhook-table'
+
+/** How often the sender looks for deliveries that are due. */
+const POLL_MS = 500
+/** Endpoints that are served at once. With `MOST_AT_ONCE`, it bounds memory and connections. */
+const MAX_LANES = 32
+/** Endpoints of one tenant, so that no tenant with dead ones holds the lanes of others. */
+const MAX_LANES_OF_TENANT = 2
+/** Deliveries of one endpoint at once. */
+const MOST_AT_ONCE = 8
+/** After so many batches, an endpoint returns its lane. */
+const MAX_BATCHES = 64
+/** On shutdown, open attempts have this long to end. */
+const END_MS = 3_000
+
+/**
+ * Sends what is due. Each endpoint has a lane of its own, so a slow one delays no other. The
+ * deliveries wait in the store, so memory does not grow with them.
+ */
+export class WebhookSender implements AsyncDisposable {
+  readonly #service: Service
+  readonly #log: Logger
+  readonly #lanes = new Map<string, { readonly tenantId: string; readonly ended: Promise<void> }>()
+  readonly #stop = new AbortController()
+  #cancel = () => {}
+  #polling: Promise<void>
+  #isClosed = false
+
+  constructor(service: Service, log: Logger) {
+    this.#service = service
+    this.#log = log
+    this.#polling = this.#reporting(resealWebhooks(service)).then(() => this.#schedule())
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true
+    this.#cancel()
+    await this.#polling
+    const ends = [...this.#lanes.values()].map(({ ended }) => ended)
+    const timer = setTimeout(() => this.#stop.abort(), END_MS)
+    await Promise.all(ends)
+    clearTimeout(timer)
+  }
+
+  #schedule(): void {
+    this.#cancel()
+    if (this.#isClosed) return
+    const { clock } = this.#service
+    this.#cancel = clock.schedule(clock.now() + POLL_MS, () => this.#run())
+  }
+
+  #run(): void {
+    this.#polling = this.#polling
+      .then(() => this.#reporting(this.#poll()))
+      .then(() => this.#schedule())
+  }
+
+  async #reporting(work: Promise<void>): Promise<void> {
+    await work.catch((failure: unknown) => {
+      this.#log.error({ err: failure }, 'webhooks could not be sent')
+    })
+  }
+
+  async #poll(): Promise<void> {
+    if (this.#lanes.size >= MAX_LANES) return
+    // Some of those that are found have a lane already, or belong to a tenant with enough lanes.
+    const due = await dueEndpoints(this.#service, 4 * MAX_LANES)
+    for (const endpoint of due)
+      if (!this.#isClosed && this.#hasLaneFor(endpoint)) this.#open(endpoint)
+  }
+
+  #hasLaneFor({ id, tenantId }: WebhookEndpoint): boolean {
+    const lanes = [...this.#lanes.values()].filter((lane) => lane.tenantId === tenantId)
+    return (
+      this.#lanes.size < MAX_LANES && lanes.length < MAX_LANES_OF_TENANT && !this.#lanes.has(id)
+    )
+  }
+
+  #open({ id, tenantId }: WebhookEndpoint): void {
+    const ended = this.#reporting(this.#drain(id)).then(() => {
+      this.#lanes.delete(id)
+    })
+    this.#lanes.set(id, { tenantId, ended })
+  }
+
+  /** Sends until nothing is due, an attempt fails, or other endpoints should have the lane. */
+  async #drain(id: WebhookEndpointId): Promise<void> {
+    const options = { most: MOST_AT_ONCE, signal: this.#stop.signal }
+    for (let batches = 0; batches < MAX_BATCHES && !this.#isClosed; batches++)
+      if (!(await sendBatch(this.#service, id, options))) return
+    // The endpoint has more, and returns behind those that wait longer.
+    if (!this.#isClosed) queueMicrotask(() => this.#run())
+  }
+}

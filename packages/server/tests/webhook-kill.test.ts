@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
+import { test } from 'node:test'
+import { createEndpoint, listDeliveries } from '../../core/src/operations/admin/webhooks.ts'
+import { LEASE_MS } from '../../core/src/domain/webhooks.ts'
+import { harness } from '../../../tests/harness/harness.ts'
+import { STEPS } from './dying-sender.ts'
+import { webhookReceiver } from './webhook-receiver.ts'
+
+const PROGRAM = join(import.meta.dirname, 'dying-sender.ts')
+
+for (const step of STEPS)
+  test(`a sender killed after the step "${step}" loses no event and invents none`, async () => {
+    await using receiver = await webhookReceiver()
+    await using h = await harness({ webhookHosts: [receiver.host] })
+    const tenantId = h.shop.tenant.id
+    const { url } = receiver
+    await createEndpoint(h.service, { tenantId, url, events: null, scheme: 'v1' })
+    const session = await h.create()
+    const log = () => listDeliveries(h.service, { tenantId, limit: 10 })
+
+    const database = h.databaseUrl ?? h.databaseFile
+    const sender = spawn(process.execPath, [PROGRAM, step, database, receiver.host], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    })
+    const [, signal] = await once(sender, 'exit')
+    assert.equal(signal, 'SIGKILL')
+    const sent = receiver.received.length
+    assert.equal(sent, step === 'found' || step === 'claimed' ? 0 : 1)
+
+    // Another sender takes over once the claim has ended.
+    h.clock.advance(step === 'found' ? 0 : LEASE_MS)
+    while ((await log()).some(({ state }) => state !== 'delivered')) {
+      h.clock.advance(500)
+      for (let turns = 0; turns < 20; turns++) await turn()
+    }
+    const [delivery, ...others] = await log()
+    assert.deepEqual(others, [])
+    assert.equal(delivery?.attempts, 1)
+    assert.deepEqual(new Set(receiver.ids()), new Set([delivery?.eventId]))
+    assert.equal(receiver.received[0]?.event.data.session?.id, session.id)
+    // Only a result that was not stored makes the event arrive twice, with the same id.
+    assert.equal(receiver.received.length, step === 'sent' ? 2 : 1)
+  })

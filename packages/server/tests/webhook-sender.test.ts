@@ -1,0 +1,318 @@
+import assert from 'node:assert/strict'
+import { setImmediate as turn } from 'node:timers/promises'
+import { test } from 'node:test'
+import { Secret } from '@bonded/contract'
+import { verifyWebhook } from '../../integrator/src/webhook/verify-webhook.ts'
+import {
+  createEndpoint,
+  inspectEvent,
+  listDeliveries,
+  listEndpoints,
+  recoverEndpoint,
+  removeEndpoint,
+  retryEvent,
+  rotateEndpoint,
+  testEndpoint,
+  updateEndpoint,
+} from '../../core/src/operations/admin/webhooks.ts'
+import { ATTEMPT_TIMEOUT_MS } from '../../core/src/domain/webhooks.ts'
+import type { WebhookDelivery } from '../../core/src/ports/tables/webhook-table.ts'
+import { type Harness, harness, type TenantKeys } from '../../../tests/harness/harness.ts'
+import { accepts, type Behavior, fails, webhookReceiver } from './webhook-receiver.ts'
+
+const HOUR_MS = 60 * 60_000
+type Receiver = Awaited<ReturnType<typeof webhookReceiver>>
+
+/** A service, and receivers that it may reach. */
+async function scene({ receivers = 1 } = {}) {
+  const all = await Promise.all(Array.from({ length: receivers }, webhookReceiver))
+  const h = await harness({ webhookHosts: all.map(({ host }) => host) })
+  return {
+    h,
+    all,
+    receiver: all[0] as Receiver,
+    add: (given: { url?: string; scheme?: 'v1' | 'v1a'; to?: TenantKeys } = {}) =>
+      createEndpoint(h.service, {
+        tenantId: (given.to ?? h.shop).tenant.id,
+        url: given.url ?? (all[0] as Receiver).url,
+        events: null,
+        scheme: given.scheme ?? 'v1',
+      }),
+    async [Symbol.asyncDispose]() {
+      await Promise.all(all.map((receiver) => receiver[Symbol.asyncDispose]()))
+      await h[Symbol.asyncDispose]()
+    },
+  }
+}
+
+const logOf = (h: Harness, keys = h.shop): Promise<readonly WebhookDelivery[]> =>
+  listDeliveries(h.service, { tenantId: keys.tenant.id, limit: 100 })
+
+/** Moves the clock by half seconds until the condition holds. */
+async function until(h: Harness, condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) {
+    h.clock.advance(500)
+    for (let turns = 0; turns < 20; turns++) await turn()
+  }
+}
+const allEnded =
+  (h: Harness, keys = h.shop) =>
+  async () =>
+    (await logOf(h, keys)).every(({ state }) => state !== 'pending')
+const attempted =
+  (h: Harness, attempts: number, keys = h.shop) =>
+  async () =>
+    (await logOf(h, keys)).every((delivery) => delivery.attempts >= attempts)
+
+test('a lifecycle sends each of its events once, signed, in the form of the contract', async () => {
+  await using s = await scene()
+  const { h, receiver } = s
+  const { verifier } = await s.add()
+  const { session } = await h.reach('completed')
+  await until(h, allEnded(h))
+  const events = receiver.received.map(({ event }) => event).sort((a, b) => a.sequence - b.sequence)
+  assert.deepEqual(
+    events.map(({ type }) => type),
+    ['session.created', 'session.bonded', 'session.completed'],
+  )
+  assert.deepEqual(new Set(events.map(({ data }) => data.session?.id)), new Set([session.id]))
+  for (const { headers, body } of receiver.received) {
+    const delivery = { headers: headers as Record<string, string>, body }
+    const secret = new Secret(verifier)
+    const verdict = await verifyWebhook({ ...delivery, secret, clock: h.clock })
+    assert.equal(verdict.decision, 'accept')
+    assert.equal(headers['webhook-id'], JSON.parse(body).id)
+  }
+})
+
+test('every end of a session has its event', async () => {
+  await using s = await scene()
+  const { h, receiver } = s
+  await s.add()
+  await h.reach('step_up_required')
+  await h.reach('killed')
+  const reported = await h.create()
+  const phone = await h.register()
+  await h.decline(phone, reported, 'user_unexpected')
+  await h.create()
+  h.clock.advance(300_000)
+  const expired = () => receiver.types().filter((type) => type === 'session.expired').length === 2
+  await until(h, expired)
+  assert.deepEqual(
+    new Set(receiver.types()),
+    new Set([
+      'session.created',
+      'session.step_up_required',
+      'session.killed',
+      'session.reported',
+      'session.expired',
+    ]),
+  )
+})
+
+test('a tenant without an endpoint writes nothing', async () => {
+  await using s = await scene()
+  await s.h.reach('completed')
+  assert.deepEqual(await logOf(s.h), [])
+})
+
+test('an endpoint receives the events that it chose', async () => {
+  await using s = await scene()
+  const { h, receiver } = s
+  const { endpoint } = await s.add()
+  await updateEndpoint(h.service, endpoint.id, { events: ['session.completed'] })
+  await h.reach('completed')
+  await until(h, allEnded(h))
+  assert.deepEqual(receiver.types(), ['session.completed'])
+})
+
+test('a tenant gets the events of its own sessions only', async () => {
+  await using s = await scene({ receivers: 2 })
+  const { h, all } = s
+  const other = await h.addTenant({ name: 'Other' })
+  await s.add()
+  await s.add({ url: all[1]?.url ?? '', to: other })
+  const mine = await h.create()
+  const theirs = await h.create(undefined, other)
+  await until(h, async () => all.every(({ received }) => received.length === 1))
+  assert.equal(all[0]?.received[0]?.event.data.session?.id, mine.id)
+  assert.equal(all[1]?.received[0]?.event.data.session?.id, theirs.id)
+  const log = await logOf(h, other)
+  assert.deepEqual(
+    log.map(({ tenantId }) => tenantId),
+    [other.tenant.id],
+  )
+})
+
+const FAILURES: Readonly<Record<string, { behavior: Behavior; result: object }>> = {
+  fails: { behavior: fails, result: { status: 500, body: 'broken' } },
+  redirects: {
+    behavior: (response) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end(),
+    result: { status: 302, body: '' },
+  },
+  floods: {
+    behavior: (response) => {
+      const flood = () => {
+        while (!response.destroyed && response.write('x'.repeat(65_536)));
+      }
+      response.on('drain', flood).writeHead(500)
+      flood()
+    },
+    result: { status: 500, body: 'x'.repeat(1_024) },
+  },
+  'sends endless headers': {
+    behavior: (_, socket) => {
+      const flood = () => {
+        while (!socket.destroyed && socket.write(`x: ${'x'.repeat(65_536)}\r\n`));
+      }
+      socket.on('drain', flood).on('error', () => {})
+      socket.write('HTTP/1.1 200 OK\r\n')
+      flood()
+    },
+    result: { error: 'closed_early' },
+  },
+  'closes early': {
+    behavior: (_, socket) => socket.destroy(),
+    result: { error: 'closed_early' },
+  },
+}
+for (const [name, { behavior, result }] of Object.entries(FAILURES))
+  test(`a receiver that ${name} gets the same event again`, async () => {
+    await using s = await scene()
+    const { h, receiver } = s
+    receiver.behavior.now = behavior
+    await s.add()
+    await h.create()
+    await until(h, attempted(h, 1))
+    const [failed] = await logOf(h)
+    assert.equal(failed?.state, 'pending')
+    const { at, ms, ...logged } = failed?.history[0] ?? { at: 0, ms: 0 }
+    assert.deepEqual(logged, result)
+    assert.ok(at > 0 && ms >= 0)
+    receiver.behavior.now = accepts
+    await until(h, allEnded(h))
+    assert.equal(new Set(receiver.ids()).size, 1)
+    assert.equal((await logOf(h))[0]?.state, 'delivered')
+  })
+
+test('a receiver that hangs is left after 15 seconds, and delays no other tenant', async () => {
+  await using s = await scene({ receivers: 2 })
+  const { h, all } = s
+  const other = await h.addTenant({ name: 'Other' })
+  const [hanging, healthy] = all as [Receiver, Receiver]
+  hanging.behavior.now = () => {}
+  await s.add()
+  await s.add({ url: healthy.url, to: other })
+  for (let count = 0; count < 20; count++) await h.create()
+  await until(h, () => hanging.received.length > 0)
+  const before = h.clock.now()
+  await h.create(undefined, other)
+  await until(h, allEnded(h, other))
+  assert.equal(healthy.received.length, 1)
+  assert.ok(h.clock.now() - before < ATTEMPT_TIMEOUT_MS, 'while the other one still hangs')
+  await until(h, async () => (await logOf(h)).some(({ attempts }) => attempts === 1))
+  const tried = (await logOf(h)).filter(({ attempts }) => attempts === 1)
+  for (const { history } of tried)
+    assert.equal(history[0] && 'error' in history[0] && history[0].error, 'timed_out')
+  assert.ok(hanging.received.length <= 8, 'at most 8 at once')
+})
+
+test('Retry-After of 429 delays the next attempt', async () => {
+  await using s = await scene()
+  const { h, receiver } = s
+  receiver.behavior.now = (response) => response.writeHead(429, { 'retry-after': '3600' }).end()
+  await s.add()
+  await h.create()
+  await until(h, attempted(h, 1))
+  const [delivery] = await logOf(h)
+  assert.ok((delivery?.dueAt ?? 0) >= h.clock.now() + HOUR_MS - 60_000)
+  assert.equal(receiver.received.length, 1)
+})
+
+test('410 disables the endpoint; recover sends what was held since', async () => {
+  await using s = await scene()
+  const { h, receiver } = s
+  const since = h.clock.now()
+  receiver.behavior.now = (response) => response.writeHead(410).end()
+  const { endpoint } = await s.add()
+  await h.create()
+  await until(h, attempted(h, 1))
+  await until(h, async () => {
+    const [found] = await listEndpoints(h.service, h.shop.tenant.id)
+    return found?.disabledReason === 'gone'
+  })
+  receiver.behavior.now = accepts
+  await h.create()
+  assert.deepEqual(
+    (await logOf(h)).map(({ state }) => state),
+    ['held', 'held'],
+  )
+  await updateEndpoint(h.service, endpoint.id, { enabled: true })
+  assert.equal(await recoverEndpoint(h.service, endpoint.id, since), 2)
+  await until(h, allEnded(h))
+  assert.equal(receiver.received.length, 3)
+  assert.equal(new Set(receiver.ids()).size, 2)
+})
+
+test('an endpoint that fails for 75 hours ends its deliveries; a retry sends again', async () => {
+  await using s = await scene()
+  const { h, receiver } = s
+  receiver.behavior.now = fails
+  const { endpoint } = await s.add()
+  const eventId = await testEndpoint(h.service, endpoint.id)
+  for (let attempt = 1; attempt <= 10; attempt++) {
+    await until(h, attempted(h, attempt))
+    h.clock.advance(26 * HOUR_MS)
+    await turn()
+  }
+  const [failed] = await inspectEvent(h.service, eventId)
+  assert.equal(failed?.state, 'failed')
+  assert.equal(failed?.history.length, 10)
+  assert.equal(receiver.received.length, 10)
+  receiver.behavior.now = accepts
+  await retryEvent(h.service, eventId, endpoint.id)
+  await until(h, allEnded(h))
+  assert.equal(new Set(receiver.ids()).size, 1)
+})
+
+test('during a rotation both secrets sign, for 24 hours', async () => {
+  await using s = await scene()
+  const { h, receiver } = s
+  const { endpoint } = await s.add()
+  await rotateEndpoint(h.service, endpoint.id)
+  const signatures = async () => {
+    await testEndpoint(h.service, endpoint.id)
+    const before = receiver.received.length
+    await until(h, () => receiver.received.length > before)
+    return String(receiver.received.at(-1)?.headers['webhook-signature']).split(' ').length
+  }
+  assert.equal(await signatures(), 2)
+  h.clock.advance(24 * HOUR_MS)
+  assert.equal(await signatures(), 1)
+})
+
+test('a changed device is reported to tenants with a bond of its user, by their own reference', async () => {
+  await using s = await scene({ receivers: 2 })
+  const { h, all } = s
+  const stranger = await h.addTenant({ name: 'Stranger' })
+  const { session, phone } = await h.reach('bonded')
+  const { subject_ref } = (await h.get(session)).body
+  await s.add()
+  await s.add({ url: all[1]?.url ?? '', to: stranger })
+  await h.register(phone)
+  await until(h, allEnded(h))
+  const [received] = all[0]?.received ?? []
+  assert.equal(received?.event.type, 'device.key_added')
+  assert.deepEqual(received.event.data, { subject_ref })
+  assert.deepEqual(await logOf(h, stranger), [])
+})
+
+test('the last endpoint of a tenant takes its deliveries along, and later sessions write none', async () => {
+  await using s = await scene()
+  const { h } = s
+  const { endpoint } = await s.add()
+  await h.create()
+  await removeEndpoint(h.service, endpoint.id)
+  await h.create()
+  assert.deepEqual(await logOf(h), [])
+})

@@ -1,0 +1,223 @@
+import type { DeviceId, EventType, TenantId } from '@bonded/contract'
+import { BOND_OF_TENANT_MS, eventOfDevice } from '@bonded/core/domain/events'
+import type { Attempt } from '@bonded/core/domain/webhooks'
+import type {
+  WebhookDelivery,
+  WebhookEndpoint,
+  WebhookTable,
+} from '@bonded/core/ports/tables/webhook-table'
+import type { Dialect } from '../dialect.ts'
+import { changed, type Row, row, rows, sent } from '../statement.ts'
+import { eventIdOf, writeEvent } from './webhook-events.ts'
+
+/** Attempts in the log of a delivery: all of the schedule, and as many retries. */
+const MAX_HISTORY = 20
+
+/** The subject of a device at each tenant with an endpoint and a recent bond of the subject. */
+const TENANTS_OF_DEVICE = `select distinct p.tenant_id, p.subject_id, p.subject_ref
+  from device d cross join webhook_endpoint e
+    join pairwise_subject p on p.tenant_id = e.tenant_id and p.subject_id = d.subject_id
+  where d.id = $1 and exists (
+    select 1 from device o join device_continuity c on c.device_id = o.id and c.tenant_id = e.tenant_id
+    where o.subject_id = d.subject_id and c.updated_at >= $2)`
+
+/** The endpoints, and the deliveries as queue and log. */
+// oxlint-disable-next-line max-lines-per-function -- two tables, a statement for each method
+export function webhookTable({ forUpdate, forWork }: Dialect): WebhookTable {
+  return {
+    *addEndpoint(endpoint) {
+      yield* row(
+        `insert into webhook_endpoint
+         (id, tenant_id, url, events, scheme, secrets, created_at) values ($1, $2, $3, $4, $5, $6, $7)`,
+        [
+          endpoint.id,
+          endpoint.tenantId,
+          endpoint.url,
+          eventsText(endpoint),
+          endpoint.scheme,
+          endpoint.sealedSecrets,
+          endpoint.createdAt,
+        ],
+      )
+    },
+
+    *findEndpoint(id) {
+      const found = yield* row(`select * from webhook_endpoint where id = $1 ${forUpdate}`, [id])
+      return found && endpointFromRow(found)
+    },
+
+    *endpoints(tenantId) {
+      const found = yield* rows(
+        `select * from webhook_endpoint where $1 in ('', tenant_id) order by created_at, id`,
+        [tenantId ?? ''],
+      )
+      return found.map(endpointFromRow)
+    },
+
+    *updateEndpoint(endpoint) {
+      const { id, url, sealedSecrets, previousUntil, disabledAt, disabledReason } = endpoint
+      yield* sent(
+        `update webhook_endpoint set url = $2, events = $3, secrets = $4, previous_until = $5,
+         disabled_at = $6, disabled_reason = $7, failures = 0, paused_until = 0 where id = $1`,
+        [id, url, eventsText(endpoint), sealedSecrets, previousUntil, disabledAt, disabledReason],
+      )
+    },
+
+    *resealEndpoint(id, { before, after }) {
+      yield* sent('update webhook_endpoint set secrets = $3 where id = $1 and secrets = $2', [
+        id,
+        before,
+        after,
+      ])
+    },
+
+    *removeEndpoint(id) {
+      yield* sent('delete from webhook_delivery where endpoint_id = $1', [id])
+      yield* sent('delete from webhook_endpoint where id = $1', [id])
+    },
+
+    *recordEndpoint(id, { failures, pausedUntil, now, isGone }) {
+      yield* sent(
+        `update webhook_endpoint set failures = $2, paused_until = $3, last_attempt_at = $4,
+         disabled_at = case when $5 = 1 then coalesce(disabled_at, $4) else disabled_at end,
+         disabled_reason = case when $5 = 1 then coalesce(disabled_reason, 'gone') else disabled_reason end
+         where id = $1`,
+        [id, failures, pausedUntil, now, isGone ? 1 : 0],
+      )
+    },
+
+    *dueEndpoints(now, limit) {
+      const found = yield* rows(
+        `select * from webhook_endpoint e where disabled_at is null and paused_until <= $1
+         and exists (select 1 from webhook_delivery d where d.endpoint_id = e.id and d.due_at <= $1)
+         order by last_attempt_at limit $2`,
+        [now, limit],
+      )
+      return found.map(endpointFromRow)
+    },
+
+    *claim(id, { now, until, limit }) {
+      const due = yield* rows(
+        `select * from webhook_delivery where endpoint_id = $1 and due_at between 0 and $2
+         order by due_at limit $3 ${forWork}`,
+        [id, now, limit],
+      )
+      const claimed = due.map((found) => ({ ...deliveryFromRow(found), dueAt: until }))
+      for (const { ordinal } of claimed)
+        yield* sent('update webhook_delivery set due_at = $2 where ordinal = $1', [ordinal, until])
+      return claimed
+    },
+
+    *record({ ordinal, dueAt, attempts, history }, attempt, verdict) {
+      const log = [...history, attempt].slice(-MAX_HISTORY)
+      yield* changed(
+        `update webhook_delivery set state = $3, due_at = $4, attempts = $5, history = $6
+         where ordinal = $1 and due_at = $2`,
+        [ordinal, dueAt, verdict.state, verdict.dueAt, attempts + 1, JSON.stringify(log)],
+      )
+    },
+
+    *add({ endpoint, eventId, type, payload, now }) {
+      yield* sent(
+        `insert into webhook_delivery (event_id, endpoint_id, tenant_id, type, payload, created_at, state, due_at)
+         values ($1, $2, $3, $4, $5, $6, 'pending', $6)`,
+        [eventId, endpoint.id, endpoint.tenantId, type, payload, now],
+      )
+    },
+
+    *addDeviceEvent(id: DeviceId, { type, at }: { type: EventType; at: number }) {
+      for (const found of yield* rows(TENANTS_OF_DEVICE, [id, at - BOND_OF_TENANT_MS])) {
+        const tenantId = found.tenant_id as TenantId
+        // Of a change of several devices of one user, the tenant gets one event.
+        const eventId = eventIdOf(`${tenantId}\n${String(found.subject_id)}\n${type}\n${at}`)
+        const event = eventOfDevice(type, at, found.subject_ref as string)
+        yield* writeEvent(event, { eventId, at, tenantId, sessionId: null })
+      }
+    },
+
+    *deliveries({ tenantId, state, limit }) {
+      const found = yield* rows(
+        `select * from webhook_delivery where tenant_id = $1 and ($2 = '' or state = $2)
+         order by ordinal desc limit $3`,
+        [tenantId, state ?? '', limit],
+      )
+      return found.map(deliveryFromRow)
+    },
+
+    *deliveriesOf(id) {
+      const found = yield* rows(
+        `select * from webhook_delivery where event_id = $1 order by ordinal ${forUpdate}`,
+        [id],
+      )
+      return found.map(deliveryFromRow)
+    },
+
+    *retry({ ordinal }, now) {
+      yield* sent(
+        `update webhook_delivery set state = 'pending', due_at = $2, attempts = 0 where ordinal = $1`,
+        [ordinal, now],
+      )
+    },
+
+    *recover(id, since, now) {
+      return yield* changed(
+        `update webhook_delivery set state = 'pending', due_at = $3, attempts = 0
+         where endpoint_id = $1 and created_at >= $2 and state in ('failed', 'held')`,
+        [id, since, now],
+      )
+    },
+
+    *purge(createdBy, limit) {
+      const doomed = yield* rows(
+        `select ordinal from webhook_delivery where created_at between 0 and $1
+         order by created_at limit $2 ${forWork}`,
+        [createdBy, limit],
+      )
+      // One at a time, as for sessions.
+      for (const { ordinal } of doomed)
+        yield* sent('delete from webhook_delivery where ordinal = $1', [Number(ordinal)])
+      return doomed.length
+    },
+  }
+}
+
+function eventsText({ events }: WebhookEndpoint): string | null {
+  return events === null ? null : JSON.stringify(events)
+}
+
+function endpointFromRow(found: Row): WebhookEndpoint {
+  return {
+    id: found.id as WebhookEndpoint['id'],
+    tenantId: found.tenant_id as TenantId,
+    url: found.url as string,
+    events: found.events === null ? null : (JSON.parse(String(found.events)) as EventType[]),
+    scheme: found.scheme as WebhookEndpoint['scheme'],
+    sealedSecrets: found.secrets as string,
+    previousUntil: instant(found.previous_until),
+    createdAt: Number(found.created_at),
+    disabledAt: instant(found.disabled_at),
+    disabledReason: found.disabled_reason as WebhookEndpoint['disabledReason'],
+    failures: Number(found.failures),
+    pausedUntil: Number(found.paused_until),
+  }
+}
+
+function deliveryFromRow(found: Row): WebhookDelivery {
+  return {
+    ordinal: Number(found.ordinal),
+    eventId: found.event_id as WebhookDelivery['eventId'],
+    endpointId: found.endpoint_id as WebhookDelivery['endpointId'],
+    tenantId: found.tenant_id as TenantId,
+    type: found.type as EventType,
+    payload: found.payload as string,
+    createdAt: Number(found.created_at),
+    state: found.state as WebhookDelivery['state'],
+    dueAt: instant(found.due_at),
+    attempts: Number(found.attempts),
+    history: JSON.parse(String(found.history)) as Attempt[],
+  }
+}
+
+function instant(value: Row[string] | undefined): number | null {
+  return value === null || value === undefined ? null : Number(value)
+}
