@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import {
   ENDPOINTS,
   type Endpoint,
+  EVENTS,
   LIMIT_NAMES,
   LIMITS,
   NEWCOMER_CREATES,
@@ -10,6 +11,7 @@ import {
   NEWCOMER_SHARE,
   type Reason,
   REASONS,
+  WebhookEvent,
 } from '@bonded/contract'
 import { MIGRATIONS } from '../packages/store/src/migrations/migrations.ts'
 import { argumentTerms, describeArgument, describeOption } from '../packages/cli/src/help.ts'
@@ -61,6 +63,7 @@ const files = new Map<string, string>([
   ['command-line.md', commandLine(await bondedProgram())],
   ['storage.md', storage()],
   ['states.md', states()],
+  ['events.md', events()],
   ['scores.md', scores()],
   ['continuity.md', `${NOTE}${continuityPage()}\n`],
   ['reasons/README.md', reasonIndex()],
@@ -270,6 +273,12 @@ function states(): string {
       `| ${name} | ${move.from.join(', ')} | ${move.to} | ${'endedReason' in move ? move.endedReason : ''} |`,
   )
   return `${NOTE}# Session states\n\nEvery transition is one guarded statement. The service rejects a transition that is not in this table.\n\n| transition | from | to | ended_reason |\n|---|---|---|---|\n| create | – | pending | |\n${rows.join('\n')}\n`
+}
+
+function events(): string {
+  const rows = Object.entries(EVENTS).map(([type, about]) => `| \`${type}\` | ${about} |`)
+  const schema = JSON.stringify(WebhookEvent, null, 2)
+  return `${NOTE}# Events\n\nThe events that a [webhook endpoint](../guides/webhooks.md) can receive.\n\n| type | meaning |\n|---|---|\n${rows.join('\n')}\n\n## Body\n\n\`\`\`json\n${schema}\n\`\`\`\n`
 }
 
 function scores(): string {

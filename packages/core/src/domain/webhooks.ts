@@ -99,18 +99,22 @@ export function judgeAttempt(
   return isGone(result) ? { state: 'held', dueAt: null } : { state: 'pending', dueAt }
 }
 
-/** The breaker of an endpoint after an attempt: failures in a row, and when attempts may go on. */
+/**
+ * The breaker of an endpoint after attempts that were made at once. They count as one failure, and
+ * as none if one of them succeeded: then only some events fail.
+ *
+ * @param before how often it failed in a row
+ */
 export function judgeEndpoint(
   before: number,
-  result: AttemptResult,
+  results: readonly AttemptResult[],
   now: Instant,
 ): { readonly failures: number; readonly pausedUntil: Instant } {
-  if (succeeded(result)) return { failures: 0, pausedUntil: 0 }
-  const failures = before + 1
+  const failures = results.some(succeeded) ? 0 : before + 1
   const doublings = failures - BREAKER_FAILURES
   const pauseMs =
     doublings < 0 ? 0 : Math.min(BREAKER_PAUSE_MS * 2 ** doublings, MAX_BREAKER_PAUSE_MS)
-  return { failures, pausedUntil: now + Math.max(pauseMs, retryAfter(result)) }
+  return { failures, pausedUntil: now + Math.max(pauseMs, ...results.map(retryAfter)) }
 }
 
 /** How many deliveries an endpoint gets at once. One that fails gets one, as a probe. */

@@ -36,23 +36,17 @@ export async function sendBatch(
   const { endpoint, claimed } = await store.write((tables) => claim(tables, clock, { id, most }))
   if (endpoint === undefined || claimed.length === 0) return false
   const secrets = liveSecrets(service, endpoint)
-  let standing = { failures: endpoint.failures, pausedUntil: 0 }
-  let gone = false
-  await Promise.all(
-    claimed.map(async (delivery) => {
-      const result = await attempt(service, { endpoint, delivery, secrets, signal })
-      // The process stops. The delivery is sent again when its claim ends.
-      if (signal.aborted) return
-      standing = judgeEndpoint(standing.failures, result, clock.now())
-      gone ||= isGone(result)
-    }),
+  const results = await Promise.all(
+    claimed.map((delivery) => attempt(service, { endpoint, delivery, secrets, signal })),
   )
+  // The process stops. What it has not stored is sent again when its claim ends.
   if (signal.aborted) return false
   const now = clock.now()
+  const standing = judgeEndpoint(endpoint.failures, results, now)
   await store.write((tables) =>
-    tables.webhooks.recordEndpoint(id, { ...standing, now, isGone: gone }),
+    tables.webhooks.recordEndpoint(id, { ...standing, now, isGone: results.some(isGone) }),
   )
-  return standing.failures === 0 && claimed.length === most
+  return standing.pausedUntil <= now && standing.failures === 0 && claimed.length === most
 }
 
 /** Reads the endpoint again in each batch: it can be disabled, or have a new URL or secret. */

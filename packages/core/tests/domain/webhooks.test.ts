@@ -44,7 +44,7 @@ test('only a status of 200 to 299 is a success', () => {
 test('Retry-After delays the delivery and the endpoint, up to a day', () => {
   const busy: AttemptResult = { status: 429, body: '', retryAfterMs: 60_000 }
   assert.equal(judge(busy, 1).dueAt, NOW + 60_000)
-  assert.equal(judgeEndpoint(0, busy, NOW).pausedUntil, NOW + 60_000)
+  assert.equal(judgeEndpoint(0, [busy], NOW).pausedUntil, NOW + 60_000)
   const rude: AttemptResult = { status: 503, body: '', retryAfterMs: 1e12 }
   assert.equal(judge(rude, 1).dueAt, NOW + 24 * 60 * 60_000)
 })
@@ -57,14 +57,20 @@ test('five failures in a row open the breaker, probes lengthen it, and a success
   const pauses = []
   let standing = { failures: 0, pausedUntil: 0 }
   for (let failures = 1; failures <= 13; failures++) {
-    standing = judgeEndpoint(standing.failures, failed, NOW)
+    standing = judgeEndpoint(standing.failures, [failed], NOW)
     pauses.push((standing.pausedUntil - NOW) / 1_000)
   }
   assert.deepEqual(pauses, [0, 0, 0, 0, 30, 60, 120, 240, 480, 960, 1_920, 3_600, 3_600])
   assert.equal(batchSize(standing.failures, 8), 1)
-  assert.deepEqual(judgeEndpoint(standing.failures, { status: 200, body: '' }, NOW), {
+  assert.deepEqual(judgeEndpoint(standing.failures, [{ status: 200, body: '' }], NOW), {
     failures: 0,
-    pausedUntil: 0,
+    pausedUntil: NOW,
   })
   assert.equal(batchSize(0, 8), 8)
+})
+
+test('attempts at once count as one failure, and as none if one of them succeeded', () => {
+  const ok: AttemptResult = { status: 204, body: '' }
+  assert.equal(judgeEndpoint(0, [failed, failed, failed], NOW).failures, 1)
+  assert.equal(judgeEndpoint(7, [failed, ok, failed], NOW).failures, 0)
 })
