@@ -90,7 +90,7 @@ function* judge(
   const leg = approvedLeg(session)
   if (leg === undefined) return reject('session_not_live')
   const usable = checkDevice(attempt)
-  if (!usable.ok) return yield* note(tables, attempt, usable.rejection.step)
+  if (!usable.ok) return yield* fail(tables, { attempt, leg, step: usable.rejection.step })
   if (now >= leg.evidenceUntil) {
     const set = recall(session, 'evidence_expired')
     const recalled = yield* tables.sessions.move(session, MOVES.recall, { now, set })
@@ -98,9 +98,9 @@ function* judge(
   }
   const verified = verify(service, { attempt, proof, origin, leg })
   if (!verified.ok) return yield* fail(tables, { attempt, leg, step: verified.rejection.step })
-  // The time of the phone's last assertion stays: a proof of the browser makes no device suspect.
-  const { lastIssuedAt } = device
-  if (!(yield* tables.devices.raiseCounter(device.id, verified.value, lastIssuedAt ?? 0)))
+  // With the time of the proof, so that an assertion that the phone signed before it and that arrives
+  // after it is rejected, but makes no device suspect.
+  if (!(yield* tables.devices.raiseCounter(device.id, verified.value, now)))
     return yield* fail(tables, { attempt, leg, step: 'counter' })
   return yield* bond(tables, { attempt, leg, origin, commitment: proof.commitment })
 }
