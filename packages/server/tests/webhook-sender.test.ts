@@ -17,6 +17,7 @@ import {
 } from '../../core/src/operations/admin/webhooks.ts'
 import { purgeSessions } from '../../core/src/operations/purge-sessions.ts'
 import { ATTEMPT_TIMEOUT_MS, LOG_MS } from '../../core/src/domain/webhooks.ts'
+import { sendBatch } from '../../core/src/operations/send-webhooks.ts'
 import type { WebhookDelivery } from '../../core/src/ports/tables/webhook-table.ts'
 import { type Harness, harness, ROOT_KEY, type TenantKeys } from '../../../tests/harness/harness.ts'
 import { accepts, type Behavior, fails, webhookReceiver } from './webhook-receiver.ts'
@@ -360,4 +361,28 @@ test('the log keeps a delivery for 30 days', async () => {
   h.clock.advance(1)
   await purgeSessions(h.service)
   assert.deepEqual(await logOf(h), [])
+})
+
+test('of senders that work at once, one gets each delivery', async () => {
+  await using s = await scene()
+  const { h, receiver } = s
+  const { endpoint } = await s.add()
+  const sent = await Promise.all(
+    Array.from({ length: 20 }, () => testEndpoint(h.service, endpoint.id)),
+  )
+  const options = { most: 7, signal: new AbortController().signal }
+  await Promise.all(Array.from({ length: 4 }, () => sendBatch(h.service, endpoint.id, options)))
+  assert.deepEqual(receiver.ids().toSorted(), sent.toSorted())
+})
+
+test('a status counts although its body never ends', async () => {
+  await using s = await scene()
+  const { h, receiver } = s
+  receiver.behavior.now = (response) => response.writeHead(200).write('endless')
+  const { endpoint } = await s.add()
+  await testEndpoint(h.service, endpoint.id)
+  await until(h, allEnded(h))
+  const [delivery] = await logOf(h)
+  assert.equal(delivery?.state, 'delivered')
+  assert.equal(receiver.received.length, 1)
 })

@@ -156,6 +156,9 @@ test('names a tenant by an argument in every command', () => {
     'tenant limits',
     'tenant show',
     'tenant update',
+    'webhook create',
+    'webhook deliveries',
+    'webhook list',
   ])
   for (const { path, command } of leaves)
     assert.ok(!command.options.some(({ long }) => long === '--tenant'), path)

@@ -109,6 +109,8 @@ function post(
   })
   request.on('error', reject)
   request.on('response', (response: IncomingMessage) => {
+    // From here on the status counts, also if the body ends too late or not at all.
+    request.off('error', reject).on('error', () => {})
     const { statusCode: status = 0, headers } = response
     const retryAfterMs = parseRetryAfter(headers['retry-after'] ?? null, given.now)
     readBeginning(response, (body) => {
