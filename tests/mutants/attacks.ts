@@ -1,6 +1,7 @@
 import { against, CORE, INTEGRATOR, SERVER, STORE } from './against.ts'
 import { FORGED } from './forged.ts'
 import type { Mutant } from './mutant.ts'
+import { RELAYED } from './relayed.ts'
 
 const REPLAYED = against('replayed', [
   [
@@ -302,6 +303,7 @@ const RACED = against('raced', [
 export const MUTANTS: readonly Mutant[] = [
   ...FORGED,
   ...REPLAYED,
+  ...RELAYED,
   ...CROSS_TENANT,
   ...LEAKED,
   ...DOUBLED,

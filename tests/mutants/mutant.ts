@@ -1,5 +1,12 @@
 /** The kind of attack that the mutant would allow. */
-export type Attack = 'forged' | 'replayed' | 'cross-tenant' | 'leaked' | 'doubled' | 'raced'
+export type Attack =
+  | 'forged'
+  | 'replayed'
+  | 'relayed'
+  | 'cross-tenant'
+  | 'leaked'
+  | 'doubled'
+  | 'raced'
 
 /** A planted fault: a mistake that opens one attack, and the tests of which one must fail. */
 export interface Mutant {
