@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import {
   assertionPayload,
+  browserPayload,
   canonicalJson,
   deviceAddPayload,
   deviceRecoveryPayload,
@@ -26,6 +27,8 @@ const IDS = {
 } as const
 const TENANT_ID = 'ten_Q8rFv5jN2oTx6DeUl3WmKc'
 const ORIGIN = 'https://bond.example'
+/** Of the page that waits for the bond, in a workflow that requires the browser. */
+const PAGE_ORIGIN = 'https://www.bank.example'
 
 const CONTEXT = {
   display: [{ label: 'Amount', value: '€12,500' }],
@@ -64,7 +67,7 @@ const SUMMARY = {
  * longer exists.
  */
 const PUBLIC_KEY =
-  'MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAERjmZAtT0Mycb5xepKrhldfab7I_BoAJxqkOqYzouQhNSt3sIrwyNK-8NPPaYIT1ptvlDQsK2WtV_7lDz7VqFCA'
+  'MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEbSDRPjImP9pXr7zZ0McLDJ_26kTtdhMEEWel1OPNE-VezbONML7tJgqSo_VWMZWjWRvNbyZNPoPrcLiMQWgthA'
 /** The key that the example adds. */
 const NEW_PUBLIC_KEY =
   'MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEgFtDxlwxgIAlHSJSHXDPnKEdi_SvMbfKe00xZDwPRlE-6tp09hqETvJAM_LQt75CUwElcDPet5s10oPwjLPbRw'
@@ -81,21 +84,23 @@ type Format = keyof typeof APPS
  * After a change of a signed text, such as the model's name, sign again with a new key.
  */
 const SIGNATURES = {
+  browser:
+    'MEYCIQDVM4UWEFmaNcD5vJBf3I_uDuF5k2G_cD2P6AiwgmhEpQIhAKHuhU2fA6koKLwF35Eq4kVN9YePKy6P7nEsImhxYU8U',
   evidence:
-    'MEYCIQCzW1oE80sjB7e2BKAWYypRNDCS7TKTxQY0o0cgn5F1igIhAO1PtrsOYl9IMhBsQmvyJCe-MZ7DuW8XUw2a2qqYTdQS',
+    'MEUCIQDmeSvyV8tORXHajyQ2jq6f-XYL8EhcPsKovla3kxgINAIgA-TiVO0DOmxawk9YQ2eZVJ4qVl3BmWUa5owukMWgczo',
   token:
-    'MEUCIAleBkKIoSRsTj6de7mLwKvkpz5Aa0KSQRkL5vxLMkeSAiEAvm6z7rkEKcMe1Yjxlv4vbgZY6T44FjfFOa2M5yAb1c4',
-  add: 'MEQCIAyg_X-Srb3xO1LFpgX2CxpvxYhoJt9qE6ZXScRQHhbiAiB0K1qTRslrpMx9AIKYVf0psSlWQZdbQhcJn867DyTKhA',
+    'MEUCIE8FhznwfKoT26gEOx9p4oXebtxP0JaMxQKejhhTZhsDAiEApbzVO8s_c0uyKWXwFlnqQ1kBBUFy-6J4U-9Wyv7yW1g',
+  add: 'MEYCIQDOwqodvCvghGpO1oRF1OLJ2JrEOfkUmbZ6bKca75yA_QIhAP8lZibDwjSm5hfd_i8F52MnlJj1cXNUe7GME-v9GS1G',
   remove:
-    'MEYCIQD6i4s_tO9uz5LOtiAe79U-17G9h5fSechKpXwYnetZewIhAJTexWaK5WGiDWHAfof3mF2AEeTEH2ibjChYWEICbzjZ',
+    'MEUCIDx0Ng7rjNKrJsqwF5-qpYjKrGHWh21aKZuM0t9su7SvAiEAv25U9Fbc-Mh7fDjFBK1tgRfi78igPGF9WprHdxsWJgo',
   software:
-    'MEQCICgU61S62Ojf1okiytmQctNtCvoS2fd3_wyg2k6-fNixAiB8TKyDCjXRwbyxpsXIrbJ4JKq281YfePa5RXFjZyBbzg',
+    'MEYCIQD12qaXo59nmEpHHuJHs8MLAsrp4U9e8rq0337oWzl8JQIhAMpfIMipscTONbt0627HRQ14T6kAdQ1XHN8Y4XgBiGJz',
   'android-key':
-    'MEUCIQCLh4-jwoGn4WsJgdH1_HqndoZkgxkL4uaDMNQJTLWhLwIgFRNpoUU6RFDDOyLiFID0IMF-5hCca3Gx7hVcnml7XI0',
+    'MEYCIQDPZdvy6RiMBNAennxpmYMRkhoC9l4Xs3NAt9Scgu1V-AIhANxr-qYLFjO4sqlR1DVdMXZL_VLSlk3S7m9RbLlAXOcA',
   'apple-app-attest':
-    'MEYCIQCpU3nRZG5Opldo5loj8lNT0EXkbkrt72IbIsaTUC1ZvAIhAONWbwZ9BrhlVO1h8DNPwoHP49I2ZGJ7uPhUHGZQHN4C',
+    'MEUCIHRQwSqkvgmek9xOTIIPZ1_iyKkSainiw4f2dYEHEEb3AiEAvIPDUMhsUxz9AkOZ9fKmfgJQyJ6KU5Zm4LyPC1qV3Og',
   webauthn:
-    'MEUCIQCOq97EFxlQm3OPPWxpMGLb2fdmrNn1000wQplN5rJjKgIgaBs6qOzal5rRHGiBDb4V33f-e1wo28PdPLaJrPPMM4Q',
+    'MEUCIQC8BwfX98JTlqYeXEhzWYUaxswwTqHPeK9vo76ZQvassgIgZ6exb0MkK-B55WXFYYhR7leMeHqmy_CEEw5MFt1Kb2c',
 } as const
 
 /**
@@ -168,6 +173,17 @@ export function protocolExample() {
   })
   const clientData = `{"type":"webauthn.get","challenge":"${sha(payload)}","origin":"${ORIGIN}","crossOrigin":false}`
 
+  const secret = sha('32 random bytes of the page')
+  const browserText = browserPayload({
+    session_id,
+    tenant_id: TENANT_ID,
+    workflow: 'credit_application',
+    action: 'submit_application',
+    origin: PAGE_ORIGIN,
+    commitment: sha(secret),
+  })
+  const browserData = `{"type":"webauthn.get","challenge":"${sha(browserText)}","origin":"${PAGE_ORIGIN}","crossOrigin":false}`
+
   return {
     about:
       'One session, step by step, for docs/reference/protocol.md. Binary is base64url. The root key is the service’s; a client never has one.',
@@ -219,6 +235,27 @@ export function protocolExample() {
           authenticator_data: authenticatorData(APPS.webauthn, 0),
           signature: SIGNATURES.webauthn,
           client_data_json: encodeBase64url(new TextEncoder().encode(clientData)),
+        },
+      },
+    },
+    browser: {
+      origin: PAGE_ORIGIN,
+      secret,
+      payload: browserText,
+      client_data: browserData,
+      body: {
+        commitment: sha(secret),
+        assertion: {
+          id: KEY_NAME,
+          rawId: KEY_NAME,
+          type: 'public-key',
+          authenticatorAttachment: 'cross-platform',
+          clientExtensionResults: {},
+          response: {
+            clientDataJSON: encodeBase64url(new TextEncoder().encode(browserData)),
+            authenticatorData: authenticatorData(APPS.webauthn, 0),
+            signature: SIGNATURES.browser,
+          },
         },
       },
     },

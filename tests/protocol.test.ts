@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
+import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { test } from 'node:test'
@@ -114,6 +115,7 @@ test('the signed payloads have the members that the protocol names', () => {
     device_recovery,
     device_add,
     device_remove,
+    browser,
   } = protocolExample()
   const blocks = [...protocol.matchAll(/JCS\(\{([\s\S]*?)\}\)/g)].map(([, members = '']) => members)
   const named = (block: string) => [...block.matchAll(/"([a-z_]+)"/g)].map(([, name = '']) => name)
@@ -123,6 +125,7 @@ test('the signed payloads have the members that the protocol names', () => {
     assert.deepEqual(named(block).sort(), membersOf(payload).sort(), typ)
   }
   sameAs('bonded-assertion/v1', assertion.payload)
+  sameAs('bonded-browser/v1', browser.payload)
   sameAs('bonded-evidence-request/v1', evidence_request.payload)
   sameAs('bonded-device-token/v1', device_token.payload)
   sameAs('bonded-device-recovery/v1', device_recovery.payload)
@@ -191,6 +194,42 @@ test('the service accepts the assertions of the example, and only with the signe
       format,
     )
   }
+})
+
+test('the service accepts the browser’s proof of the example, and only from its page', () => {
+  const { browser, session, assertion, public_key_spki } = protocolExample()
+  const { id, response } = browser.body.assertion
+  const device: Device = {
+    id: session.device_id as Device['id'],
+    subjectId: session.subject_id as Device['subjectId'],
+    format: 'webauthn',
+    keyId: assertion.webauthn.app_attest.key_id,
+    publicKey: Buffer.from(public_key_spki, 'base64url'),
+    environment: 'sandbox',
+    status: 'active',
+    appId: assertion.webauthn.app_id,
+    counter: 0,
+    lastIssuedAt: null,
+    createdAt: 0,
+  }
+  const verify = (payload: string, origin: string) =>
+    webauthnVerifier({ origin: session.origin }).verify({
+      device,
+      origin,
+      payload,
+      appAttest: {
+        key_id: id,
+        client_data_hash: hash('sha256', browser.client_data, 'base64url'),
+        client_data_json: response.clientDataJSON,
+        authenticator_data: response.authenticatorData,
+        signature: response.signature,
+      },
+    })
+  assert.equal(browser.body.commitment, hash('sha256', browser.secret, 'base64url'))
+  const taken = verify(browser.payload, browser.origin)
+  assert.ok(taken.ok, JSON.stringify(taken))
+  assert.equal(verify(browser.payload, session.origin).ok, false)
+  assert.equal(verify(assertion.payload, browser.origin).ok, false)
 })
 
 const MS_IN: Readonly<Record<string, number>> = {
