@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { CreatedSession, Workflow } from '@bonded/contract'
+import { browserProof, newBrowserSecret, newPasskey } from '../harness/browser-proof.ts'
+import { type Cluster, startCluster } from '../harness/cluster.ts'
+import { attestation, carriedSignals, evidenceRequest, type TestPhone } from '../harness/phone.ts'
+import { choose, random } from '../pressure/chance.ts'
+import { exchangeWith, NoResponse, type Reply, type Request } from '../pressure/exchange.ts'
+import { SHOP_ORIGIN } from '../pressure/running.ts'
+
+/**
+ * Both proofs of a session go to random nodes, twice each and at once, and many responses are lost.
+ * `PRESSURE_SESSIONS` sets the number of sessions.
+ */
+const SESSIONS = Number(process.env['PRESSURE_SESSIONS'] ?? 300)
+const AT_ONCE = 8
+/** A client that gives up so early loses many responses. The calls take effect. */
+const IMPATIENT_MS = 6
+const WORKFLOW: Workflow = { name: 'bound', actions: ['act'], require: ['browser'] }
+
+/** Which proofs a session gets. Without both, it must not bond. */
+const PLANS = ['both', 'both', 'both', 'at once', 'phone', 'browser', 'wrong'] as const
+
+test(`of ${SESSIONS} sessions on three nodes those with both proofs bond, and no other`, {
+  timeout: 120_000 + SESSIONS * 200,
+}, async (t) => {
+  await using cluster = await startCluster({
+    store: 'postgres',
+    nodes: 3,
+    envOfAll: { BONDED_RELATED_ORIGINS: 'on', BONDED_DATABASE_POOL_SIZE: '3' },
+  })
+  const shop = await addTenant(cluster)
+  const port = () => Number(new URL(choose(cluster.nodes).origin).port)
+  using patient = exchangeWith(port)
+  using impatient = exchangeWith(port, { responseWithinMs: IMPATIENT_MS, retries: false })
+  const counts = { bonded: 0, unbonded: 0, lost: 0 }
+  /** Two copies at random nodes, one of which may lose its response. */
+  const twice = async (...call: Parameters<typeof patient>): Promise<Reply> => {
+    const copy = impatient(...call).catch((failure: unknown) => {
+      if (!(failure instanceof NoResponse)) throw failure
+      counts.lost += 1
+    })
+    const [reply] = await Promise.all([patient(...call), copy])
+    return reply
+  }
+  const started = performance.now()
+  let begun = 0
+  const runOneByOne = async () => {
+    const page = await newPhone(patient)
+    while (begun < SESSIONS) {
+      begun += 1
+      await runSession({ ...page, shop, twice, patient, counts })
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, runOneByOne))
+  const seconds = (performance.now() - started) / 1_000
+  t.diagnostic(`${JSON.stringify(counts)} in ${Math.round(seconds)} s`)
+  assert.equal(counts.bonded + counts.unbonded, SESSIONS)
+  assert.ok(counts.bonded > 0 && counts.unbonded > 0 && counts.lost > 0)
+})
+
+type Send = (method: string, path: string, given?: Request) => Promise<Reply>
+
+async function newPhone(send: Send) {
+  const { authenticator, key } = newPasskey('http://localhost:1')
+  const { challenge } = (await send('POST', '/devices/challenges')).body
+  const body = { format: 'webauthn', challenge, ...key.register(challenge) }
+  const registered = await send('POST', '/devices', { body })
+  assert.equal(registered.status, 201, registered.text)
+  const { device_id, subject_id, device_token, key_id } = registered.body
+  const phone = { device_id, subject_id, device_token, key_id, counter: 0, attested: key }
+  return { authenticator, phone: phone as unknown as TestPhone }
+}
+
+// oxlint-disable-next-line max-lines-per-function -- one session, in the order of the protocol
+async function runSession({
+  authenticator,
+  phone,
+  shop,
+  twice,
+  patient,
+  counts,
+}: Awaited<ReturnType<typeof newPhone>> & {
+  readonly shop: Shop
+  readonly twice: Send
+  readonly patient: Send
+  readonly counts: { bonded: number; unbonded: number }
+}): Promise<void> {
+  const plan = choose(PLANS)
+  const token = phone.device_token
+  const body = { workflow: 'bound', action: 'act' }
+  const created = await patient('POST', '/sessions', { token: shop.server, body })
+  assert.equal(created.status, 201, created.text)
+  const session: CreatedSession = created.body
+  const path = `/sessions/${session.id}`
+  const secret = newBrowserSecret()
+  const proof = () =>
+    browserProof(authenticator, {
+      sessionId: session.id,
+      tenantId: shop.tenantId,
+      workflow: 'bound',
+      action: 'act',
+      origin: SHOP_ORIGIN,
+      secret,
+    })
+  const prove = (sent: object) =>
+    twice('POST', `${path}/browser`, {
+      token: shop.publishable,
+      headers: { origin: SHOP_ORIGIN, 'x-bond-watch': session.watch_token },
+      body: sent,
+    })
+  const claim = { nonce: session.nonce, device_id: phone.device_id }
+  assert.equal((await twice('POST', `${path}/claim`, { token, body: claim })).status, 200)
+  const view = (await patient('GET', `${path}?nonce=${session.nonce}`, { token })).body
+  const signals = carriedSignals(Date.now(), 5)
+  const asked = evidenceRequest(phone, view, signals, new Date().toISOString())
+  const evidence = await patient('POST', '/evidence', { token, body: asked })
+  assert.equal(evidence.status, 200, evidence.text)
+  const { verified_evidence } = evidence.body
+  const signed = attestation(phone, view, verified_evidence, new Date().toISOString())
+  const approve = async () => {
+    const approved = await twice('POST', '/attestations', { token, body: signed })
+    // An approval that comes after both proofs is the same one again.
+    assert.equal(approved.status, 200, approved.text)
+  }
+  const early = plan === 'browser' || random(4) === 0 ? await prove(proof()) : undefined
+  if (early) assert.equal(early.body.error.reason, 'session_not_live', early.text)
+  if (plan === 'at once') {
+    // Signed after the approval. It fails if it comes first, and leaves nothing behind.
+    const sent = proof()
+    const [, first] = await Promise.all([approve(), prove(sent)])
+    if (first.status !== 200) assert.equal(first.body.error.reason, 'session_not_live', first.text)
+    assert.equal((await prove(sent)).status, 200)
+  } else if (plan !== 'browser') {
+    await approve()
+    if (plan === 'wrong') {
+      const wrong = { ...proof(), commitment: 'A'.repeat(43) }
+      const rejected = await prove(wrong)
+      assert.equal(rejected.body.error.reason, 'browser_proof_invalid', rejected.text)
+    }
+    if (plan === 'both') {
+      const bonded = await prove(proof())
+      assert.deepEqual([bonded.status, bonded.body.state], [200, 'bonded'], bonded.text)
+    }
+  }
+  const expected = plan === 'both' || plan === 'at once' ? 'bonded' : 'unbonded'
+  const headers = { 'x-bond-browser-secret': secret }
+  const last = (await patient('GET', path, { token: shop.server, headers })).body
+  assert.equal(last.state === 'bonded', expected === 'bonded', `${plan}: ${last.state}`)
+  assert.equal(last.verification?.browser?.origin, expected === 'bonded' ? SHOP_ORIGIN : undefined)
+  if (last.step_up !== null)
+    assert.deepEqual([last.step_up.required, last.step_up.attempts_left], [['browser'], 3])
+  counts[expected] += 1
+}
+
+interface Shop {
+  readonly tenantId: string
+  readonly server: string
+  readonly publishable: string
+}
+
+async function addTenant({ operator }: Cluster): Promise<Shop> {
+  const workflowFile = join(operator.folder, 'workflows.json')
+  writeFileSync(workflowFile, JSON.stringify([WORKFLOW]))
+  const created = await operator.jsonMeanwhile(
+    'tenant',
+    'create',
+    '--name=Shop',
+    '--environment=sandbox',
+    `--origin=${SHOP_ORIGIN}`,
+    `--workflow-file=${workflowFile}`,
+  )
+  const { tenant_id: tenantId, server_credential: server, publishable_key: publishable } = created
+  return { tenantId, server, publishable }
+}
