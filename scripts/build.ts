@@ -115,8 +115,10 @@ async function writePulseScript(dist: string): Promise<void> {
 
 async function writePhonePage(dist: string): Promise<void> {
   const { bundle } = await import('../packages/phone-page/build/bundle.ts')
-  const { script, style, languages } = await bundle()
+  const { script, style, languages, frame } = await bundle()
   writeFileSync(join(dist, 'phone-page-languages.json'), JSON.stringify(languages))
   writeFileSync(join(dist, 'phone-page.js'), script)
   writeFileSync(join(dist, 'phone-page.css'), style)
+  writeFileSync(join(dist, 'browser-frame.js'), frame.script)
+  writeFileSync(join(dist, 'browser-frame.css'), frame.style)
 }

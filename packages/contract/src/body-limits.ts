@@ -8,6 +8,8 @@ export const BODY_LIMITS = {
   none: 1024,
   /** A nonce, a device id and a reason, or a report about a container. */
   claim: 1024,
+  /** The origin of the page that shows the service's frame. */
+  browserFrame: 1024,
   /** A context of eight lines whose every character is written as a JSON escape. */
   create: 32 * 1024,
   /** An assertion with its evidence. The largest that phones send, WebAuthn's, is below 3 KiB. */

@@ -18,6 +18,8 @@ export interface Endpoint extends Route {
    * The service enforces the same for every request with a device token.
    */
   readonly ownOriginOnly?: true
+  /** The service's frame in a tenant's page may call it too, from the service's own origin. */
+  readonly serviceFrame?: true
   /** Accepts an expired device token: it identifies the device, and the request proves the key. */
   readonly acceptsExpiredToken?: true
   /** The limits that count a call, in this order. The first that is used up rejects the call. */

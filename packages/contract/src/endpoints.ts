@@ -18,6 +18,8 @@ import {
 import { closed, id } from './schemas/primitives.ts'
 import { Health, Version } from './schemas/service.ts'
 import {
+  BrowserFrame,
+  BrowserFrameRequest,
   BrowserProof,
   ClaimRequest,
   CompletionHeaders,
@@ -142,12 +144,26 @@ export const ENDPOINTS = {
     summary:
       'Bonds a session whose phone has approved, by a WebAuthn assertion of that phone’s credential in the browser.',
     callers: ['browser'],
+    serviceFrame: true,
     limits: ['browser'],
     params: session,
     headers: Type.Object({ [WATCH_HEADER]: Type.Optional(Type.String({ maxLength: 64 })) }),
     body: { schema: BrowserProof, limitBytes: BODY_LIMITS.assertion },
     responses: { public: PublicSession },
     rejections: ['session_not_found', 'session_not_live', 'browser_proof_invalid'],
+  }),
+  openBrowserFrame: define({
+    ...routes.OPEN_BROWSER_FRAME,
+    summary:
+      'Returns what the service’s frame in a tenant’s page shows and asks its browser for. Only the frame may call it: the Origin is the service’s own.',
+    callers: ['browser'],
+    serviceFrame: true,
+    limits: ['browser'],
+    params: session,
+    headers: Type.Object({ [WATCH_HEADER]: Type.Optional(Type.String({ maxLength: 64 })) }),
+    body: { schema: BrowserFrameRequest, limitBytes: BODY_LIMITS.browserFrame },
+    responses: { frame: BrowserFrame },
+    rejections: ['session_not_found', 'session_not_live'],
   }),
   completeSession: define({
     ...routes.COMPLETE_SESSION,

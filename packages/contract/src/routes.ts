@@ -73,6 +73,14 @@ export const PROVE_BROWSER = {
   retry: 'repeat',
 } as const satisfies Route
 
+/** POST, because a browser sends no Origin with a GET to its own origin. It changes nothing. */
+export const OPEN_BROWSER_FRAME = {
+  method: 'POST',
+  path: '/api/v1/sessions/{session_id}/browser/frame',
+  status: 200,
+  retry: 'repeat',
+} as const satisfies Route
+
 export const COMPLETE_SESSION = {
   method: 'POST',
   path: '/api/v1/sessions/{session_id}/form-completed',

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
+import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The phone page, ready to be served. All values are text in UTF-8. */
-export interface PhonePageFiles {
+/** A script and a style of one document. All values are text in UTF-8. */
+interface DocumentFiles {
   readonly script: string
   /** `sha384-…` of the script, for `integrity=`. */
   readonly scriptIntegrity: string
@@ -15,12 +16,18 @@ export interface PhonePageFiles {
   readonly style: string
   /** `sha256-…` of the style, for `style-src` of a Content Security Policy. */
   readonly styleHash: string
+}
+
+/** The phone page and the service's frame, ready to be served. */
+export interface PhonePageFiles extends DocumentFiles {
   /** JSON of the words of each language but English, by its tag. */
   readonly languages: ReadonlyMap<string, string>
   /**
    * Sixteen hexadecimal digits over all languages: the script loads them from an address with it.
    */
   readonly languagesHash: string
+  /** The frame in which the browser of a tenant's page proves itself. It has its own languages. */
+  readonly frame: DocumentFiles
 }
 
 /** The page as it is stored in a published package. */
@@ -28,6 +35,7 @@ export interface PhonePageBundle {
   readonly script: string
   readonly style: string
   readonly languages: Readonly<Record<string, string>>
+  readonly frame: { readonly script: string; readonly style: string }
 }
 
 /**
@@ -37,10 +45,20 @@ export interface PhonePageBundle {
  * @example const { script, style } = await loadPhonePage()
  */
 export async function loadPhonePage(): Promise<PhonePageFiles> {
-  const { script, style, languages } = (await prebuilt()) ?? (await bundle())
+  const { languages, frame, ...page } = (await prebuilt()) ?? (await bundle())
   return {
+    ...documentFiles(page),
     languages: new Map(Object.entries(languages)),
     languagesHash: hashOf(languages),
+    frame: documentFiles(frame),
+  }
+}
+
+function documentFiles({
+  script,
+  style,
+}: Pick<PhonePageBundle, 'script' | 'style'>): DocumentFiles {
+  return {
     script,
     scriptIntegrity: `sha384-${digest('sha384', script).toString('base64')}`,
     scriptHash: digest('sha256', script).toString('hex').slice(0, 16),
@@ -58,15 +76,15 @@ function hashOf(languages: PhonePageBundle['languages']): string {
 }
 
 async function prebuilt(): Promise<PhonePageBundle | undefined> {
+  const read = (name: string) => readFile(new URL(name, import.meta.url), 'utf8')
   try {
-    const languages = await readFile(
-      new URL('./phone-page-languages.json', import.meta.url),
-      'utf8',
-    )
     return {
-      script: await readFile(new URL('./phone-page.js', import.meta.url), 'utf8'),
-      style: await readFile(new URL('./phone-page.css', import.meta.url), 'utf8'),
-      languages: JSON.parse(languages) as PhonePageBundle['languages'],
+      script: await read('./phone-page.js'),
+      style: await read('./phone-page.css'),
+      languages: JSON.parse(
+        await read('./phone-page-languages.json'),
+      ) as PhonePageBundle['languages'],
+      frame: { script: await read('./browser-frame.js'), style: await read('./browser-frame.css') },
     }
   } catch {
     // The repository has no prebuilt files.
@@ -88,11 +106,17 @@ async function readLanguages(): Promise<Record<string, string>> {
 /** Bundles the sources with esbuild. */
 export async function bundle(): Promise<PhonePageBundle> {
   const languages = await readLanguages()
+  const frameWords = await readFile(new URL('../frame-words.json', import.meta.url), 'utf8')
   // Loaded here, so that a published package needs no bundler.
   const { build } = await import('esbuild')
   const { outputFiles } = await build({
     absWorkingDir: fileURLToPath(new URL('..', import.meta.url)),
-    entryPoints: { 'phone-page': 'src/main.ts', style: 'src/style.css' },
+    entryPoints: {
+      'phone-page': 'src/main.ts',
+      style: 'src/style.css',
+      frame: 'src/frame/main.ts',
+      'frame-style': 'src/frame/style.css',
+    },
     outdir: 'dist',
     bundle: true,
     write: false,
@@ -100,12 +124,21 @@ export async function bundle(): Promise<PhonePageBundle> {
     target: 'es2022',
     conditions: ['@bonded/source'],
     // The service serves the languages at this address.
-    define: { BONDED_WORDS_PATH: JSON.stringify(`/bond/words-${hashOf(languages)}`) },
+    define: {
+      BONDED_WORDS_PATH: JSON.stringify(`/bond/words-${hashOf(languages)}`),
+      BONDED_FRAME_WORDS: JSON.stringify(JSON.parse(frameWords)),
+    },
     minify: true,
     charset: 'utf8',
     legalComments: 'none',
     tsconfigRaw: {},
   })
-  const textOf = (end: string) => outputFiles.find(({ path }) => path.endsWith(end))?.text ?? ''
-  return { script: textOf('.js'), style: textOf('.css').trim(), languages }
+  const textOf = (name: string) =>
+    (outputFiles.find(({ path }) => basename(path) === name)?.text ?? '').trim()
+  return {
+    script: textOf('phone-page.js'),
+    style: textOf('style.css'),
+    languages,
+    frame: { script: textOf('frame.js'), style: textOf('frame-style.css') },
+  }
 }

@@ -6,6 +6,10 @@ export interface ExpectedClientData {
   readonly challenge: Uint8Array
   /** Compared exactly, for example `https://example.com`. */
   readonly origin: string
+  /**
+   * The origin of the page that frames this one; absent: the page is in no frame of another origin.
+   */
+  readonly topOrigin?: string | undefined
 }
 
 /** The check that failed. */
@@ -31,7 +35,17 @@ export function clientDataFault(
   if (challenge !== Buffer.from(expected.challenge).toString('base64url'))
     return 'client_data_challenge'
   if (origin !== expected.origin) return 'client_data_origin'
-  // A page in a frame of another origin could be hidden behind that origin's content.
-  if ((crossOrigin ?? false) !== false || topOrigin !== undefined) return 'client_data_cross_origin'
-  return undefined
+  return isFramedAs(expected.topOrigin, { crossOrigin, topOrigin })
+    ? undefined
+    : 'client_data_cross_origin'
+}
+
+/** A page in a frame could be hidden behind its parent's content, so only a known one frames it. */
+function isFramedAs(
+  expected: string | undefined,
+  { crossOrigin, topOrigin }: Readonly<Record<'crossOrigin' | 'topOrigin', unknown>>,
+): boolean {
+  if (expected === undefined) return (crossOrigin ?? false) === false && topOrigin === undefined
+  // Not every browser sends the origin of the top page.
+  return crossOrigin === true && (topOrigin ?? expected) === expected
 }

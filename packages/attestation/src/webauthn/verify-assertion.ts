@@ -21,6 +21,11 @@ export interface WebAuthnAssertionInput {
   readonly challenge: Uint8Array
   /** Of the page, compared exactly. */
   readonly origin: string
+  /**
+   * The origin of the top page, for an assertion made in a frame of another origin. Absent: the
+   * assertion must come from a page in no such frame.
+   */
+  readonly topOrigin?: string | undefined
   readonly rpId: string
 }
 
@@ -67,11 +72,12 @@ export function verifyWebAuthnAssertion(
   input: WebAuthnAssertionInput,
 ): Result<VerifiedWebAuthnAssertion, 'assertion_invalid', WebAuthnAssertionStep> {
   const { publicKey, clientDataJson, authenticatorData, signature } = input
-  const { challenge, origin, rpId } = input
+  const { challenge, origin, topOrigin, rpId } = input
   requireBytes({ clientDataJson, authenticatorData, signature, challenge })
   const fail = rejectWith('assertion_invalid')
   // 1. The client data: from the expected page, for the challenge.
-  const fault = clientDataFault(clientDataJson, { type: 'webauthn.get', challenge, origin })
+  const expected = { type: 'webauthn.get', challenge, origin, topOrigin } as const
+  const fault = clientDataFault(clientDataJson, expected)
   if (fault !== undefined) return fail(fault)
   // 2. The signature.
   const clientDataHash = hash('sha256', clientDataJson, 'buffer')

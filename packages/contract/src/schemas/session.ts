@@ -109,14 +109,41 @@ export type FullSession = Static<typeof FullSession>
 export const CreatedSession = closed({ ...full, completion_secret: Type.String() })
 export type CreatedSession = Static<typeof CreatedSession>
 
-/** What the page asks its browser for, after the phone has approved. */
+const RpId = Type.String({ description: 'The relying party id of the credentials.' })
+const AllowCredentials = Type.Array(Type.String(), {
+  description: 'The ids of the credentials of the phone that approved, in base64url.',
+})
+
+/**
+ * How the page's browser proves itself, after the phone has approved. Without related origins, only
+ * the frame learns of the credentials.
+ */
 const BrowserRequest = closed({
-  rp_id: Type.String({ description: 'The relying party id of the credentials.' }),
-  allow_credentials: Type.Array(Type.String(), {
-    description: 'The ids of the credentials of the phone that approved, in base64url.',
-  }),
+  rp_id: Type.Optional(RpId),
+  allow_credentials: Type.Optional(AllowCredentials),
+  timeout_ms: Milliseconds,
+  frame_url: Type.String({ description: 'The address of the service’s frame for this tenant.' }),
+})
+
+/** What the service's frame shows, and asks its browser for. */
+export const BrowserFrame = closed({
+  tenant_id: id('ten'),
+  tenant_name: Type.String(),
+  workflow: nullable(Type.String()),
+  action: nullable(Type.String()),
+  workflow_title: nullable(Titles),
+  action_title: nullable(Titles),
+  rp_id: RpId,
+  allow_credentials: AllowCredentials,
   timeout_ms: Milliseconds,
 })
+export type BrowserFrame = Static<typeof BrowserFrame>
+
+const ParentOrigin = Type.String({
+  maxLength: 300,
+  description: 'The origin of the page that shows the service’s frame. Only the frame sends it.',
+})
+export const BrowserFrameRequest = closed({ parent_origin: ParentOrigin })
 
 /** The public view, for a browser. `verification` is always null: a page cannot verify a bond. */
 export const PublicSession = closed({
@@ -250,6 +277,7 @@ export const BrowserProof = closed({
     authenticatorAttachment: Type.Optional(nullable(Type.String({ maxLength: 64 }))),
     clientExtensionResults: Type.Optional(Type.Object({}, { additionalProperties: true })),
   }),
+  parent_origin: Type.Optional(ParentOrigin),
 })
 export type BrowserProof = Static<typeof BrowserProof>
 

@@ -19,7 +19,10 @@ export interface Presented {
 }
 
 /** What an endpoint says about its callers. */
-type AcceptedCallers = Pick<Endpoint, 'callers' | 'ownOriginOnly' | 'acceptsExpiredToken'>
+type AcceptedCallers = Pick<
+  Endpoint,
+  'callers' | 'ownOriginOnly' | 'serviceFrame' | 'acceptsExpiredToken'
+>
 
 /**
  * Identifies the caller (protocol 3). A credential of a kind that the endpoint does not accept is
@@ -29,7 +32,7 @@ type AcceptedCallers = Pick<Endpoint, 'callers' | 'ownOriginOnly' | 'acceptsExpi
 export async function authenticate(
   service: Service,
   presented: Presented,
-  { callers, ownOriginOnly, acceptsExpiredToken }: AcceptedCallers,
+  { callers, ownOriginOnly, serviceFrame, acceptsExpiredToken }: AcceptedCallers,
 ): Promise<Result<Caller>> {
   const { authorization, origin } = presented
   const anonymous: Result<Caller> =
@@ -48,7 +51,9 @@ export async function authenticate(
       ? backend(service, token, { origin, ownOriginOnly })
       : rejected
   if (PUBLISHABLE_KEY.test(token))
-    return callers.includes('browser') ? browser(service, token, origin) : rejected
+    return callers.includes('browser')
+      ? browser(service, token, { origin, serviceFrame })
+      : rejected
   if (DEVICE_TOKEN.test(token))
     return callers.includes('phone')
       ? phone(service, { token, origin, acceptsExpired: acceptsExpiredToken === true })
@@ -67,7 +72,9 @@ export async function authenticateChannel(
 ): Promise<Result<BrowserCaller | null>> {
   if (origin === undefined || origin === service.settings.publicOrigin) return accept(null)
   if (key === undefined) return reject('credential_missing', { param: 'Sec-WebSocket-Protocol' })
-  return PUBLISHABLE_KEY.test(key) ? browser(service, key, origin) : reject('credential_invalid')
+  return PUBLISHABLE_KEY.test(key)
+    ? browser(service, key, { origin })
+    : reject('credential_invalid')
 }
 
 async function backend(
@@ -91,12 +98,15 @@ async function backend(
 async function browser(
   service: Service,
   token: string,
-  origin: string | undefined,
+  { origin, serviceFrame }: { origin: string | undefined; serviceFrame?: true | undefined },
 ): Promise<Result<BrowserCaller>> {
   const key = await service.store.read((tables) => tables.tenants.findPublishableKey(token))
   if (key === undefined || isRevoked(key, service.clock.now())) return reject('credential_invalid')
   // The key is public: only the Origin, which a browser sets, shows that it is the tenant's page.
-  if (origin === undefined || !allowsOrigin(key.tenant, origin)) return reject('origin_not_allowed')
+  // The operation checks the origin of the page that shows the service's frame.
+  const isFrame = serviceFrame === true && origin === service.settings.publicOrigin
+  if (origin === undefined || !(isFrame || allowsOrigin(key.tenant, origin)))
+    return reject('origin_not_allowed')
   return accept({ kind: 'browser', key, origin })
 }
 

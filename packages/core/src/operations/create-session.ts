@@ -5,7 +5,6 @@ import {
   type SessionId,
   siteNetworkOf,
 } from '@bonded/contract'
-import { requiresBrowser } from '../domain/browser-leg.ts'
 import { findLabelProblem } from '../domain/labels.ts'
 import { newSession, type SessionStart } from '../domain/new-session.ts'
 import { policyOf } from '../domain/policy.ts'
@@ -46,9 +45,6 @@ export async function createSession(
   if (!chosen.ok) return chosen
   const { workflow, action } = chosen.value
 
-  // A page of a tenant can ask for the passkeys only where the service lists its origin.
-  if (requiresBrowser(policyOf(workflow)) && service.settings.relatedOrigins !== true)
-    return reject('workflow_not_enabled', { param: 'workflow' })
   const { publishableKey } = request
   if (publishableKey !== undefined) {
     const key = await service.store.read((tables) =>

@@ -16,6 +16,7 @@ import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
 import { findWatchedSession, readAndExpire } from './find-session.ts'
 import { loadAttempt } from './phone-attempt.ts'
+import { pageOf, type ProvingPage } from './proving-page.ts'
 import type { BrowserCaller, Service } from './service.ts'
 
 /** A proof of the page's browser, and the session that it is for. */
@@ -37,6 +38,8 @@ export async function proveBrowser(
   { key, origin }: Pick<BrowserCaller, 'key' | 'origin'>,
   { id, watchToken, proof }: BrowserRequest,
 ): Promise<Result<Session>> {
+  const page = pageOf(service, { key, origin }, proof.parent_origin)
+  if (!page.ok) return page
   const find = (tables: Tables) =>
     findWatchedSession(service, tables, { id, key, watchToken, now: service.clock.now() })
   // Publishable keys are public, so a caller without a watch token must not occupy the writer.
@@ -57,7 +60,7 @@ export async function proveBrowser(
       if (attempt === undefined) return reject('session_not_live')
       const now = settled(service, attempt.session, proof)
       if (now !== undefined) return now
-      const judged = yield* judge(service, tables, { attempt, proof, origin })
+      const judged = yield* judge(service, tables, { attempt, proof, page: page.value })
       if (judged !== undefined) return judged
     }
   })
@@ -77,14 +80,14 @@ function settled(
 interface Judged {
   readonly attempt: PhoneAttempt
   readonly proof: BrowserProof
-  readonly origin: string
+  readonly page: ProvingPage
 }
 
 /** Checks phone, evidence and proof. Undefined if another call changed the session in between. */
 function* judge(
   service: Service,
   tables: Tables,
-  { attempt, proof, origin }: Judged,
+  { attempt, proof, page }: Judged,
 ): Work<Result<Session> | undefined> {
   const { session, device, now } = attempt
   const leg = approvedLeg(session)
@@ -96,13 +99,18 @@ function* judge(
     const recalled = yield* tables.sessions.move(session, MOVES.recall, { now, set })
     return recalled && reject('session_not_live')
   }
-  const verified = verify(service, { attempt, proof, origin, leg })
+  const verified = verify(service, { attempt, proof, page, leg })
   if (!verified.ok) return yield* fail(tables, { attempt, leg, step: verified.rejection.step })
   // With the time of the proof, so that an assertion that the phone signed before it and that arrives
   // after it is rejected, but makes no device suspect.
   if (!(yield* tables.devices.raiseCounter(device.id, verified.value, now)))
     return yield* fail(tables, { attempt, leg, step: 'counter' })
-  return yield* bond(tables, { attempt, leg, origin, commitment: proof.commitment })
+  return yield* bond(tables, {
+    attempt,
+    leg,
+    origin: page.origin,
+    commitment: proof.commitment,
+  })
 }
 
 function* bond(
@@ -154,18 +162,22 @@ const STEPS: Readonly<Record<string, string>> = {
 /** Verifies the assertion. @returns its counter */
 function verify(
   service: Service,
-  { attempt, proof, origin, leg }: Judged & { readonly leg: ApprovedLeg },
+  { attempt, proof, page, leg }: Judged & { readonly leg: ApprovedLeg },
 ): Result<number> {
   const { session, device } = attempt
   const { id, response } = proof.assertion
+  const { origin, isFramed } = page
   const fail = (step: string) => reject('browser_proof_invalid', { step })
+  // Without related origins, a page may use the passkeys only through the service's frame.
+  if (!isFramed && service.settings.relatedOrigins !== true) return fail('origin')
   // The credential of the phone that approved, and no other of its subject.
   if (!leg.credentials.includes(id) || id !== device.keyId) return fail('credential')
   const clientData = textOf(response.clientDataJSON)
   if (clientData === undefined) return fail('client_data')
   const verified = service.assertionVerifiers.webauthn.verify({
     device,
-    origin,
+    origin: isFramed ? service.settings.publicOrigin : origin,
+    topOrigin: isFramed ? origin : undefined,
     payload: browserPayload({
       session_id: session.id,
       tenant_id: session.tenantId,

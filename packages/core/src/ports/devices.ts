@@ -23,6 +23,8 @@ export interface AssertionVerifier {
     appAttest: AppAttest
     /** The page that the client data must name; by default the service's own. */
     origin?: string
+    /** The page that frames the service's frame; absent: the assertion comes from no frame. */
+    topOrigin?: string | undefined
   }): Result<VerifiedAssertion>
 }
 

@@ -13,6 +13,7 @@ export const OTHER_ROUTES = [
   'qr',
   'logo',
   'handoff',
+  'frame',
   'app_links',
   'unmatched',
   'broken',

@@ -143,6 +143,7 @@ test('the phone approves, then the browser proves itself, and only its secret re
     rp_id: new URL(PUBLIC_ORIGIN).hostname,
     allow_credentials: [of.authenticator.credentialId],
     timeout_ms: 120_000,
+    frame_url: `${PUBLIC_ORIGIN}/frame/${s.shop.tenant.id}`,
   })
   assert.equal((await asBackend(s, session)).verification, null)
 

@@ -13,6 +13,7 @@ import { respondToFailures } from './response/failures.ts'
 import { setHeaders } from './response/headers.ts'
 import { type ScriptSource, serveHostedScript } from './pages/hosted-script.ts'
 import { acceptStrictJson } from './body/json-body.ts'
+import { serveBrowserFrame } from './pages/browser-frame.ts'
 import { serveAppLinks } from './pages/app-links.ts'
 import { serveRelatedOrigins } from './pages/related-origins.ts'
 import { serveLogos } from './pages/logos.ts'
@@ -116,6 +117,7 @@ export function buildServer(
   serveQrImage(app, service)
   serveLogos(app, service)
   servePhonePage(app, { service, load: phonePage })
+  serveBrowserFrame(app, { service, load: async () => (await phonePage()).frame })
   serveAppLinks(app, service)
   serveRelatedOrigins(app, service)
 

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { CreatedSession } from '@bonded/contract'
 import { parseTrustedProxies } from '../../src/http/connection/client-address.ts'
 import { BROWSER_PROOF } from '../../../../tests/harness/browser-proof.ts'
-import { type Harness, SHOP_ORIGIN } from '../../../../tests/harness/harness.ts'
+import { type Harness, PUBLIC_ORIGIN, SHOP_ORIGIN } from '../../../../tests/harness/harness.ts'
 import { assertLimited, countUnlimited, limited } from './counted-calls.ts'
 
 const send = (h: Harness, session: CreatedSession, body: unknown = BROWSER_PROOF, address = '') =>
@@ -36,4 +36,18 @@ test('verifies no proof for a session that no phone has approved', async (t) => 
   assert.deepEqual([rejected.status, rejected.body.error.reason], [400, 'session_not_live'])
   assert.equal(verify.mock.callCount(), 0)
   assert.deepEqual((await h.get(session)).body.seq, before.seq)
+})
+
+test('counts the frame’s reads with the proofs', async () => {
+  await using h = await limited()
+  const session = await h.create()
+  const open = (body: object) =>
+    h.api('POST', `/sessions/${session.id}/browser/frame`, {
+      token: h.shop.publishable,
+      headers: { origin: PUBLIC_ORIGIN, 'x-bond-watch': session.watch_token },
+      body,
+    })
+  assert.equal(await countUnlimited(40, () => open({ parent_origin: SHOP_ORIGIN })), 30)
+  assertLimited(await open({ junk: true }), 'browser', 2)
+  assertLimited(await send(h, session), 'browser', 2)
 })

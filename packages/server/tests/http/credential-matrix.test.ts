@@ -23,9 +23,18 @@ const other = await h.addTenant({ name: 'Other', origins: [OTHER_ORIGIN] })
 /** Returns a valid body for a credential. */
 type BodyOf = (credential: Credential) => Promise<object> | object
 type Expected = readonly [status: number, reason?: string]
-/** The session waits for its phone, so an accepted proof of a browser has nothing to bond. */
+/** The session waits for its phone, so neither a browser nor the frame has anything to prove. */
 const ok = (endpoint: Endpoint): Expected =>
-  endpoint.path === ENDPOINTS.proveBrowser.path ? [400, 'session_not_live'] : [endpoint.status]
+  endpoint.serviceFrame === true ? [400, 'session_not_live'] : [endpoint.status]
+
+/** The endpoints of a page, which presents its watch token. */
+const WATCHED: readonly EndpointName[] = [
+  'getSession',
+  'cancelSession',
+  'proveBrowser',
+  'openBrowserFrame',
+  'reportContainment',
+]
 
 const CREDENTIALS = [
   'none',
@@ -105,6 +114,9 @@ async function createScene() {
       reason: 'user_declined',
     }),
     proveBrowser: () => BROWSER_PROOF,
+    openBrowserFrame: (credential) => ({
+      parent_origin: ORIGINS[credential.startsWith('foreign') ? 'other' : 'shop'],
+    }),
     reportContainment: () => ({ verdict: 'breached', breaches: ['covered'] }),
     registerDevice: registerBody,
     fetchEvidence: () => evidenceRequest(phone, shown, carriedSignals(h.clock.now()), h.now()),
@@ -152,7 +164,9 @@ function expected(name: EndpointName, credential: Credential, origin: OriginName
       return [404, 'device_not_found']
     return [400, 'device_not_usable']
   }
-  const itsOrigin = foreign ? 'other' : 'shop'
+  const pageOrigin = foreign ? 'other' : 'shop'
+  // The frame in a page has the service's origin.
+  const itsOrigin = name === 'openBrowserFrame' ? 'service' : pageOrigin
   // A server credential with an Origin at attestations has leaked into a page.
   const fromPage = origin === itsOrigin && name !== 'attest'
   const originPasses = fromPage || (kind === 'backend' && origin === 'none')
@@ -188,8 +202,7 @@ for (const name of Object.keys(ENDPOINTS) as EndpointName[]) {
         const headers: Record<string, string> = {}
         const from = ORIGINS[origin]
         if (from !== undefined) headers.origin = from
-        if (['getSession', 'cancelSession', 'proveBrowser', 'reportContainment'].includes(name))
-          headers['x-bond-watch'] = session.watch_token
+        if (WATCHED.includes(name)) headers['x-bond-watch'] = session.watch_token
         if (name === 'readInvitation') headers['x-bond-nonce'] = session.nonce
         if (name === 'completeSession')
           headers['x-bond-completion-secret'] = session.completion_secret ?? ''

@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { BROWSER_PROOF } from '../../../../tests/harness/browser-proof.ts'
 import { after, test } from 'node:test'
 import { ENDPOINTS, type Endpoint, type EndpointName, type Workflow } from '@bonded/contract'
-import { harness, type Reply, SHOP_ORIGIN } from '../../../../tests/harness/harness.ts'
+import {
+  harness,
+  PUBLIC_ORIGIN,
+  type Reply,
+  SHOP_ORIGIN,
+} from '../../../../tests/harness/harness.ts'
 import { attestation } from '../../../../tests/harness/phone.ts'
 import { openChannel } from '../../../../tests/harness/channel.ts'
 
@@ -59,6 +64,14 @@ function requestsOf(session: Session, assertion: object): Partial<Record<Endpoin
           token: publishable,
           headers: watch,
           body: BROWSER_PROOF,
+        }),
+    ],
+    openBrowserFrame: [
+      (id, { publishable }) =>
+        h.api('POST', `/sessions/${id}/browser/frame`, {
+          token: publishable,
+          headers: { ...watch, origin: PUBLIC_ORIGIN },
+          body: { parent_origin: SHOP_ORIGIN },
         }),
     ],
     reportContainment: [

@@ -7,6 +7,7 @@ import { APPLE_ASSOCIATION_PATH, ASSET_LINKS_PATH } from './app-links.ts'
 import { SCRIPT_PATHS } from './hosted-script.ts'
 import { LOGO_PATH } from './logos.ts'
 import { limitPage } from './page-limits.ts'
+import { FRAME_PATH } from './browser-frame.ts'
 import { PHONE_PAGE_PATH } from './phone-page.ts'
 import { qrText } from '../response/present.ts'
 import { Rejected } from '../response/rejected.ts'
@@ -19,6 +20,7 @@ export const PAGE_PATHS = [
   LOGO_PATH,
   ...SCRIPT_PATHS,
   PHONE_PAGE_PATH,
+  FRAME_PATH,
   APPLE_ASSOCIATION_PATH,
   ASSET_LINKS_PATH,
 ]

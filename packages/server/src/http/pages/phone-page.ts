@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Service, Settings } from '@bonded/core/operations/service'
 import { limitPage } from './page-limits.ts'
+import type { BrowserFrameFiles } from './browser-frame.ts'
 import { Rejected } from '../response/rejected.ts'
 import { type StaticFile, sendStaticFile, staticFile } from './static-file.ts'
 
@@ -18,6 +19,8 @@ export interface PhonePageFiles {
   readonly languages: ReadonlyMap<string, string>
   /** Hexadecimal hash of all languages, used in their URLs. */
   readonly languagesHash: string
+  /** The service's frame in the pages of tenants. */
+  readonly frame: BrowserFrameFiles
 }
 
 /**

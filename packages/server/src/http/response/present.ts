@@ -1,4 +1,5 @@
 import type {
+  BrowserFrame,
   CreatedSession,
   EndedReason,
   FullSession,
@@ -92,14 +93,50 @@ export function presentPublic(
     hint: shared.state === 'expired' ? null : session.hint,
     ended_reason: shared.state === 'killed' ? publicReason(session.endedReason) : null,
     outcome: session.outcome,
-    browser: browserRequest(session, now),
+    browser: browserRequest(service, session),
   }
 }
 
-/** What the page asks its browser for, while the session waits for it. */
-function browserRequest(session: Session, now: Instant): PublicSession['browser'] {
+/**
+ * How the page's browser proves itself, while the session waits for it. Without related origins,
+ * the frame alone learns which credentials the user has.
+ */
+function browserRequest(service: Service, session: Session): PublicSession['browser'] {
+  const { publicOrigin, relatedOrigins } = service.settings
+  const asked = credentialRequest(service, session)
+  if (asked === undefined) return null
+  const frame_url = publicOrigin + browserFramePath(session.tenantId)
+  return relatedOrigins === true
+    ? { ...asked, frame_url }
+    : { timeout_ms: asked.timeout_ms, frame_url }
+}
+
+/** Presents a session to the service's frame. */
+export function presentFrame(
+  service: Service,
+  { session, tenant }: { session: Session; tenant: Tenant },
+): BrowserFrame | undefined {
+  const asked = credentialRequest(service, session)
+  return (
+    asked && {
+      tenant_id: session.tenantId,
+      tenant_name: tenant.name,
+      workflow: session.workflow,
+      action: session.action,
+      ...titlesOf(tenant, session),
+      ...asked,
+    }
+  )
+}
+
+/** The credentials that may prove a browser, and for how long, while the session waits for it. */
+function credentialRequest(
+  { clock }: Service,
+  session: Session,
+): Pick<BrowserFrame, 'rp_id' | 'allow_credentials' | 'timeout_ms'> | undefined {
   const leg = approvedLeg(session)
-  if (leg === undefined || now >= session.expiresAt) return null
+  const now = clock.now()
+  if (leg === undefined || now >= session.expiresAt) return undefined
   const leftMs = Math.max(0, Math.min(session.expiresAt, leg.evidenceUntil) - now)
   return {
     rp_id: leg.rpId,
@@ -189,6 +226,11 @@ export function publicReason(reason: EndedReason | null): PublicSession['ended_r
     case 'killed_by_operator':
       return 'killed'
   }
+}
+
+/** Returns the path of the service's frame in the pages of a tenant. */
+export function browserFramePath(tenantId: string): string {
+  return `/frame/${tenantId}`
 }
 
 /** Returns the path of a tenant's logo. A name is never used for another file. */

@@ -18,6 +18,7 @@ import {
 } from './devices.ts'
 import { fetchEvidenceRoute } from './fetch-evidence.ts'
 import { getSessionRoute } from './get-session.ts'
+import { openBrowserFrameRoute } from './open-browser-frame.ts'
 import { proveBrowserRoute } from './prove-browser.ts'
 import { readInvitationRoute } from './read-invitation.ts'
 import { readTimelineRoute } from './read-timeline.ts'
@@ -32,6 +33,7 @@ export const ROUTES: readonly Route[] = [
   deleteSessionRoute,
   cancelSessionRoute,
   proveBrowserRoute,
+  openBrowserFrameRoute,
   completeSessionRoute,
   readTimelineRoute,
   reportContainmentRoute,

@@ -23,6 +23,7 @@ const RULES: Readonly<Record<EndpointName, Rule>> = {
   declineSession: 'attestation',
   cancelSession: 'attestation',
   proveBrowser: 'attestation',
+  openBrowserFrame: 'attestation',
   fetchEvidence: 'attestation',
   attest: 'attestation',
   rotateDeviceToken: 'attestation',

@@ -13,7 +13,7 @@ import { rejectionOf } from '../rejection-of.ts'
  */
 export function webauthnVerifier({ origin }: { origin: string }): AssertionVerifier {
   return {
-    verify({ device, payload, appAttest, origin: page = origin }) {
+    verify({ device, payload, appAttest, origin: page = origin, topOrigin }) {
       const fail = (step: string) => reject('assertion_invalid', { step })
       // The key is the registered one, and every member of this format is present.
       if (appAttest.key_id !== device.keyId) return fail('key_id')
@@ -39,6 +39,7 @@ export function webauthnVerifier({ origin }: { origin: string }): AssertionVerif
         signature,
         challenge: hash('sha256', payload, 'buffer'),
         origin: page,
+        topOrigin,
         rpId: device.appId,
       })
       return verified.ok

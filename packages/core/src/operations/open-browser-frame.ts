@@ -1,0 +1,32 @@
+import type { SessionId } from '@bonded/contract'
+import { approvedLeg } from '../domain/browser-leg.ts'
+import { type Result, reject } from '../domain/rejection.ts'
+import type { Session } from '../domain/session.ts'
+import { findWatchedSession, readAndExpire } from './find-session.ts'
+import { pageOf } from './proving-page.ts'
+import type { BrowserCaller, Service } from './service.ts'
+
+/** What the service's frame presents: the session of the page that shows it. */
+interface FrameRequest {
+  readonly id: SessionId | undefined
+  readonly watchToken: string | undefined
+  readonly parentOrigin: string
+}
+
+/** Returns a session to the service's frame, while the session waits for the browser. */
+export async function openBrowserFrame(
+  service: Service,
+  { key, origin }: Pick<BrowserCaller, 'key' | 'origin'>,
+  { id, watchToken, parentOrigin }: FrameRequest,
+): Promise<Result<Session>> {
+  const page = pageOf(service, { key, origin }, parentOrigin)
+  if (!page.ok) return page
+  const now = service.clock.now()
+  const found = await readAndExpire(
+    service,
+    (tables) => findWatchedSession(service, tables, { id, key, watchToken, now }),
+    (result) => (result.ok ? result.value : undefined),
+  )
+  if (!found.ok) return found
+  return approvedLeg(found.value) === undefined ? reject('session_not_live') : found
+}

@@ -1,0 +1,127 @@
+import { type BrowserFrame, browserPayload } from '@bonded/contract'
+import type { Start } from './parent-message.ts'
+import type { FrameService, ServiceResult } from './service.ts'
+
+/** What the frame shows. */
+export type FrameScreen =
+  | { readonly name: 'confirm'; readonly request: BrowserFrame; readonly note: Note | null }
+  | { readonly name: 'confirming'; readonly request: BrowserFrame }
+  | { readonly name: 'offline' | 'done' | 'ended' | 'unsupported' | 'misplaced' }
+
+/** Why the user is asked again. */
+export type Note = 'retry' | 'offline'
+
+/** How the page learns the end: nothing but whether the browser has proved itself. */
+export type FrameEnd = 'done' | 'failed'
+
+export interface FrameDependencies {
+  /** The tenant of the document's own path. */
+  readonly tenantId: string
+  readonly service: FrameService
+  /** Absent in a browser without WebAuthn, or where the page does not permit it to its frame. */
+  readonly credentials: Pick<CredentialsContainer, 'get'> | undefined
+  readonly sha256: (text: string) => Promise<Uint8Array<ArrayBuffer>>
+  readonly decode: (base64url: string) => Uint8Array<ArrayBuffer> | undefined
+  readonly show: (screen: FrameScreen) => void
+  readonly end: (end: FrameEnd) => void
+}
+
+/** The frame, once a page has started it. */
+export interface StartedFrame {
+  /** Reads the session, at first and after a lost connection. */
+  open(): Promise<void>
+  /** Asks for the passkey. Call it from the user's click. */
+  confirm(): Promise<void>
+}
+
+/** Starts the frame for one session of its own tenant. */
+// oxlint-disable-next-line max-lines-per-function -- short steps over the same state
+export function startFrame(start: Start, dependencies: FrameDependencies): StartedFrame {
+  const { tenantId, service, credentials, sha256, decode, show, end } = dependencies
+  let request: BrowserFrame | undefined
+  let assertion: unknown
+  let isBusy = false
+
+  const fail = (name: 'ended' | 'unsupported') => {
+    request = undefined
+    show({ name })
+    end('failed')
+  }
+  const again = (note: Note) => {
+    if (request !== undefined) show({ name: 'confirm', request, note })
+  }
+
+  const ask = async (shown: BrowserFrame): Promise<unknown> => {
+    const payload = browserPayload({
+      session_id: start.sessionId,
+      tenant_id: tenantId,
+      workflow: shown.workflow,
+      action: shown.action,
+      origin: start.parentOrigin,
+      commitment: start.commitment,
+    })
+    // TypeScript's types do not have `hints` yet.
+    const publicKey: PublicKeyCredentialRequestOptions & { hints: readonly string[] } = {
+      challenge: await sha256(payload),
+      rpId: shown.rp_id,
+      allowCredentials: shown.allow_credentials.flatMap((id) => {
+        const bytes = decode(id)
+        return bytes === undefined ? [] : [{ type: 'public-key' as const, id: bytes }]
+      }),
+      userVerification: 'required',
+      hints: ['hybrid', 'client-device'],
+      timeout: shown.timeout_ms,
+    }
+    const credential = await credentials?.get({ publicKey })
+    return (credential as PublicKeyCredential | null | undefined)?.toJSON()
+  }
+
+  const settle = (result: ServiceResult<unknown>) => {
+    switch (result.kind) {
+      case 'accepted':
+        show({ name: 'done' })
+        return end('done')
+      case 'offline':
+        // The same proof is sent again: the service may have accepted it.
+        return again('offline')
+      case 'rejected':
+        assertion = undefined
+        return result.reason === 'browser_proof_invalid' ? again('retry') : fail('ended')
+    }
+  }
+
+  const confirmOnce = async (shown: BrowserFrame): Promise<void> => {
+    show({ name: 'confirming', request: shown })
+    try {
+      assertion ??= await ask(shown)
+    } catch (failure) {
+      // The user canceled, or no phone responded in time. Any other failure repeats itself.
+      const { name } = failure as { readonly name?: unknown }
+      if (name === 'NotAllowedError' || name === 'AbortError') return again('retry')
+      return fail('unsupported')
+    }
+    if (assertion === undefined) return again('retry')
+    settle(await service.prove(start, assertion))
+  }
+
+  return {
+    async open() {
+      if (credentials === undefined) return fail('unsupported')
+      const opened = await service.open(start)
+      if (opened.kind === 'offline') return show({ name: 'offline' })
+      // A page of another tenant has given its session to this tenant's frame.
+      if (opened.kind === 'rejected' || opened.value.tenant_id !== tenantId) return fail('ended')
+      request = opened.value
+      show({ name: 'confirm', request, note: null })
+    },
+    async confirm() {
+      if (request === undefined || isBusy) return
+      isBusy = true
+      try {
+        await confirmOnce(request)
+      } finally {
+        isBusy = false
+      }
+    },
+  }
+}

@@ -1,0 +1,64 @@
+import { type BrowserFrame, decodeBase64url } from '@bonded/contract'
+import { purposeOf } from '@bonded/phone'
+import { chooseLanguage, directionOf } from '../messages/language.ts'
+import { startFrame } from './confirm.ts'
+import { drawFrame } from './draw.ts'
+import { wordsOf } from './messages.ts'
+import { FRAME_PROTOCOL, isPlaced, readStart, type Start } from './parent-message.ts'
+import { createFrameService } from './service.ts'
+
+const root = document.querySelector('main')
+if (root !== null) main(root)
+
+function main(root: HTMLElement): void {
+  const tell = (type: string, origin: string) =>
+    window.parent.postMessage({ bonded: FRAME_PROTOCOL, type }, origin)
+  const nothing = () => {}
+  if (!isPlaced({ self: window, parent: window.parent, top: window.top })) {
+    const look = lookOf(null, { onConfirm: nothing, onReopen: nothing })
+    return drawFrame(root, { name: 'misplaced' }, look)
+  }
+  const onMessage = (event: MessageEvent<unknown>) => {
+    const start = readStart(event, window.parent)
+    if (start === undefined) return
+    // A page that replaced the session under the user's finger could have the click prove another.
+    window.removeEventListener('message', onMessage)
+    run(root, start, (end) => tell(end, start.parentOrigin))
+  }
+  window.addEventListener('message', onMessage)
+  // The page is not known yet. The message says only that the frame listens.
+  tell('ready', '*')
+}
+
+function run(root: HTMLElement, start: Start, end: (end: 'done' | 'failed') => void): void {
+  const look = lookOf(start.language, {
+    onConfirm: () => void frame.confirm(),
+    onReopen: () => void frame.open(),
+  })
+  const frame = startFrame(start, {
+    tenantId: location.pathname.split('/').at(-1) ?? '',
+    service: createFrameService((url, init) => fetch(url, init)),
+    credentials: typeof PublicKeyCredential === 'undefined' ? undefined : navigator.credentials,
+    sha256: async (text) =>
+      new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))),
+    decode: decodeBase64url,
+    show: (screen) => drawFrame(root, screen, look),
+    end,
+  })
+  void frame.open()
+}
+
+function lookOf(language: string | null, acts: { onConfirm: () => void; onReopen: () => void }) {
+  const languages = [...(language === null ? [] : [language]), ...navigator.languages]
+  const tag = chooseLanguage(languages)
+  const words = wordsOf(tag)
+  document.documentElement.lang = tag
+  document.documentElement.dir = directionOf(tag)
+  document.title = words.title
+  return { ...acts, words, languages, titleOf }
+}
+
+/** The request in words: its titles, else the names of workflow and action. */
+function titleOf(request: BrowserFrame, languages: readonly string[]): string {
+  return purposeOf({ ...request, display: [] }, languages) ?? ''
+}
