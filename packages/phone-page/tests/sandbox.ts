@@ -41,6 +41,8 @@ interface SandboxOptions {
   readonly phones?: TrustedPhones
   /** The origin of the tenant's pages, which load the hosted script; by default it has none. */
   readonly site?: string
+  /** Whether the tenant may have pages on this machine. */
+  readonly demo?: boolean
 }
 
 /** The real service with one tenant, and phones in Chromium. */
@@ -78,6 +80,7 @@ export class Sandbox implements AsyncDisposable {
     environment = 'sandbox',
     phones = NO_APPS,
     site,
+    demo = false,
   }: SandboxOptions = {}): Promise<Sandbox> {
     const folder = mkdtempSync(join(tmpdir(), 'bonded-phone-page-'))
     const port = await freePort()
@@ -121,7 +124,7 @@ export class Sandbox implements AsyncDisposable {
       environment,
       origins: site === undefined ? [] : [site],
       workflows: workflows.map((workflow) => ({ ...WORKFLOW, ...workflow })),
-      demo: false,
+      demo,
     })
     const browser = await openBrowser()
     const credential = serverCredential.reveal()
