@@ -180,7 +180,7 @@ test('ignores a start of another window, also of a frame beside it', browserTest
   const beside = page.frames().find((each) => each.url().startsWith(evil))!
   await beside.evaluate(`parent.frames[0].postMessage(${startOf(session)}, '*')`)
   // Its own message arrives after the other one, and is the first that counts.
-  const other = { ...session, id: `sess_${'0'.repeat(22)}` as CreatedSession['id'] }
+  const other = { ...session, id: `sess_${'0'.repeat(22)}` as const }
   await start(page, other)
   await frameOf(page).locator('[data-screen=ended]').waitFor()
   await heard(page, 'failed')

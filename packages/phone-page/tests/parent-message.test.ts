@@ -15,7 +15,7 @@ const START = {
   commitment: 'A'.repeat(43),
   language: 'de',
 }
-const read = (data: unknown, { source = PARENT as Source, origin = ORIGIN } = {}) =>
+const read = (data: unknown, { source = PARENT, origin = ORIGIN } = {}) =>
   readStart({ source, origin, data }, PARENT)
 
 test('reads a start of the page that shows the frame', () => {

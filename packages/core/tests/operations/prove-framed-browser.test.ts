@@ -45,10 +45,15 @@ async function approved({ relatedOrigins = false } = {}) {
   const prove = (
     bend: object = {},
     {
-      clientData = { crossOrigin: true, topOrigin: SHOP_ORIGIN } as object,
+      clientData = { crossOrigin: true, topOrigin: SHOP_ORIGIN },
       fields = {},
       origin = PUBLIC_ORIGIN,
-      parent_origin = SHOP_ORIGIN as string | null,
+      parent_origin = SHOP_ORIGIN,
+    }: {
+      clientData?: object
+      fields?: object
+      origin?: string
+      parent_origin?: string | null
     } = {},
   ) => {
     const payload = browserPayload({
@@ -84,7 +89,17 @@ async function approved({ relatedOrigins = false } = {}) {
       })
     ).body
   return {
-    ...{ h, shop, other, authenticator, session, open, prove, steps, approve, page, asBackend },
+    h,
+    shop,
+    other,
+    authenticator,
+    session,
+    open,
+    prove,
+    steps,
+    approve,
+    page,
+    asBackend,
     [Symbol.asyncDispose]: () => h[Symbol.asyncDispose](),
   }
 }

@@ -1,6 +1,8 @@
 import {
   BondedPairAssertion,
   ClaimRequest,
+  BrowserFrame,
+  BrowserFrameRequest,
   BrowserProof,
   ContainmentReport,
   CreatedSession,
@@ -58,6 +60,8 @@ const PROBES: readonly Endpoint[] = [ENDPOINTS.alive, ENDPOINTS.ready]
 const SCHEMAS = {
   BondedPairAssertion,
   ClaimRequest,
+  BrowserFrame,
+  BrowserFrameRequest,
   BrowserProof,
   ContainmentReport,
   CreatedSession,

@@ -55,6 +55,8 @@ const BY_PATH = new Map<string, { readonly name: EndpointName; readonly rule: Ru
 )
 /** The position of an id in `/api/v1/sessions/{id}/…`, split at its slashes. */
 const ID_SEGMENT = 4
+/** One more segment than the longest path has, so that no longer path equals one of the table. */
+const MAX_SEGMENTS = 8
 
 /** What the request line and the credential's form reveal about a request. */
 export interface Classified {
@@ -80,7 +82,7 @@ export function classify(request: {
   const presented = presentedBy(headers.authorization)
   const literal = BY_PATH.get(`${method} ${path}`)
   if (literal !== undefined) return classified(literal, presented, '')
-  const segments = path.split('/', ID_SEGMENT + 2)
+  const segments = path.split('/', MAX_SEGMENTS)
   const id = segments[ID_SEGMENT] ?? ''
   if (id !== '') segments[ID_SEGMENT] = WILDCARD
   return classified(BY_PATH.get(`${method} ${segments.join('/')}`), presented, id)

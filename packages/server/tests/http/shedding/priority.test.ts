@@ -28,6 +28,15 @@ test('recognizes every endpoint of the table by its method and path, with and wi
   }
 })
 
+test('takes no longer path for one of the table', () => {
+  for (const path of ['browser/x', 'browser/frame/x', 'cancel/x'])
+    assert.equal(
+      classify({ method: 'POST', url: `/api/v1/sessions/${session_id}/${path}`, headers: {} })
+        .endpoint,
+      undefined,
+    )
+})
+
 test('ranks a read of a session by who reads it', () => {
   const url = `/api/v1/sessions/${session_id}`
   assert.equal(priorityOf({ method: 'GET', url, authorization: CREDENTIALS.backend }), 'gate')
