@@ -4,6 +4,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
+  BROWSER_SECRET_HEADER,
   type CompletionOutcome,
   type CreatedSession,
   type FullSession,
@@ -95,6 +96,7 @@ export class Sandbox implements AsyncDisposable {
         rpId: new URL(origin).hostname,
         appScheme: 'pulse',
         qrContent: site === undefined ? 'app_scheme' : 'universal_link',
+        relatedOrigins: true,
         appLinks: NO_APP_LINKS,
         connections: DEFAULT_CONNECTION_LIMITS,
         deviceTokenTtlMs: 180 * 24 * 60 * 60_000,
@@ -157,8 +159,10 @@ export class Sandbox implements AsyncDisposable {
     return (await response.json()) as CreatedSession
   }
 
-  async stateOf({ id }: Pick<CreatedSession, 'id'>): Promise<FullSession> {
-    const response = await this.#backend('GET', `/sessions/${id}`)
+  /** @param secret of the page's browser, which a form carries to the backend */
+  async stateOf({ id }: Pick<CreatedSession, 'id'>, secret?: string): Promise<FullSession> {
+    const headers = secret === undefined ? {} : { [BROWSER_SECRET_HEADER]: secret }
+    const response = await this.#backend('GET', `/sessions/${id}`, undefined, headers)
     return (await response.json()) as FullSession
   }
 

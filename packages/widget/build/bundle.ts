@@ -13,7 +13,7 @@ export interface PulseFile {
   readonly path: string
   /** UTF-8 JavaScript, CSS or JSON, as the path ends. */
   readonly source: string
-  /** `sha384-…` */
+  /** `sha256-…` */
   readonly integrity: string
 }
 
@@ -29,8 +29,9 @@ export interface PulseScript {
   /** The source map, as JSON. */
   readonly sourceMap: string
   /**
-   * The checks of the container, the styles, the languages, and the index of the languages. The
-   * script contains English, and the integrity of the checks, the styles and the index.
+   * The checks of the container, the browser's proof, the styles, and the languages of the widget
+   * and of the proof with their index. The script contains English, and the integrity of the
+   * checks, the proof, the styles and the index. A language contains that of its proof.
    */
   readonly files: readonly PulseFile[]
 }
@@ -53,7 +54,7 @@ export async function loadPulseScript(): Promise<PulseScript> {
     await readFile(new URL('../package.json', import.meta.url), 'utf8'),
   )
   const built = (await prebuilt()) ?? (await bundle(version))
-  return { ...built, integrity: integrityOf(built.source), version }
+  return { ...built, integrity: integrityOf(built.source, 'sha384'), version }
 }
 
 async function prebuilt(): Promise<BuiltScript | undefined> {
@@ -70,9 +71,14 @@ async function prebuilt(): Promise<BuiltScript | undefined> {
 }
 
 async function bundle(version: string): Promise<BuiltScript> {
-  const languages = await readLanguages(join(ROOT, 'src/messages'), integrityOf)
+  const languages = await readLanguages(
+    join(ROOT, 'src/messages'),
+    integrityOf,
+    join(ROOT, 'src/leg/messages'),
+  )
   const styles = await readStyles(ROOT, integrityOf)
-  const checks = await bundleChecks()
+  const checks = await bundleModule('checks', 'src/loading/loaded.ts')
+  const leg = await bundleModule('leg', 'src/leg/open-leg.ts')
   const { source, map } = await compile({
     entryPoint: 'src/entry.ts',
     format: 'iife',
@@ -84,22 +90,24 @@ async function bundle(version: string): Promise<BuiltScript> {
       PULSE_LANGUAGES_INTEGRITY: languages.integrity,
       PULSE_CHECKS_PATH: checks.path,
       PULSE_CHECKS_INTEGRITY: checks.integrity,
+      PULSE_LEG_PATH: leg.path,
+      PULSE_LEG_INTEGRITY: leg.integrity,
     },
     notice: `/*! Pulse ${version}, Apache-2.0. QR code after Project Nayuki, MIT. */`,
   })
-  return { source, sourceMap: map, files: [checks, styles, ...languages.files] }
+  return {
+    source,
+    sourceMap: map,
+    files: [checks, leg, styles, ...languages.files],
+  }
 }
 
-/** The module that checks the container and holds the rules of the watch. Its path names its content. */
-async function bundleChecks(): Promise<PulseFile> {
-  const { source } = await compile({
-    entryPoint: 'src/loading/loaded.ts',
-    format: 'esm',
-    define: {},
-    notice: '/*! Pulse, Apache-2.0. */',
-  })
+/** A module that the script loads. Its path names its content. */
+async function bundleModule(name: string, entryPoint: string): Promise<PulseFile> {
+  const notice = '/*! Pulse, Apache-2.0. */'
+  const { source } = await compile({ entryPoint, format: 'esm', define: {}, notice })
   const hash = createHash('sha256').update(source).digest('hex').slice(0, 16)
-  return { path: `/v1/checks/${hash}.js`, source, integrity: integrityOf(source) }
+  return { path: `/v1/${name}/${hash}.js`, source, integrity: integrityOf(source) }
 }
 
 interface Compilation {
@@ -140,6 +148,7 @@ async function compile(from: Compilation): Promise<{ source: string; map: string
     { 'pulse.js': source },
     {
       ecma: 2020,
+      compress: { passes: 2 },
       module: format === 'esm',
       format: { preamble: notice },
       sourceMap: { content: map, asObject: false },
@@ -155,6 +164,7 @@ function quoted(values: Readonly<Record<string, string>>): Record<string, string
   )
 }
 
-function integrityOf(text: string): string {
-  return `sha384-${createHash('sha384').update(text, 'utf8').digest('base64')}`
+/** SHA-256 for what the script names, which makes the script and the indexes a little smaller. */
+function integrityOf(text: string, algorithm: 'sha256' | 'sha384' = 'sha256'): string {
+  return `${algorithm}-${createHash(algorithm).update(text, 'utf8').digest('base64')}`
 }

@@ -7,7 +7,7 @@ import type { PulseFile } from './bundle.ts'
 export interface LanguageFiles {
   /** The path of all files, which names the content of the index: `/v1/lang/<hash>/`. */
   readonly folder: string
-  /** `sha384-…` of the index. */
+  /** `sha256-…` of the index. */
   readonly integrity: string
   /** The index first. */
   readonly files: readonly PulseFile[]
@@ -16,19 +16,35 @@ export interface LanguageFiles {
 /**
  * Reads the languages: each `<tag>.json` beside `en.json`. The index lists their integrity values
  * by lower-case tag, so that the script contains one integrity value instead of forty.
+ *
+ * @param legFolder the same languages of the browser's proof. Each is a file of its own, whose
+ *   integrity is in the language of the widget.
  */
 export async function readLanguages(
   folder: string,
   integrityOf: (text: string) => string,
+  legFolder?: string,
 ): Promise<LanguageFiles> {
   const names = (await readdir(folder))
     .filter((name) => name.endsWith('.json') && name !== 'en.json')
     .toSorted()
-  const english: Texts = JSON.parse(await readFile(join(folder, 'en.json'), 'utf8'))
+  const english = await englishIn(folder)
+  const englishLeg = legFolder === undefined ? {} : await englishIn(legFolder)
+  const fileOf = (name: string, content: object) => {
+    const source = JSON.stringify(content)
+    return { name, source, integrity: integrityOf(source) }
+  }
   const languages = await Promise.all(
     names.map(async (name) => {
-      const source = packed(await readFile(join(folder, name), 'utf8'), english)
-      return { name: name.toLowerCase(), source, integrity: integrityOf(source) }
+      const leg =
+        legFolder === undefined
+          ? undefined
+          : fileOf(`leg-${name.toLowerCase()}`, {
+              texts: await textsIn(legFolder, name, englishLeg),
+            })
+      const texts = await textsIn(folder, name, english)
+      const file = fileOf(name.toLowerCase(), { texts, ...(leg && { leg: leg.integrity }) })
+      return { ...file, leg }
     }),
   )
   const index = JSON.stringify(
@@ -44,7 +60,9 @@ export async function readLanguages(
     integrity,
     files: [
       { path: `${path}index.json`, source: index, integrity },
-      ...languages.map(({ name, ...file }) => ({ path: path + name, ...file })),
+      ...languages
+        .flatMap(({ leg, ...file }) => (leg ? [file, leg] : [file]))
+        .map(({ name, ...file }) => ({ path: path + name, ...file })),
     ],
   }
 }
@@ -58,8 +76,12 @@ interface Texts {
  * The texts of a language without their keys, in the order of English, which the script has. Keys
  * would take a fifth of the file.
  */
-function packed(json: string, english: Texts): string {
-  return JSON.stringify({ texts: inOrder(JSON.parse(json), english) })
+async function textsIn(folder: string, name: string, english: Texts): Promise<readonly string[]> {
+  return inOrder(JSON.parse(await readFile(join(folder, name), 'utf8')), english)
+}
+
+async function englishIn(folder: string): Promise<Texts> {
+  return JSON.parse(await readFile(join(folder, 'en.json'), 'utf8'))
 }
 
 function inOrder(texts: Texts, english: Texts): readonly string[] {

@@ -79,7 +79,7 @@ export function checkSetup(setup: Setup, origin: string | null): CheckedSetup {
   if (origin === null)
     throw new PulseError(
       'script_not_hosted',
-      'Load pulse.js from the service by a script tag or loadPulse(). A copy gets no fixes.',
+      'Load pulse.js from the service, by a tag or loadPulse(). A copy gets no fixes.',
     )
   const options = withoutNulls(ownMembers(setup) ?? NO_MEMBERS)
   const { publishableKey, workflow, containerId, sessionEndpoint, appearance, locale } = options
@@ -92,22 +92,22 @@ export function checkSetup(setup: Setup, origin: string | null): CheckedSetup {
   if (typeof publishableKey !== 'string' || !SENDABLE_KEY.test(publishableKey))
     throw new PulseError(
       'publishable_key_invalid',
-      'Pass `publishableKey`: the browser key of your tenant, which begins with pk_beta_.',
+      'Pass `publishableKey`: the browser key of your tenant, pk_beta_…',
     )
   if (!isPurposeName(workflow))
     throw new PulseError(
       'workflow_invalid',
-      `Pass \`workflow\`: the name of a workflow enabled for this key, such as credit_application, of ${NAME_FORM}.`,
+      `Pass \`workflow\`: a workflow of this key, such as credit_application, of ${NAME_FORM}.`,
     )
   if (containerId !== undefined && !isName(containerId))
     throw new PulseError(
       'container_id_invalid',
-      'Pass `containerId`: the id of the reserved container, or omit it and mark the container with data-pulse-widget.',
+      'Pass `containerId`: the id of the container, or omit it and mark one with data-pulse-widget.',
     )
   if (sessionEndpoint !== undefined && !isAddressHere(sessionEndpoint))
     throw new PulseError(
       'session_endpoint_invalid',
-      'Pass `sessionEndpoint`: the address on your own backend that creates a session, such as /bond-session.',
+      'Pass `sessionEndpoint`: the address of your backend that creates a session, such as /bond-session.',
     )
   if (sessionEndpointCredentials !== 'same-origin' && sessionEndpointCredentials !== 'include')
     throw new PulseError(
@@ -159,7 +159,7 @@ export function checkRequest(
   if (!isPurposeName(action))
     throw new PulseError(
       'action_invalid',
-      `Pass \`action\`: the one protected action this bond is for, such as submit_application, of ${NAME_FORM}.`,
+      `Pass \`action\`: the protected action, such as submit_application, of ${NAME_FORM}.`,
     )
   const session =
     givenSession === undefined
@@ -194,7 +194,7 @@ export function checkSession(
   if (!readAddress(session))
     throw new PulseError(
       'session_invalid',
-      'Pass `session`: the create answer of your backend, with websocket_url, without completion_secret.',
+      'Pass `session`: the public session of your backend, with websocket_url.',
     )
   if (response['completion_secret'] || session['completion_secret'])
     throw new PulseError(
@@ -226,10 +226,7 @@ function plainJson(context: unknown): unknown {
     const text = JSON.stringify(context)
     return text === undefined ? undefined : JSON.parse(text)
   } catch {
-    throw new PulseError(
-      'context_invalid',
-      'Pass a `context` that JSON can hold: no cycles, no BigInt.',
-    )
+    throw new PulseError('context_invalid', 'Pass a `context` that JSON can hold.')
   }
 }
 

@@ -1,6 +1,7 @@
 import { hasEnded } from '@bonded/contract'
 import type { Containment } from './container/containment.ts'
 import { UNAVAILABLE_SCREENS } from './ended-screens.ts'
+import type { LegReport } from './leg/leg.ts'
 import type { Moment, Mutable, Reaction } from './machine.ts'
 import { type BondOutcome, unavailable, type UnavailableReason } from './outcome.ts'
 import { plain, type Screen, type ScreenName, screenOf } from './screen.ts'
@@ -9,8 +10,11 @@ import type { Instant, SessionAddress, Snapshot, Tenant } from './session/snapsh
 
 /** How often the widget draws the countdown. */
 const TICK_MS = 1_000
-/** Longer than any session can stay pending (900 s), so that the promise settles in any case. */
-export const LONGEST_WAIT_MS = 960_000
+/**
+ * Longer than any session waits: 900 s for the phone, and then 120 s for the browser. The promise
+ * settles in any case.
+ */
+export const LONGEST_WAIT_MS = 1_080_000
 
 /**
  * | phase | the bond |
@@ -44,6 +48,10 @@ export interface BondState {
    */
   readonly snapshot: Snapshot | undefined
   readonly hasContact: boolean
+  /** What the browser's proof shows; undefined while the session does not wait for it. */
+  readonly leg: LegReport | undefined
+  /** Of this tab, from its own storage or its own random numbers, and from nowhere else. */
+  readonly secret: string | undefined
 }
 
 /** What happens to a bond. */
@@ -56,12 +64,14 @@ export type BondEvent =
   | readonly ['breached']
   /** The container meets the contract for the first time. */
   | readonly ['ready']
-  | readonly ['found', found: Found]
+  /** `secret` is the one of this tab, from before a reload. */
+  | readonly ['found', found: Found, secret?: string | undefined]
   | readonly ['spoken']
   | readonly ['snapshot', snapshot: Snapshot]
   | readonly ['contact', hasContact: boolean]
   | readonly ['unavailable', reason: UnavailableReason]
   | readonly ['cancel']
+  | readonly ['leg', report: LegReport]
   | readonly ['tick']
 
 /** What a bond does. */
@@ -87,6 +97,10 @@ export type BondEffect =
    * an overlay.
    */
   | readonly ['check']
+  /** Starts the browser's proof. */
+  | readonly ['openLeg', address: SessionAddress, secret: string | undefined]
+  /** Closes the browser's prompt. The proof reports nothing more. */
+  | readonly ['closeLeg']
   /** A reload no longer resumes the session. */
   | readonly ['forget']
   | readonly ['settle', outcome: BondOutcome]
@@ -108,6 +122,8 @@ export const INITIAL_BOND: BondState = {
   found: undefined,
   snapshot: undefined,
   hasContact: true,
+  leg: undefined,
+  secret: undefined,
 }
 
 /** What an event changes in a bond, and what the bond then does. */
@@ -145,6 +161,7 @@ function apply(draft: Draft, event: BondEvent): void {
       if (event[1].kind === 'none') return close(draft, event[1].reason)
       draft.phase = 'speaking'
       draft.found = event[1]
+      draft.secret = event[2]
       return void effects.push(['speak'])
     case 'spoken':
       return begin(draft)
@@ -157,6 +174,8 @@ function apply(draft: Draft, event: BondEvent): void {
       return close(draft, event[1])
     case 'cancel':
       return phase === 'watching' ? void effects.push(['cancelWatch']) : close(draft, 'canceled')
+    case 'leg':
+      return follow(draft, event[1])
     case 'tick':
       return tick(draft)
   }
@@ -186,17 +205,13 @@ function begin(draft: Draft): void {
   timers.longest = now + LONGEST_WAIT_MS
   effects.push(['watch', found])
   report(draft)
-  identify(draft)
-  draw(draft)
-  effects.push(['check'])
+  present(draft)
 }
 
 function update(draft: Draft, snapshot: Snapshot): void {
   draft.snapshot = snapshot
-  identify(draft)
-  draw(draft)
-  draft.effects.push(['check'])
-  const outcome = outcomeOf(draft.found!.address.id, snapshot)
+  present(draft)
+  const outcome = outcomeOf(draft, snapshot)
   if (outcome) {
     draft.effects.push(['unguard'])
     settle(draft, outcome)
@@ -204,15 +219,34 @@ function update(draft: Draft, snapshot: Snapshot): void {
   if (hasEnded(snapshot.state)) stop(draft)
 }
 
-function identify({ snapshot, effects }: Draft): void {
+function present(draft: Draft): void {
+  const { snapshot, found, secret, effects } = draft
   if (snapshot?.tenant) effects.push(['identify', snapshot.tenant])
+  // Only the service's word that the phone has approved starts the browser's proof, and nothing in
+  // the page replaces it.
+  const isWanted = snapshot?.state === 'step_up_required' && snapshot.hint === 'browser'
+  if (isWanted !== Boolean(draft.leg)) {
+    draft.leg = isWanted ? { screen: { name: 'evaluating' } } : undefined
+    effects.push(isWanted ? ['openLeg', found!.address, secret] : ['closeLeg'])
+  }
+  draw(draft)
+  effects.push(['check'])
+}
+
+function follow(draft: Draft, leg: LegReport): void {
+  if (!draft.leg) return
+  draft.leg = leg
+  draft.secret = leg.secret ?? draft.secret
+  if (leg.reason) return close(draft, leg.reason)
+  draw(draft)
+  draft.effects.push(['check'])
 }
 
 function draw(draft: Draft): void {
   const { snapshot, hasContact, now, timers, effects } = draft
   timers.draw = now + TICK_MS
   const screen = snapshot ? screenOf(snapshot, now) : plain('starting')
-  effects.push(['show', { ...screen, hasContact }])
+  effects.push(['show', { ...screen, ...draft.leg?.screen, hasContact }])
 }
 
 function tick(draft: Draft): void {
@@ -229,9 +263,10 @@ function close(
   screen: ScreenName = UNAVAILABLE_SCREENS[reason],
 ): void {
   if (draft.phase === 'speaking') draft.effects.push(['revoke', draft.found!.address])
+  const text = draft.leg?.reason && draft.leg.screen.text
   stop(draft)
   // The widget keeps showing an outcome, so a page may hide the container afterwards.
-  if (!draft.isSettled) draft.effects.push(['show', plain(screen)])
+  if (!draft.isSettled) draft.effects.push(['show', { ...plain(screen), text }])
   settle(draft, unavailable(reason))
 }
 
@@ -246,6 +281,7 @@ function settle(draft: Draft, outcome: BondOutcome): void {
 function stop(draft: Draft): void {
   draft.phase = 'closed'
   draft.timers.draw = draft.timers.longest = Infinity
+  draft.leg = undefined
   draft.effects.push(['stop'])
 }
 
@@ -257,8 +293,12 @@ function isTooSmall({ containment }: BondState): boolean {
 }
 
 /** The outcome for the page; undefined while the phone can still answer. */
-function outcomeOf(sessionId: string, { state, endedReason }: Snapshot): BondOutcome | undefined {
-  if (state === 'bonded') return { state, sessionId }
+function outcomeOf(
+  { found, secret: browserSecret }: Draft,
+  { state, endedReason }: Snapshot,
+): BondOutcome | undefined {
+  if (state === 'bonded')
+    return { state, sessionId: found!.address.id, ...(browserSecret && { browserSecret }) }
   if (state === 'pending' || state === 'step_up_required') return undefined
   return {
     state,

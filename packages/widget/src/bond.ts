@@ -10,12 +10,14 @@ import { findContainer } from './container/find-container.ts'
 import type { ContainerWatch } from './container/watch-container.ts'
 import { createReporter } from './container/report.ts'
 import { type Checks, loadChecks } from './loading/load-checks.ts'
+import { loadLeg } from './loading/load-leg.ts'
 import { type Performers, runMachine } from './machine.ts'
 import { wantedLanguages } from './messages/language.ts'
-import { loadMessages } from './messages/load.ts'
+import { loadMembers, loadMessages, unpack } from './messages/load.ts'
 import { type BondOutcome, unavailable } from './outcome.ts'
+import { removeSecret, storedSecret } from './session/browser-secret.ts'
 import { findSession } from './session/find.ts'
-import { cancelSession } from './session/get-session.ts'
+import { ask, cancelSession } from './session/get-session.ts'
 import { type Resumption, resumptionOf } from './session/resume.ts'
 import { watch, type Watching } from './session/watch.ts'
 import { readPairs } from './view/pairs.ts'
@@ -56,6 +58,10 @@ export function startBond(setup: CheckedSetup, request: CheckedRequest): Bond {
   return { outcome, supersede: () => dispatch('unavailable', 'superseded') }
 }
 
+/** Functions of the script that the code of the browser's proof need not contain again. */
+const TOOLS = { ask, cancelSession, loadMembers, runMachine, unpack }
+export type LegTools = typeof TOOLS
+
 interface Parts {
   readonly setup: CheckedSetup
   readonly request: CheckedRequest
@@ -72,11 +78,16 @@ function performersOf(parts: Parts): Performers<BondEffect> {
   const { setup, request, container, view, dispatch, settle, fail } = parts
   const { publishableKey, workflow, origin } = setup
   const wanted = wantedLanguages(setup.locale, container)
-  const spoken = loadMessages(wanted, origin).then(view.speak)
+  const spoken = loadMessages(wanted, origin).then((language) => {
+    view.speak(language)
+    return language
+  })
   let checks!: Checks
   let guard: ContainerWatch | undefined
   let watching: Watching | undefined
   let stored: Resumption | undefined
+  let sessionId = ''
+  let leg = new AbortController()
   let report: ReturnType<typeof createReporter> | undefined
   const load = async () => {
     // Without its styles, the card has another size than the one to check.
@@ -89,7 +100,9 @@ function performersOf(parts: Parts): Performers<BondEffect> {
   }
   const find = async () => {
     stored = await resumptionOf({ ...request, publishableKey, workflow })
-    dispatch('found', await findSession(setup, request, stored))
+    const found = await findSession(setup, request, stored)
+    if (found.kind === 'session') sessionId = found.address.id
+    dispatch('found', found, storedSecret(sessionId))
   }
   return {
     load() {
@@ -135,17 +148,33 @@ function performersOf(parts: Parts): Performers<BondEffect> {
     identify: view.identify,
     show: view.show,
     check: () => guard?.check(),
-    forget: () => stored?.remove(),
+    openLeg(address, secret) {
+      leg = new AbortController()
+      const { signal } = leg
+      const subject = { address, publishableKey, signal }
+      const { take } = watching!
+      loadLeg(origin)
+        .then(({ openLeg }) =>
+          openLeg({ ...TOOLS, language: spoken, subject, secret, take, dispatch }),
+        )
+        .catch(() => dispatch('unavailable', 'network'))
+    },
+    closeLeg: () => leg.abort(),
+    forget() {
+      stored?.remove()
+      removeSecret(sessionId)
+    },
     settle,
     stop() {
       guard?.stop()
       watching?.stop()
+      leg.abort()
     },
   }
 }
 
 function logBreach(breaches: readonly string[]): void {
   console.error(
-    `Pulse: the container breaks the container contract (${breaches.join(', ')}). It must stay in full view.`,
+    `Pulse: the container breaks its contract (${breaches.join(', ')}). It must stay in full view.`,
   )
 }

@@ -35,6 +35,8 @@ export const UNAVAILABLE_SCREENS: Record<UnavailableReason, ScreenName> = {
   session_mismatch: 'unavailable',
   completion_secret_exposed: 'unavailable',
   unknown_answer: 'unavailable',
+  browser_unsupported: 'not_set_up',
+  browser_frame_blocked: 'not_set_up',
   superseded: 'unavailable',
   internal_error: 'unavailable',
 }

@@ -21,6 +21,8 @@ import type { PublicEndedReason, SessionState } from '@bonded/contract'
  * | `session_mismatch` | the endpoint returned a session of another workflow or action |
  * | `completion_secret_exposed` | the endpoint sent the completion secret to the browser |
  * | `unknown_answer` | the service sent what this version does not know: it fails closed |
+ * | `browser_unsupported` | the workflow requires the browser, and this one cannot give the proof |
+ * | `browser_frame_blocked` | the service's frame, which asks for the proof, could not be shown |
  * | `superseded` | the page requested another bond |
  * | `internal_error` | the widget itself failed; see the console |
  */
@@ -40,6 +42,8 @@ export type UnavailableReason =
   | 'session_mismatch'
   | 'completion_secret_exposed'
   | 'unknown_answer'
+  | 'browser_unsupported'
+  | 'browser_frame_blocked'
   | 'superseded'
   | 'internal_error'
 
@@ -49,7 +53,16 @@ export type UnavailableReason =
  * be manipulated.
  */
 export type BondOutcome =
-  | { readonly state: 'bonded'; readonly sessionId: string; readonly reason?: undefined }
+  | {
+      readonly state: 'bonded'
+      readonly sessionId: string
+      readonly reason?: undefined
+      /**
+       * Only where the workflow requires the browser: send it to your backend with the form, and
+       * nowhere else. The backend reads no verification without it.
+       */
+      readonly browserSecret?: string
+    }
   | {
       readonly state: Exclude<SessionState, 'bonded'>
       readonly sessionId: null

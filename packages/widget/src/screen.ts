@@ -1,3 +1,4 @@
+import type { ScreenText } from './messages/messages.ts'
 import { COMPLETED_SCREENS, ENDED_SCREENS } from './ended-screens.ts'
 import type { Code, Instant, Snapshot } from './session/snapshot.ts'
 
@@ -23,12 +24,19 @@ export type ScreenName =
   | 'obstructed'
   | 'no_room'
 
+/** The screens of the browser's proof. Their texts and their button are loaded with its code. */
+export type LegScreen = 'browser' | 'browser_again'
+
 /**
  * What to draw. `code` is null when no QR code may be shown, and `expiresAt` when no time is
  * running.
  */
 export interface Screen {
-  readonly name: ScreenName
+  readonly name: ScreenName | LegScreen
+  /** Replaces the text of the screen. */
+  readonly text?: ScreenText | undefined
+  /** Takes the place of the QR code. */
+  readonly stage?: HTMLElement | undefined
   readonly code: Code | null
   readonly expiresAt: Instant | null
   /** False: the widget is reconnecting. */

@@ -179,13 +179,52 @@ test('hides the QR code in a breach, and reports it unless the box is only too s
   assert.deepEqual(after(...LOADED).on(['contained', HIDDEN]), ['veil', 'logBreach'])
 })
 
-test('draws the countdown each second, and ends an unanswered bond after 16 minutes', () => {
+test('draws the countdown each second, and ends an unanswered bond after 18 minutes', () => {
   const run = after(...WATCHING)
   run.now += 1_000
   assert.deepEqual(run.on(['tick']), ['show'])
-  run.now += 959_000
+  run.now += 1_079_000
   run.on(['tick'])
   assert.deepEqual(run.outcome, { state: 'unavailable', sessionId: null, reason: 'network' })
+})
+
+const WANTED: BondEvent = ['snapshot', snapshotOf({ state: 'step_up_required', hint: 'browser' })]
+const leg = (report: object): BondEvent => ['leg', { screen: { name: 'browser' }, ...report }]
+
+test('asks the browser only on the word of the service, and passes its secret on with the bond', () => {
+  const run = after(...WATCHING)
+  run.on(leg({ secret: 'planted' }), ['snapshot', snapshotOf({ state: 'step_up_required' })])
+  assert.deepEqual([run.screens, run.state.secret], [['step_up'], undefined])
+  assert.deepEqual(run.on(WANTED), ['openLeg', 'show', 'check'])
+  assert.deepEqual(run.screens, ['evaluating'])
+  assert.deepEqual(run.on(WANTED), ['show', 'check'], 'once')
+  run.on(leg({ secret: 'own' }))
+  assert.deepEqual(run.screens, ['browser'])
+  run.on(['snapshot', snapshotOf({ state: 'bonded', seq: 3 })])
+  assert.equal(run.effects[0]?.[0], 'closeLeg')
+  assert.deepEqual(run.outcome, { state: 'bonded', sessionId: 'sess_1', browserSecret: 'own' })
+})
+
+test('goes on with the secret of this tab after a reload, and asks again after a second approval', () => {
+  const run = after(...LOADED, ['ready'], ['found', session, 'kept'], ['spoken'], WANTED)
+  assert.deepEqual(run.effects[0], ['openLeg', session.address, 'kept'])
+  run.on(['snapshot', snapshotOf({ state: 'step_up_required', hint: 'step_up', seq: 2 })])
+  assert.deepEqual([run.effects[0]?.[0], run.screens], ['closeLeg', ['step_up']])
+  assert.equal(run.on(WANTED)[0], 'openLeg')
+})
+
+test('closes in the words of the proof in a browser that cannot give it', () => {
+  const run = after(...WATCHING, WANTED)
+  const text = { title: 'Not here', body: 'Use your phone.' }
+  run.on(leg({ screen: { name: 'not_set_up', text }, reason: 'browser_unsupported' }))
+  assert.deepEqual(run.effects.find(([name]) => name === 'show')?.[1], {
+    name: 'not_set_up',
+    code: null,
+    expiresAt: null,
+    hasContact: true,
+    text,
+  })
+  assert.equal((run.outcome as { reason: string }).reason, 'browser_unsupported')
 })
 
 /** What an event may follow: the interpreter reports each of these only after its effect. */

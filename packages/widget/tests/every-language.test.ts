@@ -3,11 +3,18 @@ import { createRequire } from 'node:module'
 import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { en } from '../src/messages/messages.ts'
-import { LANGUAGES, loadGallery, PSEUDO } from './gallery.ts'
+import {
+  LANGUAGES,
+  LEG_LANGUAGES,
+  LEG_PSEUDO,
+  LEG_SCREENS,
+  loadGallery,
+  PSEUDO,
+} from './gallery.ts'
 import { browserTest, Harness, init, noBrowser, require } from './harness.ts'
 
 const axe = createRequire(import.meta.url).resolve('axe-core')
-const SCREENS = Object.keys(en.screens)
+const SCREENS = [...Object.keys(en.screens), ...LEG_SCREENS]
 /** These tests draw some thousand screens. */
 const longTest = { ...browserTest, timeout: 300_000 }
 const PAIRS = [
@@ -41,16 +48,22 @@ for (const style of [
     const page = await h.open({ body: `<div data-pulse-widget style="${style}"></div>` })
     await loadGallery(page)
     const languages = [...LANGUAGES, ['pseudo', PSEUDO] as const]
-    for (const [tag, messages] of languages)
-      assert.deepEqual(await drawAll(page, { tag, messages, pairs: PAIRS }), [], tag)
+    for (const [tag, messages] of languages) {
+      const leg = LEG_LANGUAGES.get(tag) ?? LEG_PSEUDO
+      assert.deepEqual(await drawAll(page, { tag, messages, leg, pairs: PAIRS }), [], tag)
+    }
     // Without pairs there is more room, and the longest texts are the ones to check.
-    assert.deepEqual(await drawAll(page, { tag: 'pseudo', messages: PSEUDO, pairs: [] }), [])
+    assert.deepEqual(
+      await drawAll(page, { tag: 'pseudo', messages: PSEUDO, leg: LEG_PSEUDO, pairs: [] }),
+      [],
+    )
     assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true)
   })
 
 /** Draws a language into every box of the page. Returns what axe finds. */
 function violationsIn(page: Page, tag: string): Promise<unknown> {
-  const language = JSON.stringify({ tag, messages: LANGUAGES.get(tag), pairs: PAIRS })
+  const [messages, leg] = [LANGUAGES.get(tag), LEG_LANGUAGES.get(tag)]
+  const language = JSON.stringify({ tag, messages, leg, pairs: PAIRS })
   return page.evaluate(`(async () => {
     for (const box of document.querySelectorAll('[data-screen]'))
       draw(box, { ...${language}, name: box.dataset.screen })

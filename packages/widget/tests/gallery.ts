@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import type { Page } from 'playwright-core'
+import type { LegTexts } from '../src/leg/texts.ts'
 import { en, type Messages } from '../src/messages/messages.ts'
 
 /** The texts of every language, by tag. */
@@ -16,8 +17,22 @@ export const LANGUAGES: ReadonlyMap<string, Messages> = new Map(
     ]),
 )
 
+/** The texts of the browser's proof in every language, by tag. */
+export const LEG_LANGUAGES: ReadonlyMap<string, LegTexts> = new Map(
+  [...LANGUAGES.keys()].map((tag) => [
+    tag,
+    JSON.parse(
+      readFileSync(new URL(`../src/leg/messages/${tag}.json`, import.meta.url), 'utf8'),
+    ) as LegTexts,
+  ]),
+)
+
+/** The screens of the browser's proof, and the last one of a browser that cannot give it. */
+export const LEG_SCREENS = ['browser', 'browser_again', 'browser_unsupported']
+
 /** English with accents, and a third longer, as the longest languages are. */
 export const PSEUDO = longer(en)
+export const LEG_PSEUDO = longer(LEG_LANGUAGES.get('en')!)
 
 function longer<T extends object>(texts: T): T {
   return Object.fromEntries(
@@ -49,6 +64,7 @@ import { sharedStyles } from './src/view/sheet.ts'
 import { STYLES } from './src/view/styles/styles.ts'
 import { fitIn } from './src/container/fit.ts'
 import { openView } from './src/view/view.ts'
+import { confirmButton } from './src/leg/button.ts'
 
 sharedStyles().replaceSync(STYLES)
 
@@ -56,7 +72,7 @@ const views = new WeakMap()
 const PAYLOAD = 'https://service.example/bond?session_id=sess_' + 'a'.repeat(22) + '&nonce=' + 'b'.repeat(43)
 
 /** Draws a screen and reports what sticks out of its box. */
-globalThis.draw = (container, { tag, messages, name, pairs = [], hasContact = true, hasCode = true }) => {
+globalThis.draw = (container, { tag, messages, leg, name, pairs = [], hasContact = true, hasCode = true }) => {
   if (!views.has(container)) {
     views.set(container, openView(container, { look: [], handlers: { cancel() {}, retry() {} } }))
     views.get(container).fitBy(fitIn)
@@ -64,11 +80,16 @@ globalThis.draw = (container, { tag, messages, name, pairs = [], hasContact = tr
   const view = views.get(container)
   const until = performance.now() + 299_000
   const code = { payload: PAYLOAD, link: 'https://service.example/', rotatesAt: until, expiresAt: until }
-  const busy = ['waiting', 'scanned', 'evaluating', 'step_up'].includes(name)
+  const busy = ['waiting', 'scanned', 'evaluating', 'step_up', 'browser', 'browser_again'].includes(name)
   view.speak({ tag, messages })
   view.identify({ name: 'Kestrel Bank', logo: null })
   view.compare(pairs)
-  view.show({ ...plain(name), code: name === 'waiting' && hasCode ? code : null, expiresAt: busy ? until : null, hasContact })
+  const ofLeg = leg?.[name] && {
+    name: busy ? name : 'not_set_up',
+    text: leg[name],
+    stage: busy ? confirmButton(leg, () => {}) : undefined,
+  }
+  view.show({ ...plain(name), ...ofLeg, code: name === 'waiting' && hasCode ? code : null, expiresAt: busy ? until : null, hasContact })
   const card = container.shadowRoot.querySelector('.card')
   const outer = card.getBoundingClientRect()
   const out = [...card.querySelectorAll('*')].filter((part) => {

@@ -4,6 +4,8 @@ import { test } from 'node:test'
 import { en } from '../src/messages/messages.ts'
 
 const FOLDER = new URL('../src/messages/', import.meta.url)
+/** The texts of the browser's proof, which are loaded with its code. */
+const LEG_FOLDER = new URL('../src/leg/messages/', import.meta.url)
 /** The official languages of the European Union. */
 const OF_THE_UNION =
   'bg cs da de el en es et fi fr ga hr hu it lt lv mt nl pl pt ro sk sl sv'.split(' ')
@@ -20,22 +22,30 @@ function texts(group: object, path = ''): Map<string, unknown> {
   )
 }
 const placeholders = (text: unknown) => String(text).match(/\{\w+\}/g) ?? []
-const english = texts(en)
-const tags = readdirSync(FOLDER)
-  .filter((name) => name.endsWith('.json'))
-  .map((name) => name.slice(0, -'.json'.length))
+const widget = texts(en)
+const englishLeg = texts(JSON.parse(readFileSync(new URL('en.json', LEG_FOLDER), 'utf8')))
+const tagsIn = (folder: URL) =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith('.json'))
+    .map((name) => name.slice(0, -'.json'.length))
+const tags = tagsIn(FOLDER)
 
 test('the widget has the 24 languages of the European Union and 16 others', () => {
   assert.deepEqual(tags.toSorted(), [...OF_THE_UNION, ...OTHERS].toSorted())
+  assert.deepEqual(tagsIn(LEG_FOLDER), tags)
 })
 
-for (const tag of tags)
-  test(`${tag} has every text, with the placeholders of English`, () => {
-    const own = texts(JSON.parse(readFileSync(new URL(`${tag}.json`, FOLDER), 'utf8')))
-    assert.deepEqual([...own.keys()].toSorted(), [...english.keys()].toSorted())
-    for (const [path, text] of own) {
-      assert.deepEqual(placeholders(text), placeholders(english.get(path)), path)
-      assert.match(String(text), /^\S(?:.*\S)?$/u, path)
-      if (tag !== 'en' && path.endsWith('.body')) assert.notEqual(text, english.get(path), path)
-    }
-  })
+for (const [folder, english] of [
+  [FOLDER, widget],
+  [LEG_FOLDER, englishLeg],
+] as const)
+  for (const tag of tags)
+    test(`${tag} has every text of ${folder === FOLDER ? 'the widget' : 'the proof'}, with the placeholders of English`, () => {
+      const own = texts(JSON.parse(readFileSync(new URL(`${tag}.json`, folder), 'utf8')))
+      assert.deepEqual([...own.keys()].toSorted(), [...english.keys()].toSorted())
+      for (const [path, text] of own) {
+        assert.deepEqual(placeholders(text), placeholders(english.get(path)), path)
+        assert.match(String(text), /^\S(?:.*\S)?$/u, path)
+        if (tag !== 'en' && path.endsWith('.body')) assert.notEqual(text, english.get(path), path)
+      }
+    })

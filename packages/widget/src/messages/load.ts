@@ -1,4 +1,4 @@
-import { NO_MEMBERS, parseMembers } from '@bonded/contract'
+import { type Members, NO_MEMBERS, parseMembers } from '@bonded/contract'
 import { loadFile } from '../load-file.ts'
 import { en, type Messages } from './messages.ts'
 
@@ -12,6 +12,8 @@ export interface LoadedMessages {
   /** A tag of BCP 47 in lower case, such as `pt-br`. */
   readonly tag: string
   readonly messages: Messages
+  /** The texts of the browser's proof in this language; absent for English, which its code has. */
+  readonly leg?: { readonly url: URL; readonly integrity: string }
 }
 
 /**
@@ -32,15 +34,16 @@ export async function loadMessages(
   const others = english < 0 ? tags : tags.slice(0, english).filter((tag) => !tag.startsWith('en-'))
   try {
     if (others.length > 0) {
-      const load = async (name: string, integrity: string) => {
-        const text = await loadFile(new URL(PULSE_LANGUAGES_PATH + name, origin), integrity)
-        return parseMembers(text) ?? NO_MEMBERS
-      }
-      const index = await load('index.json', PULSE_LANGUAGES_INTEGRITY)
+      const folder = new URL(PULSE_LANGUAGES_PATH, origin)
+      const index = await loadMembers(new URL('index.json', folder), PULSE_LANGUAGES_INTEGRITY)
       const tag = others.find((other) => typeof index[other] === 'string')
       if (tag !== undefined) {
-        const { texts } = await load(`${tag}.json`, index[tag] as string)
-        return { tag, messages: unpack(en, (texts as string[]).values()) }
+        const language = await loadMembers(new URL(`${tag}.json`, folder), index[tag] as string)
+        return {
+          tag,
+          messages: unpack(en, language),
+          leg: { url: new URL(`leg-${tag}.json`, folder), integrity: language['leg'] as string },
+        }
       }
     }
   } catch (cause) {
@@ -49,18 +52,27 @@ export async function loadMessages(
   return { tag: 'en', messages: en }
 }
 
+/** Loads a file of the service that holds an object. It rejects for any other content. */
+export async function loadMembers(url: URL, integrity: string): Promise<Members> {
+  return parseMembers(await loadFile(url, integrity)) ?? NO_MEMBERS
+}
+
 /** `zh-Hant-TW` gives `zh-hant-tw`, `zh-hant` and `zh`. */
 function withShorterForms(tag: string): string[] {
   const parts = tag.toLowerCase().split('-')
   return parts.map((_, i) => parts.slice(0, parts.length - i).join('-'))
 }
 
-/** Gives the texts, which come in the order of English, the keys of English. */
-function unpack<T extends object>(shape: T, texts: Iterator<string>): T {
+/** Gives the texts of a file, which come in the order of English, the keys of English. */
+export function unpack<T extends object>(
+  shape: T,
+  { texts }: Members,
+  left: Iterator<string> = (texts as string[]).values(),
+): T {
   return Object.fromEntries(
     Object.entries(shape).map(([key, value]) => [
       key,
-      typeof value === 'string' ? texts.next().value : unpack(value, texts),
+      typeof value === 'string' ? left.next().value : unpack(value, {}, left),
     ]),
   ) as T
 }

@@ -2,7 +2,7 @@ import type { ScreenName } from '../screen.ts'
 import english from './en.json' with { type: 'json' }
 
 /** The text of a screen: a title, and a sentence with the next step. */
-interface ScreenText {
+export interface ScreenText {
   readonly title: string
   readonly body: string
 }

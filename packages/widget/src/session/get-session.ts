@@ -37,6 +37,7 @@ interface Question {
   /** Wait up to `ms` for a change after `seq`. Null: respond at once. */
   readonly wait: { readonly ms: number; readonly after: number } | null
   readonly signal: AbortSignal | null
+  readonly body?: string
 }
 
 /** Reads the session as the service shows it to a browser. */
@@ -53,8 +54,9 @@ export function cancelSession(
   return ask(CANCEL_SESSION, { ...subject, wait: null, signal: null })
 }
 
-async function ask(route: Route, question: Question): Promise<SessionResponse> {
-  const { address, publishableKey, wait, signal } = question
+/** Sends a request about the session, to which the service responds with the session. */
+export async function ask(route: Route, question: Question): Promise<SessionResponse> {
+  const { address, publishableKey, wait, signal, ...body } = question
   const limit = new AbortController()
   const stop = () => limit.abort()
   const timer = setTimeout(stop, RESPONSE_LIMIT_MS + (wait?.ms ?? 0))
@@ -70,6 +72,7 @@ async function ask(route: Route, question: Question): Promise<SessionResponse> {
       publishableKey,
       headers: { [WATCH_HEADER]: address.watchToken },
       signal: limit.signal,
+      ...body,
     })
     if (response.kind === 'accepted') return parseSession(response.text, address.id)
     if (response.kind === 'no_response')

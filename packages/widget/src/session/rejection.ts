@@ -17,20 +17,11 @@ const REASONS = new Map<unknown, UnavailableReason>([
 const ADVICE = new Map<UnavailableReason, string>([
   [
     'key_invalid',
-    'The service does not know this publishable key, or it is revoked. Compare it with `bonded key list`.',
+    'The service does not know this publishable key, or it is revoked. See `bonded key list`.',
   ],
-  [
-    'origin_not_allowed',
-    "The origin of this page is not enabled for this publishable key. An operator adds it to the tenant's origins.",
-  ],
-  [
-    'key_of_another_tenant',
-    'The session belongs to another tenant than this publishable key. Use the key and the server credential of one tenant.',
-  ],
-  [
-    'key_out_of_scope',
-    'The scope of this publishable key lacks the workflow or the action of the session. Issue a key with both.',
-  ],
+  ['origin_not_allowed', "The tenant's origins lack this page's one. An operator adds it."],
+  ['key_of_another_tenant', 'The session is of another tenant. Use the keys of one tenant.'],
+  ['key_out_of_scope', 'The scope of this key lacks the workflow or the action of the session.'],
   ['session_not_found', 'The service does not know this session, or its watch token is wrong.'],
 ])
 

@@ -67,7 +67,7 @@ async function digestOf({ publishableKey, workflow, action, context }: Purpose) 
 }
 
 /** Storage can be disabled, full or malformed. Then no session is resumed, and no error occurs. */
-function inStorage<T>(use: (storage: Storage) => T): T | undefined {
+export function inStorage<T>(use: (storage: Storage) => T): T | undefined {
   try {
     return use(sessionStorage)
   } catch {

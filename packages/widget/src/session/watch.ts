@@ -4,7 +4,7 @@ import { runMachine } from '../machine.ts'
 import type { UnavailableReason } from '../outcome.ts'
 import { explainBlocked, explainNotFound } from './explain.ts'
 import { readFrame } from './frame.ts'
-import { cancelSession, getSession } from './get-session.ts'
+import { cancelSession, getSession, type SessionResponse } from './get-session.ts'
 import type { SessionAddress, Snapshot } from './snapshot.ts'
 import { onSleep, onWake } from './wake.ts'
 import type { WatchEffect, WatchEvent, WatchState } from './watch-reducer.ts'
@@ -17,6 +17,8 @@ export interface Watching {
    * the two took effect. Without a response, the watch ends as `canceled`.
    */
   readonly cancel: () => void
+  /** Takes a response of the service to another request, as if the watch had sent it. */
+  readonly take: (response: SessionResponse) => void
 }
 
 interface Watch {
@@ -63,10 +65,7 @@ export function watch({
             WebSocket,
             url: address.websocketUrl,
             offer: { watchToken: address.watchToken, publishableKey, after },
-            schedule: (delayMs, act) => {
-              const timer = setTimeout(act, delayMs)
-              return () => clearTimeout(timer)
-            },
+            schedule,
           },
           {
             opened: () => dispatch('opened'),
@@ -106,5 +105,14 @@ export function watch({
   const stopSleeping = onSleep((isFinal) => dispatch('slept', isFinal))
   const stopWaking = onWake(() => dispatch('woke'))
   dispatch('start')
-  return { stop: () => dispatch('stop'), cancel: () => dispatch('cancel') }
+  return {
+    stop: () => dispatch('stop'),
+    cancel: () => dispatch('cancel'),
+    take: (response) => dispatch('responded', 'first', response),
+  }
+}
+
+function schedule(delayMs: number, act: () => void): () => void {
+  const timer = setTimeout(act, delayMs)
+  return () => clearTimeout(timer)
 }

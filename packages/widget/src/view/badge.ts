@@ -1,4 +1,4 @@
-import type { ScreenName } from '../screen.ts'
+import type { Screen, ScreenName } from '../screen.ts'
 import { drawing, element } from './dom.ts'
 
 /** The tone of a screen, which selects its color. */
@@ -40,14 +40,17 @@ const LOOKS: Record<ScreenName, readonly [Tone, Icon]> = {
   no_room: ['calm', 'mark'],
 }
 
+/** The browser's proof has a step of its own, and looks like the other ones. */
+const lookOf = (name: Screen['name']) => LOOKS[name as ScreenName] ?? LOOKS.step_up
+
 /** The tone of a screen. */
-export function toneOf(name: ScreenName): Tone {
-  return LOOKS[name][0]
+export function toneOf(name: Screen['name']): Tone {
+  return lookOf(name)[0]
 }
 
 /** The picture of a screen. Hidden from assistive technology, because the text says the same. */
-export function badge(name: ScreenName): HTMLElement {
-  const icon = LOOKS[name][1]
+export function badge(name: Screen['name']): HTMLElement {
+  const icon = lookOf(name)[1]
   return element(
     'div',
     { class: `badge ${icon}`, 'aria-hidden': 'true' },

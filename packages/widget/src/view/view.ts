@@ -119,20 +119,20 @@ function drawCard(handlers: Handlers) {
   helpLink.addEventListener('click', help.open)
 
   let shown: Screen | undefined
-  const textOf = (name: ScreenName) => {
-    const text = messages.screens[name]
+  const textOf = (name: Screen['name']) => {
+    const text = messages.screens[name as ScreenName]
     return touch && name === 'waiting' ? { ...text, body: messages.touchBody } : text
   }
-  const write = ({ name, code, hasContact }: Screen) => {
+  const write = ({ name, text = textOf(name), stage: given, code, hasContact }: Screen) => {
     const { renewing, reconnecting } = messages
-    const text = textOf(name)
     card.dataset['screen'] = name
     card.dataset['tone'] = toneOf(name)
     title.textContent = hasContact ? text.title : reconnecting
     body.textContent = text.body
+    const node = code ? qr.node : given
     stage.replaceChildren(
-      ...(code
-        ? [qr.node]
+      ...(node
+        ? [node]
         : [
             badge(name),
             ...(name === 'waiting' ? [element('p', { class: 'note' }, renewing)] : []),
@@ -150,14 +150,15 @@ function drawCard(handlers: Handlers) {
   }
   const keepFocus = (change: () => void) => {
     const root = card.getRootNode() as ShadowRoot
-    const focused = root.activeElement
+    const focused = root.activeElement as HTMLElement | null
     change()
-    // A focused link that has gone would leave the focus to the start of the page.
-    if (focused && focused.getClientRects().length === 0) card.focus()
+    // A focused link that has gone would leave the focus to the start of the page, and a button
+    // that was drawn again has lost it.
+    ;(focused?.getClientRects().length === 0 ? card : focused)?.focus()
   }
 
   const show = (screen: Screen) => {
-    const { name, code, expiresAt, hasContact } = screen
+    const { name, text, code, expiresAt, hasContact } = screen
     help.setLink(code && code.link)
     if (code) {
       qr.draw(code.payload)
@@ -166,7 +167,11 @@ function drawCard(handlers: Handlers) {
     const time = expiresAt === null ? '' : timeLeft({ until: expiresAt, now: performance.now() })
     timeShort.textContent = time
     timeLong.textContent = time && messages.timeLeft.replace('{time}', time)
-    const isSame = name === shown?.name && !code === !shown.code && hasContact === shown.hasContact
+    const isSame =
+      name === shown?.name &&
+      text === shown.text &&
+      !code === !shown.code &&
+      hasContact === shown.hasContact
     shown = screen
     if (isSame) return
     keepFocus(() => {

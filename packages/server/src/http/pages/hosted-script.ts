@@ -35,10 +35,18 @@ export interface ScriptSource {
 const SCRIPT_PATH = '/v1/pulse.js'
 const INTEGRITY_PATH = '/v1/integrity.json'
 const CHECKS_PATH = '/v1/checks/{file}'
+const LEG_PATH = '/v1/leg/{file}'
 const LANGUAGE_PATH = '/v1/lang/{hash}/{file}'
 const STYLE_PATH = '/v1/style/{file}'
 
-export const SCRIPT_PATHS = [SCRIPT_PATH, INTEGRITY_PATH, CHECKS_PATH, LANGUAGE_PATH, STYLE_PATH]
+export const SCRIPT_PATHS = [
+  SCRIPT_PATH,
+  INTEGRITY_PATH,
+  CHECKS_PATH,
+  LEG_PATH,
+  LANGUAGE_PATH,
+  STYLE_PATH,
+]
 
 /** Five minutes, the longest time until a new script reaches every page. */
 const SHORT = 'public, max-age=300'
@@ -51,7 +59,7 @@ const CSS_TYPE = 'text/css; charset=utf-8'
 
 /**
  * Serves the hosted script at its current and its pinned address, its source map, the checks of the
- * container, styles and languages, and the integrity values of all files that never change.
+ * container, the proof of the browser, styles and languages, and the integrity values of all files that never change.
  */
 export function serveHostedScript(
   app: FastifyInstance,
@@ -78,7 +86,7 @@ export function serveHostedScript(
   }
   for (const path of [SCRIPT_PATH, INTEGRITY_PATH])
     app.get(path, limitPage(service, 'script'), serve(SHORT))
-  const parts = ['/v1/checks/:file', '/v1/lang/:hash/:file', '/v1/style/:file']
+  const parts = ['/v1/checks/:file', '/v1/leg/:file', '/v1/lang/:hash/:file', '/v1/style/:file']
   for (const path of [pinnedPath, mapPath, ...parts])
     app.get(path, limitPage(service, 'script'), serve(IMMUTABLE))
 }

@@ -50,6 +50,7 @@ export const LAYOUTS = `
 [data-layout=compact] .stage{order:-1;width:77px;max-height:none;margin:0}
 [data-layout=compact][data-tone=busy] .stage{align-self:center;aspect-ratio:1;
   width:clamp(114px,100cqw - 186px,var(--code,136px))}
+[data-layout=compact] .here.here{height:100%;padding:.25em;font-size:.9375em}
 [data-layout=compact] .qr{border-radius:min(var(--round),7px)}
 [data-layout=compact] .brand{justify-content:start}
 [data-layout=compact]{--title:1.0625em}

@@ -33,8 +33,14 @@ dd{font-weight:600;color:var(--ink)}
 .qr{display:block;background:#fff;forced-color-adjust:none}
 .badge{display:grid;place-items:center;width:5.5em;height:5.5em;border-radius:50%;
   background:var(--tint);color:var(--tone)}
-.badge svg{width:50%;fill:none;stroke:currentColor;stroke-width:1.75;stroke-linecap:round;
+.badge svg{width:50%}
+:is(.badge,.here) svg{fill:none;stroke:currentColor;stroke-width:1.75;stroke-linecap:round;
   stroke-linejoin:round}
+.here{display:flex;flex-direction:column;gap:.4em;align-items:center;justify-content:center;
+  max-height:100%;overflow-wrap:anywhere}
+[data-screen^=browser] .same{display:none}
+.here svg{flex:none;width:2em}
+.here[aria-disabled]{background:var(--tint);color:var(--tone);cursor:default}
 .foot{display:flex;gap:16px;align-items:center;white-space:nowrap;
   font-variant-numeric:tabular-nums}
 [role=timer]{margin-inline-start:auto}

@@ -1,0 +1,11 @@
+import type { UnavailableReason } from '../outcome.ts'
+import type { Screen } from '../screen.ts'
+
+/** What the browser's proof reports to the bond: what to show, while the session waits for it. */
+export interface LegReport {
+  readonly screen: Pick<Screen, 'name' | 'text' | 'stage'>
+  /** The secret of this tab for this session. */
+  readonly secret?: string
+  /** The proof is impossible. */
+  readonly reason?: Extract<UnavailableReason, `browser_${string}`>
+}

@@ -1,0 +1,55 @@
+import { decodeBase64url, encodeBase64url, type Members, ownMembers } from '@bonded/contract'
+import type { Instant } from '../session/snapshot.ts'
+
+/** What the service asks this browser for, as the public view describes it. */
+export interface BrowserRequest {
+  readonly rpId: string
+  readonly credentials: readonly Uint8Array<ArrayBuffer>[]
+  /** The service accepts the proof until then. */
+  readonly until: Instant
+}
+
+/** The `browser` of a public view; undefined where this version cannot read it. */
+export function readRequest(browser: unknown): BrowserRequest | undefined {
+  const { rp_id: rpId, allow_credentials: ids, timeout_ms: timeoutMs } = ownMembers(browser) ?? {}
+  if (typeof rpId !== 'string' || !Array.isArray(ids) || typeof timeoutMs !== 'number')
+    return undefined
+  const credentials = ids.map((id) => (typeof id === 'string' ? decodeBase64url(id) : undefined))
+  return credentials.every((id) => id !== undefined) && credentials.length > 0
+    ? { rpId, credentials, until: performance.now() + timeoutMs }
+    : undefined
+}
+
+/** A new secret: base64url of 32 random bytes. */
+export function drawSecret(): string {
+  return encodeBase64url(crypto.getRandomValues(new Uint8Array(32)))
+}
+
+/** `SHA(secret)`, which leaves the browser in place of the secret. */
+export async function commitmentOf(secret: string): Promise<string> {
+  return encodeBase64url(new Uint8Array(await sha256(secret)))
+}
+
+/**
+ * The challenge of the proof (protocol 14). It names the origin that the page really has, and this
+ * browser by its commitment.
+ */
+export function challengeOf(view: Members, commitment: string): Promise<ArrayBuffer> {
+  const { id: session_id, tenant_id, workflow, action } = view
+  return sha256(
+    // The canonical text (RFC 8785): the names are in order, and the values are texts or null.
+    JSON.stringify({
+      action,
+      commitment,
+      origin: location.origin,
+      session_id,
+      tenant_id,
+      typ: 'bonded-browser/v1',
+      workflow,
+    }),
+  )
+}
+
+function sha256(text: string): Promise<ArrayBuffer> {
+  return crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
+}

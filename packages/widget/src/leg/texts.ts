@@ -1,0 +1,31 @@
+import type { LegSetup } from './open-leg.ts'
+import type { ScreenText } from '../messages/messages.ts'
+import english from './messages/en.json' with { type: 'json' }
+
+/**
+ * The texts of the browser's proof, in the same languages as those of the widget. They are files of
+ * their own, because most pages need none of them.
+ */
+export interface LegTexts {
+  /** The button, on a computer and on a device with a touch screen. */
+  readonly confirm: string
+  readonly confirmTouch: string
+  readonly browser: ScreenText
+  readonly browser_again: ScreenText
+  readonly browser_unsupported: ScreenText
+}
+
+/** The texts in the language of the widget, or in English, which is in this code. */
+export async function loadLegTexts({
+  language,
+  loadMembers,
+  unpack,
+}: Pick<LegSetup, 'language' | 'loadMembers' | 'unpack'>): Promise<LegTexts> {
+  const { leg } = await language
+  try {
+    if (leg) return unpack<LegTexts>(english, await loadMembers(leg.url, leg.integrity))
+  } catch (cause) {
+    console.warn('Pulse: the language could not be loaded.', cause)
+  }
+  return english
+}

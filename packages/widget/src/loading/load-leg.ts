@@ -1,0 +1,15 @@
+import { loadModule } from './load-module.ts'
+
+/** Where the service serves the proof of the browser, and its integrity, inserted by the bundler. */
+declare const PULSE_LEG_PATH: string
+declare const PULSE_LEG_INTEGRITY: string
+
+/**
+ * Loads the code of the browser's proof. Only the pages of a workflow that requires the browser do.
+ * The browser keeps the module, so a repeated call is cheap.
+ *
+ * @param origin the origin of the service
+ */
+export function loadLeg(origin: string): Promise<typeof import('../leg/open-leg.ts')> {
+  return loadModule(new URL(PULSE_LEG_PATH, origin), PULSE_LEG_INTEGRITY)
+}
