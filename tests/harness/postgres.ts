@@ -144,9 +144,15 @@ export async function startPostgres(
     becomeStandby: () => writeFileSync(join(data, 'standby.signal'), ''),
     pid: () => Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]),
     async start() {
-      stoppedFolders.delete(folder)
-      running = run({ programs, data, folder, owner, env, settings: given })
-      await untilReady(url, running)
+      const until = Date.now() + WAIT_MS
+      for (;;) {
+        stoppedFolders.delete(folder)
+        const logged = logOf(folder).length
+        running = run({ programs, data, folder, owner, env, settings: given })
+        const isHeld = () => logOf(folder).slice(logged).includes(MEMORY_HELD)
+        if (await isReady(url, { child: running, until, isHeld })) return
+        await server.stop('fast')
+      }
     },
     async stop(mode) {
       if (running === undefined) return
@@ -227,15 +233,27 @@ function run(of: {
   return child
 }
 
-async function untilReady(url: string, child: ChildProcess): Promise<void> {
-  const until = Date.now() + WAIT_MS
+/** PostgreSQL does not start while a process of a killed server still has its memory. */
+const MEMORY_HELD = 'pre-existing shared memory block'
+
+function logOf(folder: string): string {
+  const log = join(folder, 'log')
+  return existsSync(log) ? readFileSync(log, 'utf8') : ''
+}
+
+/** @returns false if a process of the server before holds its memory: it can be started again */
+async function isReady(
+  url: string,
+  of: { child: ChildProcess; until: number; isHeld: () => boolean },
+): Promise<boolean> {
   for (;;) {
     try {
       await runSql(url, 'select 1')
-      return
+      return true
     } catch (cause) {
-      if (Date.now() > until || child.exitCode !== null)
+      if (Date.now() > of.until || of.child.exitCode !== null)
         throw new Error('PostgreSQL did not start; its log is in its folder', { cause })
+      if (of.isHeld()) return false
     }
     await setTimeout(RETRY_MS)
   }
