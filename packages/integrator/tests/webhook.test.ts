@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createHmac } from 'node:crypto'
+import { createHmac, generateKeyPairSync, sign } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { readVector, vectorsMissing } from '../../contract/tests/vectors.ts'
@@ -188,6 +188,40 @@ test('webhook: the README’s example accepts a Request of fetch', async () => {
     id: 'evt_1',
     sentAtMs: Number(headers['webhook-timestamp']) * 1_000,
   })
+})
+
+test('webhook: verifies v1a with the public key, and no signature of the other version', async () => {
+  const pair = generateKeyPairSync('ed25519')
+  const raw = pair.publicKey.export({ format: 'der', type: 'spki' }).subarray(-32)
+  const secret = `whpk_${raw.toString('base64')}`
+  const signed = (content: string) =>
+    sign(null, Buffer.from(content), pair.privateKey).toString('base64')
+  const right = signed(`${SIGN.id}.${SIGN.timestamp}.${SIGN.payload}`)
+  // The public key is known to everyone, so it must never be the key of a MAC.
+  const forged = createHmac('sha256', raw)
+    .update(`${SIGN.id}.${SIGN.timestamp}.${SIGN.payload}`)
+    .digest('base64')
+  for (const [signature, verdict] of [
+    [`v1a,${right}`, 'accept'],
+    [`${RIGHT} v1a,${right}`, 'accept'],
+    [`v1,${right}`, 'signature_mismatch'],
+    [`v1,${forged}`, 'signature_mismatch'],
+    [`v1a,${forged}`, 'signature_mismatch'],
+    [`v1a,${signed('another content')}`, 'signature_mismatch'],
+    [RIGHT, 'signature_mismatch'],
+  ] as const) {
+    const sent = { ...HONEST, ...withHeader('webhook-signature', signature), secret }
+    assert.equal(await verdictOn(sent), verdict, signature)
+  }
+  assert.equal(await verdictOn({ ...HONEST, secret: 'whpk_AAAA' }), 'invalid_configuration')
+  const withSecret = withHeader('webhook-signature', `v1a,${right}`)
+  assert.equal(await verdictOn({ ...HONEST, ...withSecret }), 'signature_mismatch')
+})
+
+test('webhook: reads only the first signatures of a header, so that a long one costs little', async () => {
+  const many = Array.from({ length: 6 }, () => WRONG).join(' ')
+  const sent = withHeader('webhook-signature', `${many} ${RIGHT}`)
+  assert.equal(await verdictOn({ ...HONEST, ...sent }), 'signature_mismatch')
 })
 
 async function verdictOn(

@@ -1,7 +1,7 @@
 import { type GateClock, systemClock } from '../clock.ts'
 import { GateError } from '../errors.ts'
 import type { Secret } from '@bonded/contract'
-import { keyOf, macOf, sameMac, signaturesIn } from './signature.ts'
+import { checkOf } from './signature.ts'
 
 /** Standard Webhooks: five minutes in either direction limit the replay of a recorded delivery. */
 const TOLERANCE_MS = 300_000
@@ -31,14 +31,14 @@ export interface WebhookDelivery {
   readonly headers: WebhookHeaders
   /** The raw body before any parser, because the signature covers its bytes. */
   readonly body: string | Uint8Array
-  /** The secret of the endpoint, or both of them while it is being rotated. */
+  /** The secret of the endpoint, with `v1a` its public key; several while it is being rotated. */
   readonly secret: Secret | readonly Secret[]
   readonly clock?: Pick<GateClock, 'now'>
 }
 
 /**
  * Verifies that the service signed a delivery within the last five minutes (Standard Webhooks,
- * `v1`). Return 400 for a rejected delivery, and parse the body only after it is accepted.
+ * `v1` and `v1a`). Return 400 for a rejected delivery, and parse the body only after it is accepted.
  *
  * @throws {GateError} `invalid_configuration` for a malformed secret
  * @example (await verifyWebhook({ headers: request.headers, body: await request.text(), secret: new Secret('whsec_…') })).decision // 'accept'
@@ -52,7 +52,7 @@ export async function verifyWebhook({
   const secrets = Array.isArray(secret) ? (secret as readonly Secret[]) : [secret as Secret]
   if (secrets.length === 0)
     throw new GateError('invalid_configuration', 'verifyWebhook needs the secret of the endpoint.')
-  const keys = await Promise.all(secrets.map((one) => keyOf(one.reveal())))
+  const checks = await Promise.all(secrets.map((one) => checkOf(one.reveal())))
 
   const [id, timestamp, signature] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map(
     (name) => headerOf(headers, name),
@@ -65,10 +65,9 @@ export async function verifyWebhook({
   if (Math.abs(clock.now() - sentAtMs) > TOLERANCE_MS)
     return { decision: 'reject', reason: 'timestamp_out_of_range' }
 
-  const expected = await Promise.all(keys.map((key) => macOf(key, { id, timestamp, body })))
-  const given = signaturesIn(signature)
-  const signed = expected.some((mac) => given.some((candidate) => sameMac(mac, candidate)))
-  return signed
+  const signed = { id, timestamp, body }
+  const verdicts = await Promise.all(checks.map((check) => check(signed, signature)))
+  return verdicts.includes(true)
     ? { decision: 'accept', id, sentAtMs }
     : { decision: 'reject', reason: 'signature_mismatch' }
 }
