@@ -70,7 +70,7 @@ export const ON_POSTGRES: readonly string[] = [
   'packages/core/tests/operations/{network-note,record-containment,register-device}.test.ts',
   'packages/core/tests/operations/{recover-device,rotate-device-token,states,step-up}.test.ts',
   'packages/core/tests/operations/{subject-keys,timeline,unattested-keys}.test.ts',
-  'packages/server/tests/{webhook-sender,webhook-kill}.test.ts',
+  'packages/server/tests/{webhook-sender,webhook-claims,webhook-kill}.test.ts',
   'packages/store/tests/tables/table-contract.test.ts',
   'tests/pressure/{idempotency,races}.test.ts',
 ]

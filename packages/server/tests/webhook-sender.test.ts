@@ -6,7 +6,6 @@ import { verifyWebhook } from '../../integrator/src/webhook/verify-webhook.ts'
 import {
   createEndpoint,
   inspectEvent,
-  listDeliveries,
   listEndpoints,
   recoverEndpoint,
   removeEndpoint,
@@ -17,54 +16,11 @@ import {
 } from '../../core/src/operations/admin/webhooks.ts'
 import { purgeSessions } from '../../core/src/operations/purge-sessions.ts'
 import { ATTEMPT_TIMEOUT_MS, LOG_MS } from '../../core/src/domain/webhooks.ts'
-import { sendBatch } from '../../core/src/operations/send-webhooks.ts'
-import type { WebhookDelivery } from '../../core/src/ports/tables/webhook-table.ts'
-import { type Harness, harness, ROOT_KEY, type TenantKeys } from '../../../tests/harness/harness.ts'
+import { harness, ROOT_KEY } from '../../../tests/harness/harness.ts'
 import { accepts, type Behavior, fails, webhookReceiver } from './webhook-receiver.ts'
+import { allEnded, attempted, logOf, type Receiver, scene, until } from './webhook-scene.ts'
 
 const HOUR_MS = 60 * 60_000
-type Receiver = Awaited<ReturnType<typeof webhookReceiver>>
-
-/** A service, and receivers that it may reach. */
-async function scene({ receivers = 1 } = {}) {
-  const all = await Promise.all(Array.from({ length: receivers }, webhookReceiver))
-  const h = await harness({ webhookHosts: all.map(({ host }) => host) })
-  return {
-    h,
-    all,
-    receiver: all[0] as Receiver,
-    add: (given: { url?: string; scheme?: 'v1' | 'v1a'; to?: TenantKeys } = {}) =>
-      createEndpoint(h.service, {
-        tenantId: (given.to ?? h.shop).tenant.id,
-        url: given.url ?? (all[0] as Receiver).url,
-        events: null,
-        scheme: given.scheme ?? 'v1',
-      }),
-    async [Symbol.asyncDispose]() {
-      await Promise.all(all.map((receiver) => receiver[Symbol.asyncDispose]()))
-      await h[Symbol.asyncDispose]()
-    },
-  }
-}
-
-const logOf = (h: Harness, keys = h.shop): Promise<readonly WebhookDelivery[]> =>
-  listDeliveries(h.service, { tenantId: keys.tenant.id, limit: 100 })
-
-/** Moves the clock by half seconds until the condition holds. */
-async function until(h: Harness, condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) {
-    h.clock.advance(500)
-    for (let turns = 0; turns < 20; turns++) await turn()
-  }
-}
-const allEnded =
-  (h: Harness, keys = h.shop) =>
-  async () =>
-    (await logOf(h, keys)).every(({ state }) => state !== 'pending')
-const attempted =
-  (h: Harness, attempts: number, keys = h.shop) =>
-  async () =>
-    (await logOf(h, keys)).every((delivery) => delivery.attempts >= attempts)
 
 test('a lifecycle sends each of its events once, signed, in the form of the contract', async () => {
   await using s = await scene()
@@ -361,18 +317,6 @@ test('the log keeps a delivery for 30 days', async () => {
   h.clock.advance(1)
   await purgeSessions(h.service)
   assert.deepEqual(await logOf(h), [])
-})
-
-test('of senders that work at once, one gets each delivery', async () => {
-  await using s = await scene()
-  const { h, receiver } = s
-  const { endpoint } = await s.add()
-  const sent = await Promise.all(
-    Array.from({ length: 20 }, () => testEndpoint(h.service, endpoint.id)),
-  )
-  const options = { most: 7, signal: new AbortController().signal }
-  await Promise.all(Array.from({ length: 4 }, () => sendBatch(h.service, endpoint.id, options)))
-  assert.deepEqual(receiver.ids().toSorted(), sent.toSorted())
 })
 
 test('a status counts although its body never ends', async () => {

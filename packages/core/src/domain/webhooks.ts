@@ -94,9 +94,7 @@ export function judgeAttempt(
   const delayMs = ATTEMPT_DELAYS_MS[attempt]
   if (delayMs === undefined) return { state: 'failed', dueAt: null }
   const jittered = delayMs * (1 - JITTER + 2 * JITTER * random)
-  const dueAt = now + Math.round(Math.max(jittered, retryAfter(result)))
-  // A disabled endpoint keeps what is left for a recovery.
-  return isGone(result) ? { state: 'held', dueAt: null } : { state: 'pending', dueAt }
+  return { state: 'pending', dueAt: now + Math.round(Math.max(jittered, retryAfter(result))) }
 }
 
 /**

@@ -44,7 +44,7 @@ export async function sendBatch(
   const now = clock.now()
   const standing = judgeEndpoint(endpoint.failures, results, now)
   await store.write((tables) =>
-    tables.webhooks.recordEndpoint(id, { ...standing, now, isGone: results.some(isGone) }),
+    tables.webhooks.recordEndpoint(endpoint, { ...standing, now, isGone: results.some(isGone) }),
   )
   return standing.pausedUntil <= now && standing.failures === 0 && claimed.length === most
 }

@@ -76,14 +76,20 @@ export function webhookTable({ forUpdate, forWork }: Dialect): WebhookTable {
       yield* sent('delete from webhook_endpoint where id = $1', [id])
     },
 
-    *recordEndpoint(id, { failures, pausedUntil, now, isGone }) {
-      yield* sent(
-        `update webhook_endpoint set failures = $2, paused_until = $3, last_attempt_at = $4,
-         disabled_at = case when $5 = 1 then coalesce(disabled_at, $4) else disabled_at end,
-         disabled_reason = case when $5 = 1 then coalesce(disabled_reason, 'gone') else disabled_reason end
-         where id = $1`,
-        [id, failures, pausedUntil, now, isGone ? 1 : 0],
+    *recordEndpoint({ id, url }, { failures, pausedUntil, now, isGone }) {
+      const recorded = yield* changed(
+        `update webhook_endpoint set failures = $3, paused_until = $4, last_attempt_at = $5,
+         disabled_at = case when $6 = 1 then coalesce(disabled_at, $5) else disabled_at end,
+         disabled_reason = case when $6 = 1 then coalesce(disabled_reason, 'gone') else disabled_reason end
+         where id = $1 and url = $2`,
+        [id, url, failures, pausedUntil, now, isGone ? 1 : 0],
       )
+      if (isGone && recorded === 1)
+        yield* sent(
+          `update webhook_delivery set state = 'held', due_at = null
+           where endpoint_id = $1 and state = 'pending'`,
+          [id],
+        )
     },
 
     *dueEndpoints(now, limit) {

@@ -55,9 +55,12 @@ export interface WebhookTable {
   resealEndpoint(id: WebhookEndpointId, change: { before: string; after: string }): Work<void>
   /** Deletes an endpoint with its deliveries. */
   removeEndpoint(id: WebhookEndpointId): Work<void>
-  /** Stores what an attempt says about its endpoint. */
+  /**
+   * Stores what an attempt says about its endpoint, unless the endpoint has another URL by now. One
+   * that is gone is disabled, and its deliveries are held.
+   */
   recordEndpoint(
-    id: WebhookEndpointId,
+    tried: Pick<WebhookEndpoint, 'id' | 'url'>,
     change: { failures: number; pausedUntil: Instant; now: Instant; isGone: boolean },
   ): Work<void>
   /**
