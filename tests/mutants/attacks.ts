@@ -2,6 +2,7 @@ import { against, CORE, INTEGRATOR, SERVER, STORE } from './against.ts'
 import { FORGED } from './forged.ts'
 import type { Mutant } from './mutant.ts'
 import { RELAYED } from './relayed.ts'
+import { WEBHOOKS } from './webhooks.ts'
 
 const REPLAYED = against('replayed', [
   [
@@ -304,6 +305,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...FORGED,
   ...REPLAYED,
   ...RELAYED,
+  ...WEBHOOKS,
   ...CROSS_TENANT,
   ...LEAKED,
   ...DOUBLED,
