@@ -7,7 +7,7 @@ import { type AttackName, ATTACKS } from './attacks.ts'
 /** The parent's message: one attack, and its length in milliseconds. */
 export interface AttackTask {
   readonly attack: AttackName
-  readonly service: Ready
+  readonly service: Ready & { readonly publishableKey?: string }
   readonly forMs: number
 }
 
@@ -19,7 +19,11 @@ setPriority(PRIORITY)
 respondToTasks(async ({ attack, service, forMs }: AttackTask): Promise<Tally> => {
   const sessions = await Promise.all(Array.from({ length: SESSIONS }, () => create(service)))
   using attacker = new Attacker({ port: service.port, forMs })
-  await ATTACKS[attack](attacker, { port: service.port, sessions })
+  await ATTACKS[attack](attacker, {
+    port: service.port,
+    publishableKey: service.publishableKey ?? '',
+    sessions,
+  })
   return attacker.tally()
 })
 

@@ -4,6 +4,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 /** The target of the attack. */
 export interface AttackedService {
   readonly port: number
+  /** The key of the tenant's pages. Like every publishable key, the attacker knows it. */
+  readonly publishableKey: string
   /** Sessions whose watch tokens the attacker has. */
   readonly sessions: readonly { readonly id: string; readonly watch_token: string }[]
 }

@@ -1,9 +1,12 @@
+import { BROWSER_PROOF } from '../../tests/harness/browser-proof.ts'
+import { PAGE_ORIGIN } from '../bench-service.ts'
 import type { AttackedService, Attacker } from './attacker.ts'
 
 /** A flood against the service. It runs until the attacker's time or connections run out. */
 export type Attack = (attacker: Attacker, service: AttackedService) => Promise<void>
 
 const JUNK_BYTES = 65_000
+const PROOF_BYTES = 8_000
 const JUNK_BURST = 500
 const JUNK_BURST_EVERY_MS = 3_500
 const PIPELINES = 20
@@ -27,6 +30,25 @@ export const ATTACKS = {
           post('/api/v1/attestations', JUNK_BYTES, [`authorization: Bearer ${token}`, CLOSE]),
         )
         socket?.write(body)
+      }
+      await attacker.pause(JUNK_BURST_EVERY_MS)
+    }
+  },
+
+  /** Bursts of 500 proofs of a browser, whole and with the watch token, before a phone approved. */
+  async 'browser proofs'(attacker, { sessions, publishableKey }) {
+    const proof = JSON.stringify(BROWSER_PROOF).padEnd(PROOF_BYTES)
+    while (!attacker.isOver()) {
+      for (let index = 0; index < JUNK_BURST; index++) {
+        const { id, watch_token } = sessions[index % sessions.length] as Session
+        const headers = [
+          `authorization: Bearer ${publishableKey}`,
+          `origin: ${PAGE_ORIGIN}`,
+          `x-bond-watch: ${watch_token}`,
+          CLOSE,
+        ]
+        const socket = attacker.open()
+        socket?.write(post(`/api/v1/sessions/${id}/browser`, PROOF_BYTES, headers) + proof)
       }
       await attacker.pause(JUNK_BURST_EVERY_MS)
     }
@@ -72,12 +94,13 @@ export const ATTACKS = {
       const index = opened < CHANNELS_OF_ONE_SESSION ? 0 : opened % sessions.length
       opened += 1
       const socket = attacker.open()
-      socket?.write(upgrade(sessions[index] as AttackedService['sessions'][number]))
+      socket?.write(upgrade(sessions[index] as Session))
       return socket
     })
   },
 } satisfies Record<string, Attack>
 
+type Session = AttackedService['sessions'][number]
 export type AttackName = keyof typeof ATTACKS
 
 const CLOSE = 'connection: close'

@@ -1,5 +1,6 @@
 import { ENDPOINTS, type Endpoint, type EndpointName } from '@bonded/contract'
 import { webauthnKey } from './attested-phones.ts'
+import { BROWSER_PROOF } from './browser-proof.ts'
 import { type Harness, PUBLIC_ORIGIN, type Reply, SHOP_ORIGIN } from './harness.ts'
 import {
   attestation,
@@ -34,6 +35,8 @@ export async function validRequests(h: Harness) {
   const { nonce } = session
   const bodies: Partial<Record<EndpointName, Body>> = {
     createSession: { workflow: 'credit_application', action: 'submit_application' },
+    proveBrowser: BROWSER_PROOF,
+    openBrowserFrame: { parent_origin: SHOP_ORIGIN },
     reportContainment: { verdict: 'unverified', breaches: ['covered'] },
     claimSession: { nonce, device_id },
     declineSession: { nonce, device_id, reason: 'user_declined' },

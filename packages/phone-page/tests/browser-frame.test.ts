@@ -188,6 +188,36 @@ test('ignores a start of another window, also of a frame beside it', browserTest
   await page.context().close()
 })
 
+test(
+  'keeps the first session of its page, whatever the page sends later',
+  browserTest,
+  async () => {
+    const { session, passkeys, frameUrl } = await approved()
+    const second = await sandbox.create()
+    const page = await computerAt(showing(tenant, frameUrl), passkeys)
+    await heard(page, 'ready')
+    // Junk before the start, another session after it, and what a page would like to be signed.
+    await page.evaluate(`for (const junk of [null, 7, 'start', [], { bonded: 'frame/v1' },
+    { bonded: 'frame/v1', type: 'start', challenge: new Uint8Array(32), publicKey: {} },
+    JSON.parse('{"__proto__":${startOf(session)}}')]) frames[0].postMessage(junk, '*')`)
+    await start(page, session)
+    await start(page, second)
+    const frame = frameOf(page)
+    const opened: string[] = []
+    page.on('request', (request) => void opened.push(request.url()))
+    await frame.locator('[data-screen=confirm]').waitFor()
+    await start(page, second)
+    await frame.getByRole('button', { name: 'Confirm' }).click()
+    await heard(page, 'done')
+    assert.equal((await sandbox.stateOf(session)).state, 'bonded')
+    assert.deepEqual(
+      opened.filter((url) => url.includes(second.id)),
+      [],
+    )
+    await page.context().close()
+  },
+)
+
 test('does not prove a browser that has another passkey, and asks again', browserTest, async () => {
   const { session, frameUrl } = await approved()
   const { passkeys } = await approved()

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { parseLimits, USUAL_LIMITS } from '../../../../core/src/domain/limits.ts'
 import { type Harness, harness } from '../../../../../tests/harness/harness.ts'
 
 const BOUND = { name: 'bound', actions: ['act'], require: ['browser' as const] }
@@ -56,4 +57,55 @@ test('responds alike for an unknown tenant and one that does not require the bro
     assert.match(await response.text(), /"reason":"page_not_found"/)
     assert.match(response.headers.get('content-security-policy') ?? '', /frame-ancestors 'none'/)
   }
+})
+
+test('a query changes nothing in the frame, and no other spelling of its path has one', async () => {
+  await using h = await harness()
+  const { tenant } = await h.addTenant({ workflows: [BOUND], origins: ORIGINS })
+  const path = `/frame/${tenant.id}`
+  const read = async (at: string) => {
+    const response = await get(h, at)
+    const policy = response.headers.get('content-security-policy')
+    return [response.status, policy, response.headers.get('location'), await response.text()]
+  }
+  const served = await read(path)
+  for (const query of [
+    '?frame-ancestors=*',
+    '?parent_origin=https://evil.example&tenant_id=ten_0000000000000000000000',
+    '?%0d%0acontent-security-policy:%20x',
+    '?<script>',
+    `?${'x'.repeat(4_000)}`,
+  ])
+    assert.deepEqual(await read(path + query), served, query)
+  for (const other of [
+    `${path}/`,
+    `/frame//${tenant.id}`,
+    `//frame/${tenant.id}`,
+    `/Frame/${tenant.id}`,
+    `/frame/${tenant.id.toUpperCase()}`,
+    `${path}%20`,
+    `${path}%0d%0ax:%20y`,
+    `${path};x`,
+    `${path}%2f..%2f${tenant.id}`,
+    `/frame/${tenant.id},${tenant.id}`,
+    '/frame/__proto__',
+    '/frame/constructor',
+    '/frame/script/',
+    '/frame/script/__proto__.js',
+  ]) {
+    const [status, policy, location] = await read(other)
+    assert.deepEqual([status, location], [404, null], other)
+    assert.match(String(policy), /frame-ancestors 'none'/, other)
+  }
+})
+
+test('a frame and its script are limited by network, before the service reads a tenant', async (t) => {
+  await using h = await harness({ limits: { ...USUAL_LIMITS, ...parseLimits('public=60/2') } })
+  const { tenant } = await h.addTenant({ workflows: [BOUND], origins: ORIGINS })
+  await get(h, `/frame/${tenant.id}`)
+  await get(h, '/frame/script/x.js')
+  const read = t.mock.method(h.service.store, 'read')
+  for (const path of [`/frame/${tenant.id}`, '/frame/script/x.js'])
+    assert.equal((await get(h, path)).status, 429, path)
+  assert.equal(read.mock.callCount(), 0)
 })

@@ -41,6 +41,8 @@ test('lets no stranger shed the calls of a tenant with the public part of a cred
   assert.equal(await attack(forged('shop'), completion), 0)
   assert.equal(await attack(forged('shop'), '/sessions'), 0)
   assert.equal(await attack(publishableKey, '/sessions/x/cancel'), 0)
+  assert.equal(await attack(publishableKey, `/sessions/${session}/browser`), 0)
+  assert.equal(await attack(publishableKey, `/sessions/${session}/browser/frame`), 0)
   assert.equal(await attack(phoneToken.replaceAll('p', 'x'), '/attestations'), 0)
 })
 
