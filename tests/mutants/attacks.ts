@@ -116,14 +116,14 @@ const REPLAYED = against('replayed', [
 const CROSS_TENANT = against('cross-tenant', [
   [
     'another tenant reads a session, and its timeline',
-    `${CORE}/src/operations/find-session.ts`,
+    `${CORE}/src/operations/find-and-expire.ts`,
     'return session.tenantId === tenant.id && inScope(',
     'return tenant.id !== undefined && inScope(',
     `${SERVER}/tests/http/credential-matrix.test.ts`,
   ],
   [
     'a credential reads sessions outside its scope',
-    `${CORE}/src/operations/find-session.ts`,
+    `${CORE}/src/operations/find-and-expire.ts`,
     'return session.tenantId === tenant.id && inScope(scope, session.workflow, session.action)',
     'return session.tenantId === tenant.id && scope !== undefined',
     `${SERVER}/tests/http/key-scope.test.ts`,
@@ -210,9 +210,9 @@ const LEAKED = against('leaked', [
   ],
   [
     'a phone that has not claimed the session gets the watch token',
-    `${SERVER}/src/http/response/present.ts`,
-    '...(pinned ? { watch_token: watchToken(service, session) } : {})',
-    '...{ watch_token: watchToken(service, session) }',
+    `${CORE}/src/operations/session-view.ts`,
+    'const watchToken = session.deviceId === device.id ? watchTokenOf(service, session) : undefined',
+    'const watchToken = watchTokenOf(service, session)',
     `${SERVER}/tests/http/credential-matrix.test.ts`,
   ],
   [
@@ -225,7 +225,7 @@ const LEAKED = against('leaked', [
   [
     'a killed session shows its verification',
     `${SERVER}/src/http/response/present.ts`,
-    'proved && isFromBrowser(service, session, browserSecret) ? session.verification : null',
+    'proved && isFromBrowser ? session.verification : null',
     'session.verification',
     `${CORE}/tests/operations/states.test.ts`,
   ],

@@ -1,4 +1,4 @@
-import { against, CONTRACT, CORE, INTEGRATOR, SERVER } from './against.ts'
+import { against, CONTRACT, CORE, INTEGRATOR } from './against.ts'
 
 const PROOF = `${CORE}/tests/operations/prove-browser.test.ts`
 const FAILURES = `${CORE}/tests/operations/browser-failures.test.ts`
@@ -23,8 +23,8 @@ export const RELAYED = against('relayed', [
   [
     'a phone bonds alone in a workflow that requires the browser',
     `${CORE}/src/operations/attest.ts`,
-    'if (unmet.length === 0 && requiresBrowser(session.policy)) {',
-    'if (unmet.length < 0 && requiresBrowser(session.policy)) {',
+    'if (!requiresBrowser(session.policy)) {',
+    'if (session !== undefined) {',
     PROOF,
   ],
   [
@@ -79,8 +79,8 @@ export const RELAYED = against('relayed', [
   [
     'a phone that is blocked after its approval bonds',
     PROVE,
-    'if (!usable.ok) return',
-    'if (!usable.ok && now < 0) return',
+    'if (!usable.ok)\n',
+    'if (!usable.ok && now < 0)\n',
     PROOF,
   ],
   [
@@ -107,8 +107,8 @@ export const RELAYED = against('relayed', [
   [
     'proofs for an unusable phone are not counted',
     PROVE,
-    'if (!usable.ok) return yield* fail(tables, { attempt, leg, step: usable.rejection.step })',
-    'if (!usable.ok) return yield* note(tables, attempt, usable.rejection.step)',
+    'if (!usable.ok)\n    return yield* rejectAndCountProof(tables, attempt, { leg, step: usable.rejection.step })',
+    "if (!usable.ok) return reject('browser_proof_invalid')",
     FAILURES,
   ],
   [
@@ -134,16 +134,16 @@ export const RELAYED = against('relayed', [
   ],
   [
     'a form of another browser reads the verification',
-    `${SERVER}/src/http/response/present.ts`,
+    `${CORE}/src/operations/session-view.ts`,
     'commitment !== undefined && secret !== undefined && keys.same(keys.sha256(secret), commitment)',
     'commitment !== undefined',
     PROOF,
   ],
   [
     'a form without the secret reads the verification',
-    `${SERVER}/src/http/response/present.ts`,
-    'if (!requiresBrowser(session.policy)) return true',
-    'if (!requiresBrowser(session.policy) || secret === undefined) return true',
+    `${CORE}/src/operations/session-view.ts`,
+    '!requiresBrowser(session.policy) || opensCommitment',
+    '!requiresBrowser(session.policy) || browserSecret === undefined || opensCommitment',
     PROOF,
   ],
   [

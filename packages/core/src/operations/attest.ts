@@ -3,6 +3,7 @@ import {
   type BondedPairAssertion,
   canonicalJson,
   type SessionId,
+  type VerifiedEvidence,
 } from '@bonded/contract'
 import { approve, approvedLeg, requiresBrowser } from '../domain/browser-leg.ts'
 import { evidenceIsCurrent, summarizeVerification } from '../domain/evidence.ts'
@@ -16,17 +17,17 @@ import { score } from '../domain/scoring.ts'
 import { type Device, type Session, stateAt } from '../domain/session.ts'
 import { stepUpFor } from '../domain/step-up.ts'
 import { MOVES } from '../domain/transitions.ts'
-import type { VerifiedAssertion } from '../ports/devices.ts'
 import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
-import { findKeptSession } from './find-session.ts'
+import { bondSession } from './bond-session.ts'
+import { findAndExpireKeptSession } from './find-and-expire.ts'
 import type { PhoneReading } from './read-session.ts'
 import {
   endEvaluation,
-  loadAttempt,
-  penalizeInvalidAssertion,
-  recordNetworkDifference,
+  loadAndExpireAttempt,
   raiseCounterOrSuspect,
+  recordNetworkDifference,
+  rejectAndCount,
   rejectAndRecord,
 } from './phone-attempt.ts'
 import { type BackendCaller, evidenceContextOf, type PhoneCaller, type Service } from './service.ts'
@@ -53,17 +54,17 @@ export async function attest(
     const now = service.clock.now()
     // The session must exist and, for a backend, be readable with its credential.
     if (caller.kind === 'backend') {
-      const own = yield* findKeptSession(service, tables, { id, key: caller.credential })
+      const own = yield* findAndExpireKeptSession(service, tables, { id, key: caller.credential })
       if (!own.ok) return reject('session_not_live')
     }
-    const attested = yield* judge(service, tables, { caller, request, device, address })
+    const attested = yield* checkAndMove(service, tables, { caller, request, device, address })
     if (!attested.ok) yield* endEvaluation(tables, { id, deviceId: device.id, now })
     return attested
   })
 }
 
 /** Runs the checks in order, and moves the session if all of them pass. */
-function* judge(
+function* checkAndMove(
   service: Service,
   tables: Tables,
   input: {
@@ -76,7 +77,7 @@ function* judge(
   const { caller, request, device, address } = input
   const { nonce } = request
   const id = request.session_id as SessionId
-  const first = yield* loadAttempt(service, tables, { id, device, nonce })
+  const first = yield* loadAndExpireAttempt(service, tables, { id, device, nonce })
   if (first === undefined) return reject('session_not_live')
 
   const payload = rebuildPayload(service, first.session, request)
@@ -88,10 +89,9 @@ function* judge(
   for (
     let attempt: PhoneAttempt | undefined = first;
     attempt !== undefined;
-    attempt = yield* loadAttempt(service, tables, { id, device, nonce })
+    attempt = yield* loadAndExpireAttempt(service, tables, { id, device, nonce })
   ) {
-    const { session, tenant } = attempt
-    const { now } = attempt
+    const { session, tenant, now } = attempt
     // A replay of the bonding assertion gets its response before any check of time, so that a lost
     // response costs nothing.
     if (isReplay(session, { device, digest, now })) return accept({ session, tenant, nonce })
@@ -99,148 +99,102 @@ function* judge(
     // Live, nonce, device and issued_at; then signature and counter, which are checked once.
     const early = checkPhone(attempt)
     const verdict = early.ok ? checkIssuedAt(issuedAt, now) : early
-    if (!verdict.ok)
-      return yield* rejectAndRecord(tables, id, {
-        rejection: verdict.rejection,
-        deviceId: device.id,
-        now,
-      })
+    if (!verdict.ok) return yield* rejectAndRecord(tables, attempt, verdict.rejection)
     const verified = verifyAssertion(service, { device, payload, appAttest: request.app_attest })
-    if (!verified.ok) {
-      yield* penalizeInvalidAssertion(tables, {
-        id,
-        deviceId: device.id,
-        rejection: verified.rejection,
-        now,
-      })
-      return verified
-    }
+    if (!verified.ok) return yield* rejectAndCount(tables, attempt, verified.rejection)
     // Lock order: the device's row, then the session's. The counter stays raised whatever
     // follows.
     if (!raised) {
-      const counted = yield* raiseCounterOrSuspect(tables, {
-        id,
-        device,
-        counter: verified.value.counter,
-        issuedAt,
-        now,
-      })
+      const { counter } = verified.value
+      const counted = yield* raiseCounterOrSuspect(tables, attempt, { counter, issuedAt })
       if (!counted.ok) return counted
       raised = true
     }
-    const settled = yield* settle(service, tables, {
+    const moved = yield* moveByEvidence(service, tables, {
       attempt,
-      request,
-      verified: verified.value,
+      evidence: request.verified_evidence,
+      userVerified: verified.value.userVerified,
       digest,
-      now,
     })
-    if (settled === undefined) continue
+    if (moved === undefined) continue
+    if (!moved.ok) return moved
     // Backends that relay an assertion call from their own network, which says nothing about the
     // phone.
-    if (settled.ok && caller.kind === 'phone')
-      yield* recordNetworkDifference(tables, session, { address, deviceId: device.id, now })
-    return settled
+    if (caller.kind === 'phone') yield* recordNetworkDifference(tables, attempt, address)
+    return accept({ session: moved.value, tenant, nonce })
   }
   return reject('session_not_live')
 }
 
 interface Valid {
   readonly attempt: PhoneAttempt
-  readonly request: BondedPairAssertion
-  readonly verified: VerifiedAssertion
+  readonly evidence: VerifiedEvidence
+  /** Whether the authenticator reports that it verified the user. */
+  readonly userVerified: boolean
   readonly digest: string
-  readonly now: number
 }
 
 /**
  * Checks evidence and policy, and moves the session. Undefined if another call moved it in between.
  */
-// oxlint-disable-next-line max-lines-per-function -- one transaction, in the order of its checks
-function* settle(
+function* moveByEvidence(
   service: Service,
   tables: Tables,
   valid: Valid,
-): Work<Result<PhoneReading> | undefined> {
-  const { attempt, request, verified, now } = valid
-  const { session, tenant, device, nonce } = attempt
-  const evidence = request.verified_evidence
+): Work<Result<Session> | undefined> {
+  const { attempt, evidence, digest } = valid
+  const { session, device, nonce, now } = attempt
+  const doubt = checkEvidence(service, attempt, evidence)
+  if (doubt !== undefined) return yield* rejectAndCount(tables, attempt, doubt)
 
-  const doubt = checkEvidence(service, valid)
-  if (doubt !== undefined) {
-    yield* penalizeInvalidAssertion(tables, {
-      id: session.id,
-      deviceId: device.id,
-      rejection: doubt,
-      now,
-    })
-    return { ok: false, rejection: doubt }
+  const facts = scoredFacts(valid)
+  const unmet = unmetRequirements(session.policy, { ...facts, scores: score(facts) })
+  if (unmet.length > 0)
+    // An approval that waits for the browser stays as it is, unless a fresh one replaces it.
+    return approvedLeg(session) === undefined
+      ? yield* missPolicy(tables, valid, unmet)
+      : accept(session)
+
+  const verification = summarizeVerification(facts, attempt.continuity)
+  const pinned = { deviceId: device.id, nonce, bondDigest: digest }
+  if (!requiresBrowser(session.policy)) {
+    const set = { ...pinned, validAssertions: session.validAssertions + 1 }
+    const bonded = yield* bondSession(tables, attempt, { verification, set })
+    return bonded && accept(bonded)
   }
+  const evidenceIssuedAt = instantOf(evidence.issued_at)
+  const leg = approve(session, { device, evidenceIssuedAt, verification, now })
+  const set = { ...pinned, ...leg }
+  const approved = yield* tables.sessions.move(session, MOVES.approve, { now, set })
+  return approved && accept(approved)
+}
 
-  const byFlag = device.format === 'webauthn' && verified.userVerified
-  const localAuth = byFlag || evidence.local_auth.result === 'verified'
-  const method = byFlag ? 'passkey' : evidence.local_auth.method
-  const key = {
-    attested: isAttested(device),
+/** What the scores and the policy look at. */
+function scoredFacts({ attempt, evidence, userVerified }: Valid) {
+  const byFlag = attempt.device.format === 'webauthn' && userVerified
+  return {
+    evidence,
+    localAuth: byFlag || evidence.local_auth.result === 'verified',
+    method: byFlag ? ('passkey' as const) : evidence.local_auth.method,
+    attested: isAttested(attempt.device),
     highestBand: highestBandOf(attempt, hasIndependentEvidence(evidence)),
   }
-  const input = { evidence, localAuth, method, ...key }
-  const unmet = unmetRequirements(session.policy, { evidence, localAuth, scores: score(input) })
-  const pinned = { deviceId: device.id, nonce, validAssertions: session.validAssertions + 1 }
+}
 
-  // An approval that waits for the browser stays as it is, unless a fresh one replaces it.
-  if (approvedLeg(session) !== undefined && unmet.length > 0)
-    return accept({ session, tenant, nonce })
-  if (unmet.length === 0 && requiresBrowser(session.policy)) {
-    const approved = yield* tables.sessions.move(session, MOVES.approve, {
-      now,
-      set: {
-        deviceId: device.id,
-        nonce,
-        bondDigest: valid.digest,
-        ...approve(session, {
-          device,
-          evidenceIssuedAt: instantOf(evidence.issued_at),
-          verification: summarizeVerification(input, attempt.continuity),
-          now,
-        }),
-      },
-    })
-    return approved && accept({ session: approved, tenant, nonce })
-  }
-  if (unmet.length === 0) {
-    const verification = summarizeVerification(input, attempt.continuity)
-    const set = {
-      ...pinned,
-      verification,
-      bondDigest: valid.digest,
-      bondedAt: now,
-      // Never earlier: a bond near the session's end extends it, an early bond keeps its expiry.
-      expiresAt: Math.max(session.expiresAt, now + session.bondedTtlMs),
-      subjectRef:
-        attempt.knownAs ??
-        (yield* tables.devices.pairwise({
-          tenantId: session.tenantId,
-          subjectId: device.subjectId,
-          subjectRef: attempt.subjectRef,
-        })),
-    }
-    const bonded = yield* tables.sessions.move(session, MOVES.bond, { now, set })
-    if (bonded === undefined) return undefined
-    yield* tables.sessions.storeContinuity({
-      tenantId: session.tenantId,
-      deviceId: device.id,
-      mean: verification.continuity_score_long_lived,
-      now,
-    })
-    return accept({ session: bonded, tenant, nonce })
-  }
-
-  if (pinned.validAssertions >= MAX_VALID_ASSERTIONS) {
+/** Asks for a step-up, or ends the session at its last valid assertion. */
+function* missPolicy(
+  tables: Tables,
+  { attempt, evidence }: Valid,
+  unmet: ReturnType<typeof unmetRequirements>,
+): Work<Result<Session> | undefined> {
+  const { session, device, nonce, now } = attempt
+  const validAssertions = session.validAssertions + 1
+  const pinned = { deviceId: device.id, nonce, validAssertions }
+  if (validAssertions >= MAX_VALID_ASSERTIONS) {
     const ended = yield* tables.sessions.move(session, MOVES.failPolicy, { now, set: pinned })
     return ended && reject('policy_not_met', { step: 'policy' })
   }
-  const stepUp = stepUpFor(unmet, { evidence, validAssertions: pinned.validAssertions })
+  const stepUp = stepUpFor(unmet, { evidence, validAssertions })
   const stepped =
     session.state === 'pending'
       ? yield* tables.sessions.move(session, MOVES.stepUp, { now, set: { ...pinned, stepUp } })
@@ -252,17 +206,18 @@ function* settle(
     reason: 'policy_not_met',
     step: unmet.join(' '),
   })
-  return accept({ session: stepped, tenant, nonce })
+  return accept(stepped)
 }
 
-function checkEvidence(service: Service, { attempt, request, now }: Valid): Rejection | undefined {
-  const { session, device, nonce } = attempt
-  const evidence = request.verified_evidence
-  const known = service.keys.holds(evidence.kid)
+function checkEvidence(
+  { keys }: Service,
+  { session, device, nonce, now }: PhoneAttempt,
+  evidence: VerifiedEvidence,
+): Rejection | undefined {
   const mac =
-    known &&
-    service.keys.evidenceMac(evidence.kid, evidenceContextOf(session, device, nonce), evidence)
-  if (!mac || !service.keys.same(mac, evidence.signature))
+    keys.holds(evidence.kid) &&
+    keys.evidenceMac(evidence.kid, evidenceContextOf(session, device, nonce), evidence)
+  if (!mac || !keys.same(mac, evidence.signature))
     return { reason: 'assertion_invalid', step: 'evidence_mac' }
   return evidenceIsCurrent(evidence, now)
     ? undefined

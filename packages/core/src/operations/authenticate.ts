@@ -27,7 +27,7 @@ type AcceptedCallers = Pick<
 /**
  * Identifies the caller (protocol 3). A credential of a kind that the endpoint does not accept is
  * `unauthorized`, like one that does not exist. An Origin that the credential does not allow is
- * `forbidden`.
+ * `forbidden`. The first request with a new device token ends the old token.
  */
 export async function authenticate(
   service: Service,

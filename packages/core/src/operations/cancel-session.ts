@@ -4,7 +4,7 @@ import type { Session } from '../domain/session.ts'
 import { MOVES } from '../domain/transitions.ts'
 import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
-import { findWatchedSession, readAndExpire } from './find-session.ts'
+import { findAndExpireWatchedSession, readAndExpire } from './find-and-expire.ts'
 import type { BrowserCaller, Service } from './service.ts'
 
 const CANCELABLE: readonly Session['state'][] = MOVES.cancel.from
@@ -23,7 +23,7 @@ export async function cancelSession(
   { id, watchToken }: { id: SessionId | undefined; watchToken: string | undefined },
 ): Promise<Result<Session>> {
   const find = function* (tables: Tables): Work<Result<Session>> {
-    return yield* findWatchedSession(service, tables, { id, key, watchToken, now: now() })
+    return yield* findAndExpireWatchedSession(service, tables, { id, key, watchToken, now: now() })
   }
   const now = () => service.clock.now()
   // Publishable keys are public, so a caller without a watch token must not occupy the writer.

@@ -2,7 +2,7 @@ import type { DeviceId, SessionId } from '@bonded/contract'
 import { checkPhone } from '../domain/phone-rules.ts'
 import { accept, type Result, reject } from '../domain/rejection.ts'
 import type { PhoneReading } from './read-session.ts'
-import { loadAttempt, recordNetworkDifference, rejectAndRecord } from './phone-attempt.ts'
+import { loadAndExpireAttempt, recordNetworkDifference, rejectAndRecord } from './phone-attempt.ts'
 import type { PhoneCaller, Service } from './service.ts'
 
 export interface ClaimInput {
@@ -31,16 +31,11 @@ export async function claimSession(
     // Each pass evaluates the stored data. A pass is repeated only if another call changed the
     // session in between.
     for (;;) {
-      const attempt = yield* loadAttempt(service, tables, { id, device, nonce })
+      const attempt = yield* loadAndExpireAttempt(service, tables, { id, device, nonce })
       if (attempt === undefined) return reject('session_not_live')
       const { now } = attempt
       const verdict = checkPhone({ ...attempt, forClaim: true })
-      if (!verdict.ok)
-        return yield* rejectAndRecord(tables, id, {
-          rejection: verdict.rejection,
-          deviceId: device.id,
-          now,
-        })
+      if (!verdict.ok) return yield* rejectAndRecord(tables, attempt, verdict.rejection)
       const { session, tenant, nonces } = attempt
       const unchanged =
         session.deviceId === device.id &&
@@ -54,11 +49,7 @@ export async function claimSession(
         claimedAt: now,
       })
       if (claimed === undefined) continue
-      yield* recordNetworkDifference(tables, session, {
-        address: input.address,
-        deviceId: device.id,
-        now,
-      })
+      yield* recordNetworkDifference(tables, attempt, input.address)
       return accept({ session: claimed, tenant, nonce })
     }
   })

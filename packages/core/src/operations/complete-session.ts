@@ -4,8 +4,9 @@ import type { Session } from '../domain/session.ts'
 import { MOVES } from '../domain/transitions.ts'
 import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
-import { findSession } from './find-session.ts'
+import { findAndExpireSession } from './find-and-expire.ts'
 import type { BackendCaller, Service } from './service.ts'
+import { completionSecretOf } from './session-view.ts'
 
 const COMPLETABLE: readonly Session['state'][] = MOVES.complete.from
 
@@ -29,7 +30,7 @@ export async function completeSession(
 ): Promise<Result<Session>> {
   return service.store.write(function* (tables) {
     for (;;) {
-      const found = yield* findSession(service, tables, {
+      const found = yield* findAndExpireSession(service, tables, {
         id: input.id,
         key: caller.credential,
         now: service.clock.now(),
@@ -41,7 +42,7 @@ export async function completeSession(
       const { state } = session
       if (state === 'expired') return reject('session_not_found')
 
-      const secret = service.keys.completionSecret(session.rootKeyId, session.id).reveal()
+      const secret = completionSecretOf(service, session).reveal()
       if (input.completionSecret === undefined)
         return reject('completion_secret_missing', { param: 'X-Bond-Completion-Secret' })
       if (!service.keys.same(secret, input.completionSecret))

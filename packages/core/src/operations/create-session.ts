@@ -13,7 +13,7 @@ import { isReadable, type Session } from '../domain/session.ts'
 import { chooseAction, inScope, isRevoked, type Scope } from '../domain/tenant.ts'
 import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
-import { expireIfOverdue } from './find-session.ts'
+import { expireIfOverdue } from './find-and-expire.ts'
 import type { BackendCaller, Service } from './service.ts'
 
 /** The request without its null members. */

@@ -3,7 +3,7 @@ import { checkPhone } from '../domain/phone-rules.ts'
 import { accept, type Result, reject } from '../domain/rejection.ts'
 import { MOVES } from '../domain/transitions.ts'
 import type { PhoneReading } from './read-session.ts'
-import { loadAttempt, rejectAndRecord } from './phone-attempt.ts'
+import { loadAndExpireAttempt, rejectAndRecord } from './phone-attempt.ts'
 import type { PhoneCaller, Service } from './service.ts'
 
 export interface DeclineInput {
@@ -25,16 +25,11 @@ export async function declineSession(
 
   return service.store.write(function* (tables) {
     for (;;) {
-      const attempt = yield* loadAttempt(service, tables, { id, device, nonce })
+      const attempt = yield* loadAndExpireAttempt(service, tables, { id, device, nonce })
       if (attempt === undefined) return reject('session_not_live')
       const { now } = attempt
       const verdict = checkPhone(attempt)
-      if (!verdict.ok)
-        return yield* rejectAndRecord(tables, id, {
-          rejection: verdict.rejection,
-          deviceId: device.id,
-          now,
-        })
+      if (!verdict.ok) return yield* rejectAndRecord(tables, attempt, verdict.rejection)
       const ended = yield* tables.sessions.move(attempt.session, move, {
         now,
         set: { deviceId: device.id, nonce },

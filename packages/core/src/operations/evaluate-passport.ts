@@ -3,8 +3,11 @@ import type { PhoneAttempt } from '../domain/phone-rules.ts'
 import { accept, type Result } from '../domain/rejection.ts'
 import type { Service } from './service.ts'
 
-/** Returns the tier of a passport that the phone sent. Only the tier is stored, in the summary. */
-export async function evaluatePassport(
+/**
+ * Returns the tier of a passport that the phone sent. Only the tier is stored, in the summary. The
+ * timeline gets what the verifier found unusual.
+ */
+export async function evaluateAndNotePassport(
   service: Service,
   { session, tenant, nonce }: PhoneAttempt,
   passport: PassportSignal | undefined,

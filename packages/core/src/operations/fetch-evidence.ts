@@ -2,20 +2,24 @@ import {
   canonicalJson,
   type EvidenceRequest,
   evidenceRequestPayload,
+  type EvidenceSignals,
+  type PassportTier,
   type SessionId,
   type VerifiedEvidence,
 } from '@bonded/contract'
 import type { Continuity } from '../domain/continuity.ts'
-import { summarise } from '../domain/evidence.ts'
+import { type CarrierFinding, summarise } from '../domain/evidence.ts'
 import { instantOf } from '../domain/iso.ts'
 import { checkIssuedAt, checkPhone, type PhoneAttempt } from '../domain/phone-rules.ts'
 import { accept, type Result, reject } from '../domain/rejection.ts'
+import type { Device } from '../domain/session.ts'
+import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
 import { updateContinuity } from './update-continuity.ts'
-import { evaluatePassport } from './evaluate-passport.ts'
+import { evaluateAndNotePassport } from './evaluate-passport.ts'
 import {
   endEvaluation,
-  loadAttempt,
+  loadAndExpireAttempt,
   raiseCounterOrSuspect,
   rejectAndRecord,
 } from './phone-attempt.ts'
@@ -32,15 +36,12 @@ interface Admitted {
  * Evaluates a phone's signals and signs a summary for this session, device and nonce. The phone
  * relays the summary with its assertion; it is invalid anywhere else.
  */
-// oxlint-disable-next-line max-lines-per-function -- one call, in the order of protocol 7
 export async function fetchEvidence(
   service: Service,
-  caller: PhoneCaller,
+  { device }: PhoneCaller,
   request: EvidenceRequest,
 ): Promise<Result<VerifiedEvidence>> {
-  const { device } = caller
-  const { nonce, signals, app_attest } = request
-  const id = request.session_id as SessionId
+  const { signals, app_attest } = request
   if (device.id !== request.device_id) return reject('device_not_usable', { param: 'device_id' })
   if (device.subjectId !== request.subject_id)
     return reject('device_not_usable', { param: 'subject_id' })
@@ -50,61 +51,77 @@ export async function fetchEvidence(
   if (isPage && app_attest !== undefined) return reject('unknown_member', { param: 'app_attest' })
   if (!isPage && app_attest === undefined) return reject('missing_member', { param: 'app_attest' })
 
-  const payload = evidenceRequestPayload({
-    ...request,
-    signals: service.keys.sha256(canonicalJson(signals)),
-  })
-  const issuedAt = instantOf(request.issued_at)
-  const admitted = await service.store.write(function* (tables): Work<Result<Admitted>> {
-    const attempt = yield* loadAttempt(service, tables, { id, device, nonce })
-    if (attempt === undefined) return reject('session_not_live')
-    const { now } = attempt
-    const early = checkPhone(attempt)
-    const verdict = early.ok ? checkIssuedAt(issuedAt, now) : early
-    if (!verdict.ok)
-      return yield* rejectAndRecord(tables, id, {
-        rejection: verdict.rejection,
-        deviceId: device.id,
-        now,
-      })
-    if (app_attest !== undefined) {
-      const verified = verifyAssertion(service, { device, payload, appAttest: app_attest })
-      if (!verified.ok)
-        return yield* rejectAndRecord(tables, id, {
-          rejection: verified.rejection,
-          deviceId: device.id,
-          now,
-        })
-      const counted = yield* raiseCounterOrSuspect(tables, {
-        id,
-        device,
-        counter: verified.value.counter,
-        issuedAt,
-        now,
-      })
-      if (!counted.ok) return counted
-    }
-    yield* tables.sessions.hint(attempt.session, 'evaluating', now)
-    return accept({
-      attempt,
-      continuity: yield* updateContinuity(service, tables, {
-        id,
-        device,
-        signals,
-        now,
-      }),
-    })
-  })
+  const admitted = await service.store.write((tables) => admit(service, tables, device, request))
   if (!admitted.ok) return admitted
   const { attempt, continuity } = admitted.value
-  const { session } = attempt
+  const outside = await askOutside(service, attempt, signals)
+  if (!outside.ok) return outside
+  const { session, nonce } = attempt
+  const unsigned = summarise(
+    {
+      signals: isPage
+        ? { ...signals, local_auth: { ...signals.local_auth, result: 'failed', method: 'none' } }
+        : signals,
+      requestedAt: instantOf(request.issued_at),
+      ...outside.value,
+      continuity,
+      sessionExpiresAt: session.expiresAt,
+      keyId: service.keys.currentKeyId,
+    },
+    service.clock.now(),
+  )
+  const context = evidenceContextOf(session, device, nonce)
+  return accept({
+    ...unsigned,
+    signature: service.keys.evidenceMac(unsigned.kid, context, unsigned),
+  })
+}
 
+/** Checks the call and its assertion, and stores the motion of the phone. */
+function* admit(
+  service: Service,
+  tables: Tables,
+  device: Device,
+  request: EvidenceRequest,
+): Work<Result<Admitted>> {
+  const { nonce, signals, app_attest: appAttest } = request
+  const id = request.session_id as SessionId
+  const attempt = yield* loadAndExpireAttempt(service, tables, { id, device, nonce })
+  if (attempt === undefined) return reject('session_not_live')
+  const { now } = attempt
+  const issuedAt = instantOf(request.issued_at)
+  const early = checkPhone(attempt)
+  const verdict = early.ok ? checkIssuedAt(issuedAt, now) : early
+  if (!verdict.ok) return yield* rejectAndRecord(tables, attempt, verdict.rejection)
+  if (appAttest !== undefined) {
+    const payload = evidenceRequestPayload({
+      ...request,
+      signals: service.keys.sha256(canonicalJson(signals)),
+    })
+    const verified = verifyAssertion(service, { device, payload, appAttest })
+    if (!verified.ok) return yield* rejectAndRecord(tables, attempt, verified.rejection)
+    const { counter } = verified.value
+    const counted = yield* raiseCounterOrSuspect(tables, attempt, { counter, issuedAt })
+    if (!counted.ok) return counted
+  }
+  yield* tables.sessions.hint(attempt.session, 'evaluating', now)
+  const continuity = yield* updateContinuity(service, tables, { id, device, signals, now })
+  return accept({ attempt, continuity })
+}
+
+/** Asks the carrier, and verifies the passport. Outside the unit of work, because both take long. */
+async function askOutside(
+  service: Service,
+  attempt: PhoneAttempt,
+  signals: EvidenceSignals,
+): Promise<Result<{ carrier: CarrierFinding; passport: PassportTier | undefined }>> {
+  const { session, device } = attempt
   const { sealedPhoneNumber: sealed } = session
   const phoneNumber =
     sealed === null ? null : service.keys.openNumber(session.rootKeyId, session.id, sealed)
   const [carrier, passport] = await Promise.all([
     service.carrier.check({ phoneNumber, signal: signals.carrier }),
-    evaluatePassport(service, attempt, signals.passport),
+    evaluateAndNotePassport(service, attempt, signals.passport),
   ])
   const { note } = carrier
   if (note !== undefined) {
@@ -112,29 +129,8 @@ export async function fetchEvidence(
       tables.sessions.note(session.id, { at: service.clock.now(), kind: 'carrier', reason: note }),
     )
   }
-  if (!passport.ok) {
-    const of = { id, deviceId: device.id, now: service.clock.now() }
-    await service.store.write((tables) => endEvaluation(tables, of))
-    return passport
-  }
-  const unsigned = summarise(
-    {
-      signals: isPage
-        ? { ...signals, local_auth: { ...signals.local_auth, result: 'failed', method: 'none' } }
-        : signals,
-      requestedAt: issuedAt,
-      carrier: carrier.finding,
-      continuity,
-      passport: passport.value,
-      sessionExpiresAt: session.expiresAt,
-      keyId: service.keys.currentKeyId,
-    },
-    service.clock.now(),
-  )
-  const signature = service.keys.evidenceMac(
-    unsigned.kid,
-    evidenceContextOf(session, device, nonce),
-    unsigned,
-  )
-  return accept({ ...unsigned, signature })
+  if (passport.ok) return accept({ carrier: carrier.finding, passport: passport.value })
+  const of = { id: session.id, deviceId: device.id, now: service.clock.now() }
+  await service.store.write((tables) => endEvaluation(tables, of))
+  return passport
 }

@@ -2,7 +2,7 @@ import type { SessionId } from '@bonded/contract'
 import { accept, type Result, reject } from '../domain/rejection.ts'
 import type { Session } from '../domain/session.ts'
 import { MOVES } from '../domain/transitions.ts'
-import { findSession } from './find-session.ts'
+import { findAndExpireSession } from './find-and-expire.ts'
 import type { BackendCaller, Service } from './service.ts'
 
 const KILLABLE: readonly Session['state'][] = MOVES.kill.from
@@ -20,7 +20,7 @@ export async function killSession(
   return service.store.write(function* (tables) {
     for (;;) {
       const wanted = { id, key: caller.credential, now: service.clock.now() }
-      const found = yield* findSession(service, tables, wanted)
+      const found = yield* findAndExpireSession(service, tables, wanted)
       if (!found.ok) return found
       // As stored: if the session's time ends after this read, the move has no effect, and the next
       // pass stores the end.

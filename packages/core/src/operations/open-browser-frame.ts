@@ -2,7 +2,7 @@ import type { SessionId } from '@bonded/contract'
 import { approvedLeg } from '../domain/browser-leg.ts'
 import { type Result, reject } from '../domain/rejection.ts'
 import type { Session } from '../domain/session.ts'
-import { findWatchedSession, readAndExpire } from './find-session.ts'
+import { findAndExpireWatchedSession, readAndExpire } from './find-and-expire.ts'
 import { pageOf } from './proving-page.ts'
 import type { BrowserCaller, Service } from './service.ts'
 
@@ -24,7 +24,7 @@ export async function openBrowserFrame(
   const now = service.clock.now()
   const found = await readAndExpire(
     service,
-    (tables) => findWatchedSession(service, tables, { id, key, watchToken, now }),
+    (tables) => findAndExpireWatchedSession(service, tables, { id, key, watchToken, now }),
     (result) => (result.ok ? result.value : undefined),
   )
   if (!found.ok) return found

@@ -3,17 +3,17 @@ import { DEVICE_MOVES } from '../domain/device-moves.ts'
 import { MAX_FAILED_ASSERTIONS } from '../domain/lifetimes.ts'
 import type { PhoneAttempt } from '../domain/phone-rules.ts'
 import { accept, type Rejection, type Result } from '../domain/rejection.ts'
-import type { Device, Session } from '../domain/session.ts'
+import type { Device } from '../domain/session.ts'
 import { hasOlderPhone } from '../domain/subject-keys.ts'
 import { MOVES } from '../domain/transitions.ts'
 import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
-import { expireIfOverdue } from './find-session.ts'
+import { expireIfOverdue } from './find-and-expire.ts'
 import { noncesOf, type Service } from './service.ts'
 import { recordDeviceChange } from './record-device-change.ts'
 
 /** Loads the facts for the phone rules; undefined if the session does not exist. */
-export function* loadAttempt(
+export function* loadAndExpireAttempt(
   service: Service,
   tables: Tables,
   call: { id: SessionId; device: Device; nonce: string },
@@ -54,21 +54,6 @@ export function* loadAttempt(
   }
 }
 
-/** Records why a phone was rejected. The timeline names the step, the response does not. */
-export function* recordRejection(
-  tables: Tables,
-  id: SessionId,
-  { rejection, deviceId, now }: { rejection: Rejection; deviceId: DeviceId; now: number },
-): Work<void> {
-  yield* tables.sessions.note(id, {
-    at: now,
-    kind: 'refused',
-    reason: rejection.reason,
-    step: rejection.step ?? null,
-    by: deviceId,
-  })
-}
-
 /**
  * Notes in the timeline that the phone that takes a session calls from another network than the
  * browser. A phone on mobile data does so too: it is a hint for a review and never a rejection.
@@ -76,8 +61,8 @@ export function* recordRejection(
  */
 export function* recordNetworkDifference(
   tables: Tables,
-  before: Session,
-  { address, deviceId, now }: { address: string; deviceId: DeviceId; now: number },
+  { session: before, device, now }: PhoneAttempt,
+  address: string,
 ): Work<void> {
   // Once per session: when it is pinned.
   if (before.deviceId !== null || before.endUserNetwork === null) return
@@ -88,18 +73,24 @@ export function* recordNetworkDifference(
     at: now,
     kind: 'note',
     reason: 'network_differs',
-    by: deviceId,
+    by: device.id,
   })
 }
 
-/** Rejects the call and records why. */
+/** Rejects the call and records why. The timeline names the step, the response does not. */
 export function* rejectAndRecord(
   tables: Tables,
-  id: SessionId,
-  event: { rejection: Rejection; deviceId: DeviceId; now: number },
+  { session, device, now }: PhoneAttempt,
+  rejection: Rejection,
 ): Work<Result<never>> {
-  yield* recordRejection(tables, id, event)
-  return { ok: false, rejection: event.rejection }
+  yield* tables.sessions.note(session.id, {
+    at: now,
+    kind: 'refused',
+    reason: rejection.reason,
+    step: rejection.step ?? null,
+    by: device.id,
+  })
+  return { ok: false, rejection }
 }
 
 /**
@@ -109,21 +100,21 @@ export function* rejectAndRecord(
  */
 export function* raiseCounterOrSuspect(
   tables: Tables,
-  assertion: { id: SessionId; device: Device; counter: number; issuedAt: number; now: number },
+  attempt: PhoneAttempt,
+  { counter, issuedAt }: { counter: number; issuedAt: number },
 ): Work<Result<void>> {
-  const { id, device, counter, issuedAt, now } = assertion
+  const { session, device, now } = attempt
   if (yield* tables.devices.raiseCounter(device.id, counter, issuedAt)) return accept(undefined)
-  const rejected = yield* rejectAndRecord(tables, id, {
-    rejection: { reason: 'assertion_invalid', step: 'counter' },
-    deviceId: device.id,
-    now,
+  const rejected = yield* rejectAndRecord(tables, attempt, {
+    reason: 'assertion_invalid',
+    step: 'counter',
   })
   if (yield* tables.devices.suspect(device.id, issuedAt)) {
     const change = { at: now, kind: DEVICE_MOVES.suspect.to, step: 'counter' }
     const holds = yield* recordDeviceChange(tables, device.id, change)
     // A phone that has claimed nothing may try a session that is pinned to another phone.
-    if (!holds.some((session) => session.id === id))
-      yield* tables.sessions.note(id, {
+    if (!holds.some(({ id }) => id === session.id))
+      yield* tables.sessions.note(session.id, {
         at: now,
         kind: 'note',
         reason: 'device_suspect',
@@ -151,19 +142,22 @@ export function* endEvaluation(
 const COUNTED_STEPS: readonly string[] = ['client_data_hash', 'signature', 'app_id', 'evidence_mac']
 
 /**
- * Records and counts an invalid assertion. The pinned phone's fifth ends the session. Another
- * phone's fifth only excludes that phone; otherwise every observer of the QR code could end the
- * session.
+ * Rejects, records and counts an invalid assertion. The pinned phone's fifth ends the session.
+ * Another phone's fifth only excludes that phone; otherwise every observer of the QR code could end
+ * the session.
  */
-export function* penalizeInvalidAssertion(
+export function* rejectAndCount(
   tables: Tables,
-  failure: { id: SessionId; deviceId: DeviceId; rejection: Rejection; now: number },
-): Work<void> {
-  const { id, deviceId, rejection, now } = failure
-  yield* recordRejection(tables, id, { rejection, deviceId, now })
-  if (rejection.step === undefined || !COUNTED_STEPS.includes(rejection.step)) return
-  const failures = yield* tables.sessions.countFailure(id, deviceId)
+  attempt: PhoneAttempt,
+  rejection: Rejection,
+): Work<Result<never>> {
+  const { device, now } = attempt
+  const { id } = attempt.session
+  const rejected = yield* rejectAndRecord(tables, attempt, rejection)
+  if (rejection.step === undefined || !COUNTED_STEPS.includes(rejection.step)) return rejected
+  const failures = yield* tables.sessions.countFailure(id, device.id)
   const session = yield* tables.sessions.find(id)
-  if (failures >= MAX_FAILED_ASSERTIONS && session?.deviceId === deviceId)
+  if (failures >= MAX_FAILED_ASSERTIONS && session?.deviceId === device.id)
     yield* tables.sessions.move(session, MOVES.failAttempts, { now })
+  return rejected
 }

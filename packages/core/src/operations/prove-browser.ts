@@ -9,13 +9,14 @@ import { approvedLeg, type ApprovedLeg, bondedCommitment, recall } from '../doma
 import { iso } from '../domain/iso.ts'
 import { MAX_FAILED_BROWSER_PROOFS } from '../domain/lifetimes.ts'
 import { checkDevice, type PhoneAttempt } from '../domain/phone-rules.ts'
-import { accept, type Rejection, reject, type Result } from '../domain/rejection.ts'
+import { accept, reject, type Result } from '../domain/rejection.ts'
 import type { Session } from '../domain/session.ts'
 import { MOVES } from '../domain/transitions.ts'
 import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
-import { findWatchedSession, readAndExpire } from './find-session.ts'
-import { loadAttempt } from './phone-attempt.ts'
+import { bondSession } from './bond-session.ts'
+import { findAndExpireWatchedSession, readAndExpire } from './find-and-expire.ts'
+import { loadAndExpireAttempt } from './phone-attempt.ts'
 import { pageOf, type ProvingPage } from './proving-page.ts'
 import type { BrowserCaller, Service } from './service.ts'
 
@@ -41,7 +42,7 @@ export async function proveBrowser(
   const page = pageOf(service, { key, origin }, proof.parent_origin)
   if (!page.ok) return page
   const find = (tables: Tables) =>
-    findWatchedSession(service, tables, { id, key, watchToken, now: service.clock.now() })
+    findAndExpireWatchedSession(service, tables, { id, key, watchToken, now: service.clock.now() })
   // Publishable keys are public, so a caller without a watch token must not occupy the writer.
   const seen = await readAndExpire(service, find, (found) => (found.ok ? found.value : undefined))
   if (!seen.ok) return seen
@@ -56,11 +57,12 @@ export async function proveBrowser(
       const found = yield* find(tables)
       if (!found.ok) return found
       const attempt =
-        device && (yield* loadAttempt(service, tables, { id: found.value.id, device, nonce: '' }))
+        device &&
+        (yield* loadAndExpireAttempt(service, tables, { id: found.value.id, device, nonce: '' }))
       if (attempt === undefined) return reject('session_not_live')
       const now = settled(service, attempt.session, proof)
       if (now !== undefined) return now
-      const judged = yield* judge(service, tables, { attempt, proof, page: page.value })
+      const judged = yield* bondOrReject(service, tables, { attempt, proof, page: page.value })
       if (judged !== undefined) return judged
     }
   })
@@ -83,8 +85,11 @@ interface Judged {
   readonly page: ProvingPage
 }
 
-/** Checks phone, evidence and proof. Undefined if another call changed the session in between. */
-function* judge(
+/**
+ * Checks phone, evidence and proof, and bonds the session. Undefined if another call changed it in
+ * between.
+ */
+function* bondOrReject(
   service: Service,
   tables: Tables,
   { attempt, proof, page }: Judged,
@@ -93,60 +98,27 @@ function* judge(
   const leg = approvedLeg(session)
   if (leg === undefined) return reject('session_not_live')
   const usable = checkDevice(attempt)
-  if (!usable.ok) return yield* fail(tables, { attempt, leg, step: usable.rejection.step })
+  if (!usable.ok)
+    return yield* rejectAndCountProof(tables, attempt, { leg, step: usable.rejection.step })
   if (now >= leg.evidenceUntil) {
     const set = recall(session, 'evidence_expired')
     const recalled = yield* tables.sessions.move(session, MOVES.recall, { now, set })
     return recalled && reject('session_not_live')
   }
   const verified = verify(service, { attempt, proof, page, leg })
-  if (!verified.ok) return yield* fail(tables, { attempt, leg, step: verified.rejection.step })
+  if (!verified.ok)
+    return yield* rejectAndCountProof(tables, attempt, { leg, step: verified.rejection.step })
   // With the time of the proof, so that an assertion that the phone signed before it and that arrives
   // after it is rejected, but makes no device suspect.
   if (!(yield* tables.devices.raiseCounter(device.id, verified.value, now)))
-    return yield* fail(tables, { attempt, leg, step: 'counter' })
-  return yield* bond(tables, {
-    attempt,
-    leg,
-    origin: page.origin,
-    commitment: proof.commitment,
+    return yield* rejectAndCountProof(tables, attempt, { leg, step: 'counter' })
+  const { commitment } = proof
+  const browser = { origin: page.origin, proved_at: iso(now) }
+  const bonded = yield* bondSession(tables, attempt, {
+    verification: { ...leg.verification, browser },
+    set: { browserLeg: { commitment } },
   })
-}
-
-function* bond(
-  tables: Tables,
-  of: {
-    readonly attempt: PhoneAttempt
-    readonly leg: ApprovedLeg
-    readonly origin: string
-    readonly commitment: string
-  },
-): Work<Result<Session> | undefined> {
-  const { attempt, leg, origin, commitment } = of
-  const { session, device, now } = attempt
-  const verification = { ...leg.verification, browser: { origin, proved_at: iso(now) } }
-  const { tenantId } = session
-  const subjectRef =
-    attempt.knownAs ??
-    (yield* tables.devices.pairwise({
-      tenantId,
-      subjectId: device.subjectId,
-      subjectRef: attempt.subjectRef,
-    }))
-  const bonded = yield* tables.sessions.move(session, MOVES.bond, {
-    now,
-    set: {
-      verification,
-      subjectRef,
-      bondedAt: now,
-      expiresAt: Math.max(session.expiresAt, now + session.bondedTtlMs),
-      browserLeg: { commitment },
-    },
-  })
-  if (bonded === undefined) return undefined
-  const mean = verification.continuity_score_long_lived
-  yield* tables.sessions.storeContinuity({ tenantId, deviceId: device.id, mean, now })
-  return accept(bonded)
+  return bonded && accept(bonded)
 }
 
 /** The names of the verifier's checks in the timeline, where they differ. */
@@ -210,17 +182,13 @@ function textOf(base64url: string): string | undefined {
 }
 
 /** Records and counts a failed proof. The eighth ends the approval, and the session goes on. */
-function* fail(
+function* rejectAndCountProof(
   tables: Tables,
-  of: {
-    readonly attempt: PhoneAttempt
-    readonly leg: ApprovedLeg
-    readonly step: string | undefined
-  },
+  { session, now }: PhoneAttempt,
+  { leg, step = null }: { readonly leg: ApprovedLeg; readonly step: string | null | undefined },
 ): Work<Result<never>> {
-  const { attempt, leg, step } = of
-  const { session, now } = attempt
-  const rejected = yield* note(tables, attempt, step)
+  const reason = 'browser_proof_invalid'
+  yield* tables.sessions.note(session.id, { at: now, kind: 'refused', reason, step })
   // Beside the counts of the phones, which have ids of another form.
   const failures = yield* tables.sessions.countFailure(session.id, `browser ${leg.seq}` as DeviceId)
   if (failures >= MAX_FAILED_BROWSER_PROOFS)
@@ -228,19 +196,5 @@ function* fail(
       now,
       set: recall(session, 'browser_proof_failed'),
     })
-  return rejected
-}
-
-function* note(
-  tables: Tables,
-  { session, now }: PhoneAttempt,
-  step: Rejection['step'],
-): Work<Result<never>> {
-  yield* tables.sessions.note(session.id, {
-    at: now,
-    kind: 'refused',
-    reason: 'browser_proof_invalid',
-    step: step ?? null,
-  })
-  return reject('browser_proof_invalid', step === undefined ? {} : { step })
+  return reject(reason, step === null ? {} : { step })
 }

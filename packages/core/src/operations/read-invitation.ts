@@ -3,7 +3,7 @@ import { lastAcceptedIndex } from '../domain/challenge.ts'
 import { accept, type Result, reject } from '../domain/rejection.ts'
 import { isReadable, type Session } from '../domain/session.ts'
 import type { Tenant } from '../domain/tenant.ts'
-import { readAndExpire, expireIfOverdue } from './find-session.ts'
+import { readAndExpire, expireIfOverdue } from './find-and-expire.ts'
 import { noncesOf, type Service } from './service.ts'
 
 /** What an invitation shows: the session and its tenant. */

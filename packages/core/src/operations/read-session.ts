@@ -9,8 +9,12 @@ import { checkDevice } from '../domain/phone-rules.ts'
 import { accept, type Result, reject } from '../domain/rejection.ts'
 import { isReadable, type Session, stateAt } from '../domain/session.ts'
 import type { Tenant } from '../domain/tenant.ts'
-import { findSession, findWatchedSession, readAndExpire } from './find-session.ts'
-import { loadAttempt } from './phone-attempt.ts'
+import {
+  findAndExpireSession,
+  findAndExpireWatchedSession,
+  readAndExpire,
+} from './find-and-expire.ts'
+import { loadAndExpireAttempt } from './phone-attempt.ts'
 import type { BackendCaller, BrowserCaller, PhoneCaller, Service } from './service.ts'
 
 /** Returns a session to its tenant's backend. */
@@ -22,7 +26,7 @@ export function readAsBackend(
   const now = service.clock.now()
   return readAndExpire(
     service,
-    (tables) => findSession(service, tables, { id, key: caller.credential, now }),
+    (tables) => findAndExpireSession(service, tables, { id, key: caller.credential, now }),
     found,
   )
 }
@@ -37,7 +41,12 @@ export async function openAsBrowser(
     readAndExpire(
       service,
       (tables) =>
-        findWatchedSession(service, tables, { id, key, watchToken, now: service.clock.now() }),
+        findAndExpireWatchedSession(service, tables, {
+          id,
+          key,
+          watchToken,
+          now: service.clock.now(),
+        }),
       found,
     )
   const result = await read()
@@ -84,7 +93,7 @@ export async function readAsPhone(
   if (id === undefined || nonce === undefined) return notFound
   const attempt = await readAndExpire(
     service,
-    (tables) => loadAttempt(service, tables, { id, device, nonce }),
+    (tables) => loadAndExpireAttempt(service, tables, { id, device, nonce }),
     (loaded) => loaded?.session,
   )
   if (attempt === undefined || !isReadable(attempt.session, attempt.now)) return notFound

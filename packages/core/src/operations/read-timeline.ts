@@ -3,7 +3,7 @@ import { accept, type Result } from '../domain/rejection.ts'
 import type { Session } from '../domain/session.ts'
 import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
-import { findKeptSession, readAndExpire } from './find-session.ts'
+import { findAndExpireKeptSession, readAndExpire } from './find-and-expire.ts'
 import type { BackendCaller, Service } from './service.ts'
 
 interface Read {
@@ -18,7 +18,7 @@ export async function readTimeline(
   id: SessionId | undefined,
 ): Promise<Result<Timeline>> {
   const read = function* (tables: Tables): Work<Result<Read>> {
-    const found = yield* findKeptSession(service, tables, { id, key: caller.credential })
+    const found = yield* findAndExpireKeptSession(service, tables, { id, key: caller.credential })
     if (!found.ok) return found
     const session = found.value
     return accept({ session, entries: yield* tables.sessions.timeline(session.id) })

@@ -1,6 +1,6 @@
 import type { ContainmentReport, SessionId } from '@bonded/contract'
 import { accept, type Result } from '../domain/rejection.ts'
-import { findWatchedSession } from './find-session.ts'
+import { findAndExpireWatchedSession } from './find-and-expire.ts'
 import type { BrowserCaller, Service } from './service.ts'
 
 /**
@@ -20,7 +20,7 @@ export async function recordContainment(
   const now = service.clock.now()
   // Publishable keys are public, so a caller without a watch token must not occupy the writer.
   const found = await service.store.read((tables) =>
-    findWatchedSession(service, tables, { id, key, watchToken, now }),
+    findAndExpireWatchedSession(service, tables, { id, key, watchToken, now }),
   )
   if (!found.ok) return found
   await service.store.write((tables) =>

@@ -37,7 +37,7 @@ export async function sendBatch(
   if (endpoint === undefined || claimed.length === 0) return false
   const secrets = liveSecrets(service, endpoint)
   const results = await Promise.all(
-    claimed.map((delivery) => attempt(service, { endpoint, delivery, secrets, signal })),
+    claimed.map((delivery) => sendAndRecord(service, { endpoint, delivery, secrets, signal })),
   )
   // The process stops. What it has not stored is sent again when its claim ends.
   if (signal.aborted) return false
@@ -63,7 +63,7 @@ function* claim(
   return { endpoint, claimed: yield* webhooks.claim(id, { now, until: now + LEASE_MS, limit }) }
 }
 
-async function attempt(
+async function sendAndRecord(
   { clock, random, store, webhooks }: Service,
   given: {
     readonly endpoint: WebhookEndpoint

@@ -5,7 +5,7 @@ import type { Tenant } from '../domain/tenant.ts'
 import type { Tables } from '../ports/store.ts'
 import type { StoredEvent } from '../ports/tables/session-table.ts'
 import type { Work } from '../ports/work.ts'
-import { findWatchedSession, readAndExpire } from './find-session.ts'
+import { findAndExpireWatchedSession, readAndExpire } from './find-and-expire.ts'
 import { storeOrigin } from './read-session.ts'
 import type { BrowserCaller, Service } from './service.ts'
 
@@ -39,7 +39,7 @@ export async function watchSession(
   const key = caller === null ? null : caller.key
   const watch = function* (tables: Tables): Work<Result<Watched>> {
     const now = service.clock.now()
-    const found = yield* findWatchedSession(service, tables, { id, key, watchToken, now })
+    const found = yield* findAndExpireWatchedSession(service, tables, { id, key, watchToken, now })
     if (!found.ok) return found
     const session = found.value
     const tenant = yield* tables.tenants.find(session.tenantId)

@@ -1,7 +1,7 @@
 import type { TenantId } from '@bonded/contract'
-import { shownChallenge } from '@bonded/core/domain/challenge'
 import { type Session, stateAt } from '@bonded/core/domain/session'
-import { noncesOf, type Service } from '@bonded/core/operations/service'
+import type { Service } from '@bonded/core/operations/service'
+import { viewOf } from '@bonded/core/operations/session-view'
 
 /** More than the pages that a user of the demo has open. */
 const RECENT_SESSIONS = 5
@@ -23,7 +23,7 @@ export async function newestCode(
   )
   const session = recent.find((each) => stateAt(each, now) === 'pending')
   if (session === undefined) return undefined
-  const nonce = noncesOf(service, session).nonceAt(shownChallenge(session, now).index)
+  const { nonce } = viewOf(service, session)
   const link = `${service.settings.publicOrigin}/bond?session_id=${session.id}&nonce=${nonce}`
   return { session, link }
 }

@@ -7,7 +7,6 @@ import {
   type SessionHint,
   type StateFrame,
 } from '@bonded/contract'
-import { shownChallenge } from '@bonded/core/domain/challenge'
 import { iso } from '@bonded/core/domain/iso'
 import { endedAt, type Instant, type Session } from '@bonded/core/domain/session'
 import {
@@ -18,7 +17,8 @@ import {
   universalLink,
 } from '../http/response/present.ts'
 import type { Tenant } from '@bonded/core/domain/tenant'
-import { noncesOf, type Service } from '@bonded/core/operations/service'
+import type { Service } from '@bonded/core/operations/service'
+import { viewForBrowser, viewOf } from '@bonded/core/operations/session-view'
 import type { StoredEvent } from '@bonded/core/ports/tables/session-table'
 
 /**
@@ -32,7 +32,11 @@ export function helloFrame(
   service: Service,
   { session, tenant }: { session: Session; tenant: Tenant },
 ): HelloFrame {
-  const { watch_token: _never, ...view } = presentPublic(service, { session, tenant })
+  const { watch_token: _never, ...view } = presentPublic(
+    service.settings,
+    viewForBrowser(service, session),
+    tenant,
+  )
   return {
     ...envelope(service, session),
     type: 'hello',
@@ -42,20 +46,20 @@ export function helloFrame(
 
 /** Builds the frame with the current challenge and its QR code. */
 export function challengeFrame(service: Service, session: Session): ChallengeFrame {
-  const now = service.clock.now()
-  const shown = shownChallenge(session, now)
-  const nonce = noncesOf(service, session).nonceAt(shown.index)
+  const { settings } = service
+  const view = viewOf(service, session)
+  const { now } = view
   return {
     ...envelope(service, session),
     type: 'challenge',
     data: {
-      nonce,
-      qr_payload: qrPayload(service, session, nonce),
-      universal_link: universalLink(service, session, nonce),
-      qr_svg_url: qrSvgUrl(session, nonce),
-      qr_content: service.settings.qrContent,
-      challenge_rotates_in_ms: Math.max(0, shown.rotatesAt - now),
-      challenge_expires_in_ms: Math.max(0, shown.expiresAt - now),
+      nonce: view.nonce,
+      qr_payload: qrPayload(settings, view),
+      universal_link: universalLink(settings, view),
+      qr_svg_url: qrSvgUrl(view),
+      qr_content: settings.qrContent,
+      challenge_rotates_in_ms: Math.max(0, view.rotatesAt - now),
+      challenge_expires_in_ms: Math.max(0, view.challengeExpiresAt - now),
     },
   }
 }

@@ -1,8 +1,8 @@
 import { parseId } from '@bonded/contract'
 import type { FastifyInstance } from 'fastify'
 import encodeQr from 'qr'
-import { acceptedIndex } from '@bonded/core/domain/challenge'
-import { noncesOf, type Service } from '@bonded/core/operations/service'
+import { readQrCode } from '@bonded/core/operations/read-qr-code'
+import type { Service } from '@bonded/core/operations/service'
 import { APPLE_ASSOCIATION_PATH, ASSET_LINKS_PATH } from './app-links.ts'
 import { SCRIPT_PATHS } from './hosted-script.ts'
 import { LOGO_PATH } from './logos.ts'
@@ -46,12 +46,8 @@ async function qrSvg(
 ): Promise<string | undefined> {
   const id = parseId('sess', sessionId)
   if (id === undefined || typeof nonce !== 'string') return undefined
-  const session = await service.store.read((tables) => tables.sessions.find(id))
-  if (session === undefined || !service.keys.holds(session.rootKeyId)) return undefined
-  const nonces = noncesOf(service, session)
-  if (acceptedIndex(session, nonce, { now: service.clock.now(), nonces }) === undefined)
-    return undefined
-  return drawQr(qrText(service, session, nonce))
+  const session = await readQrCode(service, id, nonce)
+  return session && drawQr(qrText(service.settings, { session, nonce }))
 }
 
 /** Draws a QR code as protocol 12 requires: black on white, quiet zone of four modules, level M. */

@@ -6,50 +6,41 @@ import type {
   Invitation,
   PhoneSession,
   PublicSession,
+  Secret,
 } from '@bonded/contract'
 import { WATCH_PARAMETER } from '@bonded/contract'
-import { approvedLeg, bondedCommitment, requiresBrowser } from '@bonded/core/domain/browser-leg'
-import {
-  acceptedIndex,
-  challengeOf,
-  claimedNonceExpiresAt,
-  shownChallenge,
-  stepNonce,
-} from '@bonded/core/domain/challenge'
+import { approvedLeg } from '@bonded/core/domain/browser-leg'
 import { iso } from '@bonded/core/domain/iso'
-import { BROWSER_LEG_TTL_MS } from '@bonded/core/domain/lifetimes'
 import { needsAttestedKey } from '@bonded/core/domain/key-rules'
+import { BROWSER_LEG_TTL_MS } from '@bonded/core/domain/lifetimes'
+import type { Instant, Session } from '@bonded/core/domain/session'
 import type { Tenant } from '@bonded/core/domain/tenant'
-import { type Device, type Instant, type Session } from '@bonded/core/domain/session'
-import type { PhoneReading } from '@bonded/core/operations/read-session'
-import { noncesOf, type Service } from '@bonded/core/operations/service'
+import type { Invited } from '@bonded/core/operations/read-invitation'
+import type { Settings } from '@bonded/core/operations/service'
+import type {
+  BackendView,
+  PhoneView,
+  SessionView,
+  WatchedView,
+} from '@bonded/core/operations/session-view'
 
-/**
- * Presents the full view, for the tenant's backend.
- *
- * @param browserSecret the secret that came with the form, where the workflow requires the browser
- */
-export function presentFull(
-  service: Service,
-  session: Session,
-  browserSecret?: string,
-): FullSession {
-  const now = service.clock.now()
-  const shared = sharedMembers(service, session, { now })
-  const state = shared.state
+/** Presents the full view, for the tenant's backend. */
+export function presentFull(settings: Settings, view: BackendView): FullSession {
+  const { session, isFromBrowser } = view
+  const shared = sharedMembers(settings, view)
+  const { state } = session
   const proved = state === 'bonded' || state === 'completed'
-  const token = watchToken(service, session)
+  const watch_token = view.watchToken.reveal()
   return {
     ...shared,
     // A backend that passes only the described members to its page still passes the watch token.
-    websocket_url: `${shared.websocket_url}?${WATCH_PARAMETER}=${token}`,
-    qr_svg_url: qrSvgUrl(session, shared.nonce),
-    qr_content: service.settings.qrContent,
-    verification:
-      proved && isFromBrowser(service, session, browserSecret) ? session.verification : null,
+    websocket_url: `${shared.websocket_url}?${WATCH_PARAMETER}=${watch_token}`,
+    qr_svg_url: qrSvgUrl(view),
+    qr_content: settings.qrContent,
+    verification: proved && isFromBrowser ? session.verification : null,
     context: session.context,
     subject_ref: proved ? session.subjectRef : null,
-    watch_token: token,
+    watch_token,
     step_up: state === 'step_up_required' ? session.stepUp : null,
     hint: state === 'expired' ? null : session.hint,
     ended_reason: state === 'killed' ? session.endedReason : null,
@@ -57,43 +48,35 @@ export function presentFull(
   }
 }
 
-/**
- * Whether the backend presents the secret of the browser that proved itself, or needs none. Without
- * it, a form from another browser could use the bond.
- */
-function isFromBrowser({ keys }: Service, session: Session, secret: string | undefined): boolean {
-  if (!requiresBrowser(session.policy)) return true
-  const commitment = bondedCommitment(session)
-  return (
-    commitment !== undefined && secret !== undefined && keys.same(keys.sha256(secret), commitment)
-  )
-}
-
 /** Presents the full view with the completion secret. Only the response to create contains it. */
-export function presentCreated(service: Service, session: Session): CreatedSession {
-  const completion_secret = service.keys.completionSecret(session.rootKeyId, session.id).reveal()
-  return { ...presentFull(service, session), completion_secret }
+export function presentCreated(
+  settings: Settings,
+  view: BackendView,
+  completionSecret: Secret,
+): CreatedSession {
+  return { ...presentFull(settings, view), completion_secret: completionSecret.reveal() }
 }
 
 /** Presents the public view, for a browser. */
 export function presentPublic(
-  service: Service,
-  { session, tenant }: { session: Session; tenant: Tenant },
+  settings: Settings,
+  view: WatchedView,
+  tenant: Tenant,
 ): PublicSession {
-  const now = service.clock.now()
-  const shared = sharedMembers(service, session, { now })
+  const { session } = view
+  const { state } = session
   return {
-    ...shared,
-    qr_svg_url: qrSvgUrl(session, shared.nonce),
-    qr_content: service.settings.qrContent,
+    ...sharedMembers(settings, view),
+    qr_svg_url: qrSvgUrl(view),
+    qr_content: settings.qrContent,
     tenant_name: tenant.name,
     tenant_logo_url: logoUrl(tenant),
     verification: null,
-    watch_token: watchToken(service, session),
-    hint: shared.state === 'expired' ? null : session.hint,
-    ended_reason: shared.state === 'killed' ? publicReason(session.endedReason) : null,
+    watch_token: view.watchToken.reveal(),
+    hint: state === 'expired' ? null : session.hint,
+    ended_reason: state === 'killed' ? publicReason(session.endedReason) : null,
     outcome: session.outcome,
-    browser: browserRequest(service, session),
+    browser: browserRequest(settings, view),
   }
 }
 
@@ -101,9 +84,11 @@ export function presentPublic(
  * How the page's browser proves itself, while the session waits for it. Without related origins,
  * the frame alone learns which credentials the user has.
  */
-function browserRequest(service: Service, session: Session): PublicSession['browser'] {
-  const { publicOrigin, relatedOrigins } = service.settings
-  const asked = credentialRequest(service, session)
+function browserRequest(
+  { publicOrigin, relatedOrigins }: Settings,
+  { session, now }: SessionView,
+): PublicSession['browser'] {
+  const asked = credentialRequest(session, now)
   if (asked === undefined) return null
   const frame_url = publicOrigin + browserFramePath(session.tenantId)
   return relatedOrigins === true
@@ -113,10 +98,10 @@ function browserRequest(service: Service, session: Session): PublicSession['brow
 
 /** Presents a session to the service's frame. */
 export function presentFrame(
-  service: Service,
-  { session, tenant }: { session: Session; tenant: Tenant },
+  session: Session,
+  { tenant, now }: { tenant: Tenant; now: Instant },
 ): BrowserFrame | undefined {
-  const asked = credentialRequest(service, session)
+  const asked = credentialRequest(session, now)
   return (
     asked && {
       tenant_id: session.tenantId,
@@ -131,11 +116,10 @@ export function presentFrame(
 
 /** The credentials that may prove a browser, and for how long, while the session waits for it. */
 function credentialRequest(
-  { clock }: Service,
   session: Session,
+  now: Instant,
 ): Pick<BrowserFrame, 'rp_id' | 'allow_credentials' | 'timeout_ms'> | undefined {
   const leg = approvedLeg(session)
-  const now = clock.now()
   if (leg === undefined || now >= session.expiresAt) return undefined
   const leftMs = Math.max(0, Math.min(session.expiresAt, leg.evidenceUntil) - now)
   return {
@@ -146,10 +130,7 @@ function credentialRequest(
 }
 
 /** Presents what a phone without a key may know of a session. */
-export function presentInvitation(
-  { settings }: Service,
-  { session, tenant }: { session: Session; tenant: Tenant },
-): Invitation {
+export function presentInvitation(settings: Settings, { session, tenant }: Invited): Invitation {
   return {
     state: session.state,
     tenant_name: tenant.name,
@@ -165,19 +146,13 @@ export function presentInvitation(
 }
 
 /** Presents the phone view, for a device that knows the session's nonce. */
-export function presentPhone(
-  service: Service,
-  { session, tenant, nonce }: PhoneReading,
-  device: Device,
-): PhoneSession {
-  const now = service.clock.now()
+export function presentPhone(settings: Settings, view: PhoneView): PhoneSession {
+  const { session, tenant, watchToken } = view
   const { state } = session
-  const pinned = session.deviceId === device.id
-  const shown =
-    state === 'step_up_required' && pinned ? stepNonce(session, noncesOf(service, session)) : nonce
+  const pinned = watchToken !== undefined
   const proved = pinned && (state === 'bonded' || state === 'completed')
   return {
-    ...sharedMembers(service, session, { now, nonce: shown, pinned }),
+    ...sharedMembers(settings, view, pinned),
     verification: proved ? session.verification : null,
     tenant_name: tenant.name,
     requesting_origin: session.requestingOrigin,
@@ -186,7 +161,7 @@ export function presentPhone(
     created_at: iso(session.createdAt),
     step_up: state === 'step_up_required' && pinned ? session.stepUp : null,
     outcome: session.outcome,
-    ...(pinned ? { watch_token: watchToken(service, session) } : {}),
+    ...(pinned ? { watch_token: watchToken.reveal() } : {}),
   }
 }
 
@@ -239,61 +214,45 @@ export function logoPath(name: string): string {
 }
 
 /** Returns the path of the QR code image. */
-export function qrSvgUrl(session: Session, nonce: string): string {
+export function qrSvgUrl({ session, nonce }: Shown): string {
   return `/v1/sessions/${session.id}/qr.svg?nonce=${nonce}`
 }
 
 /** Returns the app's link, which opens the app by its scheme. */
-export function qrPayload({ settings }: Service, session: Session, nonce: string): string {
-  return `${settings.appScheme}://bond?session_id=${session.id}&nonce=${nonce}`
+export function qrPayload({ appScheme }: Settings, { session, nonce }: Shown): string {
+  return `${appScheme}://bond?session_id=${session.id}&nonce=${nonce}`
 }
 
 /** Returns the content of the QR code: the app's link, or the handoff link for any camera. */
-export function qrText(service: Service, session: Session, nonce: string): string {
-  return service.settings.qrContent === 'universal_link'
-    ? universalLink(service, session, nonce)
-    : qrPayload(service, session, nonce)
+export function qrText(settings: Settings, shown: Shown): string {
+  return settings.qrContent === 'universal_link'
+    ? universalLink(settings, shown)
+    : qrPayload(settings, shown)
 }
 
 /** Returns the handoff link, which a phone's browser or the app opens. */
-export function universalLink({ settings }: Service, session: Session, nonce: string): string {
-  return `${settings.publicOrigin}/bond?session_id=${session.id}&nonce=${nonce}`
+export function universalLink({ publicOrigin }: Settings, { session, nonce }: Shown): string {
+  return `${publicOrigin}/bond?session_id=${session.id}&nonce=${nonce}`
 }
 
-function watchToken({ keys }: Service, session: Session): string {
-  return keys.watchToken(session.rootKeyId, session.id).reveal()
-}
+type Shown = Pick<SessionView, 'session' | 'nonce'>
 
-function sharedMembers(
-  service: Service,
-  session: Session,
-  view: { now: Instant; nonce?: string; pinned?: boolean },
-) {
-  const { now } = view
+/** @param pinned whether the reader is the phone that holds the session */
+function sharedMembers(settings: Settings, view: SessionView, pinned = false) {
+  const { session, now, nonce, rotatesAt, challengeExpiresAt } = view
   const { state } = session
-  const shown = shownChallenge(session, now)
-  const nonces = noncesOf(service, session)
-  const nonce = view.nonce ?? nonces.nonceAt(shown.index)
   const ended = state === 'completed' || state === 'killed' || state === 'expired'
   const waiting = state === 'pending'
-  // A claimed nonce stays valid after its challenge has expired.
-  const claimedUntil = view.pinned && waiting ? claimedNonceExpiresAt(session) : null
-  const stepping = view.pinned === true && state === 'step_up_required'
-  // A phone may have scanned the previous QR code, which expires earlier than the current one.
-  const scannedIndex =
-    view.nonce === undefined ? undefined : acceptedIndex(session, view.nonce, { now, nonces })
-  const nonceExpiresAt =
-    scannedIndex === undefined ? shown.expiresAt : challengeOf(session, scannedIndex).expiresAt
-  const challengeExpiresAt = stepping ? session.expiresAt : (claimedUntil ?? nonceExpiresAt)
+  const stepping = pinned && state === 'step_up_required'
   const left = (until: Instant, running: boolean) => (running ? Math.max(0, until - now) : 0)
   return {
     id: session.id,
     state,
     nonce,
-    qr_payload: qrPayload(service, session, nonce),
-    api_base_url: service.settings.publicOrigin,
-    universal_link: universalLink(service, session, nonce),
-    websocket_url: `${service.settings.publicOrigin.replace(/^http/, 'ws')}/sessions/${session.id}`,
+    qr_payload: qrPayload(settings, view),
+    api_base_url: settings.publicOrigin,
+    universal_link: universalLink(settings, view),
+    websocket_url: `${settings.publicOrigin.replace(/^http/, 'ws')}/sessions/${session.id}`,
     challenge_expires_at: iso(challengeExpiresAt),
     expires_at: iso(session.expiresAt),
     workflow: session.workflow,
@@ -302,7 +261,7 @@ function sharedMembers(
     server_time: iso(now),
     expires_in_ms: left(session.expiresAt, !ended),
     challenge_expires_in_ms: left(challengeExpiresAt, waiting || stepping),
-    challenge_rotates_in_ms: left(shown.rotatesAt, waiting),
+    challenge_rotates_in_ms: left(rotatesAt, waiting),
     seq: session.seq,
   }
 }

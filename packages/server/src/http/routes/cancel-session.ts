@@ -1,6 +1,7 @@
 import { ENDPOINTS, WATCH_HEADER } from '@bonded/contract'
 import { accept } from '@bonded/core/domain/rejection'
 import { cancelSession } from '@bonded/core/operations/cancel-session'
+import { viewForBrowser } from '@bonded/core/operations/session-view'
 import { presentPublic } from '../response/present.ts'
 import { serve } from '../serve.ts'
 
@@ -13,6 +14,7 @@ export const cancelSessionRoute = serve(
     })
     if (!canceled.ok) return canceled
     const { tenant } = caller.key
-    return accept(['public', presentPublic(service, { session: canceled.value, tenant })])
+    const view = viewForBrowser(service, canceled.value)
+    return accept(['public', presentPublic(service.settings, view, tenant)])
   },
 )

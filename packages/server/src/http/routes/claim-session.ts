@@ -1,6 +1,7 @@
 import { ENDPOINTS } from '@bonded/contract'
 import { accept } from '@bonded/core/domain/rejection'
 import { claimSession } from '@bonded/core/operations/claim-session'
+import { viewForPhone } from '@bonded/core/operations/session-view'
 import { presentPhone } from '../response/present.ts'
 import { serve } from '../serve.ts'
 
@@ -14,7 +15,10 @@ export const claimSessionRoute = serve(
       address: address(),
     })
     return claimed.ok
-      ? accept(['phone', presentPhone(service, claimed.value, caller.device)])
+      ? accept([
+          'phone',
+          presentPhone(service.settings, viewForPhone(service, claimed.value, caller.device)),
+        ])
       : claimed
   },
 )

@@ -1,6 +1,7 @@
 import { type CreateSessionRequest, ENDPOINTS, type Members, withoutNulls } from '@bonded/contract'
 import { accept } from '@bonded/core/domain/rejection'
 import { createSession, type SessionRequest } from '@bonded/core/operations/create-session'
+import { completionSecretOf, viewForBackend } from '@bonded/core/operations/session-view'
 import { presentCreated } from '../response/present.ts'
 import { serve } from '../serve.ts'
 
@@ -11,7 +12,10 @@ export const createSessionRoute = serve(
       request: readRequest(body),
       idempotencyKey: headers['idempotency-key'],
     })
-    return created.ok ? accept(['created', presentCreated(service, created.value)]) : created
+    if (!created.ok) return created
+    const view = viewForBackend(service, created.value)
+    const secret = completionSecretOf(service, created.value)
+    return accept(['created', presentCreated(service.settings, view, secret)])
   },
 )
 

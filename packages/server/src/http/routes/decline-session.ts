@@ -1,6 +1,7 @@
 import { ENDPOINTS } from '@bonded/contract'
 import { accept } from '@bonded/core/domain/rejection'
 import { declineSession } from '@bonded/core/operations/decline-session'
+import { viewForPhone } from '@bonded/core/operations/session-view'
 import { presentPhone } from '../response/present.ts'
 import { serve } from '../serve.ts'
 
@@ -12,7 +13,10 @@ export const declineSessionRoute = serve(
       request: body,
     })
     return declined.ok
-      ? accept(['phone', presentPhone(service, declined.value, caller.device)])
+      ? accept([
+          'phone',
+          presentPhone(service.settings, viewForPhone(service, declined.value, caller.device)),
+        ])
       : declined
   },
 )

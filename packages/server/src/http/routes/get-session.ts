@@ -2,6 +2,7 @@ import { BROWSER_SECRET_HEADER, ENDPOINTS, type SessionId, WATCH_HEADER } from '
 import { accept, type Result } from '@bonded/core/domain/rejection'
 import { readAsBackend, openAsBrowser, readAsPhone } from '@bonded/core/operations/read-session'
 import { awaitChange } from '@bonded/core/operations/await-change'
+import { viewForBackend, viewForBrowser, viewForPhone } from '@bonded/core/operations/session-view'
 import { presentFull, presentPhone, presentPublic } from '../response/present.ts'
 import { type EndpointResponse, type Call, serve } from '../serve.ts'
 
@@ -29,26 +30,26 @@ async function read(
   { service, caller, query, headers }: Call<GetSession>,
   id: SessionId | undefined,
 ): Promise<Result<EndpointResponse<GetSession>>> {
+  const { settings } = service
   switch (caller.kind) {
     case 'backend': {
       const found = await readAsBackend(service, caller, id)
-      return found.ok
-        ? accept(['full', presentFull(service, found.value, headers[BROWSER_SECRET_HEADER])])
-        : found
+      if (!found.ok) return found
+      const view = viewForBackend(service, found.value, headers[BROWSER_SECRET_HEADER])
+      return accept(['full', presentFull(settings, view)])
     }
     case 'browser': {
       const watchToken = headers[WATCH_HEADER]
       const found = await openAsBrowser(service, caller, { id, watchToken })
-      return found.ok
-        ? accept([
-            'public',
-            presentPublic(service, { session: found.value, tenant: caller.key.tenant }),
-          ])
-        : found
+      if (!found.ok) return found
+      const view = viewForBrowser(service, found.value)
+      return accept(['public', presentPublic(settings, view, caller.key.tenant)])
     }
     case 'phone': {
       const found = await readAsPhone(service, caller, { id, nonce: query.nonce })
-      return found.ok ? accept(['phone', presentPhone(service, found.value, caller.device)]) : found
+      if (!found.ok) return found
+      const view = viewForPhone(service, found.value, caller.device)
+      return accept(['phone', presentPhone(settings, view)])
     }
   }
 }

@@ -14,7 +14,7 @@ export const openBrowserFrameRoute = serve(
     })
     if (!opened.ok) return opened
     const { tenant } = caller.key
-    const frame = presentFrame(service, { session: opened.value, tenant })
+    const frame = presentFrame(opened.value, { tenant, now: service.clock.now() })
     return frame === undefined ? reject('session_not_live') : accept(['frame', frame])
   },
 )

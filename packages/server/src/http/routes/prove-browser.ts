@@ -1,6 +1,7 @@
 import { ENDPOINTS, WATCH_HEADER } from '@bonded/contract'
 import { accept } from '@bonded/core/domain/rejection'
 import { proveBrowser } from '@bonded/core/operations/prove-browser'
+import { viewForBrowser } from '@bonded/core/operations/session-view'
 import { presentPublic } from '../response/present.ts'
 import { serve } from '../serve.ts'
 
@@ -14,6 +15,7 @@ export const proveBrowserRoute = serve(
     })
     if (!proved.ok) return proved
     const { tenant } = caller.key
-    return accept(['public', presentPublic(service, { session: proved.value, tenant })])
+    const view = viewForBrowser(service, proved.value)
+    return accept(['public', presentPublic(service.settings, view, tenant)])
   },
 )

@@ -11,6 +11,8 @@ export const readInvitationRoute = serve(
       id: params.session_id,
       nonce: headers[NONCE_HEADER],
     })
-    return found.ok ? accept(['invitation', presentInvitation(service, found.value)]) : found
+    return found.ok
+      ? accept(['invitation', presentInvitation(service.settings, found.value)])
+      : found
   },
 )

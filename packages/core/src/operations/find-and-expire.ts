@@ -24,19 +24,19 @@ interface Wanted {
  * session, another tenant's, one outside the key's scope, one that ended over an hour ago and one
  * whose root key is gone all read as not found, so that guessing reveals nothing (protocol 3).
  */
-export function* findSession(
+export function* findAndExpireSession(
   service: Service,
   tables: Tables,
   wanted: Wanted,
 ): Work<Result<Session>> {
-  const found = yield* findKeptSession(service, tables, wanted)
+  const found = yield* findAndExpireKeptSession(service, tables, wanted)
   return found.ok && !isAvailable(service, found.value, wanted.now)
     ? reject('session_not_found')
     : found
 }
 
-/** Like {@link findSession}, until the session is purged: for its timeline and for a replay. */
-export function* findKeptSession(
+/** Like {@link findAndExpireSession}, until the session is purged: for its timeline and for a replay. */
+export function* findAndExpireKeptSession(
   service: Service,
   tables: Tables,
   { id, key }: Pick<Wanted, 'id' | 'key'>,
@@ -52,7 +52,7 @@ export function* findKeptSession(
  * the session. For a phone, which received the token with its claim, the key is null. A wrong token
  * costs no read.
  */
-export function* findWatchedSession(
+export function* findAndExpireWatchedSession(
   service: Service,
   tables: Tables,
   wanted: Omit<Wanted, 'key'> & {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { parseId } from '@bonded/contract'
 import { keyringOf } from '../../../server/src/adapters/keys/keyring.ts'
-import { findWatchedSession } from '../../src/operations/find-session.ts'
+import { findAndExpireWatchedSession } from '../../src/operations/find-and-expire.ts'
 import type { Tables } from '../../src/ports/store.ts'
 import { harness } from '../../../../tests/harness/harness.ts'
 
@@ -18,7 +18,7 @@ test('a wrong watch token is rejected without a read from the store', async () =
     sessions: { find: () => assert.fail('the session was read') },
   } as unknown as Tables
   const search = (watchToken: string | undefined) =>
-    findWatchedSession(h.service, tables, {
+    findAndExpireWatchedSession(h.service, tables, {
       id,
       key: null,
       now: h.clock.now(),
