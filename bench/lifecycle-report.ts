@@ -24,7 +24,7 @@ export type Report = ReturnType<typeof reportOf>
 /** A guard, not a goal: the pairs of one run were between 1.99 and 2.18. */
 const MAX_SATURATED_RATIO = 2.6
 
-/** Why the price of a saturated lifecycle on SQLite fails the benchmark; undefined if it does not. */
+/** Why the price of a saturated lifecycle on SQLite fails the benchmark, if it does. */
 export function tooExpensive({ cases }: Pick<Report, 'cases'>): string | undefined {
   const ratio = cases.find((one) => one.case === 'saturated')?.ratio ?? Number.NaN
   return ratio <= MAX_SATURATED_RATIO

@@ -111,8 +111,8 @@ export class Child implements Disposable {
 }
 
 /**
- * The median of the figures, because a single run on a noisy machine means little. Of an even number
- * it is the mean of the middle two, and of none it is not a number.
+ * The median of the figures, because a single run on a noisy machine means little. Of an even
+ * number it is the mean of the middle two, and of none it is not a number.
  */
 export function median(figures: readonly number[]): number {
   const sorted = [...figures].sort((a, b) => a - b)

@@ -9,8 +9,8 @@ import { median, workFolder } from './process.ts'
 import { bond, complete, create, fill, newSession, openStore } from './stored-sessions.ts'
 
 /**
- * Measures the store's work with a thousand and with a million stored sessions, and with five million
- * by BENCH_SIZES=1000,1000000,5000000 (8 GB in the temporary folder): create and move
+ * Measures the store's work with a thousand and with a million stored sessions, and with five
+ * million by BENCH_SIZES=1000,1000000,5000000 (8 GB in the temporary folder): create and move
  * (durable, 16 at a time, as 16 callers do), read, and the two sweeps. Each size has its own file,
  * and the sizes take turns, so that a temporary slowdown of the machine affects all. `--json`
  * prints one document.

@@ -5,8 +5,8 @@ import { pathToFileURL } from 'node:url'
  * Runs test files in this process, one after another. Each file is a suite of its own, so that its
  * hooks apply only to its tests, and reports name it.
  *
- * Most of a short file's time is the start of a process and the evaluation of the service's modules,
- * which the files of a batch share.
+ * Most of a short file's time is the start of a process and the evaluation of the service's
+ * modules, which the files of a batch share.
  */
 export async function runBatch(files: readonly string[]): Promise<void> {
   let running: string | undefined

@@ -18,7 +18,8 @@ import { batchesOf, FUZZ_SECONDS, filesRunBy, type Tier, TIERS } from './tiers.t
 /**
  * `npm test`, `npm run test:e2e`, `npm run test:postgres`, `npm run test:app`,
  * `npm run test:soak`: runs the files of one tier (`tiers.ts`), after installing a browser where
- * possible. Passes other arguments to the runner, so that `npm test -- packages/contract/tests/encoding.test.ts` runs one file of any tier.
+ * possible. Passes other arguments to the runner, so that
+ * `npm test -- FILE` runs one file of any tier.
  */
 const ROOT = resolve(import.meta.dirname, '..')
 /** Tests use the second where they can, because it needs less CPU time. */

@@ -35,6 +35,24 @@ test('each exception of the word list is still needed', () => {
   assert.deepEqual(unused, [])
 })
 
+/** Rows of tables and examples are one line each, and a link cannot be wrapped. */
+const UNWRAPPED = /^\s*\* \||@example|https?:/
+
+test('no line of a comment is wider than 100 columns', () => {
+  const wide = files
+    .filter((path) => !path.endsWith('.md'))
+    .flatMap((path) =>
+      readFileSync(join(ROOT, path), 'utf8')
+        .split('\n')
+        .flatMap((line, index) =>
+          line.length > 100 && /^\s*(?:\/[/*]|\*)/.test(line) && !UNWRAPPED.test(line)
+            ? [`${path}:${index + 1}`]
+            : [],
+        ),
+    )
+  assert.deepEqual(wide, [])
+})
+
 test('the scan reads comments, test names and prose, but no code', () => {
   const source = `/**\n * Told once.\n */\ntest('hears it', () => {})\nconst a = 'nobody' // vouches\n`
   assert.deepEqual(

@@ -52,7 +52,7 @@ export class Site implements Disposable {
     })
   }
 
-  /** Listens before the service starts, because a publishable key names the origins of its pages. */
+  /** Listens before the service starts, because a publishable key names its pages' origins. */
   static async listen(): Promise<{ origin: string; lead: (to: Started) => Promise<Site> }> {
     const server = createServer()
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))

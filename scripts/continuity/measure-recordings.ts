@@ -9,8 +9,8 @@ import { RATES_HZ, readAt, type Recording, readRecordings, rounded } from './rec
 
 /**
  * What the model makes of the recordings. The recordings are outside this repository, so the counts
- * are committed: `npm run measure:motion` writes them, and a test compares them where the recordings
- * are.
+ * are committed: `npm run measure:motion` writes them, and a test compares them where the
+ * recordings are.
  */
 const FILE = resolve(import.meta.dirname, 'recorded.json')
 
@@ -25,7 +25,7 @@ export interface RecordedCounts {
     /** Windows that the simple rule of `simpleRuleAccepts` accepts. */
     readonly acceptedByRule: number
   }[]
-  /** Windows of ten seconds at several rates of reading, by whether the limits were chosen on them. */
+  /** Windows of ten seconds at several rates, by whether the limits were chosen on them. */
   readonly rates: readonly {
     readonly set: string
     readonly carried: 'hand' | 'pocket'

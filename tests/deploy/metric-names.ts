@@ -27,7 +27,7 @@ export function metricOf(series: string, names: ReadonlySet<string>): string {
   return names.has(series) ? series : histogram
 }
 
-/** The defects of an expression of PromQL: metrics and label values that the service never exports. */
+/** The defects of a PromQL expression: metrics and label values that are never exported. */
 export function unknownIn(expression: string, { names, values }: Exported): readonly string[] {
   const selectors = [...expression.matchAll(/\b(bonded_[a-z_]+)(?:\{([^}]*)\})?/g)]
   return selectors.flatMap(([, series = '', labels = '']) => {

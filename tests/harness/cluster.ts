@@ -37,7 +37,7 @@ export interface ClusterOptions {
   readonly envOfFirst?: Readonly<Record<string, string>>
   /** The environment of every node. */
   readonly envOfAll?: Readonly<Record<string, string>>
-  /** The arguments of Node for the first nodes and for commands. By default, those of the sources. */
+  /** The arguments of Node for the first nodes and for commands. Default: those of the sources. */
   readonly program?: readonly string[]
   /** An existing PostgreSQL database, which the nodes reach without a proxy. */
   readonly databaseUrl?: string

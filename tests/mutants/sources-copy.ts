@@ -85,7 +85,7 @@ export class SourcesCopy implements Disposable {
     return this.#runFile(batch)
   }
 
-  /** Ends the run at the first failure: the tests after it would add nothing, and some would hang. */
+  /** Ends the run at the first failure: later tests would add nothing, and some would hang. */
   async #runFile(file: string): Promise<Outcome> {
     const { NODE_TEST_CONTEXT: _ours, ...inherited } = process.env
     const running = spawn(process.execPath, ['--test-reporter=tap', file], {

@@ -27,8 +27,8 @@ const schedule = (delayMs: number, act: () => void) => {
 }
 
 /**
- * Opens the channel of a session as section 9 of the protocol asks, and again after each close, until
- * the session has ended or the signal is aborted.
+ * Opens the channel of a session as section 9 of the protocol asks, and again after each close,
+ * until the session has ended or the signal is aborted.
  */
 export function openReturning(
   { id, watch_token }: WatchedSession,

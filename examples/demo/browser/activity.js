@@ -3,7 +3,8 @@ import { byId, call, element, follow } from './live.js'
 
 /**
  * @typedef {{
- *   id: number, at: string, actor: string, call?: string, text: string, result?: string, tone: string,
+ *   id: number, at: string, actor: string, call?: string, text: string, result?: string,
+ *   tone: string,
  * }} Entry
  */
 

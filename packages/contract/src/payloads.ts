@@ -151,7 +151,7 @@ export interface DeviceRecoveryFields {
   readonly origin: string
 }
 
-/** The canonical text that a browser key signs for a new token of its device, without an old one. */
+/** The canonical text that a browser key signs for a new device token, without an old one. */
 export function deviceRecoveryPayload({ challenge, origin }: DeviceRecoveryFields): string {
   return canonicalJson({ typ: 'bonded-device-recovery/v1', challenge, origin })
 }

@@ -24,9 +24,9 @@ export function shownInvitation(
 }
 
 /**
- * Whether a phone without a record offers to find its passkey. A session that names its user rejects
- * a new key, so it needs the passkey of that user. One that needs an attestation rejects the
- * passkeys that can be found.
+ * Whether a phone without a record offers to find its passkey. A session that names its user
+ * rejects a new key, so it needs the passkey of that user. One that needs an attestation rejects
+ * the passkeys that can be found.
  */
 export function recoveryFor({
   registration,

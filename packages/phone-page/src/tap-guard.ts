@@ -20,7 +20,7 @@ export interface TapGuard {
   /**
    * Whether a tap counts.
    *
-   * @param event its time is when the user tapped, which may be earlier than when the page learns it
+   * @param event its time is when the user tapped, which may be before the page learns it
    */
   permits(event: Pick<Event, 'timeStamp'>): boolean
   /** Reports whether taps are ignored: now, and at each change. A later listener replaces it. */

@@ -131,8 +131,8 @@ export async function closeService({
 const ACCEPT_BACKLOG = 4_096
 
 /**
- * For the name `localhost`, fastify would add a second server at ::1. That server would have none of
- * the connection limits and guards, so the service listens at one address only.
+ * For the name `localhost`, fastify would add a second server at ::1. That server would have none
+ * of the connection limits and guards, so the service listens at one address only.
  */
 const LOCALHOST_ADDRESS = '127.0.0.1'
 

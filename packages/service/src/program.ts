@@ -1,7 +1,7 @@
 import { type CommandPart, commandTree, OPERATOR_COMMANDS } from '@bonded/cli/program'
 import type { Command } from 'commander'
 
-/** An optional package. A production image does not contain it, so its name is not resolved here. */
+/** An optional package, which a production image lacks, so its name is not resolved here. */
 const SANDBOX: string = '@bonded/sandbox'
 const SANDBOX_COMMANDS = ['dev', 'phone', 'prove']
 

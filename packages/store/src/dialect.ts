@@ -10,7 +10,7 @@ import { sent } from './statement.ts'
 export interface Dialect {
   /** Follows a query whose rows the unit changes next. */
   readonly forUpdate: string
-  /** Follows a query for work that any node may do: rows that another node works on are left out. */
+  /** Follows a query for work that any node may do: skips the rows that another node works on. */
   readonly forWork: string
   /** The column of `session_event` that rises with each row. */
   readonly eventOrder: string

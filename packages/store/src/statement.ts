@@ -3,7 +3,7 @@ import type { Work } from '@bonded/core/ports/work'
 /** A value of a column. `undefined` is excluded, because SQLite would silently write NULL. */
 export type SqlValue = string | number | null | Uint8Array
 
-/** One statement of the subset that SQLite and PostgreSQL share, with `$1`, `$2`, … for its values. */
+/** One statement of the subset that SQLite and PostgreSQL share, with `$1`, `$2`, … as values. */
 export interface Statement {
   readonly text: string
   readonly values: readonly SqlValue[]

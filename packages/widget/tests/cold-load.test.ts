@@ -27,7 +27,7 @@ after(async () => h?.[Symbol.asyncDispose]())
 interface Load {
   readonly shift: number
   readonly heights: readonly number[]
-  /** The broken rules that the page was notified of. A slow browser may report `unverified` first. */
+  /** The broken rules that reached the page. A slow browser may report `unverified` first. */
   readonly breaches: readonly string[]
 }
 

@@ -24,7 +24,7 @@ export interface AndroidChain {
   readonly root: string
 }
 
-/** Leaf, attestation key and root. A remotely provisioned chain has two more, but perhaps no root. */
+/** Leaf, attestation key and root. A remotely provisioned chain has two more, perhaps no root. */
 const MIN_CERTIFICATES = 3
 export const MAX_CERTIFICATES = 7
 

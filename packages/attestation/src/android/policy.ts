@@ -89,7 +89,8 @@ export type KeyDescriptionStep =
 /**
  * Checks the description of a key against the policy.
  *
- * @returns the environment, the app as `package:certificate digest`, and the algorithms of the policy
+ * @returns the environment, the app as `package:certificate digest`, and the algorithms of the
+ * policy
  *   that the description permits
  */
 export function checkKeyDescription(

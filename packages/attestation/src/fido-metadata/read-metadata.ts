@@ -15,7 +15,7 @@ export const FIDO_METADATA_URL = 'https://mds3.fidoalliance.org/'
 
 /** The Alliance's list of authenticator models. */
 export interface FidoMetadata {
-  /** Increases with each list. Reject a list with a lower number than the last one that was read. */
+  /** Increases with each list. Reject a list with a lower number than the last one read. */
   readonly number: number
   /** When the Alliance publishes the next list, at the latest. */
   readonly nextUpdate: Instant

@@ -39,8 +39,8 @@ const RSA_BITS = { min: 1024, max: 8192 } as const
 const MAX_RSA_EXPONENT = 0xff_ff_ff_ffn
 
 /**
- * Reads an SPKI public key. Undefined for a malformed one, and for kinds and sizes that passports do
- * not use.
+ * Reads an SPKI public key. Undefined for a malformed one, and for kinds and sizes that passports
+ * do not use.
  *
  * The key is encoded anew, with the name of its curve or as a plain RSA key: runtimes differ in the
  * encodings that they load, and explicit curve parameters never reach their parser.

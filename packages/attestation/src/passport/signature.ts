@@ -53,7 +53,7 @@ function schemeFor(
     : (schemeOf(algorithm) ?? 'unsupported')
 }
 
-/** Reads RSASSA-PSS-params (RFC 4055). The defaults are SHA-1, a salt of 20 bytes, and trailer 1. */
+/** Reads RSASSA-PSS-params (RFC 4055). The defaults: SHA-1, a salt of 20 bytes, and trailer 1. */
 function pss({ parameters }: AlgorithmIdentifier): PssScheme | undefined {
   const fields = readSequence(parameters)
   const field = (number: number) => fields.find(({ tag }) => tag === TAG.context(number))
@@ -131,7 +131,7 @@ const MASKED = {
 
 let mask: boolean | undefined
 
-/** Whether the runtime enforces the parameters of a key. Deno ignores them, and Bun rejects them. */
+/** Whether the runtime enforces the parameters of a key. Deno ignores them, Bun rejects them. */
 function readsMask(): boolean {
   mask ??= attempt(() => {
     const key = createPublicKey({ key: MASKED.spki, format: 'der', type: 'spki' })

@@ -73,8 +73,8 @@ function parse(certificate: Tlv): Certificate {
     more.length + others.length + later.length > 0
   )
     throw new Malformed('certificate')
-  // RFC 5280, section 4.1.2.9: only version 3 has extensions. A reader that ignores those of version
-  // 1 would not see that the certificate may issue others, or may not.
+  // RFC 5280, section 4.1.2.9: only version 3 has extensions. A reader that ignores those of
+  // version 1 would not see that the certificate may issue others, or may not.
   if (version !== 3n && extensions !== undefined) throw new Malformed('extensions')
   return {
     encoded: certificate.whole,

@@ -5,8 +5,8 @@ import { type Members, ownMembers } from './own-members.ts'
  * The name of the first member of a response that does not match the endpoint's schema; undefined
  * for a response that a client can use, and `not_an_object` for a value without members.
  *
- * Within `/api/v1` responses may gain members and lists may gain words, so unknown members, words and
- * upper limits are not checked. A client checks `state`, the one closed list, itself.
+ * Within `/api/v1` responses may gain members and lists may gain words, so unknown members, words
+ * and upper limits are not checked. A client checks `state`, the one closed list, itself.
  *
  * @example firstMismatch(ENDPOINTS.claimSession.responses.phone, { id: 7 }) // 'id'
  */

@@ -15,8 +15,10 @@ export const REQUIREMENTS = [
 export const Requirement = word(REQUIREMENTS)
 export type Requirement = Static<typeof Requirement>
 
-/** The kinds of proof that a step-up can require: a requirement, or the passport's chip. The browser's
- * proof, `browser`, is none: the page gives it. */
+/**
+ * The kinds of proof that a step-up can require: a requirement, or the passport's chip. The
+ * browser's proof, `browser`, is none: the page gives it.
+ */
 export type StepUpKind = Exclude<Requirement, 'browser'> | 'passport_chip'
 
 /** Code points. A phone shows a title in one line. */

@@ -41,7 +41,8 @@ export function needsAttestedKey(session: KeyFacts['session']): boolean {
 /**
  * Protocol 6: returns the highest band of a bond by this key.
  *
- * @param hasIndependent whether the evidence includes such as a script lacks (`hasIndependentEvidence`)
+ * @param hasIndependent whether the evidence includes such as a script lacks
+ * (`hasIndependentEvidence`)
  */
 export function highestBandOf(facts: KeyFacts, hasIndependent: boolean): AssertionBand {
   const { session, device } = facts

@@ -71,8 +71,8 @@ export function isWorthStoring({ score }: Continuity): boolean {
  * Honest windows overlap with recent ones, so recent windows do not count; replaying one still
  * requires that the phone was held or worn just now.
  *
- * @returns the memory with this window added; the same memory if a similar window is stored, because
- * replaying one window must not displace the others; or `repetition`
+ * @returns the memory with this window added; the same memory if a similar window is stored,
+ * because replaying one window must not displace the others; or `repetition`
  */
 export function compareWindow(
   shown: ReadonlySet<number>,

@@ -41,7 +41,7 @@ export function networksOf(address: string): readonly Network[] {
 const recent = new Map<string, readonly Network[]>()
 /** A bound on memory: about 1 MB. */
 const MAX_RECENT = 4_096
-/** The longest text of an IPv6 address. A client can send any text, but only an address is cached. */
+/** The longest text of an IPv6 address. A client can send any text; only addresses are cached. */
 const MAX_ADDRESS_LENGTH = 45
 
 function parseNetworks(address: string): readonly Network[] {

@@ -29,7 +29,7 @@ const MAX_BREAKER_PAUSE_MS = HOUR
 
 /** An attempt may take this long. */
 export const ATTEMPT_TIMEOUT_MS = 15 * SECOND
-/** A claimed delivery belongs to its node for this long: an attempt, and the write of its result. */
+/** A claimed delivery belongs to its node for this long: an attempt, and storing its result. */
 export const LEASE_MS = 60 * SECOND
 /** How long the log keeps a delivery. */
 export const LOG_MS = 30 * 24 * HOUR

@@ -109,7 +109,7 @@ function* admit(
   return accept({ attempt, continuity })
 }
 
-/** Asks the carrier, and verifies the passport. Outside the unit of work, because both take long. */
+/** Asks the carrier and verifies the passport, outside the unit of work: both take long. */
 async function askOutside(
   service: Service,
   attempt: PhoneAttempt,

@@ -35,7 +35,7 @@ export function* findAndExpireSession(
     : found
 }
 
-/** Like {@link findAndExpireSession}, until the session is purged: for its timeline and for a replay. */
+/** Like {@link findAndExpireSession}, until the purge: for a timeline and for a replay. */
 export function* findAndExpireKeptSession(
   service: Service,
   tables: Tables,

@@ -108,8 +108,8 @@ function* bondOrReject(
   const verified = verify(service, { attempt, proof, page, leg })
   if (!verified.ok)
     return yield* rejectAndCountProof(tables, attempt, { leg, step: verified.rejection.step })
-  // With the time of the proof, so that an assertion that the phone signed before it and that arrives
-  // after it is rejected, but makes no device suspect.
+  // With the time of the proof, so that an assertion that the phone signed before it and that
+  // arrives after it is rejected, but makes no device suspect.
   if (!(yield* tables.devices.raiseCounter(device.id, verified.value, now)))
     return yield* rejectAndCountProof(tables, attempt, { leg, step: 'counter' })
   const { commitment } = proof

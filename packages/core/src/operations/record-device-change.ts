@@ -12,8 +12,8 @@ type Change = Pick<DeviceEvent, 'at' | 'kind' | 'step'>
 
 /**
  * Records a change of a device within the unit that makes it: as an event of the device, and in the
- * timeline of each session that is pinned to it. No timeline names the device. The bonds of a device
- * that is removed or blocked lose their verification.
+ * timeline of each session that is pinned to it. No timeline names the device. The bonds of a
+ * device that is removed or blocked lose their verification.
  *
  * @returns the sessions
  */

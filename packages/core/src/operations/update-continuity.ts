@@ -20,8 +20,8 @@ const NOTE_OF_MISSING = {
 
 /**
  * Scores how clearly the phone was held or worn, and stores fingerprints of the motion, so that a
- * recording counts once. The features themselves are not stored. The timeline has the reason that the
- * phone gives for missing motion.
+ * recording counts once. The features themselves are not stored. The timeline has the reason that
+ * the phone gives for missing motion.
  */
 export function* updateContinuity(
   { keys }: Service,

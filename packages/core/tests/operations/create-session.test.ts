@@ -47,7 +47,7 @@ test('creates one session from fifty concurrent creates with one key', async () 
   const one = async () => {
     for (;;) {
       const reply = await create({ workflow: 'credit_application' }, { 'idempotency-key': 'storm' })
-      // A machine that is busy with other tests is overloaded by fifty, and clients repeat the call.
+      // Fifty overload a machine that is busy with other tests, and clients repeat the call.
       if (reply.body.error?.reason !== 'overloaded') return reply
     }
   }

@@ -10,7 +10,7 @@ const h = await harness()
 after(() => h[Symbol.asyncDispose]())
 const LONGER_THAN_ANY_SESSION_MS = 600_000
 
-/** The first statement of each unit that writes waits for the row of another node for ten minutes. */
+/** The first statement of each writing unit waits for the row of another node for ten minutes. */
 function waitForRows(): Disposable {
   const write = h.service.store.write.bind(h.service.store)
   const waiting = mock.method(h.service.store, 'write', <T>(unit: Unit<T>) =>

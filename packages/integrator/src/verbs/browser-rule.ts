@@ -12,7 +12,7 @@ export function browserRuleOf(
   return Object.hasOwn(requireBrowser, workflow) ? requireBrowser[workflow] : undefined
 }
 
-/** @throws {GateError} `invalid_configuration` for a rule that could never pass, or would not bind */
+/** @throws {GateError} `invalid_configuration` for a rule that could never pass or not bind */
 export function checkBrowserRules({ requireBrowser = {} }: GatePolicy): void {
   for (const [workflow, rule] of Object.entries(requireBrowser)) {
     const { origin } = rule

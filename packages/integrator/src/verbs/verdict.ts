@@ -20,7 +20,7 @@ export interface Submit {
   readonly action: string
   /** `bindingDigest` of the *submitted* form. Required unless `acceptAnyContext` is set. */
   readonly form_digest?: string | null
-  /** `browserSecret` of the page, which the form carries. Only where the gate requires the browser. */
+  /** `browserSecret` of the page, from the form. Only where the gate requires the browser. */
   readonly browser_secret?: string | null | undefined
   /**
    * Accepts a session without a context or digest, or a submit without a digest. The user's

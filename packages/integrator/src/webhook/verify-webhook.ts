@@ -38,7 +38,8 @@ export interface WebhookDelivery {
 
 /**
  * Verifies that the service signed a delivery within the last five minutes (Standard Webhooks,
- * `v1` and `v1a`). Return 400 for a rejected delivery, and parse the body only after it is accepted.
+ * `v1` and `v1a`). Return 400 for a rejected delivery, and parse the body only after it is
+ * accepted.
  *
  * @throws {GateError} `invalid_configuration` for a malformed secret
  * @example (await verifyWebhook({ headers: request.headers, body: await request.text(), secret: new Secret('whsec_…') })).decision // 'accept'

@@ -2,12 +2,12 @@ import type { MotionSample } from './motion-features.ts'
 
 /**
  * What the readings of one second must be like for their rotation to count. Measured on white noise
- * and sine waves at 10 to 100 readings per second, and on recordings of phones in hands and pockets.
+ * and sine waves at 10 to 100 readings per second, and on recordings of carried phones.
  */
 export const MOVEMENT_LIMITS = {
   /**
-   * The roughness of unrelated readings is 1. Higher limits let white noise on one axis pass: at ten
-   * readings per second, their roughness varies by 0.2 from second to second.
+   * The roughness of unrelated readings is 1. Higher limits let white noise on one axis pass: at
+   * ten readings per second, their roughness varies by 0.2 from second to second.
    */
   roughness: { below: 0.9 },
   /**

@@ -51,8 +51,8 @@ export function isChannelPath(path: string): boolean {
 }
 
 /**
- * How long a restart waits for clients to respond to close code 1012. A response takes one round trip,
- * and an unreachable client must not delay the restart.
+ * How long a restart waits for clients to respond to close code 1012. A response takes one round
+ * trip, and an unreachable client must not delay the restart.
  */
 const DRAIN_MS = 2_000
 
@@ -103,7 +103,7 @@ export class Channel implements AsyncDisposable, ConnectionLimiter {
   #cancelPings: Cancel
   #draining = false
 
-  // oxlint-disable-next-line max-lines-per-function -- short listeners of one upgrade, in their order
+  // oxlint-disable-next-line max-lines-per-function -- short listeners of one upgrade
   constructor(service: Service, { http, logRequest, admits }: ChannelOptions) {
     this.#service = service
     this.#recheck = new PageRecheck(service)

@@ -3,8 +3,8 @@ import type { ConfigMistake } from './config-file.ts'
 import type { SettingName } from './settings.ts'
 
 /**
- * The settings that can be in a file of their own, as Docker, systemd, and Kubernetes mount secrets:
- * `BONDED_ROOT_KEYS_FILE` names a file whose content is `BONDED_ROOT_KEYS`.
+ * The settings that can be in a file of their own, as Docker, systemd, and Kubernetes mount
+ * secrets: `BONDED_ROOT_KEYS_FILE` names a file whose content is `BONDED_ROOT_KEYS`.
  */
 export const SECRET_FILES = [
   'BONDED_ROOT_KEYS',

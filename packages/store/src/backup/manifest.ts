@@ -53,7 +53,8 @@ export function sealManifest(manifest: Manifest, key: RootKey): Buffer {
 /**
  * Reads the manifest of a backup file and verifies its seal. The payload is not read.
  *
- * @throws {BackupError} if the file is not a backup, is incomplete, was sealed with a root key that is
+ * @throws {BackupError} if the file is not a backup, is incomplete, was sealed with a root key that
+ * is
  *   not configured, or was changed
  */
 export function readManifest(file: string, rootKeys: readonly RootKey[]): Manifest {

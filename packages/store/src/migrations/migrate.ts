@@ -65,7 +65,7 @@ function applyMissing(database: DatabaseSync, now: number): readonly string[] {
   }
 }
 
-/** Lists every step of this program and when it was applied. It neither writes nor creates the file. */
+/** Lists every step of this program and when it was applied. The file is not written. */
 export function migrationStates(file: string): readonly MigrationState[] {
   const applied = existsSync(file) ? readSteps(file) : new Map<number, number>()
   return MIGRATIONS.map(({ number, name }) => {
@@ -75,8 +75,8 @@ export function migrationStates(file: string): readonly MigrationState[] {
 }
 
 function openDatabase(file: string): DatabaseSync {
-  // The file is created before SQLite opens it, so that only its owner can read it. SQLite gives its
-  // side files the same mode.
+  // The file is created before SQLite opens it, so that only its owner can read it. SQLite gives
+  // its side files the same mode.
   closeSync(openSync(file, 'a', 0o600))
   const database = new DatabaseSync(file, { timeout: WAIT_FOR_LOCK_MS })
   database.exec('pragma journal_mode = wal; pragma synchronous = full')

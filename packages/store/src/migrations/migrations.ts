@@ -9,8 +9,9 @@ const SESSION_COLUMNS = `id, tenant_id, root_key_id, state, seq, hint, workflow,
         valid_assertions, bond_digest, verification, step_up`
 
 /**
- * The steps of the schema. A released step never changes, because every database stores its checksum.
- * The types are those that SQLite and PostgreSQL share: text, bigint (milliseconds, counters), bytea.
+ * The steps of the schema. A released step never changes, because every database stores its
+ * checksum. The types are those that SQLite and PostgreSQL share: text, bigint (milliseconds,
+ * counters), bytea.
  */
 export const MIGRATIONS: readonly {
   readonly number: number
@@ -60,8 +61,8 @@ export const MIGRATIONS: readonly {
         context text, wanted_subject_ref text, subject_ref text, phone_number text, end_user_address text,
         requesting_origin text, device_id text, claimed_nonce text, claimed_at bigint,
         valid_assertions bigint not null, bond_digest text, verification text, step_up text)`,
-      // Live sessions by expiry (sweeper), ended ones by end (retention). Each session is in one of these
-      // partial indexes.
+      // Live sessions by expiry (sweeper), ended ones by end (retention). Each session is in one of
+      // these partial indexes.
       `create index session_live on session (expires_at) where ended_at is null`,
       `create index session_ended on session (ended_at) where ended_at is not null`,
       `create table session_event (
@@ -96,7 +97,8 @@ export const MIGRATIONS: readonly {
     statements: [
       'alter table session_event add column session_began_at bigint',
       'update session_event set session_began_at = (select created_at from session where session.id = session_event.session_id)',
-      // Session ids are random: an index that starts with one would write a separate page for every event.
+      // Session ids are random: an index that starts with one would write a separate page for every
+      // event.
       'drop index session_event_by_seq',
       'create unique index session_event_by_seq on session_event (session_began_at, session_id, seq)',
     ],
@@ -123,7 +125,8 @@ export const MIGRATIONS: readonly {
     number: 7,
     name: 'no phone number rests plain',
     statements: [
-      // Steps up to 5 stored unsealed numbers. An E.164 number starts with a plus, a sealed one does not.
+      // Steps up to 5 stored unsealed numbers. An E.164 number starts with a plus, a sealed one
+      // does not.
       `update session set phone_number = null where phone_number like '+%'`,
     ],
   },
@@ -163,12 +166,13 @@ export const MIGRATIONS: readonly {
     name: 'the keys of a subject: who approved a key, blocked subjects, the age of a token',
     statements: [
       'alter table device add column added_by text',
-      // The latest issued_at of requests for a token or a change of keys: the replay protection of keys
-      // whose counter stays 0.
+      // The latest issued_at of requests for a token or a change of keys: the replay protection of
+      // keys whose counter stays 0.
       'alter table device add column request_issued_at bigint',
       'alter table device add column token_issued_at bigint',
       'alter table device add column offered_token_issued_at bigint',
-      // Earlier steps do not store when a token was issued. Its registration is the earliest time possible.
+      // Earlier steps do not store when a token was issued. Its registration is the earliest time
+      // possible.
       'update device set token_issued_at = created_at',
       'update device set offered_token_issued_at = created_at where offered_token_id is not null',
       'create table blocked_subject (subject_id text primary key, blocked_at bigint not null)',
@@ -347,7 +351,8 @@ function keyedSessions(options: {
   return [
     // One row: the key of session ids, encrypted under the root keys.
     'create table session_id_key (number bigint primary key, sealed text not null)',
-    // Ids from before this step are random, so they do not give a key. The table is empty a day later.
+    // Ids from before this step are random, so they do not give a key. The table is empty a day
+    // later.
     'create table session_old_id (id text primary key, session_key bigint not null)',
     `insert into session_old_id (id, session_key)
       select id, row_number() over (order by created_at, id) from session`,

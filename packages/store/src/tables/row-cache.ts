@@ -25,7 +25,7 @@ export interface RowCaches {
   /** By tenant and device. */
   readonly bonds: GenerationCache<string, CachedBond>
   readonly devices: GenerationCache<DeviceId, CachedDevice>
-  /** The device that has or had a token. The device's own entry decides whether the token is known. */
+  /** The device that has or had a token. The device's own entry decides if the token is known. */
   readonly deviceTokens: GenerationCache<string, DeviceId>
   readonly motions: GenerationCache<DeviceId, MotionMemory>
   readonly tenants: GenerationCache<string, Tenant>

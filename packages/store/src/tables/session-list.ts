@@ -20,7 +20,7 @@ export function listStatement({ tenantId, state, before, limit }: SessionQuery):
   return { text, values }
 }
 
-/** A session can be expired before the sweeper stores that state, so the time is compared as well. */
+/** A session can have expired before that state is stored, so the time is compared as well. */
 function inState(
   { is, at }: NonNullable<SessionQuery['state']>,
   value: (given: SqlValue) => string,

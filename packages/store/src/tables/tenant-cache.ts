@@ -5,8 +5,8 @@ import type { RowCaches } from './row-cache.ts'
 
 /**
  * Adds a cache to the tenant table, which every call reads and which rarely changes. Any write of a
- * tenant or key clears the cache. Each kind of row has a separate cache, so that a caller's value of
- * one kind cannot match a row of another.
+ * tenant or key clears the cache. Each kind of row has a separate cache, so that a caller's value
+ * of one kind cannot match a row of another.
  */
 export function tenantCache(
   table: TenantTable,

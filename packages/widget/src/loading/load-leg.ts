@@ -1,6 +1,6 @@
 import { loadModule } from './load-module.ts'
 
-/** Where the service serves the proof of the browser, and its integrity, inserted by the bundler. */
+/** Where the service serves the browser's proof, and its integrity, inserted by the bundler. */
 declare const PULSE_LEG_PATH: string
 declare const PULSE_LEG_INTEGRITY: string
 

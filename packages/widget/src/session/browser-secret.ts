@@ -1,6 +1,6 @@
 import { inStorage } from './resume.ts'
 
-/** By session: a secret proves one session only. It depends on no context, unlike the resumption. */
+/** By session: a secret proves one session only. Unlike the resumption it needs no context. */
 const keyOf = (sessionId: string) => `pulse:browser:${sessionId}`
 
 /**

@@ -61,7 +61,7 @@ export function openView(
       card,
       isCut: () => isCut(),
       focus() {
-        // The scrolling of focus() would show the small card of the start, and stop that of the page.
+        // The scrolling of focus() would show the small card of the start, and stop the page's.
         card.focus({ preventScroll: true })
         container.scrollIntoView({ block: 'nearest' })
       },
@@ -77,7 +77,7 @@ export function openView(
   }
 }
 
-// oxlint-disable-next-line max-lines-per-function -- the elements of one card, then short functions over them
+// oxlint-disable-next-line max-lines-per-function -- the elements of one card, and their updates
 function drawCard(handlers: Handlers) {
   // A phone cannot scan its own screen, so the link comes first there.
   const touch = matchMedia('(pointer: coarse)').matches

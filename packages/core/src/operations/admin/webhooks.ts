@@ -28,8 +28,8 @@ export interface EndpointWithVerifier {
 /**
  * Registers an endpoint. Sessions that are created from now on write events.
  *
- * @throws {OperatorError} if the tenant does not exist or has enough endpoints, or the URL cannot be
- *   used
+ * @throws {OperatorError} if the tenant does not exist or has enough endpoints, or the URL cannot
+ *   be used
  */
 export async function createEndpoint(
   service: Service,

@@ -51,7 +51,7 @@ const MARK_BYTES = 3
  * @param rootKeys the first one is active; all of them verify
  * @throws {RangeError} without a root key
  */
-// oxlint-disable-next-line max-lines-per-function -- short methods of one keyring over the same keys
+// oxlint-disable-next-line max-lines-per-function -- short methods over the same keys
 export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
   const derived = new Map(rootKeys.map(({ id, bytes }) => [id, deriveAll(bytes)]))
   const [active] = rootKeys

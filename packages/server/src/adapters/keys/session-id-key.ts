@@ -47,7 +47,7 @@ function decrypt(
   }
 }
 
-/** ECB of single blocks is the permutation itself. It has no state, so one object serves all calls. */
+/** ECB of single blocks is the permutation itself. Without state, one object serves all calls. */
 function blockCipher(key: Buffer): ReturnType<IdKeys['open']>['cipher'] {
   const cipher = createCipheriv(CIPHER, key, null).setAutoPadding(false)
   const decipher = createDecipheriv(CIPHER, key, null).setAutoPadding(false)

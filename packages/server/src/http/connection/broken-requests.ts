@@ -29,8 +29,8 @@ interface Context {
 
 /**
  * Responds to requests that Node's parser rejects, in the error shape, directly on the socket. Node
- * would respond with an empty body. A request that already had its response when its body broke gets no
- * second response.
+ * would respond with an empty body. A request that already had its response when its body broke
+ * gets no second response.
  */
 export function respondToBrokenRequests(server: Server, context: Context): void {
   const latest = new WeakMap<Duplex, ServerResponse>()

@@ -59,7 +59,8 @@ const CSS_TYPE = 'text/css; charset=utf-8'
 
 /**
  * Serves the hosted script at its current and its pinned address, its source map, the checks of the
- * container, the proof of the browser, styles and languages, and the integrity values of all files that never change.
+ * container, the proof of the browser, styles and languages, and the integrity values of all files
+ * that never change.
  */
 export function serveHostedScript(
   app: FastifyInstance,

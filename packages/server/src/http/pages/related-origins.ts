@@ -3,7 +3,7 @@ import type { Service } from '@bonded/core/operations/service'
 import { limitPage } from './page-limits.ts'
 import { Rejected } from '../response/rejected.ts'
 
-/** How long a list serves all callers. Strangers cannot make the service read its tenants more often. */
+/** A list serves all callers this long, so that strangers cause few reads of the tenants. */
 const LIST_SERVES_MS = 10_000
 /** Where a browser reads which other origins may use the passkeys of this relying party id. */
 export const RELATED_ORIGINS_PATH = '/.well-known/webauthn'

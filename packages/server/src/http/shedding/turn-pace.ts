@@ -1,8 +1,8 @@
-/** The requests of a turn take this long to start, so that new arrivals are soon accepted or rejected. */
+/** The requests of a turn take this long to start, so that new arrivals wait little. */
 const START_MS = 4
 /**
- * They may take this part of the rest of the turn, if that is longer: the writes of a turn share one
- * sync to disk, so fewer requests per turn would let a slow disk look like overload.
+ * They may take this part of the rest of the turn, if that is longer: the writes of a turn share
+ * one sync to disk, so fewer requests per turn would let a slow disk look like overload.
  */
 const PART_OF_REST = 0.5
 /** The share of the last turn in the average cost of a request. */

@@ -121,9 +121,9 @@ export class OptimisticWrites {
   }
 
   /**
-   * Reads the rows that a run has used or missed, and lets the unit run on them with the next group.
-   * After a group has failed, each of its units runs alone. SQL, with locks, runs a unit that has
-   * failed alone on current rows, or that has run too often.
+   * Reads the rows that a run has used or missed, and lets the unit run on them with the next
+   * group. After a group has failed, each of its units runs alone. SQL, with locks, runs a unit
+   * that has failed alone on current rows, or that has run too often.
    *
    * @param failedWith how many units were in the group that failed; 0 if a row was missing
    */

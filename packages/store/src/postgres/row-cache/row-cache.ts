@@ -18,8 +18,8 @@ export interface RowKey<Value = unknown> {
 
 export const ABSENT: VersionedRow<never> = { version: null, value: undefined }
 /**
- * How long a row may stay in the cache. A server gives each transaction the next number of 32 bits, so
- * a version cannot recur within days.
+ * How long a row may stay in the cache. A server gives each transaction the next number of 32 bits,
+ * so a version cannot recur within days.
  */
 const MAX_AGE_MS = 60 * 60_000
 
