@@ -14,28 +14,20 @@ const FOLDERS = ['packages', 'examples/bank', 'examples/demo']
 const MAIN = ['packages', 'service', 'src', 'main.ts']
 
 const git = (...args: string[]) => spawnSync('git', args, { cwd: ROOT, maxBuffer: 2 ** 28 })
-const isHere = () => git('cat-file', '-e', `${COMMIT}^{tree}`).status === 0
+const isHere = (commit: string) => git('cat-file', '-e', `${commit}^{tree}`).status === 0
 
-/** Why the old build cannot run, or false. A shallow clone can usually get the one commit. */
-export function skipWithoutHistory(): string | false {
-  if (isHere()) return false
-  git('fetch', '--depth=1', 'origin', COMMIT)
-  return !isHere() && `commit ${COMMIT} is not in this clone (git fetch --unshallow)`
+/** Why an old build cannot run, or false. A shallow clone can usually get the one commit. */
+export function skipWithoutHistory(commit = COMMIT): string | false {
+  if (isHere(commit)) return false
+  git('fetch', '--depth=1', 'origin', commit)
+  return !isHere(commit) && `commit ${commit} is not in this clone (git fetch --unshallow)`
 }
 
 /** The build before the last migration, with the installed packages of this one. */
 export function unpackOldBuild(): Disposable & { readonly program: readonly string[] } {
-  const folder = mkdtempSync(join(tmpdir(), 'bonded-old-build-'))
-  const archive = git('archive', '--format=tar', COMMIT, 'package.json', ...FOLDERS)
-  const unpacked = spawnSync('tar', ['-x', '-C', folder], { input: archive.stdout })
-  if (archive.status !== 0 || unpacked.status !== 0 || !existsSync(join(folder, ...MAIN)))
-    throw new Error(`the old build cannot be unpacked: ${String(archive.stderr)}`)
-  const [own, installed] = [join(folder, 'node_modules'), join(ROOT, 'node_modules')]
-  mkdirSync(join(own, '@bonded'), { recursive: true })
-  for (const name of readdirSync(installed))
-    if (name !== '@bonded') symlinkSync(join(installed, name), join(own, name))
-  for (const name of readdirSync(join(folder, 'packages')))
-    symlinkSync(join(folder, 'packages', name), join(own, '@bonded', name))
+  const { folder, [Symbol.dispose]: dispose } = unpackCommit(COMMIT, ['package.json', ...FOLDERS])
+  if (!existsSync(join(folder, ...MAIN))) throw new Error(`${COMMIT} has no ${MAIN.join('/')}`)
+  const own = join(folder, 'node_modules')
   for (const name of ['bank', 'demo'])
     symlinkSync(join(folder, 'examples', name), join(own, '@bonded', `example-${name}`))
   return {
@@ -44,6 +36,30 @@ export function unpackOldBuild(): Disposable & { readonly program: readonly stri
       '--disable-warning=ExperimentalWarning',
       join(folder, ...MAIN),
     ],
-    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
+    [Symbol.dispose]: dispose,
   }
+}
+
+/** Files of a commit, which find its own packages, and the installed ones of this build. */
+export function unpackCommit(
+  commit: string,
+  paths: readonly string[],
+): Disposable & { readonly folder: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'bonded-old-build-'))
+  const archive = git('archive', '--format=tar', commit, ...paths)
+  const unpacked = spawnSync('tar', ['-x', '-C', folder], { input: archive.stdout })
+  if (archive.status !== 0 || unpacked.status !== 0)
+    throw new Error(`the old build cannot be unpacked: ${String(archive.stderr)}`)
+  linkInstalled(folder)
+  for (const name of readdirSync(join(folder, 'packages')))
+    symlinkSync(join(folder, 'packages', name), join(folder, 'node_modules/@bonded', name))
+  return { folder, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) }
+}
+
+/** Lets the programs of a folder find the installed packages of others, and none of `@bonded`. */
+export function linkInstalled(folder: string): void {
+  const [own, installed] = [join(folder, 'node_modules'), join(ROOT, 'node_modules')]
+  mkdirSync(join(own, '@bonded'), { recursive: true })
+  for (const name of readdirSync(installed))
+    if (name !== '@bonded') symlinkSync(join(installed, name), join(own, name))
 }

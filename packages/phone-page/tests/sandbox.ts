@@ -51,11 +51,11 @@ export class Sandbox implements AsyncDisposable {
   readonly browser: Browser
   readonly origin: string
   readonly publishableKey: string
+  readonly serverCredential: string
   /** Every line that the service logged. */
   readonly log: readonly string[]
   readonly #folder: string
   readonly #running: RunningService
-  readonly #credential: string
   readonly #clock: TestClock
 
   private constructor(
@@ -72,7 +72,7 @@ export class Sandbox implements AsyncDisposable {
     this.log = parts.log
     this.#folder = parts.folder
     this.#running = parts.running
-    this.#credential = parts.credential
+    this.serverCredential = parts.credential
     this.#clock = parts.clock
   }
 
@@ -213,7 +213,7 @@ export class Sandbox implements AsyncDisposable {
     return fetch(`${this.origin}/api/v1${path}`, {
       method,
       headers: {
-        authorization: `Bearer ${this.#credential}`,
+        authorization: `Bearer ${this.serverCredential}`,
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         'idempotency-key': makeId('req', this.#running.service.random.id()),
         ...headers,
