@@ -1,4 +1,5 @@
 import type { Reason } from '@bonded/contract'
+import { BROWSER_REASON_GUIDES } from './browser-reason-guides.ts'
 import type { ReasonGuide } from './reason-page.ts'
 
 /** One guide for each reason. A reason without a guide does not compile. */
@@ -157,13 +158,6 @@ export const REASON_GUIDES: Readonly<Record<Reason, ReasonGuide>> = {
       'The session has ended or expired, or the session id or nonce does not belong to a live session.',
     remedy: 'Reload the page to create a new session, and scan its QR code.',
   },
-  browser_proof_invalid: {
-    retry: 'corrected',
-    cause:
-      'The assertion of the browser fails a check: its challenge, origin, credential, signature or counter. The timeline names the check.',
-    remedy:
-      'Confirm again with a passkey of the phone that approved. After eight failures the phone must approve again.',
-  },
   session_claimed: {
     retry: 'no',
     cause: 'Two phones scanned the same QR code. The first one keeps the session.',
@@ -206,6 +200,7 @@ export const REASON_GUIDES: Readonly<Record<Reason, ReasonGuide>> = {
     remedy:
       'Approve with a phone that was registered earlier, or create a session again once the key is old enough.',
   },
+  ...BROWSER_REASON_GUIDES,
   issued_at_out_of_range: {
     retry: 'corrected',
     cause:

@@ -243,7 +243,7 @@ export async function harness(options: HarnessOptions = {}) {
   const removeKey = (
     phone: TestPhone,
     removed: { device_id: string } = phone,
-    tampering: Tampering = {},
+    tampering: Tampering & { purpose?: 'browser' } = {},
   ) =>
     api('POST', `/devices/${removed.device_id}/removal`, {
       token: phone.device_token,

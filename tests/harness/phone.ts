@@ -2,6 +2,7 @@ import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:cryp
 import {
   type AppAttest,
   assertionPayload,
+  type BrowserKeyRegistration,
   deviceAddPayload,
   deviceRecoveryPayload,
   deviceRemovePayload,
@@ -196,17 +197,22 @@ export function removalRequest(
   phone: TestPhone,
   removedId: string,
   issuedAt: string,
-  { origin, ...tampering }: Tampering & { origin: string },
+  { origin, purpose, ...tampering }: Tampering & { origin: string; purpose?: 'browser' },
 ) {
   const { device_id, subject_id } = phone
   const payload = deviceRemovePayload({
+    purpose,
     removed_device_id: removedId,
     device_id,
     subject_id,
     issued_at: issuedAt,
     origin,
   })
-  return { issued_at: issuedAt, app_attest: assertion(phone, payload, tampering) }
+  return {
+    issued_at: issuedAt,
+    app_attest: assertion(phone, payload, tampering),
+    ...(purpose && { purpose }),
+  }
 }
 
 /** The payload that a bond of this view signs. */
@@ -215,6 +221,7 @@ export function payloadOf(
   view: SeenSession,
   evidence: VerifiedEvidence,
   issuedAt: string,
+  browserKey?: BrowserKeyRegistration,
 ): string {
   return assertionPayload({
     session_id: view.id,
@@ -228,6 +235,7 @@ export function payloadOf(
     origin: view.api_base_url,
     context: view.context && sha(canonicalJson(view.context)),
     evidence: sha(canonicalJson(evidence)),
+    browser_key: browserKey && sha(canonicalJson(browserKey)),
   })
 }
 
@@ -237,15 +245,17 @@ export function attestation(
   view: SeenSession,
   evidence: VerifiedEvidence,
   issuedAt: string,
-  tampering: Tampering = {},
+  { browserKey, ...tampering }: Tampering & { browserKey?: BrowserKeyRegistration } = {},
 ) {
+  const payload = payloadOf(phone, view, evidence, issuedAt, browserKey)
   return {
     session_id: view.id,
     nonce: view.nonce,
     device_id: phone.device_id,
     subject_id: phone.subject_id,
     issued_at: issuedAt,
-    app_attest: assertion(phone, payloadOf(phone, view, evidence, issuedAt), tampering),
+    app_attest: assertion(phone, payload, tampering),
     verified_evidence: evidence,
+    ...(browserKey && { browser_key: browserKey }),
   }
 }

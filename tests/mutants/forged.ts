@@ -56,7 +56,7 @@ export const FORGED = against('forged', [
   [
     'the service accepts evidence with any signature',
     `${CORE}/src/operations/attest.ts`,
-    'if (!mac || !service.keys.same(mac, evidence.signature))',
+    'if (!mac || !keys.same(mac, evidence.signature))',
     'if (!mac || !evidence.signature)',
     `${CORE}/tests/operations/attest.test.ts`,
   ],

@@ -1,6 +1,7 @@
-import { against, CONTRACT, CORE, INTEGRATOR } from './against.ts'
+import { against, CONTRACT, CORE, INTEGRATOR, SERVER, STORE } from './against.ts'
 
 const PROOF = `${CORE}/tests/operations/prove-browser.test.ts`
+const BROWSER_KEY = `${CORE}/tests/operations/browser-key.test.ts`
 const FAILURES = `${CORE}/tests/operations/browser-failures.test.ts`
 const PROVE = `${CORE}/src/operations/prove-browser.ts`
 
@@ -93,8 +94,8 @@ export const RELAYED = against('relayed', [
   [
     'a proof with an unchanged counter bonds',
     PROVE,
-    'if (!(yield* tables.devices.raiseCounter(device.id, verified.value, now)))',
-    'if (!(yield* tables.devices.raiseCounter(device.id, verified.value, now)) && now < 0)',
+    'if (!isCounted)',
+    'if (!isCounted && now < 0)',
     PROOF,
   ],
   [
@@ -114,8 +115,8 @@ export const RELAYED = against('relayed', [
   [
     'a proof of the browser makes a phone suspect',
     PROVE,
-    'raiseCounter(device.id, verified.value, now)',
-    'raiseCounter(device.id, verified.value, 0)',
+    'raiseCounter(device.id, counter, now)',
+    'raiseCounter(device.id, counter, 0)',
     FAILURES,
   ],
   [
@@ -126,11 +127,81 @@ export const RELAYED = against('relayed', [
     PROOF,
   ],
   [
-    'a software key serves a workflow that requires the browser',
-    `${CORE}/src/domain/policy.ts`,
-    "if (require.includes('browser')) return ['webauthn']",
-    '',
+    'a phone without a passkey serves a workflow that requires the browser',
+    `${CORE}/src/domain/phone-rules.ts`,
+    'requiresBrowser(session.policy) || isBrought ||',
+    'requiresBrowser(session.policy) || !isBrought ||',
     PROOF,
+  ],
+  [
+    'the phone’s signature leaves out its browser key',
+    `${CONTRACT}/src/payloads.ts`,
+    '...(browser_key !== undefined && { browser_key }),',
+    '',
+    BROWSER_KEY,
+  ],
+  [
+    'the approval of a further phone leaves out its browser key',
+    `${CORE}/src/operations/register-device.ts`,
+    'approvalOf(service, caller, { approval, registration: signed })',
+    'approvalOf(service, caller, { approval, registration })',
+    BROWSER_KEY,
+  ],
+  [
+    'the challenge of a browser key is accepted twice',
+    `${CORE}/src/operations/browser-key.ts`,
+    'if (!isChallengeUsed && !(yield*',
+    'if (isChallengeUsed && !(yield*',
+    BROWSER_KEY,
+  ],
+  [
+    'a browser key has the id of another phone’s key',
+    `${STORE}/src/tables/browser-key-columns.ts`,
+    'and not exists (select 1 from device other where other.key_id = $2)',
+    '',
+    BROWSER_KEY,
+  ],
+  [
+    'a browser key has the id of another browser key',
+    `${STORE}/src/tables/browser-key-columns.ts`,
+    'where other.browser_key_id = $2 and other.id <> $1)',
+    'where other.browser_key_id = $2 and other.id = $1 and false)',
+    BROWSER_KEY,
+  ],
+  [
+    'a key that another one replaced in the cache verifies assertions',
+    `${SERVER}/src/adapters/attestation/public-key-cache.ts`,
+    'cached !== undefined && Buffer.compare(cached.publicKey, publicKey) === 0',
+    'cached !== undefined',
+    `${SERVER}/tests/adapters/attestation/public-key-cache.test.ts`,
+  ],
+  [
+    'a browser key of any origin is registered',
+    `${SERVER}/src/adapters/attestation/webauthn/browser-key-verifier.ts`,
+    "if (step !== 'client_data_origin') break",
+    "if (step !== 'client_data_origin') break\n        origins.add(String(JSON.parse(Buffer.from(clientDataJson).toString()).origin))",
+    BROWSER_KEY,
+  ],
+  [
+    'a removed browser key proves a browser',
+    `${STORE}/src/tables/browser-key-columns.ts`,
+    'where id = $1 and browser_key_id is not null`',
+    'where id = $1 and browser_key_id is null`',
+    BROWSER_KEY,
+  ],
+  [
+    'the counter of a browser key may stand still',
+    `${STORE}/src/tables/browser-key-columns.ts`,
+    'browser_counter < $3 or',
+    'browser_counter <= $3 or',
+    BROWSER_KEY,
+  ],
+  [
+    'the removal of a browser key is that of the phone',
+    `${CONTRACT}/src/payloads.ts`,
+    '...(purpose !== undefined && { purpose }),',
+    '',
+    BROWSER_KEY,
   ],
   [
     'a form of another browser reads the verification',

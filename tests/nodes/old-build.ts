@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path'
  * The parent of the commit that added the last migration. A commit that adds a migration sets it to
  * its own parent.
  */
-const COMMIT = '907caf6783c97125445729bf0ffffe10b556b52e'
+const COMMIT = '95be00ef866979377ce2946b8c9e0f4c884295f3'
 const ROOT = resolve(import.meta.dirname, '../..')
 const FOLDERS = ['packages', 'examples/bank', 'examples/demo']
 /** Where that commit has it. */

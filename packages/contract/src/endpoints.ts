@@ -48,6 +48,7 @@ const PHONE_REJECTIONS = [
   'key_format_not_accepted',
   'key_not_attested',
   'key_too_new',
+  'browser_key_required',
 ] as const
 
 /** An object that is closed to members it does not name. */
@@ -259,6 +260,9 @@ export const ENDPOINTS = {
       'evidence_expired',
       'policy_not_met',
       'assertion_invalid',
+      'challenge_not_usable',
+      'browser_key_invalid',
+      'key_already_registered',
     ],
   }),
   challengeDevice: define({
@@ -284,6 +288,7 @@ export const ENDPOINTS = {
       'format_not_enabled',
       'public_key_invalid',
       'attestation_invalid',
+      'browser_key_invalid',
       'overloaded',
       'key_already_registered',
       'key_approval_required',

@@ -148,6 +148,18 @@ export const REASONS = {
       'This phone’s key was registered too recently for this action. Use a phone that was ' +
       'registered earlier, or wait.',
   },
+  browser_key_required: {
+    code: 'invalid_request',
+    message:
+      'This request must also be confirmed in the browser, and this phone has no passkey for it. ' +
+      'Register one with the approval, or approve on the phone page.',
+  },
+  browser_key_invalid: {
+    code: 'invalid_request',
+    message:
+      'The passkey for the browser is not valid. Create it for rp_id and the challenge, without an ' +
+      'attestation, and send it unchanged.',
+  },
   browser_proof_invalid: {
     code: 'invalid_request',
     message: 'The proof of this browser is not valid. Confirm again on the page.',

@@ -39,6 +39,8 @@ export interface AssertionFields {
   readonly context: string | null
   /** SHA(JCS(verified_evidence)). */
   readonly evidence: string
+  /** SHA(JCS(browser_key)) where the assertion registers a browser key; absent otherwise. */
+  readonly browser_key?: string | undefined
 }
 
 /** `P`: the canonical text that a bond's assertion signs. */
@@ -55,6 +57,7 @@ export function assertionPayload(fields: AssertionFields): string {
     origin,
     context,
     evidence,
+    browser_key,
   } = fields
   // Named in canonical order, which is written fastest.
   return canonicalJson({
@@ -70,6 +73,7 @@ export function assertionPayload(fields: AssertionFields): string {
     tenant_id,
     typ: 'bonded-assertion/v1',
     workflow,
+    ...(browser_key !== undefined && { browser_key }),
   })
 }
 
@@ -197,13 +201,16 @@ export interface DeviceRemoveFields {
   readonly issued_at: string
   /** The service's public origin. */
   readonly origin: string
+  /** `browser` removes only the browser key of the device. */
+  readonly purpose?: 'browser' | undefined
 }
 
 /** The canonical text that a registered key signs to remove a key of its subject. */
 export function deviceRemovePayload(fields: DeviceRemoveFields): string {
-  const { removed_device_id, device_id, subject_id, issued_at, origin } = fields
+  const { removed_device_id, device_id, subject_id, issued_at, origin, purpose } = fields
   return canonicalJson({
     typ: 'bonded-device-remove/v1',
+    ...(purpose !== undefined && { purpose }),
     removed_device_id,
     device_id,
     subject_id,

@@ -147,6 +147,7 @@ const none = {
   rp_id: 'bond.example',
   attestation: 'none',
   formats: ['webauthn', 'android-key'],
+  browser_key: 'none',
   names_user: false,
 } satisfies Invitation['registration']
 /** What sessions need of a new phone. */

@@ -134,6 +134,7 @@ export function fakeService(origin = ORIGIN): FakeService {
       origin,
       context: context && sha(context),
       evidence: sha(body.verified_evidence),
+      browser_key: body.browser_key && sha(body.browser_key),
     })
     if (bondedWith === `${device.device_id} ${payload}`) return view()
     admit(device, body)

@@ -1,4 +1,5 @@
 import { type Static, Type } from './type.ts'
+import { BrowserKeyCredential } from './browser-key.ts'
 import { AppAttest } from './evidence.ts'
 import {
   base64url,
@@ -22,7 +23,11 @@ export type Environment = Static<typeof Environment>
 export const DeviceStanding = word(['active', 'suspect', 'blocked', 'removed'])
 export type DeviceStanding = Static<typeof DeviceStanding>
 
-export const DeviceChallenge = closed({ challenge: Bytes32, expires_at: Timestamp })
+export const DeviceChallenge = closed({
+  challenge: Bytes32,
+  expires_at: Timestamp,
+  rp_id: Type.String({ description: 'The relying party id of a new passkey.' }),
+})
 export type DeviceChallenge = Static<typeof DeviceChallenge>
 
 /** The limit of an attestation object: 16 KiB, in base64url characters. */
@@ -107,22 +112,27 @@ export const KeyApproval = closed({ issued_at: GivenTime, app_attest: AppAttest 
 export type KeyApproval = Static<typeof KeyApproval>
 
 const approval = Type.Optional(KeyApproval)
+/** A browser key over the same challenge, registered with the key of the phone. */
+const browser_key = Type.Optional(BrowserKeyCredential)
 
 /**
  * Registers a key: the first one of a new subject, or, with a device token and `approval`, a
  * further one of the token's subject. The format decides which members it takes.
  */
 export const RegisterDeviceRequest = Type.Unsafe<
-  DeviceRegistration & { readonly approval?: KeyApproval }
+  DeviceRegistration & {
+    readonly approval?: KeyApproval
+    readonly browser_key?: BrowserKeyCredential
+  }
 >({
   type: 'object',
   required: ['format'],
   discriminator: { propertyName: 'format' },
   oneOf: [
-    closed({ ...appleKey, approval }),
-    closed({ ...androidKey, approval }),
-    closed({ ...webauthnKey, approval }),
-    closed({ ...softwareKey, approval }),
+    closed({ ...appleKey, approval, browser_key }),
+    closed({ ...androidKey, approval, browser_key }),
+    closed({ ...webauthnKey, approval, browser_key }),
+    closed({ ...softwareKey, approval, browser_key }),
   ],
 })
 export type RegisterDeviceRequest = Static<typeof RegisterDeviceRequest>
@@ -170,7 +180,15 @@ export const RotatedToken = closed({
 export type RotatedToken = Static<typeof RotatedToken>
 
 /** Removes a key of the subject, by an assertion over `bonded-device-remove/v1`. */
-export const RemoveDeviceRequest = closed({ issued_at: GivenTime, app_attest: AppAttest })
+export const RemoveDeviceRequest = closed({
+  issued_at: GivenTime,
+  app_attest: AppAttest,
+  purpose: Type.Optional(
+    word(['browser'], {
+      description: 'Removes the browser key of the device only. The payload then has it too.',
+    }),
+  ),
+})
 export type RemoveDeviceRequest = Static<typeof RemoveDeviceRequest>
 
 const state = {
@@ -179,10 +197,23 @@ const state = {
   last_assertion_at: nullable(Timestamp),
 }
 
+/** The browser key of a phone, which answers in the browser that submits the form. */
+const browserKey = {
+  browser_key: nullable(
+    closed(
+      { rp_id: Type.String(), created_at: Timestamp },
+      {
+        description: 'The further passkey that this phone registered for the browser, if any.',
+      },
+    ),
+  ),
+}
+
 /** A device's own record. */
 export const DeviceRecord = closed({
   ...device,
   ...state,
+  ...browserKey,
   device_token_expires_at: Timestamp,
   keys_changed_at: nullable(
     Type.String({
@@ -200,6 +231,7 @@ export const SubjectKey = closed({
   format: DeviceFormat,
   environment: Environment,
   ...state,
+  ...browserKey,
   added_by: nullable(
     Type.String({ description: 'The device that approved this key; null for the first key.' }),
   ),

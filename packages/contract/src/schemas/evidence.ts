@@ -10,6 +10,7 @@ import {
   Timestamp,
   word,
 } from './primitives.ts'
+import { BrowserKeyRegistration } from './browser-key.ts'
 import { DeviceStatus, PassportTier } from './verification.ts'
 
 export const LocalAuthMethod = word(['biometric', 'device_credential', 'passkey', 'none'])
@@ -150,5 +151,6 @@ export const BondedPairAssertion = closed({
   issued_at: GivenTime,
   app_attest: AppAttest,
   verified_evidence: VerifiedEvidence,
+  browser_key: Type.Optional(BrowserKeyRegistration),
 })
 export type BondedPairAssertion = Static<typeof BondedPairAssertion>

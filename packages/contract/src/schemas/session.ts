@@ -210,6 +210,10 @@ export const Invitation = closed({
     formats: Type.Array(DeviceFormat, {
       description: 'The formats of keys that the workflow accepts.',
     }),
+    browser_key: word(['required', 'none'], {
+      description:
+        '`required`: the workflow requires the browser, so a phone whose key cannot answer there needs a browser key.',
+    }),
     names_user: Type.Boolean({
       description:
         'Whether the session names its user. It then rejects a new key, which belongs to a new user.',
@@ -241,7 +245,13 @@ export const CreateSessionRequest = closed({
 })
 export type CreateSessionRequest = Static<typeof CreateSessionRequest>
 
-export const ClaimRequest = closed({ nonce: Bytes32, device_id: id('dev') })
+export const ClaimRequest = closed({
+  nonce: Bytes32,
+  device_id: id('dev'),
+  browser_key: Type.Optional(
+    Type.Boolean({ description: 'Whether the phone registers a browser key with its approval.' }),
+  ),
+})
 export type ClaimRequest = Static<typeof ClaimRequest>
 
 export const DeclineRequest = closed({

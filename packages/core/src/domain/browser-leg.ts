@@ -3,11 +3,30 @@ import { BROWSER_LEG_TTL_MS, EVIDENCE_TTL_MS, MAX_VALID_ASSERTIONS } from './lif
 import type { Policy } from './policy.ts'
 import type { Device, Instant, Session } from './session.ts'
 
-/** What the service keeps of a phone's approval until the browser proves itself. */
-export interface ApprovedLeg {
+/** The keys of a phone that may answer in the browser: those of one relying party id. */
+export interface BrowserCredentials {
   readonly rpId: string
-  /** The credentials that may give the proof: those of the phone that approved. */
   readonly credentials: readonly string[]
+}
+
+/**
+ * Returns the credentials by which a phone can prove a browser: its own passkey, and the browser
+ * key that it has registered. No other key of its subject. Undefined if it has neither.
+ */
+export function browserCredentialsOf(device: Device): BrowserCredentials | undefined {
+  const { browserKey } = device
+  const own = device.format === 'webauthn' ? device : undefined
+  if (browserKey === undefined) return own && { rpId: own.appId, credentials: [own.keyId] }
+  const { rpId, keyId } = browserKey
+  // One request asks for one relying party id.
+  return { rpId, credentials: own?.appId === rpId ? [own.keyId, keyId] : [keyId] }
+}
+
+/**
+ * What the service keeps of a phone's approval until the browser proves itself. The credentials are
+ * those of the phone that approved.
+ */
+export interface ApprovedLeg extends BrowserCredentials {
   /** Until when the evidence of the approval is current. */
   readonly evidenceUntil: Instant
   readonly verification: PulseVerification
@@ -46,18 +65,17 @@ export function bondedCommitment({ state, browserLeg }: Session): string | undef
 export function approve(
   session: Session,
   of: {
-    readonly device: Device
+    readonly credentials: BrowserCredentials
     readonly evidenceIssuedAt: Instant
     readonly verification: PulseVerification
     readonly now: Instant
   },
 ): { browserLeg: BrowserLeg; stepUp: StepUp; expiresAt: Instant } {
-  const { device, evidenceIssuedAt, verification, now } = of
+  const { credentials, evidenceIssuedAt, verification, now } = of
   return {
     browserLeg: {
       approved: {
-        rpId: device.appId,
-        credentials: [device.keyId],
+        ...credentials,
         // From the evidence's own age. Its `expires_at` is the end of the session as it was then,
         // which this approval extends.
         evidenceUntil: evidenceIssuedAt + EVIDENCE_TTL_MS,

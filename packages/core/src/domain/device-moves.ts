@@ -20,12 +20,15 @@ export const DEVICE_MOVES = {
 
 /**
  * The kinds of device events. `key_added` and `key_removed` record a change of another key of the
- * subject; `subject_blocked` and `subject_unblocked` record a change of the whole subject.
+ * subject, `browser_key_added` and `browser_key_removed` one of its browser keys;
+ * `subject_blocked` and `subject_unblocked` record a change of the whole subject.
  */
 export type DeviceChange =
   | 'registered'
   | 'key_added'
   | 'key_removed'
+  | 'browser_key_added'
+  | 'browser_key_removed'
   | 'subject_blocked'
   | 'subject_unblocked'
   | 'suspect'

@@ -1,7 +1,7 @@
 import { requiresBrowser } from './browser-leg.ts'
 import { checkNonce, type Nonces } from './challenge.ts'
 import { ISSUED_AT_MAX_AGE_MS, ISSUED_AT_MAX_AHEAD_MS, MAX_FAILED_ASSERTIONS } from './lifetimes.ts'
-import { acceptsKey } from './key-rules.ts'
+import { acceptsKey, isAttested } from './key-rules.ts'
 import { accept, type Result, reject } from './rejection.ts'
 import { awaitsPhone, type Device, type Instant, type Session } from './session.ts'
 import { isNewlyAdded } from './subject-keys.ts'
@@ -84,6 +84,25 @@ export function checkDevice(attempt: PhoneAttempt): Result<void> {
     return reject('key_too_new', { step: 'key_age' })
   if (now - device.createdAt < minKeyAgeMs) return reject('key_too_new', { step: 'key_age' })
   return accept(undefined)
+}
+
+/**
+ * Checks whether the phone has a key that can answer in the browser, where the workflow requires
+ * one, or registers one with its approval. Otherwise the user would approve in vain. Authenticators
+ * of phones attest only keys that are not discoverable, so other devices may be unable to use them.
+ */
+export function checkBrowserKey(
+  { session, device }: Pick<PhoneAttempt, 'session' | 'device'>,
+  isBrought: boolean,
+): Result<void> {
+  const isReady = device.browserKey !== undefined || isDiscoverable(device)
+  return !requiresBrowser(session.policy) || isBrought || isReady
+    ? accept(undefined)
+    : reject('browser_key_required', { step: 'browser_key' })
+}
+
+function isDiscoverable(device: Device): boolean {
+  return device.format === 'webauthn' && !isAttested(device)
 }
 
 /**

@@ -35,7 +35,7 @@ export function policyOf(workflow: Workflow): Policy {
     subject: workflow.subject ?? 'optional',
     webauthn: workflow.webauthn ?? 'any',
     unattested: workflow.unattested ?? 'known',
-    formats: formatsOf(workflow),
+    formats: workflow.formats ?? ['apple-app-attest', 'android-key', 'webauthn', 'software'],
     suspectDevices: workflow.suspect_devices ?? 'refuse',
     ...(workflow.min_key_age_seconds === undefined
       ? {}
@@ -44,12 +44,6 @@ export function policyOf(workflow: Workflow): Policy {
     challengeTtlMs: (workflow.challenge_ttl_seconds ?? CHALLENGE_TTL_SECONDS) * 1000,
     bondedTtlMs: (workflow.bonded_ttl_seconds ?? BONDED_TTL_SECONDS) * 1000,
   }
-}
-
-/** Only a WebAuthn key can also answer in the browser. */
-function formatsOf({ require = [], formats }: Workflow): readonly DeviceFormat[] {
-  if (require.includes('browser')) return ['webauthn']
-  return formats ?? ['apple-app-attest', 'android-key', 'webauthn', 'software']
 }
 
 /**

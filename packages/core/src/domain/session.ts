@@ -103,6 +103,22 @@ export interface Device {
   readonly webauthn?: WebauthnStanding | undefined
   /** What the registration of an `apple-app-attest` key states about the app, since iOS 27. */
   readonly build?: AppBuild | undefined
+  /** The passkey that this phone registered for the browser. Absent: none. */
+  readonly browserKey?: BrowserKey | undefined
+}
+
+/**
+ * A passkey of a phone that answers in the browser that submits the form. It belongs to the phone's
+ * record and is found only through it, so it can neither approve nor manage keys.
+ */
+export interface BrowserKey {
+  readonly keyId: string
+  /** SPKI, DER. */
+  readonly publicKey: Uint8Array
+  readonly rpId: string
+  readonly counter: number
+  readonly backupEligible: boolean
+  readonly createdAt: Instant
 }
 
 /** The app's distribution channel (4 is the App Store) and the build that created the key. */

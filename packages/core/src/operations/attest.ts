@@ -1,16 +1,27 @@
 import {
   assertionPayload,
   type BondedPairAssertion,
+  type BrowserKeyRegistration,
   canonicalJson,
   type SessionId,
   type VerifiedEvidence,
 } from '@bonded/contract'
-import { approve, approvedLeg, requiresBrowser } from '../domain/browser-leg.ts'
+import {
+  approve,
+  approvedLeg,
+  browserCredentialsOf,
+  requiresBrowser,
+} from '../domain/browser-leg.ts'
 import { evidenceIsCurrent, summarizeVerification } from '../domain/evidence.ts'
 import { instantOf } from '../domain/iso.ts'
 import { MAX_VALID_ASSERTIONS } from '../domain/lifetimes.ts'
 import { highestBandOf, isAttested, hasIndependentEvidence } from '../domain/key-rules.ts'
-import { checkIssuedAt, checkPhone, type PhoneAttempt } from '../domain/phone-rules.ts'
+import {
+  checkBrowserKey,
+  checkIssuedAt,
+  checkPhone,
+  type PhoneAttempt,
+} from '../domain/phone-rules.ts'
 import { unmetRequirements } from '../domain/policy.ts'
 import { accept, type Rejection, type Result, reject } from '../domain/rejection.ts'
 import { score } from '../domain/scoring.ts'
@@ -20,6 +31,12 @@ import { MOVES } from '../domain/transitions.ts'
 import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
 import { bondSession } from './bond-session.ts'
+import {
+  type NewBrowserKey,
+  rejectUndone,
+  storeBrowserKey,
+  verifyBrowserKey,
+} from './browser-key.ts'
 import { findAndExpireKeptSession } from './find-and-expire.ts'
 import type { PhoneReading } from './read-session.ts'
 import {
@@ -50,17 +67,19 @@ export async function attest(
   if (device.subjectId !== request.subject_id)
     return reject('device_not_usable', { param: 'subject_id' })
 
-  return service.store.write(function* (tables): Work<Result<PhoneReading>> {
-    const now = service.clock.now()
-    // The session must exist and, for a backend, be readable with its credential.
-    if (caller.kind === 'backend') {
-      const own = yield* findAndExpireKeptSession(service, tables, { id, key: caller.credential })
-      if (!own.ok) return reject('session_not_live')
-    }
-    const attested = yield* checkAndMove(service, tables, { caller, request, device, address })
-    if (!attested.ok) yield* endEvaluation(tables, { id, deviceId: device.id, now })
-    return attested
-  })
+  return service.store
+    .write(function* (tables): Work<Result<PhoneReading>> {
+      const now = service.clock.now()
+      // The session must exist and, for a backend, be readable with its credential.
+      if (caller.kind === 'backend') {
+        const own = yield* findAndExpireKeptSession(service, tables, { id, key: caller.credential })
+        if (!own.ok) return reject('session_not_live')
+      }
+      const attested = yield* checkAndMove(service, tables, { caller, request, device, address })
+      if (!attested.ok) yield* endEvaluation(tables, { id, deviceId: device.id, now })
+      return attested
+    })
+    .catch(rejectUndone)
 }
 
 /** Runs the checks in order, and moves the session if all of them pass. */
@@ -97,7 +116,7 @@ function* checkAndMove(
     if (isReplay(session, { device, digest, now })) return accept({ session, tenant, nonce })
 
     // Live, nonce, device and issued_at; then signature and counter, which are checked once.
-    const early = checkPhone(attempt)
+    const early = checkApproval(attempt, request)
     const verdict = early.ok ? checkIssuedAt(issuedAt, now) : early
     if (!verdict.ok) return yield* rejectAndRecord(tables, attempt, verdict.rejection)
     const verified = verifyAssertion(service, { device, payload, appAttest: request.app_attest })
@@ -113,6 +132,7 @@ function* checkAndMove(
     const moved = yield* moveByEvidence(service, tables, {
       attempt,
       evidence: request.verified_evidence,
+      browserKey: request.browser_key,
       userVerified: verified.value.userVerified,
       digest,
     })
@@ -126,9 +146,16 @@ function* checkAndMove(
   return reject('session_not_live')
 }
 
+function checkApproval(attempt: PhoneAttempt, request: BondedPairAssertion): Result<void> {
+  const early = checkPhone(attempt)
+  return early.ok ? checkBrowserKey(attempt, request.browser_key !== undefined) : early
+}
+
 interface Valid {
   readonly attempt: PhoneAttempt
   readonly evidence: VerifiedEvidence
+  /** The browser key that the assertion covers, if it has one. */
+  readonly browserKey: BrowserKeyRegistration | undefined
   /** Whether the authenticator reports that it verified the user. */
   readonly userVerified: boolean
   readonly digest: string
@@ -155,18 +182,29 @@ function* moveByEvidence(
       ? yield* missPolicy(tables, valid, unmet)
       : accept(session)
 
+  const brought = newBrowserKey(service, valid)
+  if (!brought.ok) return yield* rejectAndRecord(tables, attempt, brought.rejection)
   const verification = summarizeVerification(facts, attempt.continuity)
   const pinned = { deviceId: device.id, nonce, bondDigest: digest }
   if (!requiresBrowser(session.policy)) {
     const set = { ...pinned, validAssertions: session.validAssertions + 1 }
     const bonded = yield* bondSession(tables, attempt, { verification, set })
+    if (bonded !== undefined) yield* storeBrowserKey(tables, device, brought.value)
     return bonded && accept(bonded)
   }
+  const browserKey = brought.value?.key ?? device.browserKey
+  const credentials = browserCredentialsOf({ ...device, browserKey })
+  if (credentials === undefined) return reject('browser_key_required')
   const evidenceIssuedAt = instantOf(evidence.issued_at)
-  const leg = approve(session, { device, evidenceIssuedAt, verification, now })
+  const leg = approve(session, { credentials, evidenceIssuedAt, verification, now })
   const set = { ...pinned, ...leg }
   const approved = yield* tables.sessions.move(session, MOVES.approve, { now, set })
+  if (approved !== undefined) yield* storeBrowserKey(tables, device, brought.value)
   return approved && accept(approved)
+}
+
+function newBrowserKey(service: Service, { browserKey }: Valid): Result<NewBrowserKey | undefined> {
+  return browserKey === undefined ? accept(undefined) : verifyBrowserKey(service, browserKey)
 }
 
 /** What the scores and the policy look at. */
@@ -239,6 +277,7 @@ function rebuildPayload(service: Service, session: Session, request: BondedPairA
     origin: service.settings.publicOrigin,
     context: context && service.keys.sha256(canonicalJson(context)),
     evidence: service.keys.sha256(canonicalJson(verified_evidence)),
+    browser_key: request.browser_key && service.keys.sha256(canonicalJson(request.browser_key)),
   })
 }
 

@@ -1,5 +1,5 @@
 import type { DeviceId, SessionId } from '@bonded/contract'
-import { checkPhone } from '../domain/phone-rules.ts'
+import { checkBrowserKey, checkPhone } from '../domain/phone-rules.ts'
 import { accept, type Result, reject } from '../domain/rejection.ts'
 import type { PhoneReading } from './read-session.ts'
 import { loadAndExpireAttempt, recordNetworkDifference, rejectAndRecord } from './phone-attempt.ts'
@@ -9,6 +9,8 @@ export interface ClaimInput {
   readonly id: SessionId | undefined
   readonly nonce: string
   readonly deviceId: string
+  /** Whether the phone will register a browser key with its approval. */
+  readonly bringsBrowserKey: boolean
   /** The IP address that the phone calls from. */
   readonly address: string
 }
@@ -34,7 +36,8 @@ export async function claimSession(
       const attempt = yield* loadAndExpireAttempt(service, tables, { id, device, nonce })
       if (attempt === undefined) return reject('session_not_live')
       const { now } = attempt
-      const verdict = checkPhone({ ...attempt, forClaim: true })
+      const early = checkPhone({ ...attempt, forClaim: true })
+      const verdict = early.ok ? checkBrowserKey(attempt, input.bringsBrowserKey) : early
       if (!verdict.ok) return yield* rejectAndRecord(tables, attempt, verdict.rejection)
       const { session, tenant, nonces } = attempt
       const unchanged =

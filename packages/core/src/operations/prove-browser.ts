@@ -10,7 +10,7 @@ import { iso } from '../domain/iso.ts'
 import { MAX_FAILED_BROWSER_PROOFS } from '../domain/lifetimes.ts'
 import { checkDevice, type PhoneAttempt } from '../domain/phone-rules.ts'
 import { accept, reject, type Result } from '../domain/rejection.ts'
-import type { Session } from '../domain/session.ts'
+import type { Device, Session } from '../domain/session.ts'
 import { MOVES } from '../domain/transitions.ts'
 import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
@@ -110,8 +110,12 @@ function* bondOrReject(
     return yield* rejectAndCountProof(tables, attempt, { leg, step: verified.rejection.step })
   // With the time of the proof, so that an assertion that the phone signed before it and that
   // arrives after it is rejected, but makes no device suspect.
-  if (!(yield* tables.devices.raiseCounter(device.id, verified.value, now)))
-    return yield* rejectAndCountProof(tables, attempt, { leg, step: 'counter' })
+  const { key, counter } = verified.value
+  const isCounted =
+    key === device
+      ? yield* tables.devices.raiseCounter(device.id, counter, now)
+      : yield* tables.devices.raiseBrowserCounter(device.id, key.keyId, counter)
+  if (!isCounted) return yield* rejectAndCountProof(tables, attempt, { leg, step: 'counter' })
   const { commitment } = proof
   const browser = { origin: page.origin, proved_at: iso(now) }
   const bonded = yield* bondSession(tables, attempt, {
@@ -131,23 +135,36 @@ const STEPS: Readonly<Record<string, string>> = {
   app_id: 'rp_id',
 }
 
-/** Verifies the assertion. @returns its counter */
+/**
+ * The key of the phone that has this credential: its own passkey or its browser key, and no other
+ * key of its subject. Undefined if the phone no longer has it.
+ */
+function keyOf(device: Device, credentialId: string): Device | undefined {
+  if (device.format === 'webauthn' && device.keyId === credentialId) return device
+  const { browserKey } = device
+  if (browserKey?.keyId !== credentialId) return undefined
+  const { keyId, publicKey, rpId: appId, counter, backupEligible } = browserKey
+  const webauthn = { attested: false, backupEligible }
+  return { ...device, format: 'webauthn', keyId, publicKey, appId, counter, webauthn }
+}
+
+/** Verifies the assertion. @returns the key that signed, and its counter */
 function verify(
   service: Service,
   { attempt, proof, page, leg }: Judged & { readonly leg: ApprovedLeg },
-): Result<number> {
+): Result<{ readonly key: Device; readonly counter: number }> {
   const { session, device } = attempt
   const { id, response } = proof.assertion
   const { origin, isFramed } = page
   const fail = (step: string) => reject('browser_proof_invalid', { step })
   // Without related origins, a page may use the passkeys only through the service's frame.
   if (!isFramed && service.settings.relatedOrigins !== true) return fail('origin')
-  // The credential of the phone that approved, and no other of its subject.
-  if (!leg.credentials.includes(id) || id !== device.keyId) return fail('credential')
+  const key = leg.credentials.includes(id) ? keyOf(device, id) : undefined
+  if (key === undefined) return fail('credential')
   const clientData = textOf(response.clientDataJSON)
   if (clientData === undefined) return fail('client_data')
   const verified = service.assertionVerifiers.webauthn.verify({
-    device,
+    device: key,
     origin: isFramed ? service.settings.publicOrigin : origin,
     topOrigin: isFramed ? origin : undefined,
     payload: browserPayload({
@@ -166,7 +183,7 @@ function verify(
       signature: response.signature,
     },
   })
-  if (verified.ok) return accept(verified.value.counter)
+  if (verified.ok) return accept({ key, counter: verified.value.counter })
   const { step = 'encoding' } = verified.rejection
   return fail(STEPS[step] ?? step)
 }

@@ -13,6 +13,13 @@ import { MAX_KEYS_PER_SUBJECT, mayApprove, mayManageKeys } from '../domain/subje
 import type { KeyReceipt, RegisteredKey } from '../ports/devices.ts'
 import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
+import {
+  type NewBrowserKey,
+  rejectUndone,
+  storeBrowserKey,
+  UnitRejected,
+  verifyBrowserKey,
+} from './browser-key.ts'
 import { type DeviceRequest, checkDeviceRequest, takeDeviceRequest } from './device-request.ts'
 import { createDeviceToken, type NewDeviceToken } from './device-token.ts'
 import { recordSubjectChange } from './record-device-change.ts'
@@ -38,9 +45,10 @@ export function challengeDevice(service: Service): { challenge: string; expiresA
 export async function registerDevice(
   service: Service,
   caller: PhoneCaller | { readonly kind: 'anonymous' },
-  { approval, ...registration }: RegisterDeviceRequest,
+  { approval, ...signed }: RegisterDeviceRequest,
 ): Promise<Result<Registered>> {
-  const verified = approvalOf(service, caller, { approval, registration })
+  const { browser_key: credential, ...registration } = signed
+  const verified = approvalOf(service, caller, { approval, registration: signed })
   if (!verified.ok) return verified
   const approved = verified.value
   if (approved !== undefined) {
@@ -61,6 +69,12 @@ export async function registerDevice(
   )
     return reject('approving_key_too_weak')
 
+  const { challenge } = registration
+  const browserKey: Result<NewBrowserKey | undefined> =
+    credential === undefined
+      ? accept(undefined)
+      : verifyBrowserKey(service, { challenge, registration: credential })
+  if (!browserKey.ok) return browserKey
   const made = createDeviceToken(service)
   const device = newDevice(service, { registration, key, approver: approved?.device })
   return service.store
@@ -72,15 +86,12 @@ export async function registerDevice(
       if (!stored.ok) return stored
       // After the key, so that a rejected key does not use the challenge up.
       if (!(yield* tables.devices.useChallenge(registration.challenge, expiresAt)))
-        throw new ChallengeUsed()
+        throw new UnitRejected({ reason: 'challenge_not_usable', param: 'challenge' })
       yield* recordRegistration(tables, device, key.receipt)
+      yield* storeBrowserKey(tables, device, browserKey.value, { isChallengeUsed: true })
       return accept({ device, made })
     })
-    .catch((failure: unknown) => {
-      if (failure instanceof ChallengeUsed)
-        return reject('challenge_not_usable', { param: 'challenge' })
-      throw failure
-    })
+    .catch(rejectUndone)
 }
 
 /**
@@ -90,7 +101,11 @@ export async function registerDevice(
 function approvalOf(
   service: Service,
   caller: PhoneCaller | { readonly kind: 'anonymous' },
-  input: { approval: KeyApproval | undefined; registration: DeviceRegistration },
+  input: {
+    approval: KeyApproval | undefined
+    /** With the browser key: the approval covers it too. */
+    registration: Omit<RegisterDeviceRequest, 'approval'>
+  },
 ): Result<DeviceRequest | undefined> {
   const { approval, registration } = input
   // An approval without a token names no device. A new subject is not what the caller wants.
@@ -193,6 +208,3 @@ function prove(
       return attestationVerifiers[registration.format]?.verify(registration) ?? notEnabled
   }
 }
-
-/** Undoes a registration whose challenge another registration used first. */
-class ChallengeUsed extends Error {}

@@ -10,7 +10,8 @@ import type { PhoneCaller, Service } from './service.ts'
 /**
  * Permanently removes a key of the caller's subject, against an assertion of the caller's key. The
  * removed key and its token stop working, and the other devices of the subject are notified. A
- * suspect device may remove only itself, because it may be the copy.
+ * suspect device may remove only itself, because it may be the copy. With the purpose `browser`,
+ * the device stays, and loses its browser key.
  */
 export async function removeDevice(
   service: Service,
@@ -19,7 +20,9 @@ export async function removeDevice(
 ): Promise<Result<void>> {
   if (id === undefined) return reject('device_not_found')
   const { device } = caller
+  const { purpose } = request
   const payload = deviceRemovePayload({
+    purpose,
     removed_device_id: id,
     device_id: device.id,
     subject_id: device.subjectId,
@@ -41,8 +44,14 @@ export async function removeDevice(
     // Otherwise a phone that a user was deceived into adding could remove the user's own at once.
     if (id !== device.id && isNewlyAdded(taken.value, service.clock.now()))
       return reject('key_too_new')
-    if (!(yield* tables.devices.move(id, DEVICE_MOVES.remove))) return reject('device_not_found')
     const change = { at: service.clock.now(), step: 'phone' }
+    if (purpose === 'browser') {
+      if (!(yield* tables.devices.removeBrowserKey(id))) return reject('device_not_found')
+      const kind = 'browser_key_removed'
+      yield* recordSubjectChange(tables, device.subjectId, { ...change, kind })
+      return accept(undefined)
+    }
+    if (!(yield* tables.devices.move(id, DEVICE_MOVES.remove))) return reject('device_not_found')
     yield* recordDeviceChange(tables, id, { ...change, kind: 'removed' })
     yield* recordSubjectChange(tables, device.subjectId, { ...change, kind: 'key_removed' })
     return accept(undefined)

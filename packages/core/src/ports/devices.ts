@@ -1,6 +1,11 @@
-import type { AppAttest, DeviceFormat, RegistrationOf } from '@bonded/contract'
+import type {
+  AppAttest,
+  BrowserKeyRegistration,
+  DeviceFormat,
+  RegistrationOf,
+} from '@bonded/contract'
 import type { Result } from '../domain/rejection.ts'
-import type { Device, Instant } from '../domain/session.ts'
+import type { BrowserKey, Device, Instant } from '../domain/session.ts'
 
 /** The result of a verified assertion. */
 export interface VerifiedAssertion {
@@ -72,7 +77,15 @@ export interface AttestationVerifier<Format extends DeviceFormat> {
   verify(request: Omit<RegistrationOf<Format>, 'format'>): Promise<Result<RegisteredKey>>
 }
 
+/**
+ * Verifies the registration of a browser key. Synchronous, because such a key has no attestation by
+ * a vendor. Every rejection is `browser_key_invalid` with the failing `step`.
+ */
+export interface BrowserKeyVerifier {
+  verify(request: BrowserKeyRegistration): Result<Omit<BrowserKey, 'createdAt'>>
+}
+
 /** The attestation verifiers of the formats that this service accepts keys of. */
 export type AttestationVerifiers = {
   readonly [Format in DeviceFormat]?: AttestationVerifier<Format>
-} & AsyncDisposable
+} & { readonly browserKey: BrowserKeyVerifier } & AsyncDisposable

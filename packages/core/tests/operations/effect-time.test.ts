@@ -78,6 +78,7 @@ test('a claim takes effect before the end of its time, or not at all', async () 
       id,
       nonce: session.nonce,
       deviceId: mobile.device.id,
+      bringsBrowserKey: false,
       address: '',
     }),
   )

@@ -367,7 +367,7 @@ test('the user and the page can end the session while the browser is missing', a
   assert.equal(reasonOf(await prove(s, of, session, newSecret())), 'session_not_live')
 })
 
-test('an added phone waits 72 hours, and only a WebAuthn key serves', async () => {
+test('an added phone waits 72 hours, and a phone without a passkey does not serve', async () => {
   await using s = await setUp()
   const of = await passkeyPhone(s.h)
   s.h.clock.advance(1)
@@ -384,5 +384,5 @@ test('an added phone waits 72 hours, and only a WebAuthn key serves', async () =
   assert.equal((await s.h.claim(added.phone, await createFor(s, { subject_ref }))).status, 200)
   const software = await s.h.register()
   const rejected = await s.h.claim(software, await createFor(s))
-  assert.equal(reasonOf(rejected), 'key_format_not_accepted')
+  assert.equal(reasonOf(rejected), 'browser_key_required')
 })

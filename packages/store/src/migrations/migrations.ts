@@ -1,4 +1,5 @@
 import { IDEMPOTENCY_HASH } from '../tables/idempotency-hash.ts'
+import { BROWSER_KEY_STEP } from './browser-key-step.ts'
 import { WEBHOOK_STEP } from './webhook-step.ts'
 
 /** The columns of a session at step 14. */
@@ -299,6 +300,7 @@ export const MIGRATIONS: readonly {
     expands: true,
   },
   WEBHOOK_STEP,
+  BROWSER_KEY_STEP,
 ]
 
 /**

@@ -57,6 +57,10 @@ export function deviceCache(
     },
 
     useRequest: (id, counter, issuedAt) => dropping(id, table.useRequest(id, counter, issuedAt)),
+    setBrowserKey: (id, key) => dropping(id, table.setBrowserKey(id, key)),
+    removeBrowserKey: (id) => dropping(id, table.removeBrowserKey(id)),
+    raiseBrowserCounter: (id, keyId, counter) =>
+      dropping(id, table.raiseBrowserCounter(id, keyId, counter)),
     suspect: (id, issuedAt) => dropping(id, table.suspect(id, issuedAt)),
     offerToken: (id, token) => dropping(id, table.offerToken(id, token)),
     useToken: (id, tokenId) => dropping(id, table.useToken(id, tokenId)),

@@ -7,6 +7,7 @@ import type {
   DeviceToken,
 } from '@bonded/core/ports/tables/device-table'
 import type { Work } from '@bonded/core/ports/work'
+import { browserKeyFromRow, browserKeyStatements } from './browser-key-columns.ts'
 import type { Writing } from './event-publisher.ts'
 import { windowsFromBytes, windowsToBytes } from './motion-row.ts'
 import { changed, changedOnce, type Row, row, rows, sent } from '../statement.ts'
@@ -83,6 +84,8 @@ export function deviceTable({ cause, dialect }: Pick<Writing, 'cause' | 'dialect
       return used === 1
     },
 
+    ...browserKeyStatements,
+
     *suspect(id, issuedAt) {
       return (
         (yield* changed(
@@ -111,8 +114,12 @@ export function deviceTable({ cause, dialect }: Pick<Writing, 'cause' | 'dialect
       // One step in the index for each id: there are few, but as many keys as phones.
       for (;;) {
         const next = yield* row(
-          `select min(app_id) as rp_id from device
-           where format = 'webauthn' and status <> 'removed' and app_id > $1`,
+          `select min(rp_id) as rp_id from (
+             select min(app_id) as rp_id from device
+             where format = 'webauthn' and status <> 'removed' and app_id > $1
+             union all
+             select min(browser_rp_id) from device
+             where browser_rp_id is not null and status <> 'removed' and browser_rp_id > $1) ids`,
           [ids.at(-1) ?? ''],
         )
         if (typeof next?.rp_id !== 'string') return ids
@@ -148,7 +155,8 @@ export function deviceTable({ cause, dialect }: Pick<Writing, 'cause' | 'dialect
 
     *keysChangedAt(id) {
       const found = yield* row(
-        `select max(at) as at from device_event where device_id = $1 and kind in ('key_added', 'key_removed')`,
+        `select max(at) as at from device_event where device_id = $1
+           and kind in ('key_added', 'key_removed', 'browser_key_added', 'browser_key_removed')`,
         [id],
       )
       return typeof found?.at === 'number' ? found.at : undefined
@@ -346,6 +354,7 @@ export function deviceFromRow(found: Row): Device {
     subjectBlocked: Boolean(found.subject_blocked),
     webauthn: fromJson(found.webauthn) as Device['webauthn'],
     build: fromJson(found.build) as Device['build'],
+    browserKey: browserKeyFromRow(found),
   }
 }
 

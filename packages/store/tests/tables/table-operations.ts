@@ -171,6 +171,19 @@ export const WRITES: Readonly<Record<string, Operation>> = {
     tables.devices.raiseCounter(DEVICES[device] as DeviceId, value, NOW + 5 - value),
   request: (tables, { device, value }) =>
     tables.devices.useRequest(DEVICES[device] as DeviceId, value, NOW + value),
+  browserKey: (tables, { device, value }) =>
+    tables.devices.setBrowserKey(DEVICES[device] as DeviceId, {
+      keyId: `browser_${value}`,
+      publicKey: Uint8Array.of(value, 2, 3),
+      rpId: 'bond.example',
+      counter: 0,
+      backupEligible: value === 1,
+      createdAt: NOW + value,
+    }),
+  noBrowserKey: (tables, { device }) =>
+    tables.devices.removeBrowserKey(DEVICES[device] as DeviceId),
+  browserCounter: (tables, { device, value }) =>
+    tables.devices.raiseBrowserCounter(DEVICES[device] as DeviceId, `browser_${value}`, value),
   suspect: (tables, { device, value }) =>
     tables.devices.suspect(DEVICES[device] as DeviceId, NOW + 2 * value),
   *change(tables, { device, value }) {

@@ -1,7 +1,7 @@
 import type { DeviceId, SubjectId, TenantId } from '@bonded/contract'
 import type { DeviceEvent, DeviceMove } from '../../domain/device-moves.ts'
 import type { MotionMemory } from '../../domain/motion-memory.ts'
-import type { Device, Instant } from '../../domain/session.ts'
+import type { BrowserKey, Device, Instant } from '../../domain/session.ts'
 import type { KeyReceipt } from '../devices.ts'
 import type { Work } from '../work.ts'
 
@@ -53,6 +53,20 @@ export interface DeviceTable {
    * @returns false also if the device or its subject is blocked
    */
   useRequest(id: DeviceId, counter: number, issuedAt: Instant): Work<boolean>
+  /**
+   * Stores the browser key of a device in place of an earlier one.
+   *
+   * @returns false if the device is removed or blocked, or another key has that id
+   */
+  setBrowserKey(id: DeviceId, key: BrowserKey): Work<boolean>
+  /** Deletes the browser key of a device. @returns false if it has none */
+  removeBrowserKey(id: DeviceId): Work<boolean>
+  /**
+   * Raises the counter of a device's browser key, which stays at 0 if it does not count.
+   *
+   * @returns false if the counter would not rise, or the device no longer has this key
+   */
+  raiseBrowserCounter(id: DeviceId, keyId: string, counter: number): Work<boolean>
   /** Marks an active device suspect, if this assertion was signed after all accepted ones. */
   suspect(id: DeviceId, issuedAt: Instant): Work<boolean>
   /**

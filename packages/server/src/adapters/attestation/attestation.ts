@@ -7,6 +7,7 @@ import { appleVerifier } from './apple/assertion-verifier.ts'
 import { registrationThread } from './registration/registration-thread.ts'
 import { softwareAttestationVerifier } from './software-key.ts'
 import type { TrustedPhones } from './phone-trust.ts'
+import { browserKeyVerifier } from './webauthn/browser-key-verifier.ts'
 import { webauthnVerifier } from './webauthn/assertion-verifier.ts'
 
 /** How each format's keys are registered, and how their assertions are verified. */
@@ -54,6 +55,7 @@ export function createAttestation(phones: TrustedPhones, means: AttestationOptio
       ...(android.apps.length === 0 ? {} : { 'android-key': thread.verifierOf('android-key') }),
       webauthn: thread.verifierOf('webauthn'),
       software: softwareAttestationVerifier,
+      browserKey: browserKeyVerifier({ origin, rpId, android, clock }),
       [Symbol.asyncDispose]: () => thread[Symbol.asyncDispose](),
     },
   }

@@ -11,8 +11,9 @@ export const ASSET_LINKS_PATH = '/.well-known/assetlinks.json'
 const MAX_AGE_SECONDS = 3_600
 
 /**
- * Serves the two files that let a handoff link open the operator's app instead of the phone page.
- * They list the apps whose devices may register. A platform without an app responds with 404.
+ * Serves the two files that let a handoff link open the operator's app instead of the phone page,
+ * and that let the app create passkeys for this host: the browser keys of its phones. They list the
+ * apps whose devices may register. A platform without an app responds with 404.
  */
 export function serveAppLinks(app: FastifyInstance, service: Service): void {
   const { apple, android } = service.settings.appLinks
@@ -35,13 +36,19 @@ export function serveAppLinks(app: FastifyInstance, service: Service): void {
 /** @see https://developer.apple.com/documentation/bundleresources/applinks */
 function appleAssociation(appIds: AppLinks['apple']): object {
   const components = [{ '/': PHONE_PAGE_PATH, '?': { session_id: '?*', nonce: '?*' } }]
-  return { applinks: { details: [{ appIDs: appIds, components }] } }
+  return {
+    applinks: { details: [{ appIDs: appIds, components }] },
+    webcredentials: { apps: appIds },
+  }
 }
 
 /** @see https://developers.google.com/digital-asset-links/v1/getting-started */
 function assetLinks(apps: AppLinks['android']): object {
   return apps.map(({ packageName, certificateDigests }) => ({
-    relation: ['delegate_permission/common.handle_all_urls'],
+    relation: [
+      'delegate_permission/common.handle_all_urls',
+      'delegate_permission/common.get_login_creds',
+    ],
     target: {
       namespace: 'android_app',
       package_name: packageName,

@@ -20,6 +20,7 @@ export function presentDevice({ device, tokenExpiresAt, keysChangedAt }: OwnDevi
   return {
     ...identity(device),
     ...stateOf(device),
+    ...browserKeyOf(device),
     device_token_expires_at: iso(tokenExpiresAt),
     keys_changed_at: keysChangedAt === undefined ? null : iso(keysChangedAt),
   }
@@ -32,12 +33,19 @@ export function presentKey(device: Device): SubjectKey {
     format: device.format,
     environment: device.environment,
     ...stateOf(device),
+    ...browserKeyOf(device),
     added_by: device.addedBy ?? null,
   }
 }
 
 function identity({ id, subjectId, keyId, format, environment }: Device) {
   return { device_id: id, subject_id: subjectId, key_id: keyId, format, environment }
+}
+
+function browserKeyOf({ browserKey }: Device): Pick<SubjectKey, 'browser_key'> {
+  if (browserKey === undefined) return { browser_key: null }
+  const { rpId, createdAt } = browserKey
+  return { browser_key: { rp_id: rpId, created_at: iso(createdAt) } }
 }
 
 function stateOf({ status, subjectBlocked, createdAt, lastIssuedAt }: Device) {

@@ -9,7 +9,7 @@ import type {
   Secret,
 } from '@bonded/contract'
 import { WATCH_PARAMETER } from '@bonded/contract'
-import { approvedLeg } from '@bonded/core/domain/browser-leg'
+import { approvedLeg, requiresBrowser } from '@bonded/core/domain/browser-leg'
 import { iso } from '@bonded/core/domain/iso'
 import { needsAttestedKey } from '@bonded/core/domain/key-rules'
 import { BROWSER_LEG_TTL_MS } from '@bonded/core/domain/lifetimes'
@@ -140,6 +140,7 @@ export function presentInvitation(settings: Settings, { session, tenant }: Invit
       rp_id: settings.rpId,
       attestation: needsAttestedKey(session) ? 'required' : 'none',
       formats: [...session.policy.formats],
+      browser_key: requiresBrowser(session.policy) ? 'required' : 'none',
       names_user: session.wantedSubjectRef !== null,
     },
   }

@@ -12,6 +12,7 @@ export const claimSessionRoute = serve(
       id: params.session_id,
       nonce: body.nonce,
       deviceId: body.device_id,
+      bringsBrowserKey: body.browser_key === true,
       address: address(),
     })
     return claimed.ok

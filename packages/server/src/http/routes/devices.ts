@@ -16,7 +16,10 @@ import { serve } from '../serve.ts'
 
 export const challengeDeviceRoute = serve(ENDPOINTS.challengeDevice, ({ service }) => {
   const { challenge, expiresAt } = challengeDevice(service)
-  return accept(['challenge', { challenge, expires_at: iso(expiresAt) }])
+  return accept([
+    'challenge',
+    { challenge, expires_at: iso(expiresAt), rp_id: service.settings.rpId },
+  ])
 })
 
 export const registerDeviceRoute = serve(

@@ -199,6 +199,7 @@ function readDevice(found: Row, version: string): StoredDevice {
     ...found,
     id: found.id as DeviceId,
     public_key: bytesOf(found.public_key),
+    browser_public_key: found.browser_public_key == null ? null : bytesOf(found.browser_public_key),
     token_hash: bytesOf(found.token_hash),
     offered_token_hash: found.offered_token_hash == null ? null : bytesOf(found.offered_token_hash),
     subject_blocked: version.endsWith('b') ? 1 : 0,
