@@ -13,7 +13,10 @@ import { MIN_FREE_BYTES } from '@bonded/store/sqlite/sqlite-store'
 import { closeService } from '@bonded/server/compose'
 import { type Config, readConfig } from '@bonded/server/settings/config'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
+import { reportBrowserProof } from '@bonded/core/operations/admin/browser-proof'
 import { checkRpIds } from '@bonded/core/operations/admin/relying-parties'
+import { RELATED_ORIGINS_PATH } from '@bonded/server/http/pages/related-origins'
+import { siteNameOf } from '@bonded/server/settings/relying-party'
 import { sharedSettings } from '@bonded/server/settings/shared-settings'
 import { jsonOption } from './arguments.ts'
 import { explain } from './explain.ts'
@@ -25,16 +28,20 @@ import { print } from './output.ts'
 interface Finding {
   readonly check: string
   readonly ok: boolean
+  /** What stops no service, and probably keeps users from something. */
+  readonly warnings?: readonly string[]
   readonly says: string
 }
 
-/** Returns a summary. A thrown error is the problem. */
-type Check = (config: Config) => string | Promise<string>
+/** Returns a summary, and warnings if any. A thrown error is the problem. */
+type Check = (config: Config) => Summary | Promise<Summary>
+type Summary = string | Pick<Finding, 'says' | 'warnings'>
 
 const CHECKS: readonly (readonly [name: string, check: Check])[] = [
   ['root keys', checkRootKeys],
   ['database', checkDatabase],
   ['passkeys', checkPasskeys],
+  ['browser proof', checkBrowserProof],
   ['disk', checkDisk],
   ['passport trust', checkPassportTrust],
   ['service', checkService],
@@ -64,18 +71,19 @@ export function doctorCommand(): Command {
       print(
         options,
         { ok, findings, ...(ok ? {} : { error }) },
-        findings.map(
-          (finding) =>
-            `${finding.ok ? 'ok     ' : 'PROBLEM'}  ${finding.check.padEnd(width)}  ${finding.says}`,
-        ),
+        findings.flatMap(({ check, ok, says, warnings = [] }) => [
+          `${ok ? 'ok     ' : 'PROBLEM'}  ${check.padEnd(width)}  ${says}`,
+          ...warnings.map((warning) => `warning  ${check.padEnd(width)}  ${warning}`),
+        ]),
       )
       if (!ok) process.exitCode = 1
     })
 }
 
-async function run(name: string, check: () => string | Promise<string>): Promise<Finding> {
+async function run(name: string, check: () => Summary | Promise<Summary>): Promise<Finding> {
   try {
-    return { check: name, ok: true, says: await check() }
+    const summary = await check()
+    return { check: name, ok: true, ...(typeof summary === 'string' ? { says: summary } : summary) }
   } catch (failure) {
     return { check: name, ok: false, says: explain(failure).message }
   }
@@ -128,12 +136,8 @@ async function compareSettings(
 
 /** Reads the relying party ids of the stored keys, where the database can be read as it is. */
 async function checkPasskeys(config: Config): Promise<string> {
-  const { rpId, databaseFile, postgres } = config
-  const isNew = postgres === undefined && !existsSync(databaseFile)
-  const hasKey = config.rootKeys !== undefined || existsSync(join(config.dataDir, 'root.key'))
-  const states = isNew || !hasKey ? [] : await stepsOf(config).catch(() => [])
-  if (states.length === 0 || states.some(({ appliedAt }) => appliedAt === null))
-    return `New passkeys have the RP ID ${rpId}.`
+  const { rpId } = config
+  if (!(await isReadable(config))) return `New passkeys have the RP ID ${rpId}.`
   const service = await openService(config)
   try {
     const former = (await checkRpIds(service, config)).filter((id) => id !== rpId)
@@ -143,6 +147,32 @@ async function checkPasskeys(config: Config): Promise<string> {
   } finally {
     await closeService(service)
   }
+}
+
+/** Compares the tenants that require the browser with the settings and with their sessions. */
+async function checkBrowserProof(config: Config): Promise<Summary> {
+  const none = 'No tenant requires the browser.'
+  if (!(await isReadable(config))) return none
+  const service = await openService(config)
+  try {
+    const { tenants, warnings } = await reportBrowserProof(service, siteNameOf)
+    if (tenants === 0) return none
+    const way = config.relatedOrigins
+      ? `Browsers read ${RELATED_ORIGINS_PATH} at https://${config.rpId}.`
+      : `Their pages need frame-src ${config.publicOrigin} in their Content Security Policy.`
+    return { says: `Tenants that require the browser: ${tenants}. ${way}`, warnings }
+  } finally {
+    await closeService(service)
+  }
+}
+
+/** Whether there is a database that this version can read as it is. */
+async function isReadable(config: Config): Promise<boolean> {
+  const { databaseFile, postgres } = config
+  const isNew = postgres === undefined && !existsSync(databaseFile)
+  const hasKey = config.rootKeys !== undefined || existsSync(join(config.dataDir, 'root.key'))
+  const states = isNew || !hasKey ? [] : await stepsOf(config).catch(() => [])
+  return states.length > 0 && states.every(({ appliedAt }) => appliedAt !== null)
 }
 
 function schemaOf(states: readonly MigrationState[]): string {

@@ -4,6 +4,9 @@ import { Command } from 'commander'
 import { isRevoked, type Tenant } from '@bonded/core/domain/tenant'
 import { listKeys } from '@bonded/core/operations/admin/keys'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
+import { warnOfSettings } from '@bonded/core/operations/admin/browser-proof'
+import { listTenants } from '@bonded/core/operations/admin/tenants'
+import { siteNameOf } from '@bonded/server/settings/relying-party'
 import { setLogo } from '@bonded/core/operations/admin/tenant-logo'
 import { updateTenant } from '@bonded/core/operations/admin/update-tenant'
 import type { KeyListing } from '@bonded/core/ports/tables/tenant-table'
@@ -71,13 +74,17 @@ export function tenantUpdateCommand(): Command {
       if (changes.length === 0 && logo === undefined)
         command.error('error: nothing to change: name at least one of the options')
       const allowSimilarName = options.allowSimilarName === true
-      const { tenant, similarTenantId, keys } = await withService(options, async (service) => {
-        if (logo !== undefined) await setLogo(service, id, logo)
-        return {
-          ...(await updateTenant(service, id, { ...change, allowSimilarName })),
-          keys: await listKeys(service, id),
-        }
-      })
+      const { tenant, similarTenantId, keys, warnings } = await withService(
+        options,
+        async (service) => {
+          if (logo !== undefined) await setLogo(service, id, logo)
+          return {
+            ...(await updateTenant(service, id, { ...change, allowSimilarName })),
+            keys: await listKeys(service, id),
+            warnings: warnOfSettings(service, await listTenants(service), siteNameOf),
+          }
+        },
+      )
       const orphans = keysWithoutWorkflow(tenant, keys)
       print(
         options,
@@ -85,8 +92,14 @@ export function tenantUpdateCommand(): Command {
           ...describeTenant(tenant),
           keys_without_workflow: orphans.map(({ key }) => key),
           similar_tenant_id: similarTenantId,
+          warnings,
         },
-        [`Updated ${id}.`, ...warnSimilar(similarTenantId), ...orphans.map(describeOrphan)],
+        [
+          `Updated ${id}.`,
+          ...warnSimilar(similarTenantId),
+          ...orphans.map(describeOrphan),
+          ...warnings.map((warning) => `Warning: ${warning}.`),
+        ],
       )
     })
 }

@@ -4,7 +4,7 @@ import { readdirSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { machine } from '../../../tests/harness/process.ts'
+import { CREATE_TENANT, machine } from '../../../tests/harness/process.ts'
 
 interface Report {
   readonly ok: boolean
@@ -12,6 +12,7 @@ interface Report {
     readonly check: string
     readonly ok: boolean
     readonly says: string
+    readonly warnings?: readonly string[]
   }[]
 }
 const about = ({ findings }: Report, check: string) =>
@@ -57,4 +58,29 @@ test('reports all problems at once with their remedies, and exits with 1', async
   )
   assert.match(about(report, 'service')?.says ?? '', /is in use/)
   assert.match(here.run('doctor', '--port', '0').stdout, /PROBLEM  database {2}/)
+})
+
+test('warns of a tenant that requires the browser and has no origin, as its update does', () => {
+  using here = machine()
+  const { tenant_id } = here.json(...CREATE_TENANT)
+  const file = join(here.folder, 'workflows.json')
+  writeFileSync(file, JSON.stringify([{ name: 'v', actions: ['x'], require: ['browser'] }]))
+  const update = (...change: string[]) => here.json('tenant', 'update', tenant_id, ...change)
+  assert.deepEqual(update('--add-workflow-file', file).warnings, [])
+  const [warning] = update('--remove-origin', 'https://a.example').warnings
+  assert.match(warning, /requires the browser and has no origin/)
+  const report: Report = here.json('doctor', '--port', '0')
+  const found = about(report, 'browser proof')
+  assert.deepEqual([report.ok, found?.warnings], [true, [warning]])
+  assert.match(
+    found?.says ?? '',
+    /^Tenants that require the browser: 1\. Their pages need frame-src/,
+  )
+  assert.match(here.run('doctor', '--port', '0').stdout, /^warning {2}browser proof/m)
+  // The pages of these six sites use the passkeys themselves.
+  const origins = 'abcdef'
+    .split('')
+    .flatMap((name) => ['--add-origin', `https://www.${name}.co.uk`])
+  const related = [...origins, '--related-origins', 'on']
+  assert.match(update(...related).warnings[0], /has 6 site names \(a, b, c, d, e, f\)/)
 })

@@ -61,6 +61,11 @@ export function bondedCommitment({ state, browserLeg }: Session): string | undef
     : undefined
 }
 
+/** Whether the browser has proved itself, also after the session has ended. */
+export function wasProvedByBrowser({ browserLeg }: Session): boolean {
+  return browserLeg !== null && 'commitment' in browserLeg
+}
+
 /** What a session stores when its phone has approved. */
 export function approve(
   session: Session,

@@ -20,6 +20,11 @@ export interface Tenant {
   readonly notifies?: boolean | undefined
 }
 
+/** Whether a workflow of the tenant requires the browser. */
+export function hasBrowserWorkflow({ workflows }: Pick<Tenant, 'workflows'>): boolean {
+  return workflows.some(({ require }) => require?.includes('browser'))
+}
+
 /** The workflows and actions that a credential may use. Null: all of its tenant's. */
 export type Scope =
   | readonly { readonly workflow: string; readonly actions: readonly string[] | null }[]

@@ -42,8 +42,22 @@ export function readRelyingParty(options: {
  */
 function isRegistrableSuffix(rpId: string, host: string): boolean {
   if (!HOST_NAME.test(rpId) || isIP(host) !== 0 || !host.endsWith(`.${rpId}`)) return false
+  const domain = registrableDomainOf(host)
+  return domain !== null && (rpId === domain || rpId.endsWith(`.${domain}`))
+}
+
+/**
+ * The name by which browsers count the sites in a list of related origins: the first label of the
+ * registrable domain. Undefined for a host without one.
+ *
+ * @see https://www.w3.org/TR/webauthn-3/#sctn-related-origins
+ */
+export function siteNameOf(origin: string): string | undefined {
+  return registrableDomainOf(new URL(origin).hostname)?.split('.')[0]
+}
+
+function registrableDomainOf(host: string): string | null {
   // Loaded here, because a service whose relying party id is its host needs no list.
   const { getDomain } = createRequire(import.meta.url)('tldts') as typeof import('tldts')
-  const domain = getDomain(host, { allowPrivateDomains: true })
-  return domain !== null && (rpId === domain || rpId.endsWith(`.${domain}`))
+  return getDomain(host, { allowPrivateDomains: true })
 }

@@ -1,5 +1,6 @@
 import { parseId } from '@bonded/contract'
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import { hasBrowserWorkflow } from '@bonded/core/domain/tenant'
 import type { Service } from '@bonded/core/operations/service'
 import { limitPage } from './page-limits.ts'
 import { browserFramePath } from '../response/present.ts'
@@ -67,7 +68,7 @@ export function serveBrowserFrame(
 async function framingOrigins({ store }: Service, tenantId: string): Promise<string | undefined> {
   const id = parseId('ten', tenantId)
   const tenant = id && (await store.read((tables) => tables.tenants.find(id)))
-  return tenant?.workflows.some(({ require }) => require?.includes('browser'))
+  return tenant !== undefined && hasBrowserWorkflow(tenant)
     ? tenant.origins.join(' ') || "'none'"
     : undefined
 }

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { hasBrowserWorkflow } from '@bonded/core/domain/tenant'
 import type { Service } from '@bonded/core/operations/service'
 import { limitPage } from './page-limits.ts'
 import { Rejected } from '../response/rejected.ts'
@@ -38,8 +39,6 @@ export function serveRelatedOrigins(app: FastifyInstance, service: Service): voi
 
 async function originsThatNeedPasskeys({ store }: Service): Promise<string[]> {
   const tenants = await store.read((tables) => tables.tenants.list())
-  const origins = tenants
-    .filter(({ workflows }) => workflows.some(({ require }) => require?.includes('browser')))
-    .flatMap((tenant) => tenant.origins)
+  const origins = tenants.filter(hasBrowserWorkflow).flatMap((tenant) => tenant.origins)
   return [...new Set(origins)].toSorted()
 }

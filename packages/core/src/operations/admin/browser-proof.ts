@@ -1,0 +1,76 @@
+import { wasProvedByBrowser } from '../../domain/browser-leg.ts'
+import { hasBrowserWorkflow, type Tenant } from '../../domain/tenant.ts'
+import type { Service } from '../service.ts'
+import { listSessions } from './list-sessions.ts'
+import { listTenants } from './tenants.ts'
+
+/** How many different site names browsers must accept in a list of related origins. */
+const MAX_SITE_NAMES = 5
+/** The newest sessions of a tenant that are read. */
+const SESSIONS_READ = 200
+/** Fewer bonds that expire can have other causes. */
+const MIN_EXPIRED_BONDS = 3
+
+/** What would keep users from giving the proof of the browser, or backends from using it. */
+export interface BrowserProofReport {
+  /** The number of tenants with a workflow that requires the browser. */
+  readonly tenants: number
+  /** Sentences for the operator. */
+  readonly warnings: readonly string[]
+}
+
+/**
+ * Compares the tenants that require the browser with the settings, and with what became of their
+ * sessions.
+ *
+ * @param siteNameOf the name in an origin's registrable domain, such as `bank`
+ */
+export async function reportBrowserProof(
+  service: Service,
+  siteNameOf: (origin: string) => string | undefined,
+): Promise<BrowserProofReport> {
+  const tenants = (await listTenants(service)).filter(hasBrowserWorkflow)
+  const warnings = warnOfSettings(service, tenants, siteNameOf)
+  for (const tenant of tenants) warnings.push(...(await warnOfGates(service, tenant)))
+  return { tenants: tenants.length, warnings }
+}
+
+/** The warnings that need no session: those of a change of tenants. */
+export function warnOfSettings(
+  { settings }: Pick<Service, 'settings'>,
+  tenants: readonly Tenant[],
+  siteNameOf: (origin: string) => string | undefined,
+): string[] {
+  const requiring = tenants.filter(hasBrowserWorkflow)
+  const warnings = requiring
+    .filter(({ origins }) => origins.length === 0)
+    .map(
+      ({ id }) =>
+        `The tenant ${id} requires the browser and has no origin, so no page of it can give the proof. Add one: bonded tenant update ${id} --add-origin <origin>`,
+    )
+  const named = requiring.flatMap(({ origins }) => origins.map(siteNameOf))
+  const names = [...new Set(named.filter((name) => name !== undefined))].toSorted()
+  if (settings.relatedOrigins === true && names.length > MAX_SITE_NAMES)
+    warnings.push(
+      `The list of related origins has ${names.length} site names (${names.join(', ')}). Browsers must accept only ${MAX_SITE_NAMES}, so users of the others may be unable to confirm. Remove origins, or set BONDED_RELATED_ORIGINS=off`,
+    )
+  return warnings
+}
+
+/**
+ * Warns of each workflow whose sessions bond in the browser and are never completed: a gate that
+ * does not send the browser's secret reads no verification, and rejects every form.
+ */
+async function warnOfGates(service: Service, { id, workflows }: Tenant): Promise<string[]> {
+  const { sessions } = await listSessions(service, { tenantId: id, limit: SESSIONS_READ })
+  const proved = sessions.filter(({ session }) => wasProvedByBrowser(session))
+  return workflows.flatMap(({ name }) => {
+    const own = proved.filter(({ session }) => session.workflow === name)
+    const expired = own.filter(({ state }) => state === 'expired').length
+    return expired < MIN_EXPIRED_BONDS || own.some(({ state }) => state === 'completed')
+      ? []
+      : [
+          `${expired} recent sessions of the workflow ${name} of the tenant ${id} were confirmed in the browser and expired, and none was completed. Its backend may not send X-Bond-Browser-Secret, or its gate expects another origin`,
+        ]
+  })
+}
