@@ -1,6 +1,7 @@
 import type { Reason } from '@bonded/contract'
 import { BROWSER_REASON_GUIDES } from './browser-reason-guides.ts'
 import type { ReasonGuide } from './reason-page.ts'
+import { WEBHOOK_REASON_GUIDES } from './webhook-reason-guides.ts'
 
 /** One guide for each reason. A reason without a guide does not compile. */
 export const REASON_GUIDES: Readonly<Record<Reason, ReasonGuide>> = {
@@ -336,6 +337,7 @@ export const REASON_GUIDES: Readonly<Record<Reason, ReasonGuide>> = {
     cause: 'The operator restricted the key to other actions.',
     remedy: 'Use another key, or ask the operator for one with this action.',
   },
+  ...WEBHOOK_REASON_GUIDES,
   session_not_found: {
     retry: 'no',
     cause:

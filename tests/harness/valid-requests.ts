@@ -11,6 +11,7 @@ import {
   removalRequest,
   tokenRequest,
 } from './phone.ts'
+import { webhookEvent } from './webhook-event.ts'
 
 type Body = Readonly<Record<string, unknown>>
 
@@ -32,6 +33,7 @@ export async function validRequests(h: Harness) {
   const { challenge } = (await h.api('POST', '/devices/challenges')).body
   const { verified_evidence } = (await h.evidence(phone, view)).body
   const { device_id } = phone
+  const { endpointId, eventId } = await webhookEvent(h)
   const { nonce } = session
   const bodies: Partial<Record<EndpointName, Body>> = {
     createSession: { workflow: 'credit_application', action: 'submit_application' },
@@ -47,11 +49,19 @@ export async function validRequests(h: Harness) {
     recoverDevice: recoveryRequest(page, challenge, { origin: PUBLIC_ORIGIN }),
     // Signed for another origin: valid in shape, but it must not remove the phone.
     removeDevice: removalRequest(phone, device_id, h.now(), { origin: 'https://x.example' }),
+    createWebhookEndpoint: { url: 'https://hooks.example/' },
+    updateWebhookEndpoint: { url: 'https://hooks.example/' },
+    recoverWebhookEndpoint: { since: h.now() },
+    retryWebhookEvent: { endpoint_id: endpointId },
   }
   const tokens = { phone: phone.device_token, backend: h.shop.server, browser: h.shop.publishable }
 
   const pathOf = ({ path }: Endpoint) =>
-    path.replace('{session_id}', session.id).replace('{device_id}', device_id)
+    path
+      .replace('{session_id}', session.id)
+      .replace('{device_id}', device_id)
+      .replace('{endpoint_id}', endpointId)
+      .replace('{event_id}', eventId)
   /** The credential of a caller that the endpoint accepts. */
   const tokenFor = ({ callers }: Endpoint) => {
     const caller = (['phone', 'backend', 'browser'] as const).find((kind) => callers.includes(kind))

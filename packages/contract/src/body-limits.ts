@@ -10,6 +10,8 @@ export const BODY_LIMITS = {
   claim: 1024,
   /** The origin of the page that shows the service's frame. */
   browserFrame: 1024,
+  /** A URL of 2,048 characters, each written as a JSON escape, and a list of events. */
+  webhook: 16 * 1024,
   /** A context of eight lines whose every character is written as a JSON escape. */
   create: 32 * 1024,
   /** An assertion with its evidence. The largest that phones send, WebAuthn's, is below 3 KiB. */

@@ -38,3 +38,8 @@ export interface Endpoint extends Route {
   /** The endpoint's own reasons, in addition to those of every endpoint of its kind. */
   readonly rejections: readonly Reason[]
 }
+
+/** An endpoint, with the exact types of its members. */
+export function define<const E extends Endpoint>(endpoint: E): E {
+  return endpoint
+}

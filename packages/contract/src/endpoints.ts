@@ -2,7 +2,7 @@ import { Type } from './schemas/type.ts'
 import { BROWSER_SECRET_HEADER, NONCE_HEADER, WATCH_HEADER } from './headers.ts'
 import { BODY_LIMITS } from './body-limits.ts'
 import * as routes from './routes.ts'
-import type { Endpoint } from './endpoint.ts'
+import { define } from './endpoint.ts'
 import { BondedPairAssertion, EvidenceResponse, EvidenceRequest } from './schemas/evidence.ts'
 import {
   DeviceChallenge,
@@ -34,9 +34,10 @@ import {
   PublicSession,
   Timeline,
 } from './schemas/session.ts'
+import { WEBHOOK_ENDPOINTS, WEBHOOK_PATH_IDS } from './webhook-endpoints.ts'
 
 /** The ids that a path can name, each with its prefix. */
-export const PATH_IDS = { session_id: 'sess', device_id: 'dev' } as const
+export const PATH_IDS = { session_id: 'sess', device_id: 'dev', ...WEBHOOK_PATH_IDS } as const
 const session = closed({ session_id: id(PATH_IDS.session_id) })
 const device = closed({ device_id: id(PATH_IDS.device_id) })
 const PHONE_REJECTIONS = [
@@ -50,11 +51,6 @@ const PHONE_REJECTIONS = [
   'key_too_new',
   'browser_key_required',
 ] as const
-
-/** An object that is closed to members it does not name. */
-function define<const E extends Endpoint>(endpoint: E): E {
-  return endpoint
-}
 
 /** Every HTTP endpoint of the service. */
 export const ENDPOINTS = {
@@ -361,6 +357,7 @@ export const ENDPOINTS = {
       'assertion_invalid',
     ],
   }),
+  ...WEBHOOK_ENDPOINTS,
   readOpenApi: define({
     ...routes.READ_OPENAPI,
     summary: 'Returns this API as OpenAPI 3.1.',

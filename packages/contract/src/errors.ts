@@ -234,6 +234,16 @@ export const REASONS = {
     code: 'invalid_request',
     message: 'The context digest differs from the one that the user approved.',
   },
+  // Webhooks
+  webhook_url_invalid: {
+    code: 'invalid_request',
+    message:
+      'This URL cannot be a webhook endpoint. Send an https URL on port 443 of a public host.',
+  },
+  too_many_webhook_endpoints: {
+    code: 'invalid_request',
+    message: 'The tenant has ten webhook endpoints already. Delete one first.',
+  },
   // Credentials
   credential_missing: {
     code: 'unauthorized',
@@ -266,6 +276,12 @@ export const REASONS = {
     code: 'forbidden',
     message: 'The action is not enabled for this credential.',
   },
+  unscoped_credential_required: {
+    code: 'forbidden',
+    message:
+      'This credential is limited to some workflows. Webhooks show all of them: use one without a ' +
+      'limit.',
+  },
   // Not found
   session_not_found: {
     code: 'not_found',
@@ -274,6 +290,14 @@ export const REASONS = {
   device_not_found: {
     code: 'not_found',
     message: 'No device with this id is available to this caller.',
+  },
+  webhook_endpoint_not_found: {
+    code: 'not_found',
+    message: 'The tenant has no webhook endpoint with this id.',
+  },
+  webhook_event_not_found: {
+    code: 'not_found',
+    message: 'The log has no delivery of this event. It keeps deliveries for 30 days.',
   },
   page_not_found: { code: 'not_found', message: 'There is no page at this address.' },
   // The service itself

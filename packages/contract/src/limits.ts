@@ -38,10 +38,15 @@ export const LIMITS = {
   register: { per: 'network', quota: 10, every: 'minute' },
   recovery: { per: 'network', quota: 30, every: 'minute' },
   backend: {
-    per: 'server credential and endpoint: get, delete, form-completed, timeline',
+    per: 'server credential and endpoint: get, delete, form-completed, timeline, reads of webhooks',
     quota: 6_000,
     every: 'minute',
     burst: 1_000,
+  },
+  webhook: {
+    per: 'server credential: changes of webhook endpoints, tests, retries, recoveries',
+    quota: 60,
+    every: 'minute',
   },
   phone: {
     per: 'device and endpoint: decline, device record',

@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { createEndpoint, listDeliveries } from '../../core/src/operations/admin/webhooks.ts'
+import type { Limits } from '../../core/src/domain/limits.ts'
 import type { WebhookDelivery } from '../../core/src/ports/tables/webhook-table.ts'
 import { type Harness, harness, type TenantKeys } from '../../../tests/harness/harness.ts'
 import { webhookReceiver } from './webhook-receiver.ts'
@@ -7,9 +8,15 @@ import { webhookReceiver } from './webhook-receiver.ts'
 export type Receiver = Awaited<ReturnType<typeof webhookReceiver>>
 
 /** A service, and receivers that it may reach. */
-export async function scene({ receivers = 1 } = {}) {
+export async function scene({
+  receivers = 1,
+  limits = 'off',
+}: {
+  receivers?: number
+  limits?: Limits | 'off'
+} = {}) {
   const all = await Promise.all(Array.from({ length: receivers }, webhookReceiver))
-  const h = await harness({ webhookHosts: all.map(({ host }) => host) })
+  const h = await harness({ limits, webhookHosts: all.map(({ host }) => host) })
   return {
     h,
     all,

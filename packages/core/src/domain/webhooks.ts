@@ -1,3 +1,4 @@
+import type { ATTEMPT_ERRORS, DELIVERY_STATES } from '@bonded/contract'
 import type { Instant } from './session.ts'
 
 const SECOND = 1_000
@@ -35,18 +36,13 @@ export const LEASE_MS = 60 * SECOND
 export const LOG_MS = 30 * 24 * HOUR
 /** How long the former secret of an endpoint signs beside the new one. */
 export const ROTATION_MS = 24 * HOUR
+/** How many secrets of an endpoint sign at once, after several rotations within that time. */
+export const MAX_SECRETS = 3
 /** Bounds the copies of an event, and the share of one tenant in the senders. */
 export const MAX_ENDPOINTS = 10
 
 /** Why an attempt got no response. */
-export type AttemptError =
-  | 'address_rejected'
-  | 'name_not_found'
-  | 'not_reachable'
-  | 'tls_failed'
-  | 'timed_out'
-  | 'closed_early'
-  | 'secret_unavailable'
+export type AttemptError = (typeof ATTEMPT_ERRORS)[number]
 
 /** What came of an attempt: a response, or the reason why there was none. */
 export type AttemptResult =
@@ -62,7 +58,7 @@ export type AttemptResult =
 /** A line of a delivery's log. */
 export type Attempt = AttemptResult & { readonly at: Instant; readonly ms: number }
 
-export type DeliveryState = 'pending' | 'delivered' | 'failed' | 'held'
+export type DeliveryState = (typeof DELIVERY_STATES)[number]
 
 /** What follows from an attempt for its delivery. */
 export interface Verdict {

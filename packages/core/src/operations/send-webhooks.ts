@@ -8,6 +8,7 @@ import {
   judgeEndpoint,
   LEASE_MS,
 } from '../domain/webhooks.ts'
+import { withoutCredentials } from '../domain/redaction.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Tables } from '../ports/store.ts'
 import type { WebhookDelivery, WebhookEndpoint } from '../ports/tables/webhook-table.ts'
@@ -80,7 +81,7 @@ async function sendAndRecord(
     secrets.length === 0 ? { error: 'secret_unavailable' } : await webhooks.send(message, signal)
   if (signal.aborted) return result
   const now = clock.now()
-  const line: Attempt = { ...result, at, ms: now - at }
+  const line: Attempt = { ...withoutCredentials(result), at, ms: now - at }
   const verdict = judgeAttempt(result, {
     attempt: delivery.attempts + 1,
     now,
@@ -90,7 +91,8 @@ async function sendAndRecord(
   return result
 }
 
-function liveSecrets(service: Service, endpoint: WebhookEndpoint): readonly string[] {
+/** The secrets of an endpoint that sign now, the current one first. */
+export function liveSecrets(service: Service, endpoint: WebhookEndpoint): readonly string[] {
   const { previousUntil } = endpoint
   const secrets = secretsOf(service, endpoint)
   const isRotating = previousUntil !== null && service.clock.now() < previousUntil
@@ -98,7 +100,7 @@ function liveSecrets(service: Service, endpoint: WebhookEndpoint): readonly stri
 }
 
 /** The secrets of an endpoint, the current one first. None if no listed root key opens them. */
-export function secretsOf({ keys }: Service, endpoint: WebhookEndpoint): readonly string[] {
+function secretsOf({ keys }: Service, endpoint: WebhookEndpoint): readonly string[] {
   const text = keys.openWebhook(endpoint.sealedSecrets, endpoint.id)
   return text === undefined ? [] : (JSON.parse(text) as string[])
 }

@@ -24,6 +24,10 @@ export interface WebhookTransport {
     readonly secret: string
     readonly verifier: string
   }
-  /** What prevents a URL from being an endpoint; undefined if nothing does. */
-  urlProblem(url: string): string | undefined
+  /**
+   * What prevents a URL from being an endpoint; undefined if nothing does. A tenant cannot choose
+   * the hosts that the operator has allowed: they are inside the operator's network, and the log
+   * shows their responses.
+   */
+  urlProblem(url: string, chosenBy: 'tenant' | 'operator'): string | undefined
 }

@@ -74,6 +74,8 @@ const TAKES_OF: Readonly<Record<LimitName, TakesOf>> = {
     caller?.kind === 'backend'
       ? bucketOf(limit, `${caller.credential.keyId} ${endpointOf(request)}`)
       : undefined,
+  webhook: ({ caller }, limit) =>
+    caller?.kind === 'backend' ? bucketOf(limit, caller.credential.keyId) : undefined,
   phone: ({ caller, request }, limit) =>
     caller?.kind === 'phone'
       ? bucketOf(limit, `${caller.device.id} ${endpointOf(request)}`)

@@ -35,6 +35,17 @@ import {
   SubjectKeys,
   Timeline,
   Version,
+  CreateWebhookEndpointRequest,
+  RecoverWebhookEndpointRequest,
+  RetryWebhookRequest,
+  UpdateWebhookEndpointRequest,
+  WebhookDeliveryList,
+  WebhookEndpointList,
+  WebhookEndpointRecord,
+  WebhookEndpointWithSecret,
+  WebhookEventLog,
+  WebhooksDue,
+  WebhookTestEvent,
 } from '@bonded/contract'
 import { statusOf } from './response/rejection-to-wire.ts'
 
@@ -87,6 +98,17 @@ const SCHEMAS = {
   SubjectKeys,
   Timeline,
   Version,
+  CreateWebhookEndpointRequest,
+  RecoverWebhookEndpointRequest,
+  RetryWebhookRequest,
+  UpdateWebhookEndpointRequest,
+  WebhookDeliveryList,
+  WebhookEndpointList,
+  WebhookEndpointRecord,
+  WebhookEndpointWithSecret,
+  WebhookEventLog,
+  WebhooksDue,
+  WebhookTestEvent,
 }
 const NAMES = new Map<object, string>(
   Object.entries(SCHEMAS).map(([name, schema]) => [schema, name]),

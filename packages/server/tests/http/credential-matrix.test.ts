@@ -4,6 +4,7 @@ import { after, test } from 'node:test'
 import { ENDPOINTS, type Endpoint, type EndpointName, REASONS } from '@bonded/contract'
 import { webauthnKey } from '../../../../tests/harness/attested-phones.ts'
 import { harness, PUBLIC_ORIGIN, SHOP_ORIGIN } from '../../../../tests/harness/harness.ts'
+import { webhookEvent } from '../../../../tests/harness/webhook-event.ts'
 import {
   approvalRequest,
   attestation,
@@ -76,6 +77,7 @@ async function createScene() {
   const phone = await h.register()
   const foreign = await h.register()
   const page = await h.register(undefined, webauthnKey('unattested'))
+  const webhook = await webhookEvent(h)
   const shown = {
     ...session,
     tenant_name: '',
@@ -128,8 +130,10 @@ async function createScene() {
     },
     removeDevice: () => removalRequest(phone, phone.device_id, h.now(), { origin: PUBLIC_ORIGIN }),
     rotateDeviceToken: () => tokenRequest(phone, h.now(), { origin: PUBLIC_ORIGIN }),
+    createWebhookEndpoint: () => ({ url: 'https://hooks.example/' }),
+    recoverWebhookEndpoint: () => ({ since: h.now() }),
   }
-  return { session, phone, tokens, bodies }
+  return { session, phone, tokens, bodies, webhook }
 }
 
 /** Returns the response that protocol 3 requires for this caller at this endpoint. */
@@ -167,12 +171,16 @@ function expected(name: EndpointName, credential: Credential, origin: OriginName
   const pageOrigin = foreign ? 'other' : 'shop'
   // The frame in a page has the service's origin.
   const itsOrigin = name === 'openBrowserFrame' ? 'service' : pageOrigin
-  // A server credential with an Origin at attestations has leaked into a page.
-  const fromPage = origin === itsOrigin && name !== 'attest'
+  // A server credential with an Origin at attestations or webhooks has leaked into a page.
+  const fromPage = origin === itsOrigin && endpoint.ownOriginOnly !== true
   const originPasses = fromPage || (kind === 'backend' && origin === 'none')
   if (!originPasses) return [403, 'origin_not_allowed']
   if (!foreign) return name === 'completeSession' ? [400, 'session_not_bonded'] : ok(endpoint)
   if (name === 'createSession' || name === 'checkPublishableKey') return ok(endpoint)
+  if (endpoint.path.includes('{endpoint_id}')) return [404, 'webhook_endpoint_not_found']
+  if (endpoint.path.includes('{event_id}')) return [404, 'webhook_event_not_found']
+  // A list, and a new endpoint, are those of the caller.
+  if (endpoint.path.startsWith('/api/v1/webhook')) return ok(endpoint)
   return name === 'attest' ? [400, 'session_not_live'] : [404, 'session_not_found']
 }
 
@@ -188,15 +196,19 @@ for (const name of Object.keys(ENDPOINTS) as EndpointName[]) {
       'registerDevice',
       'fetchEvidence',
       'claimSession',
+      'createWebhookEndpoint',
+      'deleteWebhookEndpoint',
     ].includes(name)
     let current = await createScene()
     for (const credential of CREDENTIALS) {
       for (const origin of Object.keys(ORIGINS) as OriginName[]) {
         const wanted = expected(name, credential, origin)
-        const { session, phone, tokens, bodies } = current
+        const { session, phone, tokens, bodies, webhook } = current
         const path = endpoint.path
           .replace('{session_id}', session.id)
           .replace('{device_id}', phone.device_id)
+          .replace('{endpoint_id}', webhook.endpointId)
+          .replace('{event_id}', webhook.eventId)
         const query =
           name === 'getSession' && credential.endsWith('device') ? `?nonce=${session.nonce}` : ''
         const headers: Record<string, string> = {}

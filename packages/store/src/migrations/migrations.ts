@@ -1,6 +1,6 @@
 import { IDEMPOTENCY_HASH } from '../tables/idempotency-hash.ts'
 import { BROWSER_KEY_STEP } from './browser-key-step.ts'
-import { WEBHOOK_STEP } from './webhook-step.ts'
+import { WEBHOOK_STATE_STEP, WEBHOOK_STEP } from './webhook-step.ts'
 
 /** The columns of a session at step 14. */
 const SESSION_COLUMNS = `id, tenant_id, root_key_id, state, seq, hint, workflow, action, policy,
@@ -301,6 +301,7 @@ export const MIGRATIONS: readonly {
   },
   WEBHOOK_STEP,
   BROWSER_KEY_STEP,
+  WEBHOOK_STATE_STEP,
 ]
 
 /**

@@ -9,6 +9,16 @@ export const WEBHOOK_STEP: (typeof MIGRATIONS)[number] = {
   expands: true,
 }
 
+/** Finds the deliveries of a tenant in one state without reading its other ones. */
+export const WEBHOOK_STATE_STEP: (typeof MIGRATIONS)[number] = {
+  number: 26,
+  name: 'webhook deliveries by state',
+  statements: [
+    'create index webhook_delivery_by_state on webhook_delivery (tenant_id, state, ordinal)',
+  ],
+  expands: true,
+}
+
 /**
  * The endpoints, and the deliveries: one table that is both the queue and the log.
  *

@@ -2,16 +2,22 @@ import type { DeviceId, EventType, TenantId } from '@bonded/contract'
 import { BOND_OF_TENANT_MS, eventOfDevice } from '@bonded/core/domain/events'
 import type { Attempt } from '@bonded/core/domain/webhooks'
 import type {
+  DeliveryKey,
   WebhookDelivery,
   WebhookEndpoint,
   WebhookTable,
 } from '@bonded/core/ports/tables/webhook-table'
+import type { Work } from '@bonded/core/ports/work'
 import type { Dialect } from '../dialect.ts'
 import { changed, type Row, row, rows, sent } from '../statement.ts'
 import { eventIdOf, writeEvent } from './webhook-events.ts'
 
 /** Attempts in the log of a delivery: all of the schedule, and as many retries. */
 const MAX_HISTORY = 20
+
+/** How much of the log a page reads at most. A tenant's filter must not occupy the database. */
+const MAX_FILTERED = 1_000
+const MAX_ORDINAL = Number.MAX_SAFE_INTEGER
 
 /** The subject of a device at each tenant with an endpoint and a recent bond of the subject. */
 const TENANTS_OF_DEVICE = `select distinct p.tenant_id, p.subject_id, p.subject_ref
@@ -141,13 +147,22 @@ export function webhookTable({ forUpdate, forWork }: Dialect): WebhookTable {
       }
     },
 
-    *deliveries({ tenantId, state, limit }) {
+    *deliveries({ tenantId, state, type, endpointId, before, limit }) {
+      const from = before === undefined ? MAX_ORDINAL : yield* ordinalOf(tenantId, before)
+      // Two forms, so that each uses the index that is in the order of the page.
+      const whose =
+        state === undefined ? "tenant_id = $1 and $2 = ''" : 'tenant_id = $1 and state = $2'
+      const newest = `select * from webhook_delivery where ${whose} and ordinal < $3 order by ordinal desc`
+      const scope = [tenantId, state ?? '', from] as const
       const found = yield* rows(
-        `select * from webhook_delivery where tenant_id = $1 and ($2 = '' or state = $2)
-         order by ordinal desc limit $3`,
-        [tenantId, state ?? '', limit],
+        `select * from (${newest} limit ${MAX_FILTERED}) part
+         where $4 in ('', type) and $5 in ('', endpoint_id) order by ordinal desc limit $6`,
+        [...scope, type ?? '', endpointId ?? '', limit],
       )
-      return found.map(deliveryFromRow)
+      const deliveries = found.map(deliveryFromRow)
+      if (deliveries.length === limit) return { deliveries, next: deliveries.at(-1) ?? null }
+      const last = yield* row(`${newest} limit 1 offset ${MAX_FILTERED - 1}`, scope)
+      return { deliveries, next: last === undefined ? null : deliveryFromRow(last) }
     },
 
     *deliveriesOf(id) {
@@ -185,6 +200,15 @@ export function webhookTable({ forUpdate, forWork }: Dialect): WebhookTable {
       return doomed.length
     },
   }
+}
+
+/** The place of a delivery in the log; 0 if the tenant has no such delivery. */
+function* ordinalOf(tenantId: TenantId, { eventId, endpointId }: DeliveryKey): Work<number> {
+  const found = yield* row(
+    'select ordinal from webhook_delivery where event_id = $1 and endpoint_id = $2 and tenant_id = $3',
+    [eventId, endpointId, tenantId],
+  )
+  return Number(found?.ordinal ?? 0)
 }
 
 function eventsText({ events }: WebhookEndpoint): string | null {

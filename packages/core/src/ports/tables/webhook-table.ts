@@ -18,7 +18,7 @@ export interface WebhookEndpoint {
   readonly previousUntil: Instant | null
   readonly createdAt: Instant
   readonly disabledAt: Instant | null
-  readonly disabledReason: 'gone' | 'operator' | null
+  readonly disabledReason: 'gone' | 'operator' | 'tenant' | null
   /** Failed attempts in a row. */
   readonly failures: number
   /** No attempt begins earlier. */
@@ -41,6 +41,15 @@ export interface WebhookDelivery {
   readonly attempts: number
   /** The latest attempts, oldest first. */
   readonly history: readonly Attempt[]
+}
+
+/** What identifies a delivery. */
+export type DeliveryKey = Pick<WebhookDelivery, 'eventId' | 'endpointId'>
+
+export interface DeliveryPage {
+  readonly deliveries: readonly WebhookDelivery[]
+  /** `before` of the next page; null on the last one. */
+  readonly next: DeliveryKey | null
 }
 
 /** The endpoints and the deliveries. Units that change a session add its events themselves. */
@@ -85,12 +94,18 @@ export interface WebhookTable {
   }): Work<void>
   /** Adds the event of a device for each tenant with a recent bond of its user. */
   addDeviceEvent(id: DeviceId, event: { type: EventType; at: Instant }): Work<void>
-  /** Deliveries of a tenant, newest first. */
+  /**
+   * Deliveries of a tenant, newest first. It reads a bounded part of the log, so with filters a page
+   * can have fewer deliveries than the limit although others follow.
+   */
   deliveries(query: {
     readonly tenantId: TenantId
     readonly state?: DeliveryState | undefined
+    readonly type?: EventType | undefined
+    readonly endpointId?: WebhookEndpointId | undefined
+    readonly before?: DeliveryKey | undefined
     readonly limit: number
-  }): Work<readonly WebhookDelivery[]>
+  }): Work<DeliveryPage>
   /** The deliveries of one event, one for each endpoint. */
   deliveriesOf(id: EventId): Work<readonly WebhookDelivery[]>
   /** Makes a delivery due at once, with all its attempts before it. */

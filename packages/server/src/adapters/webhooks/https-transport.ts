@@ -39,9 +39,12 @@ export function httpsTransport(options: TransportOptions): WebhookTransport {
   const resolvers = { resolve: options.resolve ?? resolvePublic, resolveAllowed }
   return {
     newSecret,
-    urlProblem(url) {
+    urlProblem(url, chosenBy) {
       const destination = readDestination(url, hosts)
-      return typeof destination === 'string' ? destination : undefined
+      if (typeof destination === 'string') return destination
+      return destination.isAllowed && chosenBy === 'tenant'
+        ? 'only the operator can register this host'
+        : undefined
     },
     async send(message, stop) {
       // Read again, because the operator can have removed a host since.

@@ -24,6 +24,20 @@ import { readInvitationRoute } from './read-invitation.ts'
 import { readTimelineRoute } from './read-timeline.ts'
 import { reportContainmentRoute } from './report-containment.ts'
 import { aliveRoute, readOpenApiRoute, readyRoute, versionRoute } from './service.ts'
+import {
+  listWebhookDeliveriesRoute,
+  readWebhookEventRoute,
+  recoverWebhookEndpointRoute,
+  retryWebhookEventRoute,
+} from './webhook-deliveries.ts'
+import {
+  createWebhookEndpointRoute,
+  deleteWebhookEndpointRoute,
+  listWebhookEndpointsRoute,
+  rotateWebhookSecretRoute,
+  testWebhookEndpointRoute,
+  updateWebhookEndpointRoute,
+} from './webhook-endpoints.ts'
 
 /** Every endpoint of the table with its handler. A test compares the two lists. */
 export const ROUTES: readonly Route[] = [
@@ -49,6 +63,16 @@ export const ROUTES: readonly Route[] = [
   getDeviceRoute,
   rotateDeviceTokenRoute,
   removeDeviceRoute,
+  listWebhookEndpointsRoute,
+  createWebhookEndpointRoute,
+  updateWebhookEndpointRoute,
+  deleteWebhookEndpointRoute,
+  rotateWebhookSecretRoute,
+  testWebhookEndpointRoute,
+  recoverWebhookEndpointRoute,
+  listWebhookDeliveriesRoute,
+  readWebhookEventRoute,
+  retryWebhookEventRoute,
   readOpenApiRoute,
   aliveRoute,
   readyRoute,

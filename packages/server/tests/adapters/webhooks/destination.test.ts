@@ -188,10 +188,22 @@ test('follows no redirect', async () => {
 
 test('the operator allows a host with its port, and nothing beside it', () => {
   const transport = httpsTransport({ clock: new TestClock(), hosts: ['10.0.0.5:8443'] })
-  assert.equal(transport.urlProblem('https://10.0.0.5:8443/hook'), undefined)
-  assert.equal(transport.urlProblem('http://10.0.0.5:8443/hook'), undefined)
+  assert.equal(transport.urlProblem('https://10.0.0.5:8443/hook', 'operator'), undefined)
+  assert.equal(transport.urlProblem('http://10.0.0.5:8443/hook', 'operator'), undefined)
   for (const url of ['https://10.0.0.5/', 'https://10.0.0.6:8443/', 'http://10.0.0.5/'])
-    assert.notEqual(transport.urlProblem(url), undefined, url)
+    assert.notEqual(transport.urlProblem(url, 'operator'), undefined, url)
+})
+
+test('a tenant cannot choose a host that the operator has allowed', () => {
+  const hosts = ['10.0.0.5:8443', 'hooks.internal:443']
+  const transport = httpsTransport({ clock: new TestClock(), hosts })
+  for (const url of [
+    'https://10.0.0.5:8443/',
+    'https://hooks.internal/',
+    'https://HOOKS.internal/',
+  ])
+    assert.match(transport.urlProblem(url, 'tenant') ?? '', /only the operator/, url)
+  assert.equal(transport.urlProblem('https://hooks.example/', 'tenant'), undefined)
 })
 
 test('reads the list of allowed hosts, or rejects it', () => {

@@ -1,0 +1,158 @@
+import { BODY_LIMITS } from './body-limits.ts'
+import { define, type Endpoint } from './endpoint.ts'
+import { closed, id } from './schemas/primitives.ts'
+import {
+  CreateWebhookEndpointRequest,
+  RecoverWebhookEndpointRequest,
+  RetryWebhookRequest,
+  UpdateWebhookEndpointRequest,
+  WebhookDeliveryList,
+  WebhookDeliveryQuery,
+  WebhookEndpointList,
+  WebhookEndpointRecord,
+  WebhookEndpointWithSecret,
+  WebhookEventLog,
+  WebhooksDue,
+  WebhookTestEvent,
+} from './schemas/webhook.ts'
+
+/** The ids that a path about webhooks can name, each with its prefix. */
+export const WEBHOOK_PATH_IDS = { endpoint_id: 'we', event_id: 'evt' } as const
+const endpoint = closed({ endpoint_id: id(WEBHOOK_PATH_IDS.endpoint_id) })
+const event = closed({ event_id: id(WEBHOOK_PATH_IDS.event_id) })
+
+const ENDPOINTS_PATH = '/api/v1/webhook-endpoints'
+const DELIVERIES_PATH = '/api/v1/webhook-deliveries'
+
+/** What a tenant's backend reads is cheap; the rest changes rows, or sends something. */
+const reads = { callers: ['backend'], ownOriginOnly: true, limits: ['backend'] } as const
+const changes = {
+  callers: ['backend'],
+  ownOriginOnly: true,
+  limits: ['webhook'],
+} as const satisfies Pick<Endpoint, 'callers' | 'ownOriginOnly' | 'limits'>
+
+/** The endpoints of the API for webhooks: a tenant's own endpoints and deliveries. */
+export const WEBHOOK_ENDPOINTS = {
+  listWebhookEndpoints: define({
+    ...reads,
+    method: 'GET',
+    path: ENDPOINTS_PATH,
+    status: 200,
+    retry: 'repeat',
+    summary: 'Lists the webhook endpoints of the tenant.',
+    responses: { endpoints: WebhookEndpointList },
+    rejections: ['unscoped_credential_required'],
+  }),
+  createWebhookEndpoint: define({
+    ...changes,
+    method: 'POST',
+    path: ENDPOINTS_PATH,
+    status: 201,
+    // The secret is in the lost response. List the endpoints, and rotate the secret of the new one.
+    retry: 'rebuild',
+    summary: 'Creates a webhook endpoint. The secret is in this response only.',
+    body: { schema: CreateWebhookEndpointRequest, limitBytes: BODY_LIMITS.webhook },
+    responses: { created: WebhookEndpointWithSecret },
+    rejections: [
+      'webhook_url_invalid',
+      'too_many_webhook_endpoints',
+      'unscoped_credential_required',
+    ],
+  }),
+  updateWebhookEndpoint: define({
+    ...changes,
+    method: 'POST',
+    path: `${ENDPOINTS_PATH}/{endpoint_id}`,
+    status: 200,
+    retry: 'repeat',
+    summary: 'Changes the URL or the events of a webhook endpoint, or disables or enables it.',
+    params: endpoint,
+    body: { schema: UpdateWebhookEndpointRequest, optional: true, limitBytes: BODY_LIMITS.webhook },
+    responses: { endpoint: WebhookEndpointRecord },
+    rejections: [
+      'webhook_url_invalid',
+      'webhook_endpoint_not_found',
+      'unscoped_credential_required',
+    ],
+  }),
+  deleteWebhookEndpoint: define({
+    ...changes,
+    method: 'DELETE',
+    path: `${ENDPOINTS_PATH}/{endpoint_id}`,
+    status: 204,
+    retry: 'reread',
+    summary: 'Deletes a webhook endpoint and its deliveries.',
+    params: endpoint,
+    rejections: ['webhook_endpoint_not_found', 'unscoped_credential_required'],
+  }),
+  rotateWebhookSecret: define({
+    ...changes,
+    method: 'POST',
+    path: `${ENDPOINTS_PATH}/{endpoint_id}/secret`,
+    status: 201,
+    // The secret is in the lost response. The former ones sign beside each new one for 24 hours.
+    retry: 'rebuild',
+    summary: 'Replaces the secret. The former one signs beside it for 24 hours.',
+    params: endpoint,
+    responses: { rotated: WebhookEndpointWithSecret },
+    rejections: ['webhook_endpoint_not_found', 'unscoped_credential_required'],
+  }),
+  testWebhookEndpoint: define({
+    ...changes,
+    method: 'POST',
+    path: `${ENDPOINTS_PATH}/{endpoint_id}/test`,
+    status: 201,
+    retry: 'repeat',
+    summary: 'Sends a `webhook.test` event to the endpoint.',
+    params: endpoint,
+    responses: { test: WebhookTestEvent },
+    rejections: ['webhook_endpoint_not_found', 'unscoped_credential_required'],
+  }),
+  recoverWebhookEndpoint: define({
+    ...changes,
+    method: 'POST',
+    path: `${ENDPOINTS_PATH}/{endpoint_id}/recovery`,
+    status: 200,
+    retry: 'repeat',
+    summary: 'Sends again every event since a time that failed, or was held.',
+    params: endpoint,
+    body: { schema: RecoverWebhookEndpointRequest, limitBytes: BODY_LIMITS.claim },
+    responses: { due: WebhooksDue },
+    rejections: ['webhook_endpoint_not_found', 'unscoped_credential_required'],
+  }),
+  listWebhookDeliveries: define({
+    ...reads,
+    method: 'GET',
+    path: DELIVERIES_PATH,
+    status: 200,
+    retry: 'repeat',
+    summary: 'Lists the deliveries of the last 30 days, newest first.',
+    query: WebhookDeliveryQuery,
+    responses: { deliveries: WebhookDeliveryList },
+    rejections: ['unscoped_credential_required'],
+  }),
+  readWebhookEvent: define({
+    ...reads,
+    method: 'GET',
+    path: `${DELIVERIES_PATH}/{event_id}`,
+    status: 200,
+    retry: 'repeat',
+    summary: 'Returns the deliveries of an event, with its payload and every attempt.',
+    params: event,
+    responses: { log: WebhookEventLog },
+    rejections: ['webhook_event_not_found', 'unscoped_credential_required'],
+  }),
+  retryWebhookEvent: define({
+    ...changes,
+    method: 'POST',
+    path: `${DELIVERIES_PATH}/{event_id}/retry`,
+    status: 200,
+    retry: 'repeat',
+    summary: 'Sends an event again, to one endpoint or to all that have it.',
+    params: event,
+    body: { schema: RetryWebhookRequest, optional: true, limitBytes: BODY_LIMITS.claim },
+    responses: { due: WebhooksDue },
+    rejections: ['webhook_event_not_found', 'unscoped_credential_required'],
+  }),
+} as const

@@ -1,0 +1,74 @@
+import { ENDPOINTS } from '@bonded/contract'
+import { accept } from '@bonded/core/domain/rejection'
+import {
+  createEndpoint,
+  listEndpoints,
+  managedTenant,
+  removeEndpoint,
+  rotateEndpoint,
+  testEndpoint,
+  updateEndpoint,
+} from '@bonded/core/operations/webhook-endpoints'
+import { presentEndpoint, presentWithSecret } from '../response/present-webhook.ts'
+import { serve } from '../serve.ts'
+
+export const listWebhookEndpointsRoute = serve(
+  ENDPOINTS.listWebhookEndpoints,
+  async ({ service, caller }) => {
+    const tenant = managedTenant(caller)
+    if (!tenant.ok) return tenant
+    const endpoints = await listEndpoints(service, tenant.value)
+    return accept(['endpoints', { endpoints: endpoints.map(presentEndpoint) }])
+  },
+)
+
+export const createWebhookEndpointRoute = serve(
+  ENDPOINTS.createWebhookEndpoint,
+  async ({ service, caller, body }) => {
+    const tenant = managedTenant(caller)
+    if (!tenant.ok) return tenant
+    const { url, events = null, scheme = 'v1' } = body
+    const given = { tenantId: tenant.value, url, events, scheme }
+    const created = await createEndpoint(service, given, tenant.value)
+    return created.ok ? accept(['created', presentWithSecret(created.value)]) : created
+  },
+)
+
+export const updateWebhookEndpointRoute = serve(
+  ENDPOINTS.updateWebhookEndpoint,
+  async ({ service, caller, params, body }) => {
+    const tenant = managedTenant(caller)
+    if (!tenant.ok) return tenant
+    const change = { ...body, by: tenant.value }
+    const updated = await updateEndpoint(service, params.endpoint_id, change)
+    return updated.ok ? accept(['endpoint', presentEndpoint(updated.value)]) : updated
+  },
+)
+
+export const deleteWebhookEndpointRoute = serve(
+  ENDPOINTS.deleteWebhookEndpoint,
+  async ({ service, caller, params }) => {
+    const tenant = managedTenant(caller)
+    return tenant.ok ? removeEndpoint(service, params.endpoint_id, tenant.value) : tenant
+  },
+)
+
+export const rotateWebhookSecretRoute = serve(
+  ENDPOINTS.rotateWebhookSecret,
+  async ({ service, caller, params }) => {
+    const tenant = managedTenant(caller)
+    if (!tenant.ok) return tenant
+    const rotated = await rotateEndpoint(service, params.endpoint_id, tenant.value)
+    return rotated.ok ? accept(['rotated', presentWithSecret(rotated.value)]) : rotated
+  },
+)
+
+export const testWebhookEndpointRoute = serve(
+  ENDPOINTS.testWebhookEndpoint,
+  async ({ service, caller, params }) => {
+    const tenant = managedTenant(caller)
+    if (!tenant.ok) return tenant
+    const sent = await testEndpoint(service, params.endpoint_id, tenant.value)
+    return sent.ok ? accept(['test', { event_id: sent.value }]) : sent
+  },
+)
