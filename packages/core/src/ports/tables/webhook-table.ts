@@ -95,8 +95,8 @@ export interface WebhookTable {
   /** Adds the event of a device for each tenant with a recent bond of its user. */
   addDeviceEvent(id: DeviceId, event: { type: EventType; at: Instant }): Work<void>
   /**
-   * Deliveries of a tenant, newest first. It reads a bounded part of the log, so with filters a page
-   * can have fewer deliveries than the limit although others follow.
+   * Deliveries of a tenant, newest first. It reads a bounded part of the log, so with filters a
+   * page can have fewer deliveries than the limit although others follow.
    */
   deliveries(query: {
     readonly tenantId: TenantId

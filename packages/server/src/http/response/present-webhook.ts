@@ -30,7 +30,7 @@ export function presentEndpoint(endpoint: WebhookEndpoint): WebhookEndpointRecor
   }
 }
 
-/** Presents an endpoint with its new secret. Only the response that makes the secret contains it. */
+/** Presents an endpoint with its new secret, for the response that creates the secret. */
 export function presentWithSecret({
   endpoint,
   verifier,
