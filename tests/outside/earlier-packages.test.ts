@@ -211,7 +211,7 @@ test(
 )
 
 test(
-  'an earlier app with a key that gives no proof learns so before the user approves',
+  'an earlier app with a key that cannot answer in a browser stops before the user approves',
   options,
   async () => {
     const { session } = await gateFor('bound').create()
@@ -219,7 +219,7 @@ test(
     const failure = await phone
       .claim(session.qr_payload)
       .then(assert.fail, (cause: unknown) => cause)
-    assert.deepEqual([failure.code, failure.reason], ['refused', 'key_format_not_accepted'])
-    assert.match(earlier.sentenceOf(failure).title, /phone/)
+    assert.deepEqual([failure.code, failure.reason], ['refused', 'browser_key_required'])
+    assert.match(earlier.sentenceOf(failure).body, /^Nothing was approved/)
   },
 )
