@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { type Browser, chromium } from 'playwright-core'
+import type { SecureHosts } from './harness/secure-hosts.ts'
 
 const { CHROMIUM_PATH } = process.env
 
@@ -30,8 +31,17 @@ export const browserMissing: string | false =
  * @param asUsersHaveIt whether it must be the full browser, for the main path and for measurements
  * @param keepsPages whether pages that are left stay in the back-forward cache, which only the full
  *   browser has
+ * @param hosts names with TLS, which it resolves and trusts
  */
-export function openBrowser({ asUsersHaveIt = false, keepsPages = false } = {}): Promise<Browser> {
+export function openBrowser({
+  asUsersHaveIt = false,
+  keepsPages = false,
+  hosts,
+}: {
+  readonly asUsersHaveIt?: boolean
+  readonly keepsPages?: boolean
+  readonly hosts?: SecureHosts | undefined
+} = {}): Promise<Browser> {
   const path = asUsersHaveIt || keepsPages ? FULL : (SHELL ?? FULL)
   return chromium.launch({
     ...(keepsPages ? { ignoreDefaultArgs: ['--disable-back-forward-cache'] } : {}),
@@ -44,7 +54,9 @@ export function openBrowser({ asUsersHaveIt = false, keepsPages = false } = {}):
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
+      ...(hosts?.browser.args ?? []),
     ],
+    ...(hosts === undefined ? {} : { env: { ...process.env, HOME: hosts.browser.home } }),
   })
 }
 

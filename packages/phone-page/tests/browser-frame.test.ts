@@ -24,11 +24,12 @@ let evil: string
 async function startSite(): Promise<string> {
   const site = createServer((request, response) => {
     const { searchParams } = new URL(request.url ?? '', 'http://127.0.0.1')
+    const allow = searchParams.has('bare') ? '' : 'allow="publickey-credentials-get"'
     const frame = searchParams.get('frame')?.replaceAll('&', '&amp;').replaceAll('"', '&quot;')
     const html = `<!doctype html><script>
       globalThis.messages = []
       addEventListener('message', ({ data, origin }) => messages.push({ data, origin }))
-    </script>${frame ? `<iframe src="${frame}" allow="publickey-credentials-get" width="360" height="168"></iframe>` : ''}`
+    </script>${frame ? `<iframe src="${frame}" ${allow} width="360" height="168"></iframe>` : ''}`
     response.setHeader('content-type', 'text/html').end(html)
   }).listen(0, '127.0.0.1')
   await once(site, 'listening')
@@ -149,6 +150,23 @@ test('does nothing two frames deep in the tenant’s own pages', browserTest, as
   assert.equal(await frame.getByRole('button').count(), 0)
   await page.context().close()
 })
+
+test(
+  'says that the page does not permit it to use passkeys, and does nothing',
+  browserTest,
+  async () => {
+    const { session, passkeys, frameUrl } = await approved()
+    const page = await computerAt(`${showing(tenant, frameUrl)}&bare`, passkeys)
+    await frameOf(page).locator('[data-screen=unsupported]').waitFor()
+    await start(page, session)
+    assert.deepEqual(
+      (await messagesOf(page)).map(({ data }) => data),
+      [{ bonded: 'frame/v1', type: 'blocked' }],
+    )
+    assert.equal(await frameOf(page).getByRole('button').count(), 0)
+    await page.context().close()
+  },
+)
 
 test('does nothing as a popup', browserTest, async () => {
   const { session, passkeys, frameUrl } = await approved()

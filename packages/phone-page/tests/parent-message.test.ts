@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isPlaced, readStart } from '../src/frame/parent-message.ts'
+import { isPermitted, isPlaced, readStart } from '../src/frame/parent-message.ts'
 
 /** The tests run without the types of a browser. */
 type Source = Parameters<typeof readStart>[0]['source']
@@ -26,8 +26,12 @@ test('reads a start of the page that shows the frame', () => {
     publishableKey: START.publishable_key,
     commitment: START.commitment,
     language: 'de',
+    theme: null,
   })
   assert.equal(read({ ...START, language: null })?.language, null)
+  assert.equal(read({ ...START, theme: 'dark' })?.theme, 'dark')
+  for (const theme of ['', 'x', 1, null, {}, 'Dark'])
+    assert.equal(read({ ...START, theme })?.theme, null)
 })
 
 test('takes nothing that a page could have signed', () => {
@@ -68,4 +72,15 @@ test('is placed only directly in the page that the user visits', () => {
   assert.equal(isPlaced({ self, parent: self, top: self }), false)
   assert.equal(isPlaced({ self, parent: page, top }), false)
   assert.equal(isPlaced({ self, parent: page, top: null }), false)
+})
+
+test('is permitted unless the browser says that it is not', () => {
+  const saying = (isAllowed: boolean) => ({
+    featurePolicy: {
+      allowsFeature: (name: string) => (name === 'publickey-credentials-get' ? isAllowed : true),
+    },
+  })
+  assert.equal(isPermitted(saying(true)), true)
+  assert.equal(isPermitted(saying(false)), false)
+  assert.equal(isPermitted({}), true)
 })

@@ -26,6 +26,10 @@ export interface PhoneBrowser {
   /** Opens a link, and where the phone is new, sets it up. */
   readonly open: (link: { readonly universal_link: string }) => Promise<void>
   setUserVerified(isUserVerified: boolean): Promise<void>
+  /** Another tab of the same browser. */
+  readonly newTab: () => Promise<Page>
+  /** Gives another tab the passkeys: virtual authenticators are of one tab. */
+  readonly shareWith: (page: Page) => Promise<void>
   /** The passkeys that the authenticator holds. */
   readonly passkeys: () => Promise<readonly Passkey[]>
   /** Adds another phone's passkeys, as a sync account does. */
@@ -61,6 +65,15 @@ export async function openPhone(
     },
     setUserVerified: async (isUserVerified) => {
       await devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified })
+    },
+    newTab: () => context.newPage(),
+    async shareWith(tab) {
+      const other = await addAuthenticator(context, tab, options)
+      for (const credential of await passkeysOf(devtools, authenticatorId))
+        await other.devtools.send('WebAuthn.addCredential', {
+          authenticatorId: other.authenticatorId,
+          credential,
+        })
     },
     passkeys: () => passkeysOf(devtools, authenticatorId),
     async addPasskeys(passkeys) {

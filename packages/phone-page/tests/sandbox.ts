@@ -23,6 +23,7 @@ import { listDevices, moveDevice } from '../../core/src/operations/admin/devices
 import { createTenant } from '../../core/src/operations/admin/tenants.ts'
 import { NO_APP_LINKS } from '../../core/src/operations/service.ts'
 import type { ScriptSource } from '../../server/src/http/pages/hosted-script.ts'
+import { SERVICE_HOST, type SecureHosts } from '../../../tests/harness/secure-hosts.ts'
 import { NO_SCRIPT } from '../../../tests/harness/no-script.ts'
 import { loadPulseScript } from '../../widget/build/bundle.ts'
 import { loadPhonePage } from '../build/bundle.ts'
@@ -44,6 +45,9 @@ interface SandboxOptions {
   readonly site?: string
   /** Whether the tenant may have pages on this machine. */
   readonly demo?: boolean
+  readonly relatedOrigins?: boolean
+  /** Names with TLS, one of which is the service's; by default it is on localhost. */
+  readonly hosts?: SecureHosts | undefined
 }
 
 /** The real service with one tenant, and phones in Chromium. */
@@ -82,11 +86,14 @@ export class Sandbox implements AsyncDisposable {
     phones = NO_APPS,
     site,
     demo = false,
+    relatedOrigins = true,
+    hosts,
   }: SandboxOptions = {}): Promise<Sandbox> {
     const folder = mkdtempSync(join(tmpdir(), 'bonded-phone-page-'))
     const port = await freePort()
     // Browsers treat localhost as a secure context, so WebAuthn works without TLS.
-    const origin = `http://localhost:${port}`
+    const origin = hosts === undefined ? `http://localhost:${port}` : `https://${SERVICE_HOST}`
+    hosts?.route(SERVICE_HOST, port)
     const clock = new TestClock()
     const service = composeService({
       databaseFile: join(folder, 'bonded.db'),
@@ -96,7 +103,7 @@ export class Sandbox implements AsyncDisposable {
         rpId: new URL(origin).hostname,
         appScheme: 'pulse',
         qrContent: site === undefined ? 'app_scheme' : 'universal_link',
-        relatedOrigins: true,
+        relatedOrigins,
         appLinks: NO_APP_LINKS,
         connections: DEFAULT_CONNECTION_LIMITS,
         deviceTokenTtlMs: 180 * 24 * 60 * 60_000,
@@ -128,7 +135,7 @@ export class Sandbox implements AsyncDisposable {
       workflows: workflows.map((workflow) => ({ ...WORKFLOW, ...workflow })),
       demo,
     })
-    const browser = await openBrowser()
+    const browser = await openBrowser({ hosts })
     const credential = serverCredential.reveal()
     return new Sandbox({
       browser,
@@ -210,7 +217,7 @@ export class Sandbox implements AsyncDisposable {
   }
 
   #backend(method: string, path: string, body?: object, headers: Record<string, string> = {}) {
-    return fetch(`${this.origin}/api/v1${path}`, {
+    return fetch(`http://127.0.0.1:${this.#running.port}/api/v1${path}`, {
       method,
       headers: {
         authorization: `Bearer ${this.serverCredential}`,

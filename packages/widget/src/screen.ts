@@ -25,7 +25,7 @@ export type ScreenName =
   | 'no_room'
 
 /** The screens of the browser's proof. Their texts and their button are loaded with its code. */
-export type LegScreen = 'browser' | 'browser_again'
+export type LegScreen = 'browser' | 'browser_again' | 'browser_frame'
 
 /**
  * What to draw. `code` is null when no QR code may be shown, and `expiresAt` when no time is
@@ -35,7 +35,7 @@ export interface Screen {
   readonly name: ScreenName | LegScreen
   /** Replaces the text of the screen. */
   readonly text?: ScreenText | undefined
-  /** Takes the place of the QR code. */
+  /** Takes the place of the QR code: a button, or the service's frame. */
   readonly stage?: HTMLElement | undefined
   readonly code: Code | null
   readonly expiresAt: Instant | null

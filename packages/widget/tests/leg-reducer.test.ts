@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import {
   ATTEMPTS,
+  FRAME_LOAD_MS,
   INITIAL_LEG,
   type LegEvent,
   type LegEffect,
@@ -22,9 +23,14 @@ const READY: LegEvent[] = [['open'], ['opened', 'ready']]
 const SENT: LegEvent[] = [...READY, ['confirm'], ['proved', 'proof']]
 const LOST: LegEvent[] = [['sent', 'lost'], ['tick']]
 const SHOW_AGAIN = [['show', 'again']]
+const FRAMED: LegEvent[] = [['open'], ['opened', 'framed']]
+const reads = (way: string) => [
+  ['show', 'busy'],
+  ['read', way],
+]
 
 test('asks the browser at a click only, and sends its proof', () => {
-  assert.deepEqual(run(['open']).effects, [['read']])
+  assert.deepEqual(run(['open']).effects, reads('page'))
   assert.deepEqual(run(...READY).effects, [['show', 'ready']])
   assert.deepEqual(run(...READY, ['confirm']).effects, [['show', 'ready'], ['prove']])
   assert.deepEqual(run(...SENT).effects, [
@@ -47,18 +53,56 @@ test('shows the button again after a canceled prompt and after a rejected proof'
 })
 
 test('gives up in a browser that cannot prove', () => {
-  for (const events of [
-    [['open'], ['opened', 'unsupported']],
-    [...READY, ['confirm'], ['refused', true]],
-  ] as LegEvent[][])
-    assert.deepEqual(run(...events).effects, [['giveUp']])
+  const events: LegEvent[] = [['open'], ['opened', 'unsupported']]
+  assert.deepEqual(run(...events).effects, [['giveUp', 'browser_unsupported']])
+})
+
+test('leaves it to the frame where the browser does not let the page ask', () => {
+  assert.deepEqual(run(...READY, ['confirm'], ['refused', true]).effects, reads('frame'))
+})
+
+test('gives the frame its session once, when it listens', () => {
+  assert.deepEqual(run(...FRAMED).effects, [['show', 'frame']])
+  const started = run(...FRAMED, ['frame', 'loaded'], ['frame', 'ready'])
+  assert.deepEqual(started.effects, [['start']])
+  assert.equal(started.state.timers.again, Infinity)
+  assert.deepEqual(run(...FRAMED, ['frame', 'ready'], ['frame', 'ready']).effects, [])
+})
+
+test('reads the session when the frame has ended, and gives up if it still waits', () => {
+  const ready: LegEvent[] = [...FRAMED, ['frame', 'ready']]
+  assert.deepEqual(run(...ready, ['frame', 'done']).effects, reads('page'))
+  assert.deepEqual(run(...ready, ['frame', 'failed']).effects, reads('none'))
+  assert.deepEqual(run(...ready, ['frame', 'done'], ['frame', 'done']).effects, [])
+  assert.deepEqual(run(...FRAMED, ['frame', 'done']).effects, [])
+})
+
+test('takes a second frame that says nothing, and one without permission, as blocked', () => {
+  const blocked = [['giveUp', 'browser_frame_blocked']]
+  const first = run(...FRAMED, ['tick'])
+  assert.deepEqual(first.effects, reads('page'))
+  assert.deepEqual(run(...FRAMED, ['tick'], ['opened', 'framed'], ['tick']).effects, blocked)
+  assert.deepEqual(run(...FRAMED, ['frame', 'blocked']).effects, blocked)
+  assert.deepEqual(run(['open'], ['opened', 'blocked']).effects, blocked)
+  // A frame that has spoken is not counted with an earlier one.
+  const spoken: LegEvent[] = [['tick'], ['opened', 'framed'], ['frame', 'ready'], ['frame', 'done']]
+  const events: LegEvent[] = [...FRAMED, ...spoken, ['opened', 'framed'], ['tick']]
+  assert.deepEqual(run(...events).effects, reads('page'))
+})
+
+test('waits less for a frame whose document has loaded', () => {
+  const { state } = run(...FRAMED)
+  assert.equal(state.timers.again, 10_000 + FRAME_LOAD_MS)
+  const moment = { now: 10_000, random: 0 }
+  const loaded = reduceLeg(state, ['frame', 'loaded'], moment)
+  assert.ok(loaded.state.timers.again < state.timers.again)
 })
 
 test('sends the same proof again after a lost response, and then leaves it to the user', () => {
   assert.deepEqual(run(...SENT, ...LOST).effects, [['send', 'proof']])
   const lost = Array.from({ length: ATTEMPTS - 1 }, () => LOST).flat()
   assert.deepEqual(run(...SENT, ...lost, ['sent', 'lost']).effects, SHOW_AGAIN)
-  assert.deepEqual(run(['open'], ['opened', 'lost'], ['tick']).effects, [['read']])
+  assert.deepEqual(run(['open'], ['opened', 'lost'], ['tick']).effects, reads('page'))
 })
 
 const events = fc.constantFrom<LegEvent>(
@@ -66,6 +110,13 @@ const events = fc.constantFrom<LegEvent>(
   ['opened', 'ready'],
   ['opened', 'lost'],
   ['opened', 'unsupported'],
+  ['opened', 'framed'],
+  ['opened', 'blocked'],
+  ['frame', 'loaded'],
+  ['frame', 'ready'],
+  ['frame', 'blocked'],
+  ['frame', 'done'],
+  ['frame', 'failed'],
   ['confirm'],
   ['proved', 'proof'],
   ['refused', false],

@@ -9,7 +9,7 @@ import { timeLeft } from '../src/countdown.ts'
 const BUDGET_BYTES = 15_300
 const MODULE_BUDGET_BYTES = 5_600
 /** What a workflow that requires the browser adds: this, and the texts where not in English. */
-const LEG_BUDGET_BYTES = 3_300
+const LEG_BUDGET_BYTES = 4_000
 
 test('bundles the same bytes from the same sources, with their hash', async () => {
   const [first, second] = [await loadPulseScript(), await loadPulseScript()]
@@ -36,7 +36,7 @@ test('loads layout, checks and rules of the watch that stay within 5.6 kB gzip',
   assert.ok(bytes <= MODULE_BUDGET_BYTES, `${bytes} B`)
 })
 
-test('loads the proof of the browser, within 3.3 kB gzip', async (t) => {
+test('loads the proof of the browser, within 4 kB gzip', async (t) => {
   const { files } = await loadPulseScript()
   const { path, source } = files.find((file) => file.path.startsWith('/v1/leg/'))!
   const bytes = gzipSync(source, { level: 9 }).length

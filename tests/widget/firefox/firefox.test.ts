@@ -82,7 +82,7 @@ for (const [kind, style] of Object.entries(OVERLAYS))
       assert.deepEqual(await firefox.evaluate('seen.at(-1).breaches'), ['covered'])
       assert.equal(
         await firefox.evaluate(
-          `${CARD}.querySelector('.qr path:last-child').getAttribute('visibility')`,
+          `getComputedStyle(${CARD}.querySelector('.qr path:last-child')).visibility`,
         ),
         'hidden',
       )

@@ -46,6 +46,7 @@ function isFramedAs(
   { crossOrigin, topOrigin }: Readonly<Record<'crossOrigin' | 'topOrigin', unknown>>,
 ): boolean {
   if (expected === undefined) return (crossOrigin ?? false) === false && topOrigin === undefined
-  // Not every browser sends the origin of the top page.
-  return crossOrigin === true && (topOrigin ?? expected) === expected
+  // Not every browser sends the origin of the top page. One that is present must match, and null is
+  // present: WebAuthn Level 3, 7.2, compares the member wherever the client data has it.
+  return crossOrigin === true && (topOrigin === undefined || topOrigin === expected)
 }

@@ -174,6 +174,11 @@ for (const [name, step, bend] of [
     'cross_origin',
     { clientData: { crossOrigin: true, topOrigin: 'https://evil.example' } },
   ],
+  [
+    'with a top page of null',
+    'cross_origin',
+    { clientData: { crossOrigin: true, topOrigin: null } },
+  ],
   ['of the page itself', 'origin', { origin: SHOP_ORIGIN }],
   ['for another page', 'challenge', { fields: { origin: 'https://other.example' } }],
   ['for another tenant', 'challenge', { fields: { tenant_id: 'ten_0000000000000000000000' } }],

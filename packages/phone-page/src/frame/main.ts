@@ -4,7 +4,7 @@ import { chooseLanguage, directionOf } from '../messages/language.ts'
 import { startFrame } from './confirm.ts'
 import { drawFrame } from './draw.ts'
 import { wordsOf } from './messages.ts'
-import { FRAME_PROTOCOL, isPlaced, readStart, type Start } from './parent-message.ts'
+import { FRAME_PROTOCOL, isPermitted, isPlaced, readStart, type Start } from './parent-message.ts'
 import { createFrameService } from './service.ts'
 
 const root = document.querySelector('main')
@@ -17,6 +17,15 @@ function main(root: HTMLElement): void {
   if (!isPlaced({ self: window, parent: window.parent, top: window.top })) {
     const look = lookOf(null, { onConfirm: nothing, onReopen: nothing })
     return drawFrame(root, { name: 'misplaced' }, look)
+  }
+  // Without the permission, every prompt would fail as if the user had canceled it.
+  if (!isPermitted(document)) {
+    drawFrame(
+      root,
+      { name: 'unsupported' },
+      lookOf(null, { onConfirm: nothing, onReopen: nothing }),
+    )
+    return tell('blocked', '*')
   }
   const onMessage = (event: MessageEvent<unknown>) => {
     const start = readStart(event, window.parent)
@@ -31,6 +40,7 @@ function main(root: HTMLElement): void {
 }
 
 function run(root: HTMLElement, start: Start, end: (end: 'done' | 'failed') => void): void {
+  if (start.theme !== null) document.documentElement.dataset['theme'] = start.theme
   const look = lookOf(start.language, {
     onConfirm: () => void frame.confirm(),
     onReopen: () => void frame.open(),

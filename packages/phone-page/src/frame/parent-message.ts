@@ -17,6 +17,8 @@ export interface Start {
   readonly commitment: string
   /** The language of the page; null for the user's. */
   readonly language: string | null
+  /** The color scheme of the page; null for the user's. */
+  readonly theme: 'light' | 'dark' | null
 }
 
 /** The part of a `Window` that says where the document is. */
@@ -32,6 +34,17 @@ export interface Place {
  */
 export function isPlaced({ self, parent, top }: Place): boolean {
   return parent !== self && parent === top
+}
+
+/**
+ * Whether the page lets its frame use passkeys, by the frame's `allow` and its own
+ * `Permissions-Policy`. Only Chromium tells; the prompts of other browsers then fail.
+ */
+export function isPermitted(document: object): boolean {
+  const { featurePolicy } = document as {
+    readonly featurePolicy?: { allowsFeature?(name: string): boolean }
+  }
+  return featurePolicy?.allowsFeature?.('publickey-credentials-get') !== false
 }
 
 /** Reads the message that starts the frame. Undefined for any other, and from any other window. */
@@ -52,11 +65,13 @@ export function readStart(
   const publishableKey = text('publishable_key')
   const commitment = text('commitment')
   const language = text('language').slice(0, MAX_TAG_LENGTH) || null
+  const wanted = text('theme')
+  const theme = wanted === 'light' || wanted === 'dark' ? wanted : null
   const isWhole =
     WATCH_TOKEN.test(watchToken) &&
     PUBLISHABLE_KEY.test(publishableKey) &&
     COMMITMENT.test(commitment)
   return sessionId !== undefined && isWhole
-    ? { parentOrigin: origin, sessionId, watchToken, publishableKey, commitment, language }
+    ? { parentOrigin: origin, sessionId, watchToken, publishableKey, commitment, language, theme }
     : undefined
 }

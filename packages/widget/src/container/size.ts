@@ -6,16 +6,16 @@ const LEAST_ZOOM = 0.8
 /** Tolerates the rounding of layout. A transform exceeds it. */
 const TOLERANCE = 0.02
 
-/** Checks the box of the container, and how transforms change the QR code that is drawn in it. */
+/** Checks the box of the container, and how transforms change a QR code that is drawn in it. */
 export function checkSize(
-  { container, code, isCut }: Pick<Parts, 'container' | 'code' | 'isCut'>,
-  isDrawn: boolean,
+  { container, isCut }: Pick<Parts, 'container' | 'isCut'>,
+  target: Element,
   { broken }: Findings,
 ): void {
   const { width, height } = container.getBoundingClientRect()
   const zoom = (container as { currentCSSZoom?: number }).currentCSSZoom ?? 1
   // The matrix multiplies the transforms of all ancestors.
-  const { a, b, c, d } = (isDrawn && code.getScreenCTM()) || new DOMMatrix()
+  const { a, b, c, d } = (target as SVGGraphicsElement).getScreenCTM?.() || new DOMMatrix()
   const limit = TOLERANCE * Math.abs(a)
   if (a <= 0 || d <= 0 || Math.abs(b) > limit || Math.abs(c) > limit || Math.abs(a - d) > limit)
     broken.add('distorted')

@@ -1,7 +1,7 @@
 import { bare } from '@bonded/contract'
 import type { Containment } from './containment.ts'
 import type { Memory } from './covers.ts'
-import { judge, type Parts } from './judge.ts'
+import { drawnIn, judge, type Parts } from './judge.ts'
 
 const CHECK_MS = 500
 /**
@@ -52,6 +52,9 @@ export function watchContainer(
 
   const judgeNow = () => {
     const now = performance.now()
+    const drawn = drawnIn(parts)
+    // The browser takes an element that it already observes as observed.
+    if (drawn) observer.observe(drawn)
     const containment = judge(parts, memory)
     const isBreached = containment.verdict === 'breached'
     const text = JSON.stringify(containment)
@@ -84,7 +87,7 @@ export function watchContainer(
   // It reports what a page cannot measure: frames around the page, and overlays of any kind.
   const observer = new IntersectionObserver(
     (entries) => {
-      // The browser also reports a QR code that is not drawn yet, as out of view.
+      // The browser also reports a QR code that is no longer drawn, as out of view.
       for (const entry of entries)
         if (entry.target.isConnected) memory.sightings.set(entry.target, entry)
       check()
@@ -97,7 +100,6 @@ export function watchContainer(
     observer.disconnect()
   }
   observer.observe(parts.card)
-  observer.observe(parts.code)
   check()
   return { ready, check, stop }
 }

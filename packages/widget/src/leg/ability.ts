@@ -1,16 +1,20 @@
 /**
- * Whether this browser may use the passkeys of the service on this page. Nothing in the page makes
- * the service require less, so a page that says no only ends its own bond.
+ * Whether this browser has passkeys for the user's page. Nothing in the page makes the service
+ * require less, so a page that says no only ends its own bond.
  */
-export async function canProve(rpId: string): Promise<boolean> {
-  if (!isSecureContext || typeof PublicKeyCredential === 'undefined' || isInForeignFrame())
-    return false
+export function hasPasskeys(): boolean {
+  return isSecureContext && typeof PublicKeyCredential !== 'undefined' && !isInForeignFrame()
+}
+
+/**
+ * Whether the page itself may use the passkeys of the service: on its domain, or as a related
+ * origin. A browser that does not say so gets the service's frame, which works in all of them.
+ */
+export async function mayUsePasskeysOf(rpId: string): Promise<boolean> {
   const { hostname } = location
   if (hostname === rpId || hostname.endsWith(`.${rpId}`)) return true
-  // A browser without this question may still know related origins. Its answer is then the prompt,
-  // or an error at once.
   const capabilities = await PublicKeyCredential.getClientCapabilities?.()
-  return capabilities === undefined || capabilities['relatedOrigins'] === true
+  return capabilities?.['relatedOrigins'] === true
 }
 
 /** The service accepts no proof of a page that another site shows in a frame. */

@@ -1,5 +1,5 @@
-import type { UnavailableReason } from '../outcome.ts'
 import type { Screen } from '../screen.ts'
+import type { LegReason } from './leg-reducer.ts'
 
 /** What the browser's proof reports to the bond: what to show, while the session waits for it. */
 export interface LegReport {
@@ -7,5 +7,5 @@ export interface LegReport {
   /** The secret of this tab for this session. */
   readonly secret?: string
   /** The proof is impossible. */
-  readonly reason?: Extract<UnavailableReason, `browser_${string}`>
+  readonly reason?: LegReason
 }

@@ -4,18 +4,21 @@ import { storeSecret } from '../session/browser-secret.ts'
 import type { LoadedMessages } from '../messages/load.ts'
 import type { SessionResponse } from '../session/get-session.ts'
 import type { SessionAddress } from '../session/snapshot.ts'
-import { canProve } from './ability.ts'
+import { hasPasskeys, mayUsePasskeysOf } from './ability.ts'
 import { askBrowser } from './ask-browser.ts'
 import { confirmButton } from './button.ts'
 import type { LegReport } from './leg.ts'
 import {
+  type FrameMessage,
   INITIAL_LEG,
   type LegEffect,
   type LegEvent,
   type LegState,
   reduceLeg,
+  type Way,
 } from './leg-reducer.ts'
 import { challengeOf, commitmentOf, drawSecret, readRequest } from './request.ts'
+import { frameUrlOf, type ServiceFrame, serviceFrame, themeOf } from './service-frame.ts'
 import { loadLegTexts } from './texts.ts'
 
 /** What the proof knows of the widget, and what it tells the widget. */
@@ -35,38 +38,52 @@ export interface LegSetup extends LegTools {
   readonly dispatch: (name: 'leg', report: LegReport) => void
 }
 
+const BUSY = { name: 'evaluating' } as const
+const BLOCKED =
+  "The service's frame did not load, or may not use passkeys. Check the tenant's origins, and this page's frame-src and Permissions-Policy."
+
 /**
- * The proof of the browser (protocol 14): reads what the service asks for, shows the button, and
- * sends what the browser's prompt gives. The session's own state then says whether it is bonded.
+ * The proof of the browser (protocol 14): reads what the service asks for, and shows the button, or
+ * the service's frame where the page itself may not use the passkeys. The session's own state then
+ * says whether it is bonded.
  */
+// oxlint-disable-next-line max-lines-per-function -- a list: an entry for each effect
 export async function openLeg(setup: LegSetup): Promise<void> {
-  const { take, ask, secret = drawSecret() } = setup
-  const { address, signal } = setup.subject
+  const { take, ask, language, secret = drawSecret() } = setup
+  const { address, publishableKey, signal } = setup.subject
   const subject = { ...setup.subject, wait: null }
   const report = (given: LegReport) => setup.dispatch('leg', given)
   const texts = await loadLegTexts(setup)
   if (signal.aborted) return
   const button = confirmButton(texts, () => dispatch('confirm'))
   const screens = {
-    busy: { name: 'evaluating' },
-    ready: { name: 'browser', text: texts.browser, stage: button },
-    again: { name: 'browser_again', text: texts.browser_again, stage: button },
+    frame: { name: 'browser_frame', text: texts.browser },
+    ready: { name: 'browser', text: texts.browser },
+    again: { name: 'browser_again', text: texts.browser_again },
   } as const
   let prove = () => Promise.resolve('')
-  const open = async () => {
+  let commitment = ''
+  let url: URL | undefined
+  let frame: ServiceFrame | undefined
+  const open = async (way: Way) => {
     const response = await ask(GET_SESSION, subject)
     if (response.kind !== 'snapshot') return 'lost'
     take(response)
     const { browser } = response.view
     if (!browser) return 'lost'
-    const request = readRequest(browser)
-    if (!request || !(await canProve(request.rpId))) return 'unsupported'
+    if (way === 'none' || !hasPasskeys()) return 'unsupported'
     storeSecret(address.id, secret)
-    const commitment = await commitmentOf(secret)
-    const challenge = await challengeOf(response.view, commitment)
-    prove = async () =>
-      JSON.stringify({ commitment, assertion: await askBrowser(request, { challenge, signal }) })
-    return 'ready'
+    commitment = await commitmentOf(secret)
+    const request = way === 'page' ? readRequest(browser) : undefined
+    if (request && (await mayUsePasskeysOf(request.rpId))) {
+      const challenge = await challengeOf(response.view, commitment)
+      prove = async () =>
+        JSON.stringify({ commitment, assertion: await askBrowser(request, { challenge, signal }) })
+      return 'ready'
+    }
+    url = frameUrlOf(browser, address)
+    // The frame works only directly in the page that the user visits.
+    return !url ? 'unsupported' : top === self ? 'framed' : 'blocked'
   }
   const send = async (body: string) => {
     const response = await ask(PROVE_BROWSER, { ...subject, body })
@@ -75,8 +92,8 @@ export async function openLeg(setup: LegSetup): Promise<void> {
     return response.kind === 'snapshot' ? 'accepted' : isLost ? 'lost' : 'rejected'
   }
   const dispatch = setup.runMachine<LegState, LegEvent, LegEffect>(reduceLeg, INITIAL_LEG, {
-    read: () =>
-      void open().then(
+    read: (way) =>
+      void open(way).then(
         (result) => dispatch('opened', result),
         () => dispatch('opened', 'unsupported'),
       ),
@@ -92,18 +109,37 @@ export async function openLeg(setup: LegSetup): Promise<void> {
       )
     },
     send: (body) => void send(body).then((result) => dispatch('sent', result)),
+    start() {
+      void language.then(({ tag }) =>
+        frame?.start({
+          session_id: address.id,
+          watch_token: address.watchToken,
+          publishable_key: publishableKey,
+          commitment,
+          language: tag,
+          theme: themeOf(frame.node),
+        }),
+      )
+    },
     show(screen) {
       button.ariaDisabled = null
-      report({ screen: screens[screen], secret })
-      // A user who works in the widget goes on with the button.
-      if ((button.getRootNode() as ShadowRoot).activeElement) button.focus()
+      if (screen === 'frame') {
+        const hear = (message: FrameMessage) => dispatch('frame', message)
+        frame = serviceFrame(url!, { title: texts.confirm, signal, hear })
+      }
+      const stage = screen === 'frame' ? frame!.node : button
+      report({ screen: screen === 'busy' ? BUSY : { ...screens[screen], stage }, secret })
+      // A user who works in the widget continues in its button or frame.
+      if ((stage.getRootNode() as ShadowRoot).activeElement) stage.focus()
     },
-    giveUp() {
+    giveUp(reason) {
       // The phone need not wait for a proof that cannot come.
       void setup.cancelSession(subject)
+      const isBlocked = reason === 'browser_frame_blocked'
+      if (isBlocked) console.error(`Pulse: ${reason}. ${BLOCKED}`, url?.href)
       report({
-        screen: { name: 'not_set_up', text: texts.browser_unsupported },
-        reason: 'browser_unsupported',
+        screen: { name: 'not_set_up', text: isBlocked ? undefined : texts.browser_unsupported },
+        reason,
       })
     },
   })

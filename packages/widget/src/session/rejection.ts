@@ -14,26 +14,28 @@ const REASONS = new Map<unknown, UnavailableReason>([
   ['action_not_enabled', 'key_out_of_scope'],
 ])
 
-const ADVICE = new Map<UnavailableReason, string>([
+const ADVICE = new Map<unknown, string>([
   [
     'key_invalid',
     'The service does not know this publishable key, or it is revoked. See `bonded key list`.',
   ],
-  ['origin_not_allowed', "The tenant's origins lack this page's one. An operator adds it."],
-  ['key_of_another_tenant', 'The session is of another tenant. Use the keys of one tenant.'],
+  ['origin_not_allowed', "The tenant's origins lack this one. An operator adds it."],
+  ['key_of_another_tenant', 'The session is of another tenant. Use its keys.'],
   ['key_out_of_scope', 'The scope of this key lacks the workflow or the action of the session.'],
-  ['session_not_found', 'The service does not know this session, or its watch token is wrong.'],
+  ['session_not_found', 'The service does not know this session, or the watch token is wrong.'],
 ])
 
 /** The console messages: what the developer has to change. The user reads a calm sentence only. */
-export function report(reason: UnavailableReason, ...details: unknown[]): UnavailableReason {
-  const advice = ADVICE.get(reason) ?? 'The service rejected this page.'
+export function report<Reason extends string>(reason: Reason, ...details: unknown[]): Reason {
+  const advice = ADVICE.get(reason) ?? 'The service rejected a request.'
   console.error(`Pulse: ${reason}. ${advice}`, location.origin, ...details)
   return reason
 }
 
 /** Reports why the service rejected a request of this page. */
 export function reportRejection({ status, error }: Rejection): UnavailableReason {
-  const reason = REASONS.get(error['reason']) ?? 'service_refused'
-  return report(reason, status, error)
+  const reason = REASONS.get(error['reason'])
+  // The service's own reason says more to a developer than that it rejected something.
+  report(reason ?? (error['reason'] as string), status, error)
+  return reason ?? 'service_refused'
 }

@@ -12,8 +12,6 @@ export interface QrCode {
   readonly node: SVGSVGElement
   /** Draws another payload in place, without an announcement or a change of focus. */
   readonly draw: (payload: string) => void
-  /** Hides the modules, or shows them again. The size stays the same. */
-  readonly veil: (isVeiled: boolean) => void
 }
 
 /**
@@ -41,7 +39,6 @@ export function qrCode(label: string): QrCode {
       ground.setAttribute('d', `M${-QUIET_ZONE} ${-QUIET_ZONE}h${size}v${size}h-${size}z`)
       modules.setAttribute('d', rows.map(rowPath).join(''))
     },
-    veil: (isVeiled) => modules.setAttribute('visibility', isVeiled ? 'hidden' : 'visible'),
   }
 }
 

@@ -34,10 +34,10 @@ export interface View {
   readonly fitBy: (fitter: typeof fitIn) => void
   /** Whether the reserved box is too small for the widget. */
   readonly isCut: () => boolean
-  /** What the page could hide: all that is drawn, and the QR code. */
+  /** What the page could hide: all that is drawn, and the QR code or the service's frame. */
   readonly card: HTMLElement
-  readonly code: SVGSVGElement
-  /** Hides the modules of the QR code, or shows them again. */
+  readonly centerpiece: () => Element | null
+  /** Hides the modules of the QR code and the frame, or shows them again. */
   readonly veil: (isVeiled: boolean) => void
 }
 
@@ -130,14 +130,10 @@ function drawCard(handlers: Handlers) {
     title.textContent = hasContact ? text.title : reconnecting
     body.textContent = text.body
     const node = code ? qr.node : given
-    stage.replaceChildren(
-      ...(node
-        ? [node]
-        : [
-            badge(name),
-            ...(name === 'waiting' ? [element('p', { class: 'note' }, renewing)] : []),
-          ]),
-    )
+    // A frame that is inserted again loads again.
+    if (node?.parentNode === stage) return
+    stage.replaceChildren(node ?? badge(name))
+    if (!node && name === 'waiting') stage.append(element('p', { class: 'note' }, renewing))
   }
   const hideRest = (screen: Screen) => {
     const { name, code } = screen
@@ -214,8 +210,8 @@ function drawCard(handlers: Handlers) {
 
   return {
     card,
-    code: qr.node,
-    veil: qr.veil,
+    centerpiece: () => stage.querySelector('.qr,iframe'),
+    veil: (isVeiled: boolean) => card.setAttribute('data-veiled', String(isVeiled)),
     redraw: (draw: () => void) => (fit = draw),
     show,
     speak,

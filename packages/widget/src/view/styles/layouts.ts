@@ -51,6 +51,12 @@ export const LAYOUTS = `
 [data-layout=compact][data-tone=busy] .stage{align-self:center;aspect-ratio:1;
   width:clamp(114px,100cqw - 186px,var(--code,136px))}
 [data-layout=compact] .here.here{height:100%;padding:.25em;font-size:.9375em}
+[data-screen=browser_frame][data-layout]:not(.none){display:flex;flex-direction:column}
+[data-screen=browser_frame][data-layout] .stage.stage.stage{order:1;flex:1 0 9em;width:100%;
+  max-height:none;margin:0;aspect-ratio:auto}
+[data-screen=browser_frame][data-layout=compact] .side{display:contents}
+[data-screen=browser_frame][data-layout=compact] :is(.brand,.room){position:absolute;
+  clip-path:inset(50%)}
 [data-layout=compact] .qr{border-radius:min(var(--round),7px)}
 [data-layout=compact] .brand{justify-content:start}
 [data-layout=compact]{--title:1.0625em}

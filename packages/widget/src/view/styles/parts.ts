@@ -39,6 +39,8 @@ dd{font-weight:600;color:var(--ink)}
 .here{display:flex;flex-direction:column;gap:.4em;align-items:center;justify-content:center;
   max-height:100%;overflow-wrap:anywhere}
 [data-screen^=browser] .same{display:none}
+iframe{width:100%;height:100cqh;border:0;color-scheme:inherit}
+[data-veiled=true] :is(.qr path+path,iframe){visibility:hidden}
 .here svg{flex:none;width:2em}
 .here[aria-disabled]{background:var(--tint);color:var(--tone);cursor:default}
 .foot{display:flex;gap:16px;align-items:center;white-space:nowrap;
