@@ -28,7 +28,8 @@ const config: ExpoConfig = {
   ios: {
     bundleIdentifier: IOS_BUNDLE_ID,
     // A QR code with universal_link. The service serves /.well-known/apple-app-site-association.
-    associatedDomains: [`applinks:${host}`],
+    // Passkeys for the browser belong to the same host.
+    associatedDomains: [`applinks:${host}`, `webcredentials:${host}`],
     entitlements: {
       'com.apple.developer.devicecheck.appattest-environment': APP_ATTEST_ENVIRONMENT,
     },

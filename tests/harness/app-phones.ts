@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import type { TestContext } from 'node:test'
 import type { BrowserKeyRegistration, CreatedSession, TimelineEntry } from '@bonded/contract'
 import {
   type AuthenticatorOptions,
@@ -16,9 +15,11 @@ export const WORKFLOWS = [
 ]
 export const RP_ID = new URL(PUBLIC_ORIGIN).hostname
 
-export async function setUp(t: TestContext) {
-  const h = await harness({ attestation: asTestRoots })
-  t.after(() => h[Symbol.asyncDispose]())
+/** A service whose workflow `bound` requires the browser. It starts a thread for registrations. */
+export const serviceForBrowserKeys = () => harness({ attestation: asTestRoots })
+
+/** A tenant of its own, for each test. */
+export async function setUp(h: Harness) {
   const shop = await h.addTenant({ workflows: WORKFLOWS })
   return { h, shop }
 }

@@ -59,6 +59,8 @@ export interface Messages {
     readonly own: string
     readonly formats: Readonly<Record<string, string>>
     readonly registered: (date: string) => string
+    readonly browserKey: string
+    readonly removeBrowserKey: string
     readonly remove: string
   }
   readonly removal: {
@@ -67,6 +69,8 @@ export interface Messages {
     readonly own: string
     readonly action: string
   }
+  /** The name of the passkey for the browser, in the user's password manager. */
+  readonly passkey: (date: string) => string
   readonly prompts: {
     readonly approve: (tenant: string) => string
     readonly remove: string
@@ -208,6 +212,8 @@ export const en: Messages = {
       software: 'Test phone',
     },
     registered: (date) => `Set up on ${date}`,
+    browserKey: 'Has a passkey for the browser',
+    removeBrowserKey: 'Remove only the browser passkey',
     remove: 'Remove',
   },
   removal: {
@@ -216,6 +222,7 @@ export const en: Messages = {
     own: 'This phone can no longer approve requests. To use it again, set it up as a new phone.',
     action: 'Remove phone',
   },
+  passkey: (date) => `Approvals, ${date}`,
   prompts: {
     approve: (tenant) => `Approve the request of ${tenant}`,
     remove: 'Remove the phone',

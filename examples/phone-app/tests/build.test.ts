@@ -98,7 +98,10 @@ test('the native projects declare links, App Attest, and only the needed permiss
   assert.equal(printed.status, 0, printed.text)
   const { ios, _internal } = JSON.parse(printed.stdout) as Introspected
   assert.deepEqual(ios.entitlements, {
-    'com.apple.developer.associated-domains': ['applinks:bond.example.com'],
+    'com.apple.developer.associated-domains': [
+      'applinks:bond.example.com',
+      'webcredentials:bond.example.com',
+    ],
     'com.apple.developer.devicecheck.appattest-environment': 'development',
   })
   const usages = Object.keys(ios.infoPlist).filter((key) => key.endsWith('UsageDescription'))

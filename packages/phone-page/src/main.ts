@@ -1,8 +1,9 @@
-import type { Handoff } from '@bonded/contract'
+import { decodeBase64url, type Handoff } from '@bonded/contract'
 import {
   createPhone,
   createWebAuthnSigner,
   type Phone,
+  PhoneError,
   type PhoneStore,
   type WebAuthnSigner,
 } from '@bonded/phone'
@@ -103,7 +104,16 @@ function createBrowserPhone(signer: WebAuthnSigner, store: PhoneStore): Phone {
       fetch(url, { ...request, signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) }),
     clock: { now: () => performance.now(), schedule },
     WebSocket,
+    // An attested passkey of Android is not discoverable, so a computer cannot ask for it.
+    createBrowserKey: ({ challenge, rp_id }) =>
+      signer.register(bytesOf(challenge), { rp_id, attestation: 'none' }),
   })
+}
+
+function bytesOf(challenge: string): Uint8Array {
+  const bytes = decodeBase64url(challenge)
+  if (bytes === undefined) throw new PhoneError('answer_unreadable', { reason: 'challenge' })
+  return bytes
 }
 
 function schedule(delayMs: number, act: () => void): () => void {

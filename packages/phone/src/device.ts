@@ -1,6 +1,7 @@
 import {
   CHALLENGE_DEVICE,
   decodeBase64url,
+  type DeviceChallenge,
   type DeviceFormat,
   type DeviceRegistration,
   encodeBase64url,
@@ -109,7 +110,7 @@ export async function registrationOf(
   wanted?: KeyRequirement,
 ): Promise<DeviceRegistration> {
   // A single attempt: the caller repeats the challenge together with the registration.
-  const challenge = await fetchChallenge(phone, { retry: false })
+  const { challenge } = await fetchChallenge(phone, { retry: false })
   return { challenge, ...(await proofOf(phone.signer, challenge, wanted)) } as DeviceRegistration
 }
 
@@ -117,7 +118,7 @@ export async function registrationOf(
 export function fetchChallenge(
   phone: RegistrationDependencies,
   repeating: { readonly retry?: false } = {},
-): Promise<string> {
+): Promise<DeviceChallenge> {
   return call(phone, CHALLENGE_DEVICE, {
     parameters: {},
     body: () => ({}),

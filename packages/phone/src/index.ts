@@ -2,11 +2,13 @@ export { authenticatorData } from './assertion.ts'
 export type { PhoneDevice } from './device.ts'
 export { isRejection, PHONE_ERROR_CODES, PhoneError, type PhoneErrorCode } from './errors.ts'
 export type { AddedKey, ListedKey } from './keys/subject-keys.ts'
+export { browserKeyOptions, type BrowserKeyNames } from './keys/browser-key.ts'
 export { isSafeOrigin, originOf } from './origin.ts'
 export { createPhone, type Phone, type PhoneOptions } from './phone.ts'
 export type {
   AbortSignalLike,
   Cancel,
+  CreateBrowserKey,
   FetchLike,
   PhoneClock,
   PhoneStore,

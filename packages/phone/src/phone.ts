@@ -90,7 +90,7 @@ export interface Phone {
   /**
    * Signs and answers step-ups until the session is bonded, has ended, or waits for the page's
    * browser (`awaitsBrowser`): then tell the user to confirm on the page. Call it only after the
-   * user agreed.
+   * user agreed. Where `claimed.browser_key` is `wanted`, it first creates a browser key.
    *
    * @throws {PhoneError} `refused`, `step_up_unsupported`, `not_awaiting`, `unreachable`,
    * `answer_unreadable`, `cancelled`
@@ -149,6 +149,14 @@ export interface Phone {
    * `cancelled`
    */
   removeKey(device_id: string, options?: Waiting): Promise<void>
+  /**
+   * Removes the browser key of a phone of the user, for example after its passkey was shared. The
+   * phone stays, and registers another one with its next approval that needs one.
+   *
+   * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `counter_exhausted`,
+   * `cancelled`
+   */
+  removeBrowserKey(device_id: string, options?: Waiting): Promise<void>
   /**
    * Waits for `completed`, `killed` or `expired`. `onChange` reports what happens before, such as
    * the bond after the page's browser has confirmed.
@@ -217,6 +225,12 @@ export function createPhone(options: PhoneOptions): Phone {
     acceptKey: (added) => registering(() => acceptKey(phone, added)),
     removeKey: (device_id, waiting) =>
       oneAtATime(() => withToken((device) => removeKey(phone, device, { ...waiting, device_id }))),
+    removeBrowserKey: (device_id, waiting) =>
+      oneAtATime(() =>
+        withToken((device) =>
+          removeKey(phone, device, { ...waiting, device_id, purpose: 'browser' }),
+        ),
+      ),
     waitForEnd: (claimed, waiting) => waitForEnd(phone, claimed, waiting),
   }
 }

@@ -1,4 +1,4 @@
-import type { ResponseLike, RegistrationOf } from '@bonded/contract'
+import type { BrowserKeyCredential, RegistrationOf, ResponseLike } from '@bonded/contract'
 import type { PhoneDevice } from './device.ts'
 import type { WebAuthnSigner } from './signers/webauthn.ts'
 
@@ -48,6 +48,18 @@ export interface SigningRequest {
 export type PlatformProof =
   | Omit<RegistrationOf<'apple-app-attest'>, 'format' | 'challenge'>
   | Omit<RegistrationOf<'android-key'>, 'format' | 'challenge'>
+
+/**
+ * Creates a browser key: a discoverable passkey that confirms requests in the browser of a page.
+ * It prompts the user once. `browserKeyOptions` has the options for a passkey library.
+ *
+ * @returns the credential, as its `toJSON()` writes it
+ */
+export type CreateBrowserKey = (request: {
+  /** The challenge in base64url. */
+  readonly challenge: string
+  readonly rp_id: string
+}) => Promise<BrowserKeyCredential>
 
 /** The storage of a phone for one origin. */
 export interface PhoneStore {

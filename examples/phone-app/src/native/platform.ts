@@ -7,7 +7,9 @@ import * as SecureStore from 'expo-secure-store'
 import { DeviceMotion } from 'expo-sensors'
 import { fetch as expoFetch } from 'expo/fetch'
 import { Platform } from 'react-native'
+import * as Passkeys from 'react-native-passkeys'
 import { keystore } from '../../modules/bonded-keystore/index.ts'
+import { createBrowserKeys } from '../device/browser-key.ts'
 import { createDeviceStore, type SecureItems } from '../device/device-store.ts'
 import { createMotionRecorder } from '../device/motion.ts'
 import { createUserVerifier } from '../device/user-verifier.ts'
@@ -88,8 +90,14 @@ export function createDependencies(): Omit<AppDependencies, 'show'> {
           unlock: async () =>
             (await verifier.verify({ message: unlock, usePasscode })).result === 'verified',
         })
+  const createBrowserKey = createBrowserKeys(Passkeys, {
+    rpName: en.appTitle,
+    keyName: en.passkey(new Date().toLocaleDateString()),
+    random: (length) => Crypto.getRandomBytes(length),
+  })
+  const platform = { origin, signer, sha256, store, fetch, clock, WebSocket, createBrowserKey }
   return {
-    phone: createPhone({ origin, signer, sha256, store, fetch, clock, WebSocket }),
+    phone: createPhone(platform),
     store,
     verifier,
     motion: createMotionRecorder(DeviceMotion, now),

@@ -26,6 +26,7 @@ export function PhonesScreen({
           <View accessible style={styles.name}>
             <Strong>{nameOf(key)}</Strong>
             <Note>{text.registered(new Date(key.created_at).toLocaleDateString())}</Note>
+            {hasBrowserKey(key) ? <Note>{text.browserKey}</Note> : null}
           </View>
           <Button label={text.remove} tone="plain" onPress={() => onSelect(key)} />
         </View>
@@ -47,6 +48,13 @@ export function RemovalScreen({
       actions={
         <>
           <Button label={text.action} tone="stop" onPress={() => choose('remove_phone')} />
+          {hasBrowserKey(key) ? (
+            <Button
+              label={en.phones.removeBrowserKey}
+              tone="plain"
+              onPress={() => choose('remove_browser_key')}
+            />
+          ) : null}
           <Button label={en.cancel} tone="plain" onPress={() => choose('phones')} />
         </>
       }
@@ -56,6 +64,10 @@ export function RemovalScreen({
       <Lead>{key.own ? text.own : text.other}</Lead>
     </Page>
   )
+}
+
+function hasBrowserKey({ browser_key }: ListedKey): boolean {
+  return (browser_key ?? null) !== null
 }
 
 function nameOf({ own, format }: ListedKey): string {

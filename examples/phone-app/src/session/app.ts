@@ -110,13 +110,20 @@ export function startApp(given: AppDependencies): App {
     working('listing')
     show({ name: 'phones', keys: await phone.listKeys(), notice })
   }
-  const removePhone = async ({ device_id, own }: ListedKey) => {
+  const isConfirmed = async () => {
     working('removing')
     const { remove, usePasscode } = prompts
-    const verified = await verifier.verify({ message: remove, usePasscode })
-    if (verified.result !== 'verified') return listPhones('not_verified_by_user')
+    return (await verifier.verify({ message: remove, usePasscode })).result === 'verified'
+  }
+  const removePhone = async ({ device_id, own }: ListedKey) => {
+    if (!(await isConfirmed())) return listPhones('not_verified_by_user')
     await phone.removeKey(device_id)
     return own ? setUpAgain() : listPhones()
+  }
+  const removeBrowserKey = async ({ device_id }: ListedKey) => {
+    if (!(await isConfirmed())) return listPhones('not_verified_by_user')
+    await phone.removeBrowserKey(device_id)
+    return listPhones()
   }
 
   const act: Readonly<Partial<Record<Choice, () => void>>> = {
@@ -128,6 +135,11 @@ export function startApp(given: AppDependencies): App {
       if (screen.name !== 'removal') return
       const { key } = screen
       run(() => removePhone(key))
+    },
+    remove_browser_key: () => {
+      if (screen.name !== 'removal') return
+      const { key } = screen
+      run(() => removeBrowserKey(key))
     },
     set_up_again: () => {
       if (screen.name !== 'problem') return

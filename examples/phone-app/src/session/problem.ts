@@ -29,6 +29,8 @@ const OF_REASON: Readonly<Record<string, ProblemKind>> = {
   key_format_not_accepted: 'phone_not_accepted',
   key_not_attested: 'phone_not_accepted',
   key_too_new: 'phone_too_new',
+  browser_key_required: 'proof_unsupported',
+  browser_key_invalid: 'proof_unsupported',
   format_not_enabled: 'phone_not_accepted',
   attestation_invalid: 'phone_not_accepted',
   credential_invalid: 'phone_unknown',

@@ -68,5 +68,6 @@ export type Choice =
   | 'continue_step_up'
   | 'phones'
   | 'remove_phone'
+  | 'remove_browser_key'
   | 'retry'
   | 'set_up_again'

@@ -1,5 +1,10 @@
 import { hash } from 'node:crypto'
-import { createPhone, type FetchLike, type PlatformSigner } from '@bonded/phone'
+import {
+  type CreateBrowserKey,
+  createPhone,
+  type FetchLike,
+  type PlatformSigner,
+} from '@bonded/phone'
 import { createAndroidAuthority, createAppAttestAuthority, nodeClock } from '@bonded/simulator'
 import { asTestRoots, TEST_ROOTS } from '../../../../tests/harness/attested-phones.ts'
 import {
@@ -104,6 +109,7 @@ export function connect(
   h: Harness,
   { signer, items }: PhoneDouble,
   through: (fetch: FetchLike) => FetchLike = (fetch) => fetch,
+  createBrowserKey?: CreateBrowserKey,
 ) {
   const store = createDeviceStore(items, PUBLIC_ORIGIN)
   const fetchOfHarness: FetchLike = (url, { signal, ...request }) =>
@@ -118,6 +124,7 @@ export function connect(
     store,
     fetch: through(fetchOfHarness),
     clock: nodeClock,
+    createBrowserKey,
   })
   return { phone, store }
 }

@@ -26,7 +26,8 @@ export type DeviceStanding = Static<typeof DeviceStanding>
 export const DeviceChallenge = closed({
   challenge: Bytes32,
   expires_at: Timestamp,
-  rp_id: Type.String({ description: 'The relying party id of a new passkey.' }),
+  /** Absent in responses of older services. */
+  rp_id: Type.Optional(Type.String({ description: 'The relying party id of a new passkey.' })),
 })
 export type DeviceChallenge = Static<typeof DeviceChallenge>
 
@@ -199,12 +200,15 @@ const state = {
 
 /** The browser key of a phone, which answers in the browser that submits the form. */
 const browserKey = {
-  browser_key: nullable(
-    closed(
-      { rp_id: Type.String(), created_at: Timestamp },
-      {
-        description: 'The further passkey that this phone registered for the browser, if any.',
-      },
+  /** Absent in responses of older services. */
+  browser_key: Type.Optional(
+    nullable(
+      closed(
+        { rp_id: Type.String(), created_at: Timestamp },
+        {
+          description: 'The further passkey that this phone registered for the browser, if any.',
+        },
+      ),
     ),
   ),
 }

@@ -210,10 +210,13 @@ export const Invitation = closed({
     formats: Type.Array(DeviceFormat, {
       description: 'The formats of keys that the workflow accepts.',
     }),
-    browser_key: word(['required', 'none'], {
-      description:
-        '`required`: the workflow requires the browser, so a phone whose key cannot answer there needs a browser key.',
-    }),
+    /** Absent in responses of older services. */
+    browser_key: Type.Optional(
+      word(['required', 'none'], {
+        description:
+          '`required`: the workflow requires the browser, so a phone whose key cannot answer there needs a browser key.',
+      }),
+    ),
     names_user: Type.Boolean({
       description:
         'Whether the session names its user. It then rejects a new key, which belongs to a new user.',

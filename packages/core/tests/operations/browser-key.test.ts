@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import {
   type AuthenticatorOptions,
   createAuthenticator,
@@ -21,6 +21,7 @@ import {
   notesOf,
   prove,
   reasonOf,
+  serviceForBrowserKeys,
   setUp,
   stateOf,
 } from '../../../../tests/harness/app-phones.ts'
@@ -41,8 +42,11 @@ import {
  * browser. Only the phone's own key registers it.
  */
 
-test('an app registers its browser key with an approval, and the key answers in the browser', async (t) => {
-  const s = await setUp(t)
+const shared = await serviceForBrowserKeys()
+after(() => shared[Symbol.asyncDispose]())
+
+test('an app registers its browser key with an approval, and the key answers in the browser', async () => {
+  const s = await setUp(shared)
   const { h } = s
   const phone = await h.register()
   const session = await createFor(s)
@@ -70,8 +74,8 @@ const APP_KEYS: readonly (readonly [string, () => AttestedKey])[] = [
   ['Android', androidKey],
 ]
 for (const [name, newAppKey] of APP_KEYS)
-  test(`an app of ${name} registers its browser key with its first key`, async (t) => {
-    const s = await setUp(t)
+  test(`an app of ${name} registers its browser key with its first key`, async () => {
+    const s = await setUp(shared)
     const { h } = s
     const key = newAppKey()
     const authenticator = createAuthenticator({ origin: `https://${RP_ID}`, rpId: RP_ID })
@@ -91,8 +95,8 @@ for (const [name, newAppKey] of APP_KEYS)
     assert.equal((await prove(s, session, authenticator)).body.state, 'bonded')
   })
 
-test('a stolen device token plants no browser key', async (t) => {
-  const s = await setUp(t)
+test('a stolen device token plants no browser key', async () => {
+  const s = await setUp(shared)
   const { h } = s
   const { phone, authenticator } = await appPhone(s)
   const evil = await newBrowserKey(h)
@@ -133,8 +137,8 @@ test('a stolen device token plants no browser key', async (t) => {
   assert.equal((await prove(s, session, authenticator)).body.state, 'bonded')
 })
 
-test('an approval of a further phone covers the browser key of that phone', async (t) => {
-  const s = await setUp(t)
+test('an approval of a further phone covers the browser key of that phone', async () => {
+  const s = await setUp(shared)
   const { h } = s
   const phone = await h.register()
   h.clock.advance(1_000)
@@ -146,8 +150,8 @@ test('an approval of a further phone covers the browser key of that phone', asyn
   )
 })
 
-test('a browser key can neither recover a device nor approve, claim or remove', async (t) => {
-  const s = await setUp(t)
+test('a browser key can neither recover a device nor approve, claim or remove', async () => {
+  const s = await setUp(shared)
   const { h } = s
   const { phone, authenticator } = await appPhone(s)
   const key = newPasskey(PUBLIC_ORIGIN).key
@@ -172,8 +176,8 @@ test('a browser key can neither recover a device nor approve, claim or remove', 
   )
 })
 
-test('the browser key of another phone of the user proves nothing', async (t) => {
-  const s = await setUp(t)
+test('the browser key of another phone of the user proves nothing', async () => {
+  const s = await setUp(shared)
   const { phone, session } = await appPhone(s)
   const second = createAuthenticator({ origin: PUBLIC_ORIGIN })
   await addPhone(s, phone, second)
@@ -182,8 +186,8 @@ test('the browser key of another phone of the user proves nothing', async (t) =>
   assert.equal(await stateOf(s, session), 'step_up_required')
 })
 
-test('takes no id of another key, so no phone can pass its key off as that of another one', async (t) => {
-  const s = await setUp(t)
+test('takes no id of another key, so no phone can pass its key off as that of another one', async () => {
+  const s = await setUp(shared)
   const { h } = s
   const victim = await appPhone(s)
   const passkey = newPasskey(PUBLIC_ORIGIN)
@@ -207,8 +211,8 @@ test('takes no id of another key, so no phone can pass its key off as that of an
   assert.equal(reply.body.state, 'step_up_required', reply.text)
 })
 
-test('uses the challenge of a browser key up, and undoes the approval of a second one', async (t) => {
-  const s = await setUp(t)
+test('uses the challenge of a browser key up, and undoes the approval of a second one', async () => {
+  const s = await setUp(shared)
   const { h } = s
   const { browserKey } = await appPhone(s)
   const thief = await h.register()
@@ -225,8 +229,8 @@ test('uses the challenge of a browser key up, and undoes the approval of a secon
   )
 })
 
-test('a repeated approval returns the session, although its challenge is used up', async (t) => {
-  const s = await setUp(t)
+test('a repeated approval returns the session, although its challenge is used up', async () => {
+  const s = await setUp(shared)
   const { h } = s
   const phone = await h.register()
   const { browserKey } = await newBrowserKey(h)
@@ -241,8 +245,8 @@ test('a repeated approval returns the session, although its challenge is used up
   }
 })
 
-test('accepts the origins of the page and of an iOS app, no other, and no attestation', async (t) => {
-  const s = await setUp(t)
+test('accepts the origins of the page and of an iOS app, no other, and no attestation', async () => {
+  const s = await setUp(shared)
   const { h } = s
   const rejected: readonly Partial<AuthenticatorOptions>[] = [
     { origin: 'https://evil.example' },
@@ -269,8 +273,8 @@ test('accepts the origins of the page and of an iOS app, no other, and no attest
   }
 })
 
-test('the counter of a browser key must increase, and makes no phone suspect', async (t) => {
-  const s = await setUp(t)
+test('the counter of a browser key must increase, and makes no phone suspect', async () => {
+  const s = await setUp(shared)
   const { h } = s
   const { phone, authenticator, session } = await appPhone(s)
   assert.equal((await prove(s, session, authenticator, { counter: 7 })).body.state, 'bonded')
@@ -287,8 +291,8 @@ test('the counter of a browser key must increase, and makes no phone suspect', a
   assert.equal((await prove(s, next, authenticator, { counter: 8 })).body.state, 'bonded')
 })
 
-test('a phone removes its browser key and stays, and a proof in progress fails', async (t) => {
-  const s = await setUp(t)
+test('a phone removes its browser key and stays, and a proof in progress fails', async () => {
+  const s = await setUp(shared)
   const { h } = s
   const { phone, authenticator, session } = await appPhone(s)
   // The removal of the browser key is not that of the phone, nor the reverse.
@@ -312,8 +316,8 @@ test('a phone removes its browser key and stays, and a proof in progress fails',
   assert.equal(reasonOf(await h.claim(phone, next)), 'browser_key_required')
 })
 
-test('a page with an attested passkey can answer by a second, discoverable one', async (t) => {
-  const s = await setUp(t)
+test('a page with an attested passkey can answer by a second, discoverable one', async () => {
+  const s = await setUp(shared)
   const { h } = s
   const passkey = newPasskey(PUBLIC_ORIGIN)
   const second = createAuthenticator({ origin: PUBLIC_ORIGIN })
@@ -340,8 +344,9 @@ test('a page with an attested passkey can answer by a second, discoverable one',
   }
 })
 
-test('the service knows the relying party id of a browser key until its phone is removed', async (t) => {
-  const s = await setUp(t)
+test('the service knows the relying party id of a browser key until its phone is removed', async () => {
+  await using alone = await serviceForBrowserKeys()
+  const s = await setUp(alone)
   const { phone } = await appPhone(s)
   const options = { rpId: 'x', formerRpIds: undefined }
   assert.deepEqual(await checkRpIds(s.h.service, options), [RP_ID])
@@ -349,8 +354,8 @@ test('the service knows the relying party id of a browser key until its phone is
   assert.deepEqual(await checkRpIds(s.h.service, options), [])
 })
 
-test('the browser key of a sandbox phone serves no production tenant', async (t) => {
-  const s = await setUp(t)
+test('the browser key of a sandbox phone serves no production tenant', async () => {
+  const s = await setUp(shared)
   const { h } = s
   const { phone } = await appPhone(s)
   const live = await h.addTenant({ workflows: WORKFLOWS, environment: 'production' })
@@ -358,8 +363,8 @@ test('the browser key of a sandbox phone serves no production tenant', async (t)
   assert.equal(reasonOf(await h.claim(phone, session)), 'device_not_usable')
 })
 
-test('a phone with an attested passkey needs a second, discoverable one', async (t) => {
-  const s = await setUp(t)
+test('a phone with an attested passkey needs a second, discoverable one', async () => {
+  const s = await setUp(shared)
   const { h } = s
   const phone = await h.register(undefined, webauthnKey())
   const session = await createFor(s)

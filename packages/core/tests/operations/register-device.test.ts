@@ -29,6 +29,7 @@ test('returns the device, its subject and its token, which is shown once', async
     status: 'active',
     created_at: h.now(),
     last_assertion_at: null,
+    browser_key: null,
     device_token_expires_at: new Date(h.clock.now() + 180 * DAY_MS).toISOString(),
     keys_changed_at: null,
   })

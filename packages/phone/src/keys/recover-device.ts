@@ -25,7 +25,7 @@ export async function recoverDevice(
   if (signer.format !== 'webauthn')
     throw new PhoneError('authenticator_unusable', { reason: 'format' })
   const rp_id = rpId ?? signer.rpId
-  const challenge = await fetchChallenge(phone)
+  const { challenge } = await fetchChallenge(phone)
   const payload = deviceRecoveryPayload({ challenge, origin })
   const found = await signer.find(await sha256(utf8(payload)), rp_id)
   const app_attest = await encodeWebAuthn(sha256, found)

@@ -121,7 +121,8 @@ export async function acceptKey(
 }
 
 /**
- * Removes a key of the phone's subject. A phone that removes its own key must clear its store.
+ * Removes a key of the phone's subject, or only its browser key. A phone that removes its own key
+ * must clear its store.
  *
  * @throws {PhoneError} `refused` (`device_not_found`, `device_not_usable`), `unreachable`,
  * `answer_unreadable`, `counter_exhausted`, `cancelled`
@@ -129,18 +130,23 @@ export async function acceptKey(
 export async function removeKey(
   phone: PhoneDependencies,
   device: PhoneDevice,
-  { device_id, signal }: Waiting & { readonly device_id: string },
+  {
+    device_id,
+    purpose,
+    signal,
+  }: Waiting & { readonly device_id: string; readonly purpose?: 'browser' },
 ): Promise<void> {
   if (parseId('dev', device_id) === undefined)
     throw new PhoneError('refused', { reason: 'device_not_found' })
   const { server_time } = await fetchKeys(phone, device, { signal })
   // When the response to the first attempt was lost, the second one does not find the key.
-  const removed = device_id === device.device_id ? 'credential_invalid' : 'device_not_found'
+  const isOwn = device_id === device.device_id && purpose === undefined
+  const removed = isOwn ? 'credential_invalid' : 'device_not_found'
   await withServerTime(phone, server_time, (time) =>
     call(phone, REMOVE_DEVICE, {
       parameters: { device_id },
       device,
-      body: () => removalOf(phone, { device, device_id, server_time: time }),
+      body: () => removalOf(phone, { device, device_id, purpose, server_time: time }),
       read: () => true,
       afterLostResponse: async (rejection) => isRejection(rejection, removed) || undefined,
       signal,
@@ -181,16 +187,23 @@ async function approvalOf(
 
 async function removalOf(
   phone: PhoneDependencies,
-  request: { device: PhoneDevice; device_id: string; server_time: ServerTime },
+  request: {
+    device: PhoneDevice
+    device_id: string
+    purpose: 'browser' | undefined
+    server_time: ServerTime
+  },
 ): Promise<RemoveDeviceRequest> {
-  const { device, device_id: removed_device_id, server_time } = request
+  const { device, device_id: removed_device_id, purpose, server_time } = request
   const issued_at = timestampAt(server_time, phone.clock.now())
   const payload = deviceRemovePayload({
+    purpose,
     removed_device_id,
     device_id: device.device_id,
     subject_id: device.subject_id,
     issued_at,
     origin: phone.origin,
   })
-  return { issued_at, app_attest: await signPayload(phone, { payload, key: device }) }
+  const app_attest = await signPayload(phone, { payload, key: device })
+  return { issued_at, app_attest, ...(purpose && { purpose }) }
 }

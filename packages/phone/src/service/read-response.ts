@@ -1,4 +1,5 @@
 import {
+  type DeviceChallenge,
   ENDPOINTS,
   firstMismatch,
   type Invitation,
@@ -38,8 +39,8 @@ export function readRecovered(body: unknown): RegisteredDevice {
 }
 
 /** Reads a registration challenge. @throws {PhoneError} `answer_unreadable` */
-export function readChallenge(body: unknown): string {
-  return read(ENDPOINTS.challengeDevice.responses.challenge, body).challenge
+export function readChallenge(body: unknown): DeviceChallenge {
+  return read(ENDPOINTS.challengeDevice.responses.challenge, body)
 }
 
 /** Reads the response to a token rotation. @throws {PhoneError} `answer_unreadable` */

@@ -2,6 +2,7 @@ import { assertionPayload, ATTEST, type BondedPairAssertion } from '@bonded/cont
 import { signPayload } from '../assertion.ts'
 import { hashOf } from '../bytes.ts'
 import { isRejection } from '../errors.ts'
+import { newBrowserKey } from '../keys/browser-key.ts'
 import type { AbortSignalLike } from '../ports.ts'
 import { timestampAt } from '../server-time.ts'
 import { call } from '../service/call.ts'
@@ -14,6 +15,7 @@ import {
 } from './claimed-session.ts'
 import { fetchEvidence, type Gathered, isCurrent } from './evidence.ts'
 import type { PhoneSignals } from './signals.ts'
+import { awaitsBrowser } from './step-up.ts'
 
 interface Attempt {
   readonly signals: PhoneSignals
@@ -32,7 +34,9 @@ export async function attestOnce(
   claimed: ClaimedSession,
   attempt: Attempt,
 ): Promise<ClaimedSession> {
-  let gathered = await fetchEvidence(phone, claimed, attempt)
+  // First: the user needs longer for it than the evidence may wait.
+  const prepared = await withBrowserKey(phone, claimed)
+  let gathered = await fetchEvidence(phone, prepared, attempt)
   const submitCurrent = async () =>
     withServerTime(phone, gathered.claimed.server_time, async (server_time) => {
       const known = { ...gathered.claimed, server_time }
@@ -47,6 +51,15 @@ export async function attestOnce(
     gathered = await fetchEvidence(phone, gathered.claimed, attempt)
     return submitCurrent()
   }
+}
+
+async function withBrowserKey(
+  phone: PhoneDependencies,
+  claimed: ClaimedSession,
+): Promise<ClaimedSession> {
+  return claimed.browser_key === 'wanted'
+    ? { ...claimed, browser_key: await newBrowserKey(phone) }
+    : claimed
 }
 
 /**
@@ -64,16 +77,24 @@ function submit(
     parameters: {},
     device: claimed.device,
     body: () => assertionOver(phone, gathered),
-    read: (response) => parseSession(phone, claimed, { response, session_id }),
+    read: (response) => registered(parseSession(phone, claimed, { response, session_id })),
     // The service rejects the repetition of an assertion that led to a step-up or ended the
     // session.
     async afterLostResponse() {
       const current = await getSession(phone, claimed, { signal })
       const isUnchanged = current.session.nonce === nonce && current.session.state === state
-      return isUnchanged ? undefined : current
+      return isUnchanged ? undefined : registered(current)
     },
     signal,
   })
+}
+
+/** The service has stored the browser key with the approval. A step-up sends it again. */
+function registered({ browser_key, ...claimed }: ClaimedSession): ClaimedSession {
+  const { session } = claimed
+  return session.state === 'bonded' || awaitsBrowser(session)
+    ? claimed
+    : { ...claimed, browser_key }
 }
 
 /**
@@ -84,7 +105,8 @@ async function assertionOver(
   phone: PhoneDependencies,
   { claimed, evidence }: Gathered,
 ): Promise<BondedPairAssertion> {
-  const { device, session, server_time } = claimed
+  const { device, session, server_time, browser_key } = claimed
+  if (browser_key === 'wanted') throw new TypeError('the browser key is created before')
   const { device_id, subject_id } = device
   const fields = {
     session_id: session.id,
@@ -101,10 +123,12 @@ async function assertionOver(
     origin: phone.origin,
     context: session.context === null ? null : await hashOf(phone.sha256, session.context),
     evidence: await hashOf(phone.sha256, evidence),
+    browser_key: browser_key && (await hashOf(phone.sha256, browser_key)),
   })
   return {
     ...fields,
     app_attest: await signPayload(phone, { payload, key: device }),
     verified_evidence: evidence,
+    ...(browser_key !== undefined && { browser_key }),
   }
 }

@@ -1,4 +1,5 @@
 import {
+  type BrowserKeyRegistration,
   CLAIM_SESSION,
   GET_SESSION,
   type Handoff,
@@ -7,7 +8,7 @@ import {
 } from '@bonded/contract'
 import type { PhoneDevice, RegistrationDependencies } from '../device.ts'
 import { isRejection, PhoneError } from '../errors.ts'
-import type { AbortSignalLike, Sha256 } from '../ports.ts'
+import type { AbortSignalLike, CreateBrowserKey, Sha256 } from '../ports.ts'
 import { type ServerTime, syncTo } from '../server-time.ts'
 import { call } from '../service/call.ts'
 import { readSession } from '../service/read-response.ts'
@@ -17,6 +18,8 @@ export interface PhoneDependencies extends RegistrationDependencies {
   readonly sha256: Sha256
   /** Without it, the phone polls for the completion. */
   readonly WebSocket?: WebSocketConstructor | undefined
+  /** Without it, the phone cannot approve requests that need a browser key. */
+  readonly createBrowserKey?: CreateBrowserKey | undefined
 }
 
 /** A session that this phone has claimed, as last received. Each step returns a new one. */
@@ -28,6 +31,8 @@ export interface ClaimedSession {
   readonly claimed_nonce: string
   readonly session: PhoneSession
   readonly server_time: ServerTime
+  /** The approval registers a browser key: one that is still to be created, or that exists. */
+  readonly browser_key?: 'wanted' | BrowserKeyRegistration | undefined
 }
 
 /** Rejections of a claim that may be a repetition, after a restart of the phone's app or page. */
@@ -38,8 +43,8 @@ const AFTER_CLAIM = ['challenge_expired', 'session_not_live'] as const
  * its current state, whether it waits for a step-up, is bonded, or has ended.
  *
  * @throws {PhoneError} `refused` (`challenge_expired`, `session_claimed`, `nonce_mismatch`,
- * `session_not_live`, `device_not_usable`), `origin_not_usable`, `unreachable`,
- * `answer_unreadable`, `cancelled`
+ * `session_not_live`, `device_not_usable`, `browser_key_required`), `origin_not_usable`,
+ * `unreachable`, `answer_unreadable`, `cancelled`
  */
 export async function claim(
   phone: PhoneDependencies,
@@ -50,18 +55,27 @@ export async function claim(
   }: { handoff: Pick<Handoff, 'session_id' | 'nonce'>; signal?: AbortSignalLike | undefined },
 ): Promise<ClaimedSession> {
   const { session_id, nonce } = handoff
+  const { device_id } = device
   const parameters = { session_id }
-  const read = (response: unknown) =>
-    parseSession(phone, { device, claimed_nonce: nonce }, { response, session_id })
+  const own = { device, claimed_nonce: nonce }
+  const read = (response: unknown) => parseSession(phone, own, { response, session_id })
   try {
     return await call(phone, CLAIM_SESSION, {
       parameters,
       device,
-      body: () => ({ nonce, device_id: device.device_id }),
+      body: () => ({ nonce, device_id }),
       read,
       signal,
     })
   } catch (rejection) {
+    if (isRejection(rejection, 'browser_key_required') && phone.createBrowserKey !== undefined)
+      return call(phone, CLAIM_SESSION, {
+        parameters,
+        device,
+        body: () => ({ nonce, device_id, browser_key: true }),
+        read: (response) => ({ ...read(response), browser_key: 'wanted' as const }),
+        signal,
+      })
     if (!AFTER_CLAIM.some((reason) => isRejection(rejection, reason))) throw rejection
     const found = await call(phone, GET_SESSION, {
       parameters,
@@ -86,7 +100,7 @@ export async function claim(
  */
 export function parseSession(
   phone: Pick<PhoneDependencies, 'origin' | 'clock'>,
-  own: Pick<ClaimedSession, 'device' | 'claimed_nonce'>,
+  own: Pick<ClaimedSession, 'device' | 'claimed_nonce' | 'browser_key'>,
   { response, session_id }: { response: unknown; session_id: string },
 ): ClaimedSession {
   const session = readSession(response)
@@ -98,6 +112,7 @@ export function parseSession(
   return {
     device: own.device,
     claimed_nonce: own.claimed_nonce,
+    ...(own.browser_key !== undefined && { browser_key: own.browser_key }),
     session,
     server_time: syncTo(session.server_time, phone.clock),
   }
