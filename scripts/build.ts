@@ -115,10 +115,12 @@ async function writePulseScript(dist: string): Promise<void> {
 
 async function writePhonePage(dist: string): Promise<void> {
   const { bundle } = await import('../packages/phone-page/build/bundle.ts')
-  const { script, style, languages, frame } = await bundle()
+  const { script, style, languages, frame, portal } = await bundle()
   writeFileSync(join(dist, 'phone-page-languages.json'), JSON.stringify(languages))
   writeFileSync(join(dist, 'phone-page.js'), script)
   writeFileSync(join(dist, 'phone-page.css'), style)
   writeFileSync(join(dist, 'browser-frame.js'), frame.script)
   writeFileSync(join(dist, 'browser-frame.css'), frame.style)
+  writeFileSync(join(dist, 'webhook-portal.js'), portal.script)
+  writeFileSync(join(dist, 'webhook-portal.css'), portal.style)
 }

@@ -1,6 +1,7 @@
 import { against, CORE, INTEGRATOR, SERVER, STORE } from './against.ts'
 import type { Mutant } from './mutant.ts'
 
+const PORTAL = `${SERVER}/tests/http/pages/webhook-portal.test.ts`
 const DESTINATIONS = `${SERVER}/tests/adapters/webhooks/destination.test.ts`
 const CLAIMS = `${SERVER}/tests/webhook-claims.test.ts`
 
@@ -29,7 +30,46 @@ export const WEBHOOKS: readonly Mutant[] = [
       `${INTEGRATOR}/tests/webhook.test.ts`,
     ],
   ]),
+  ...against('forged', [
+    [
+      'the token of a portal link is not compared',
+      `${SERVER}/src/adapters/keys/keyring.ts`,
+      'if (!rootKeys.some(({ id }) => same(portalMac(id, body), presented))) return undefined',
+      'if (presented.length === 0) return undefined',
+      PORTAL,
+    ],
+  ]),
+  ...against('replayed', [
+    [
+      'a portal link does not expire',
+      `${CORE}/src/operations/authenticate.ts`,
+      'link === undefined || !(now < link.expiresAt)',
+      'link === undefined || !(link.expiresAt > 0)',
+      PORTAL,
+    ],
+    [
+      'a portal link outlives its credential',
+      `${CORE}/src/operations/authenticate.ts`,
+      'credential === undefined || isRevoked(credential, now)',
+      'credential === undefined',
+      PORTAL,
+    ],
+  ]),
   ...against('leaked', [
+    [
+      'the portal shows the query of a URL',
+      `${SERVER}/src/http/response/present-webhook.ts`,
+      "search === '' ? '' : '?…'",
+      'search',
+      PORTAL,
+    ],
+    [
+      'every origin frames the portal',
+      `${SERVER}/src/http/pages/framed-page.ts`,
+      '; frame-ancestors ${ancestors}`',
+      '; frame-ancestors ${ancestors} *`',
+      PORTAL,
+    ],
     [
       'a webhook goes to the network of the operator',
       `${SERVER}/src/adapters/webhooks/public-address.ts`,

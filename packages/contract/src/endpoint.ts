@@ -4,10 +4,10 @@ import type { Route } from './routes.ts'
 import type { TSchema } from './schemas/type.ts'
 
 /**
- * Who may call: the tenant's backend (`sk_`), a browser (`pk_`), a phone (`dt_`), or an anonymous
- * caller.
+ * Who may call: the tenant's backend (`sk_`), a browser (`pk_`), a phone (`dt_`), the portal of
+ * webhooks (`wpt_`), or an anonymous caller.
  */
-export type Caller = 'backend' | 'browser' | 'phone' | 'anonymous'
+export type Caller = 'backend' | 'browser' | 'phone' | 'portal' | 'anonymous'
 
 /** One endpoint. The router, the clients and the OpenAPI document are derived from it. */
 export interface Endpoint extends Route {

@@ -69,6 +69,8 @@ export const PUBLISHABLE_KEY = /^pk_beta_[0-9A-Za-z]{22}$/
 export const DEVICE_TOKEN = /^dt_([0-9A-Za-z]{10})_([0-9A-Za-z]{43})$/
 /** A watch token, as a browser shows it. */
 export const WATCH_TOKEN = /^bwt_[0-9A-Za-z_-]{43}$/
+/** The token of a link to the portal of webhooks. */
+export const PORTAL_TOKEN = /^wpt_[0-9A-Za-z_-]{43}$/
 /** A completion secret. */
 export const COMPLETION_SECRET = /^bcs_[0-9A-Za-z_-]{43}$/
 

@@ -44,8 +44,13 @@ export const LIMITS = {
     burst: 1_000,
   },
   webhook: {
-    per: 'server credential: changes of webhook endpoints, tests, retries, recoveries',
+    per: 'server credential: changes of webhook endpoints, tests, retries, recoveries, links to the portal. Its portals together have as many',
     quota: 60,
+    every: 'minute',
+  },
+  portal: {
+    per: 'server credential: reads of all portals that it has opened',
+    quota: 300,
     every: 'minute',
   },
   phone: {

@@ -1,5 +1,5 @@
 import { BODY_LIMITS } from './body-limits.ts'
-import { define, type Endpoint } from './endpoint.ts'
+import { define } from './endpoint.ts'
 import { closed, id } from './schemas/primitives.ts'
 import {
   CreateWebhookEndpointRequest,
@@ -12,6 +12,7 @@ import {
   WebhookEndpointRecord,
   WebhookEndpointWithSecret,
   WebhookEventLog,
+  WebhookPortalLink,
   WebhooksDue,
   WebhookTestEvent,
 } from './schemas/webhook.ts'
@@ -24,18 +25,16 @@ const event = closed({ event_id: id(WEBHOOK_PATH_IDS.event_id) })
 const ENDPOINTS_PATH = '/api/v1/webhook-endpoints'
 const DELIVERIES_PATH = '/api/v1/webhook-deliveries'
 
-/** What a tenant's backend reads is cheap; the rest changes rows, or sends something. */
-const reads = { callers: ['backend'], ownOriginOnly: true, limits: ['backend'] } as const
-const changes = {
-  callers: ['backend'],
-  ownOriginOnly: true,
-  limits: ['webhook'],
-} as const satisfies Pick<Endpoint, 'callers' | 'ownOriginOnly' | 'limits'>
+const backend = { callers: ['backend'], ownOriginOnly: true, limits: ['webhook'] } as const
+/** What the portal may do, too. It changes no endpoint and reads no secret. */
+const portal = { ...backend, callers: ['backend', 'portal'] } as const
+/** What a caller reads is cheap; the rest changes rows, or sends something. */
+const portalReads = { ...portal, limits: ['backend', 'portal'] } as const
 
 /** The endpoints of the API for webhooks: a tenant's own endpoints and deliveries. */
 export const WEBHOOK_ENDPOINTS = {
   listWebhookEndpoints: define({
-    ...reads,
+    ...portalReads,
     method: 'GET',
     path: ENDPOINTS_PATH,
     status: 200,
@@ -45,7 +44,7 @@ export const WEBHOOK_ENDPOINTS = {
     rejections: ['unscoped_credential_required'],
   }),
   createWebhookEndpoint: define({
-    ...changes,
+    ...backend,
     method: 'POST',
     path: ENDPOINTS_PATH,
     status: 201,
@@ -61,7 +60,7 @@ export const WEBHOOK_ENDPOINTS = {
     ],
   }),
   updateWebhookEndpoint: define({
-    ...changes,
+    ...backend,
     method: 'POST',
     path: `${ENDPOINTS_PATH}/{endpoint_id}`,
     status: 200,
@@ -77,7 +76,7 @@ export const WEBHOOK_ENDPOINTS = {
     ],
   }),
   deleteWebhookEndpoint: define({
-    ...changes,
+    ...backend,
     method: 'DELETE',
     path: `${ENDPOINTS_PATH}/{endpoint_id}`,
     status: 204,
@@ -87,7 +86,7 @@ export const WEBHOOK_ENDPOINTS = {
     rejections: ['webhook_endpoint_not_found', 'unscoped_credential_required'],
   }),
   rotateWebhookSecret: define({
-    ...changes,
+    ...backend,
     method: 'POST',
     path: `${ENDPOINTS_PATH}/{endpoint_id}/secret`,
     status: 201,
@@ -99,7 +98,7 @@ export const WEBHOOK_ENDPOINTS = {
     rejections: ['webhook_endpoint_not_found', 'unscoped_credential_required'],
   }),
   testWebhookEndpoint: define({
-    ...changes,
+    ...backend,
     method: 'POST',
     path: `${ENDPOINTS_PATH}/{endpoint_id}/test`,
     status: 201,
@@ -110,7 +109,7 @@ export const WEBHOOK_ENDPOINTS = {
     rejections: ['webhook_endpoint_not_found', 'unscoped_credential_required'],
   }),
   recoverWebhookEndpoint: define({
-    ...changes,
+    ...portal,
     method: 'POST',
     path: `${ENDPOINTS_PATH}/{endpoint_id}/recovery`,
     status: 200,
@@ -122,7 +121,7 @@ export const WEBHOOK_ENDPOINTS = {
     rejections: ['webhook_endpoint_not_found', 'unscoped_credential_required'],
   }),
   listWebhookDeliveries: define({
-    ...reads,
+    ...portalReads,
     method: 'GET',
     path: DELIVERIES_PATH,
     status: 200,
@@ -133,7 +132,7 @@ export const WEBHOOK_ENDPOINTS = {
     rejections: ['unscoped_credential_required'],
   }),
   readWebhookEvent: define({
-    ...reads,
+    ...portalReads,
     method: 'GET',
     path: `${DELIVERIES_PATH}/{event_id}`,
     status: 200,
@@ -144,7 +143,7 @@ export const WEBHOOK_ENDPOINTS = {
     rejections: ['webhook_event_not_found', 'unscoped_credential_required'],
   }),
   retryWebhookEvent: define({
-    ...changes,
+    ...portal,
     method: 'POST',
     path: `${DELIVERIES_PATH}/{event_id}/retry`,
     status: 200,
@@ -154,5 +153,15 @@ export const WEBHOOK_ENDPOINTS = {
     body: { schema: RetryWebhookRequest, optional: true, limitBytes: BODY_LIMITS.claim },
     responses: { due: WebhooksDue },
     rejections: ['webhook_event_not_found', 'unscoped_credential_required'],
+  }),
+  openWebhookPortal: define({
+    ...backend,
+    method: 'POST',
+    path: '/api/v1/webhook-portal',
+    status: 201,
+    retry: 'repeat',
+    summary: 'Returns a link that opens the portal of webhooks for ten minutes.',
+    responses: { link: WebhookPortalLink },
+    rejections: ['unscoped_credential_required'],
   }),
 } as const

@@ -28,6 +28,13 @@ export interface PhonePageFiles extends DocumentFiles {
   readonly languagesHash: string
   /** The frame in which the browser of a tenant's page proves itself. It has its own languages. */
   readonly frame: DocumentFiles
+  /** The portal in which a tenant sees its webhook deliveries. */
+  readonly portal: DocumentFiles
+}
+
+interface Sources {
+  readonly script: string
+  readonly style: string
 }
 
 /** The page as it is stored in a published package. */
@@ -35,7 +42,8 @@ export interface PhonePageBundle {
   readonly script: string
   readonly style: string
   readonly languages: Readonly<Record<string, string>>
-  readonly frame: { readonly script: string; readonly style: string }
+  readonly frame: Sources
+  readonly portal: Sources
 }
 
 /**
@@ -45,19 +53,17 @@ export interface PhonePageBundle {
  * @example const { script, style } = await loadPhonePage()
  */
 export async function loadPhonePage(): Promise<PhonePageFiles> {
-  const { languages, frame, ...page } = (await prebuilt()) ?? (await bundle())
+  const { languages, frame, portal, ...page } = (await prebuilt()) ?? (await bundle())
   return {
     ...documentFiles(page),
     languages: new Map(Object.entries(languages)),
     languagesHash: hashOf(languages),
     frame: documentFiles(frame),
+    portal: documentFiles(portal),
   }
 }
 
-function documentFiles({
-  script,
-  style,
-}: Pick<PhonePageBundle, 'script' | 'style'>): DocumentFiles {
+function documentFiles({ script, style }: Sources): DocumentFiles {
   return {
     script,
     scriptIntegrity: `sha384-${digest('sha384', script).toString('base64')}`,
@@ -85,6 +91,10 @@ async function prebuilt(): Promise<PhonePageBundle | undefined> {
         await read('./phone-page-languages.json'),
       ) as PhonePageBundle['languages'],
       frame: { script: await read('./browser-frame.js'), style: await read('./browser-frame.css') },
+      portal: {
+        script: await read('./webhook-portal.js'),
+        style: await read('./webhook-portal.css'),
+      },
     }
   } catch {
     // The repository has no prebuilt files.
@@ -116,6 +126,8 @@ export async function bundle(): Promise<PhonePageBundle> {
       style: 'src/style.css',
       frame: 'src/frame/main.ts',
       'frame-style': 'src/frame/style.css',
+      portal: 'src/portal/main.ts',
+      'portal-style': 'src/portal/style.css',
     },
     outdir: 'dist',
     bundle: true,
@@ -140,5 +152,6 @@ export async function bundle(): Promise<PhonePageBundle> {
     style: textOf('style.css'),
     languages,
     frame: { script: textOf('frame.js'), style: textOf('frame-style.css') },
+    portal: { script: textOf('portal.js'), style: textOf('portal-style.css') },
   }
 }

@@ -67,6 +67,12 @@ export const RetryWebhookRequest = closed({ endpoint_id: Type.Optional(id('we'))
 export const WebhooksDue = closed({ deliveries: Type.Integer({ minimum: 0 }) })
 export const WebhookTestEvent = closed({ event_id: id('evt') })
 
+/** A link that opens the portal of webhooks. */
+export const WebhookPortalLink = closed({
+  url: Type.String({ description: 'Open it in a browser. The token is in its fragment.' }),
+  expires_at: Timestamp,
+})
+
 const deliveryMembers = {
   event_id: id('evt'),
   endpoint_id: id('we'),

@@ -36,6 +36,8 @@ export const LEASE_MS = 60 * SECOND
 export const LOG_MS = 30 * 24 * HOUR
 /** How long the former secret of an endpoint signs beside the new one. */
 export const ROTATION_MS = 24 * HOUR
+/** How long a link opens the portal. */
+export const PORTAL_TTL_MS = 10 * MINUTE
 /** How many secrets of an endpoint sign at once, after several rotations within that time. */
 export const MAX_SECRETS = 3
 /** Bounds the copies of an event, and the share of one tenant in the senders. */

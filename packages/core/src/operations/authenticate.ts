@@ -3,6 +3,7 @@ import {
   type DeviceId,
   type Endpoint,
   isServerCredential,
+  PORTAL_TOKEN,
   PUBLISHABLE_KEY,
   SERVER_CREDENTIAL,
 } from '@bonded/contract'
@@ -58,6 +59,8 @@ export async function authenticate(
     return callers.includes('phone')
       ? phone(service, { token, origin, acceptsExpired: acceptsExpiredToken === true })
       : rejected
+  if (PORTAL_TOKEN.test(token))
+    return callers.includes('portal') ? portal(service, token, origin) : rejected
   return reject('credential_invalid')
 }
 
@@ -93,6 +96,22 @@ async function backend(
   if (origin !== undefined && (ownOriginOnly || !allowsOrigin(credential.tenant, origin)))
     return reject('origin_not_allowed')
   return accept({ kind: 'backend', credential })
+}
+
+/** A link ends with its ten minutes, and with the credential of the backend that asked for it. */
+async function portal(
+  service: Service,
+  token: string,
+  origin: string | undefined,
+): Promise<Result<Caller>> {
+  const { clock, keys, store } = service
+  const link = keys.readPortalToken(token)
+  const now = clock.now()
+  // Negated, so that NaN rejects the token.
+  if (link === undefined || !(now < link.expiresAt)) return reject('credential_invalid')
+  const credential = await store.read((tables) => tables.tenants.findServerCredential(link.keyId))
+  if (credential === undefined || isRevoked(credential, now)) return reject('credential_invalid')
+  return fromOwnOrigin(service, origin, { kind: 'portal', credential })
 }
 
 async function browser(

@@ -96,9 +96,19 @@ export interface AppLinks {
 export const NO_APP_LINKS: AppLinks = { apple: [], android: [] }
 
 /** A caller that has shown who it is. */
-export type Caller = BackendCaller | BrowserCaller | PhoneCaller | { readonly kind: 'anonymous' }
+export type Caller =
+  | BackendCaller
+  | BrowserCaller
+  | PhoneCaller
+  | PortalCaller
+  | { readonly kind: 'anonymous' }
 export interface BackendCaller {
   readonly kind: 'backend'
+  readonly credential: ServerCredential
+}
+/** The portal of webhooks. It acts for the backend that asked for its link. */
+export interface PortalCaller {
+  readonly kind: 'portal'
   readonly credential: ServerCredential
 }
 export interface BrowserCaller {
@@ -115,7 +125,7 @@ export interface PhoneCaller {
 
 /** Returns the key that a caller presented, as an operator lists it; null without one. */
 export function keyIdOf(caller: Caller): string | null {
-  if (caller.kind === 'backend') return caller.credential.keyId
+  if (caller.kind === 'backend' || caller.kind === 'portal') return caller.credential.keyId
   return caller.kind === 'browser' ? caller.key.key : null
 }
 

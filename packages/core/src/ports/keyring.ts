@@ -7,6 +7,14 @@ export interface MessageSender {
   readonly number: number
 }
 
+/** A link to the portal of webhooks. */
+export interface PortalLink {
+  /** The id of the server credential that asked for the link. */
+  readonly keyId: string
+  /** In milliseconds since the epoch. */
+  readonly expiresAt: number
+}
+
 /**
  * Everything that derives from the root keys. Several can be live: new values derive from the
  * active key, and all listed keys verify. Each derived value is stored with its key id. Pure and
@@ -73,6 +81,10 @@ export interface Keyring {
   sealWebhook(text: string, endpointId: WebhookEndpointId): string
   /** Decrypts them. Undefined if no listed root key opens them, or they are of another endpoint. */
   openWebhook(sealed: string, endpointId: WebhookEndpointId): string | undefined
+  /** The token of a link to the portal of webhooks. It authenticates itself: nothing is stored. */
+  portalToken(link: PortalLink): Secret
+  /** What the token says, if this service issued it. */
+  readPortalToken(token: string): PortalLink | undefined
   /** The key of session ids, which outlives the root keys that encrypt it. */
   readonly idKeys: IdKeys
   /** A registration challenge that authenticates itself: nothing is stored until it is used. */

@@ -14,6 +14,7 @@ export const OTHER_ROUTES = [
   'logo',
   'handoff',
   'frame',
+  'portal',
   'app_links',
   'unmatched',
   'broken',

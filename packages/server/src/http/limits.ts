@@ -74,8 +74,13 @@ const TAKES_OF: Readonly<Record<LimitName, TakesOf>> = {
     caller?.kind === 'backend'
       ? bucketOf(limit, `${caller.credential.keyId} ${endpointOf(request)}`)
       : undefined,
+  // A portal must not use up the quota of its backend.
   webhook: ({ caller }, limit) =>
-    caller?.kind === 'backend' ? bucketOf(limit, caller.credential.keyId) : undefined,
+    caller?.kind === 'backend' || caller?.kind === 'portal'
+      ? bucketOf(limit, `${caller.kind} ${caller.credential.keyId}`)
+      : undefined,
+  portal: ({ caller }, limit) =>
+    caller?.kind === 'portal' ? bucketOf(limit, caller.credential.keyId) : undefined,
   phone: ({ caller, request }, limit) =>
     caller?.kind === 'phone'
       ? bucketOf(limit, `${caller.device.id} ${endpointOf(request)}`)
@@ -320,7 +325,7 @@ function append(reply: FastifyReply, header: string, value: string): void {
 }
 
 function tenantOf(caller: Caller | undefined) {
-  if (caller?.kind === 'backend') return caller.credential.tenant
+  if (caller?.kind === 'backend' || caller?.kind === 'portal') return caller.credential.tenant
   return caller?.kind === 'browser' ? caller.key.tenant : undefined
 }
 

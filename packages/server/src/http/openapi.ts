@@ -44,6 +44,7 @@ import {
   WebhookEndpointRecord,
   WebhookEndpointWithSecret,
   WebhookEventLog,
+  WebhookPortalLink,
   WebhooksDue,
   WebhookTestEvent,
 } from '@bonded/contract'
@@ -107,6 +108,7 @@ const SCHEMAS = {
   WebhookEndpointRecord,
   WebhookEndpointWithSecret,
   WebhookEventLog,
+  WebhookPortalLink,
   WebhooksDue,
   WebhookTestEvent,
 }
@@ -156,6 +158,11 @@ export function openApiDocument({ origin, version }: { origin: string; version: 
           description: 'pk_beta_…: a browser, from an approved origin, with X-Bond-Watch.',
         },
         deviceToken: { type: 'http', scheme: 'bearer', description: 'dt_…: a phone.' },
+        portalToken: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'wpt_…: the portal of webhooks, for ten minutes.',
+        },
       },
     },
   }
@@ -165,6 +172,7 @@ const SCHEMES = {
   backend: 'serverCredential',
   browser: 'publishableKey',
   phone: 'deviceToken',
+  portal: 'portalToken',
 } as const
 
 /** Optional headers that every endpoint reads and never rejects. */

@@ -181,7 +181,8 @@ export function endpointName(endpoint: Endpoint): EndpointName | undefined {
 
 /** Records the tenant and the session of a request, as far as the request names them. */
 export function noteCaller(request: FastifyRequest, caller: Caller): void {
-  if (caller.kind === 'backend') request.tenantId = caller.credential.tenant.id
+  if (caller.kind === 'backend' || caller.kind === 'portal')
+    request.tenantId = caller.credential.tenant.id
   else if (caller.kind === 'browser') request.tenantId = caller.key.tenant.id
   const { session_id: inPath = '' } = request.params as { session_id?: string }
   // The body has passed schema validation.

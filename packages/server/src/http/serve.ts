@@ -8,6 +8,7 @@ import {
   type BrowserCaller,
   keyIdOf,
   type PhoneCaller,
+  type PortalCaller,
   type Service,
   serviceDuring,
 } from '@bonded/core/operations/service'
@@ -22,6 +23,7 @@ type CallerOf<E extends Endpoint> = {
   backend: BackendCaller
   browser: BrowserCaller
   phone: PhoneCaller
+  portal: PortalCaller
   anonymous: { readonly kind: 'anonymous' }
 }[E['callers'][number]]
 

@@ -19,6 +19,7 @@ import { serveRelatedOrigins } from './pages/related-origins.ts'
 import { serveLogos } from './pages/logos.ts'
 import { serveQrImage } from './pages/pages.ts'
 import { type LoadPhonePage, servePhonePage } from './pages/phone-page.ts'
+import { serveWebhookPortal } from './pages/webhook-portal.ts'
 import type { Rejection } from '@bonded/core/domain/rejection'
 import { Rejected } from './response/rejected.ts'
 import { requestIdOf, type LogRequest, logRequests } from './request-line.ts'
@@ -118,6 +119,7 @@ export function buildServer(
   serveLogos(app, service)
   servePhonePage(app, { service, load: phonePage })
   serveBrowserFrame(app, { service, load: async () => (await phonePage()).frame })
+  serveWebhookPortal(app, { service, load: async () => (await phonePage()).portal })
   serveAppLinks(app, service)
   serveRelatedOrigins(app, service)
 

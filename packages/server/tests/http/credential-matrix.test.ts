@@ -49,6 +49,9 @@ const CREDENTIALS = [
   'device',
   'foreign device',
   'wrong device',
+  'portal',
+  'foreign portal',
+  'wrong portal',
   'junk',
 ] as const
 type Credential = (typeof CREDENTIALS)[number]
@@ -68,6 +71,13 @@ const revoked = await h.addKeys(h.shop.tenant, null)
 await h.service.store.write((tables) =>
   tables.tenants.revoke(/^sk_beta_(.{10})/.exec(revoked.server)?.[1] ?? '', h.clock.now()),
 )
+
+/** The token of a link to a tenant's portal of webhooks. */
+const portal = ({ server }: { readonly server: string }): string => {
+  const keyId = /^sk_beta_(.{10})/.exec(server)?.[1] ?? ''
+  const expiresAt = h.clock.now() + 60_000
+  return h.service.keys.portalToken({ keyId, expiresAt }).reveal()
+}
 
 /**
  * Creates a session, a phone, and a request for every endpoint that is valid except for its caller.
@@ -97,6 +107,9 @@ async function createScene() {
     device: phone.device_token,
     'foreign device': foreign.device_token,
     'wrong device': `${phone.device_token.slice(0, -1)}${phone.device_token.endsWith('0') ? '1' : '0'}`,
+    portal: portal(h.shop),
+    'foreign portal': portal(other),
+    'wrong portal': portal(h.shop).replace(/.$/, (last) => (last === 'A' ? 'E' : 'A')),
     junk: 'junk',
   }
   const registration = { format: 'software', challenge, public_key: newKey().public_key }
@@ -154,7 +167,9 @@ function expected(name: EndpointName, credential: Credential, origin: OriginName
     ? 'backend'
     : credential.endsWith('publishable')
       ? 'browser'
-      : 'phone'
+      : credential.endsWith('portal')
+        ? 'portal'
+        : 'phone'
   if (!endpoint.callers.includes(kind)) return [401, 'credential_not_accepted']
   if (/^(wrong|revoked)/.test(credential)) return [401, 'credential_invalid']
 
@@ -168,12 +183,13 @@ function expected(name: EndpointName, credential: Credential, origin: OriginName
       return [404, 'device_not_found']
     return [400, 'device_not_usable']
   }
+  if (kind === 'portal' && !ownOrNone) return [403, 'origin_not_allowed']
   const pageOrigin = foreign ? 'other' : 'shop'
   // The frame in a page has the service's origin.
   const itsOrigin = name === 'openBrowserFrame' ? 'service' : pageOrigin
   // A server credential with an Origin at attestations or webhooks has leaked into a page.
   const fromPage = origin === itsOrigin && endpoint.ownOriginOnly !== true
-  const originPasses = fromPage || (kind === 'backend' && origin === 'none')
+  const originPasses = fromPage || (kind === 'backend' && origin === 'none') || kind === 'portal'
   if (!originPasses) return [403, 'origin_not_allowed']
   if (!foreign) return name === 'completeSession' ? [400, 'session_not_bonded'] : ok(endpoint)
   if (name === 'createSession' || name === 'checkPublishableKey') return ok(endpoint)

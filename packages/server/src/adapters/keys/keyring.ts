@@ -30,12 +30,16 @@ const PURPOSES = [
   'session-ids',
   'node-messages',
   'webhooks',
+  'webhook-portal',
 ] as const
 type Purpose = (typeof PURPOSES)[number]
 
 const EXPIRY_BYTES = 6
 const SALT_BYTES = 10
 const CHALLENGE_MAC_BYTES = 16
+/** The id of a server credential, in ASCII. */
+const KEY_ID_BYTES = 10
+const PORTAL_MAC_BYTES = 16
 const BLOCK_BYTES = 16
 const PATTERN_BYTES = 4
 /**
@@ -101,6 +105,9 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
   }
   const challengeMac = (keyId: string, body: Uint8Array) =>
     mac(keyId, 'device-challenge', body).subarray(0, CHALLENGE_MAC_BYTES)
+
+  const portalMac = (keyId: string, body: Uint8Array) =>
+    mac(keyId, 'webhook-portal', body).subarray(0, PORTAL_MAC_BYTES)
 
   return {
     currentKeyId: active.id,
@@ -175,6 +182,23 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
       const presented = bytes.subarray(EXPIRY_BYTES + SALT_BYTES)
       const isAuthentic = rootKeys.some(({ id }) => same(challengeMac(id, body), presented))
       return isAuthentic ? body.readUIntBE(0, EXPIRY_BYTES) : undefined
+    },
+    portalToken({ keyId, expiresAt }) {
+      const body = Buffer.alloc(EXPIRY_BYTES + KEY_ID_BYTES)
+      body.writeUIntBE(expiresAt, 0, EXPIRY_BYTES)
+      body.write(keyId, EXPIRY_BYTES, 'latin1')
+      const signed = Buffer.concat([body, portalMac(active.id, body)])
+      return new Secret(`wpt_${signed.toString('base64url')}`)
+    },
+    readPortalToken(token) {
+      const decoded = decodeBase64url(token.slice('wpt_'.length))
+      if (decoded?.length !== EXPIRY_BYTES + KEY_ID_BYTES + PORTAL_MAC_BYTES) return undefined
+      const bytes = Buffer.from(decoded.buffer)
+      const body = bytes.subarray(0, EXPIRY_BYTES + KEY_ID_BYTES)
+      const presented = bytes.subarray(body.length)
+      if (!rootKeys.some(({ id }) => same(portalMac(id, body), presented))) return undefined
+      const expiresAt = body.readUIntBE(0, EXPIRY_BYTES)
+      return { keyId: body.toString('latin1', EXPIRY_BYTES), expiresAt }
     },
     sha256: (text) => hash('sha256', text, 'base64url'),
     // Via a string: Node creates one of 32 bytes at half the cost of a Buffer.

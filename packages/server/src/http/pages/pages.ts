@@ -9,6 +9,7 @@ import { LOGO_PATH } from './logos.ts'
 import { limitPage } from './page-limits.ts'
 import { FRAME_PATH } from './browser-frame.ts'
 import { PHONE_PAGE_PATH } from './phone-page.ts'
+import { PORTAL_PATH } from './webhook-portal.ts'
 import { qrText } from '../response/present.ts'
 import { Rejected } from '../response/rejected.ts'
 
@@ -21,6 +22,7 @@ export const PAGE_PATHS = [
   ...SCRIPT_PATHS,
   PHONE_PAGE_PATH,
   FRAME_PATH,
+  PORTAL_PATH,
   APPLE_ASSOCIATION_PATH,
   ASSET_LINKS_PATH,
 ]

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Service, Settings } from '@bonded/core/operations/service'
 import { limitPage } from './page-limits.ts'
-import type { BrowserFrameFiles } from './browser-frame.ts'
+import type { DocumentFiles } from './framed-page.ts'
 import { Rejected } from '../response/rejected.ts'
 import { type StaticFile, sendStaticFile, staticFile } from './static-file.ts'
 
@@ -20,7 +20,9 @@ export interface PhonePageFiles {
   /** Hexadecimal hash of all languages, used in their URLs. */
   readonly languagesHash: string
   /** The service's frame in the pages of tenants. */
-  readonly frame: BrowserFrameFiles
+  readonly frame: DocumentFiles
+  /** The portal of webhooks. */
+  readonly portal: DocumentFiles
 }
 
 /**

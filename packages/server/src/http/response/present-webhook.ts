@@ -30,6 +30,13 @@ export function presentEndpoint(endpoint: WebhookEndpoint): WebhookEndpointRecor
   }
 }
 
+/** Presents an endpoint in the portal. The query of a URL can be a receiver's credential. */
+export function presentInPortal(endpoint: WebhookEndpoint): WebhookEndpointRecord {
+  const { origin, pathname, search } = new URL(endpoint.url)
+  const url = `${origin}${pathname}${search === '' ? '' : '?…'}`
+  return { ...presentEndpoint(endpoint), url }
+}
+
 /** Presents an endpoint with its new secret, for the response that creates the secret. */
 export function presentWithSecret({
   endpoint,

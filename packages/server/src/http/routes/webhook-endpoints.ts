@@ -9,7 +9,10 @@ import {
   testEndpoint,
   updateEndpoint,
 } from '@bonded/core/operations/webhook-endpoints'
-import { presentEndpoint, presentWithSecret } from '../response/present-webhook.ts'
+import { presentEndpoint, presentInPortal, presentWithSecret } from '../response/present-webhook.ts'
+import { iso } from '@bonded/core/domain/iso'
+import { PORTAL_TTL_MS } from '@bonded/core/domain/webhooks'
+import { portalUrl } from '../pages/webhook-portal.ts'
 import { serve } from '../serve.ts'
 
 export const listWebhookEndpointsRoute = serve(
@@ -18,7 +21,8 @@ export const listWebhookEndpointsRoute = serve(
     const tenant = managedTenant(caller)
     if (!tenant.ok) return tenant
     const endpoints = await listEndpoints(service, tenant.value)
-    return accept(['endpoints', { endpoints: endpoints.map(presentEndpoint) }])
+    const present = caller.kind === 'portal' ? presentInPortal : presentEndpoint
+    return accept(['endpoints', { endpoints: endpoints.map(present) }])
   },
 )
 
@@ -72,3 +76,13 @@ export const testWebhookEndpointRoute = serve(
     return sent.ok ? accept(['test', { event_id: sent.value }]) : sent
   },
 )
+
+export const openWebhookPortalRoute = serve(ENDPOINTS.openWebhookPortal, ({ service, caller }) => {
+  const tenant = managedTenant(caller)
+  if (!tenant.ok) return tenant
+  const { clock, keys, settings } = service
+  const expiresAt = clock.now() + PORTAL_TTL_MS
+  const token = keys.portalToken({ keyId: caller.credential.keyId, expiresAt }).reveal()
+  const url = portalUrl(settings.publicOrigin, tenant.value, token)
+  return accept(['link', { url, expires_at: iso(expiresAt) }])
+})

@@ -50,6 +50,7 @@ const RULES: Readonly<Record<EndpointName, Rule>> = {
   listWebhookDeliveries: 'status',
   readWebhookEvent: 'status',
   retryWebhookEvent: 'status',
+  openWebhookPortal: 'status',
   readOpenApi: 'status',
   version: 'status',
   alive: 'exempt',

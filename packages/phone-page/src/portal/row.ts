@@ -1,0 +1,37 @@
+import type { WebhookDeliveryList } from '@bonded/contract'
+import { element } from '../view/dom.ts'
+
+/** The words of each state. */
+const STATES: Readonly<Record<string, string>> = {
+  pending: 'Pending',
+  delivered: 'Delivered',
+  failed: 'Failed',
+  held: 'Held',
+}
+
+/** A delivery as one line that opens. */
+export function drawRow(delivery: WebhookDeliveryList['deliveries'][number], target: string) {
+  const { type, state, attempts, created_at } = delivery
+  const content = element('div', { class: 'details' })
+  const details = element(
+    'details',
+    {},
+    element(
+      'summary',
+      {},
+      element('span', { class: 'state', 'data-state': state }, STATES[state] ?? state),
+      element('code', {}, type),
+      element('span', { class: 'target' }, target),
+      element('span', { class: 'muted' }, attempts === 1 ? '1 attempt' : `${attempts} attempts`),
+      time(created_at),
+    ),
+    content,
+  )
+  return { item: element('li', {}, details), details, content }
+}
+
+/** A time in the reader's own time zone, with the exact one in its attribute. */
+export function time(text: string): HTMLElement {
+  const written = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium' })
+  return element('time', { datetime: text, class: 'muted' }, written.format(new Date(text)))
+}

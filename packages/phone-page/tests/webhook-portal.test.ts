@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { browserMissing } from '../../../tests/browser.ts'
+import { PORTAL_TTL_MS } from '../../core/src/domain/webhooks.ts'
+import { accepts } from '../../server/tests/webhook-receiver.ts'
+import { HOSTILE, portalScene } from './portal-scene.ts'
+
+const browserTest = { skip: browserMissing, timeout: 120_000 }
+const rows = (page: Page) => page.locator('.deliveries > li > details')
+const status = (page: Page, text: RegExp) =>
+  page.locator('.status').filter({ hasText: text }).waitFor()
+
+test(
+  'shows deliveries with payload and attempts as text, filters, retries, and recovers',
+  browserTest,
+  async () => {
+    await using s = await portalScene()
+    const { h, receiver } = s
+    await s.send()
+    const failed = await s.send((response) => response.writeHead(500).end(`token=abc ${HOSTILE}`))
+    receiver.behavior.now = accepts
+    const page = await s.open(await s.link())
+    await rows(page).nth(1).waitFor()
+    assert.equal(await rows(page).count(), 2)
+    assert.equal(page.url().includes('#'), false, 'the address keeps no token')
+    assert.doesNotMatch(await page.content(), /hunter2|wpt_|whsec_/)
+
+    await page.getByLabel('State').selectOption('pending')
+    await page.waitForFunction('document.querySelectorAll(".deliveries details").length === 1')
+    await rows(page).first().locator('summary').click()
+    const content = rows(page).first()
+    await content.getByText('Status 500').waitFor()
+    assert.match(await content.locator('pre').first().innerText(), new RegExp(failed))
+    assert.ok((await content.locator('pre').nth(1).innerText()).includes(HOSTILE))
+    assert.match(await content.locator('pre').nth(1).innerText(), /token=\[redacted\]/)
+    assert.equal(await page.evaluate('globalThis.pwned'), undefined)
+
+    await content.getByRole('button', { name: 'Send again' }).click()
+    await status(page, /being sent again/)
+    await s.h.create()
+    const before = receiver.received.length
+    while (receiver.received.length < before + 2) {
+      h.clock.advance(500)
+      await page.evaluate('0')
+    }
+    assert.ok(receiver.ids().filter((id) => id === failed).length === 2)
+
+    await s.hold()
+    await page.getByLabel(/^Time to recover/).selectOption({ label: 'the last day' })
+    await page.getByRole('button', { name: /^Send again what failed/ }).click()
+    await status(page, /Sending 1 again/)
+    await page.context().close()
+  },
+)
+
+test(
+  'a link ends with its ten minutes and with its credential, and shows nothing afterwards',
+  browserTest,
+  async () => {
+    await using s = await portalScene()
+    const { h } = s
+    await s.send()
+    const page = await s.open(await s.link())
+    await rows(page).first().waitFor()
+    h.clock.advance(PORTAL_TTL_MS)
+    await page.getByRole('button', { name: 'Refresh' }).click()
+    await status(page, /link has expired/)
+    assert.equal(await rows(page).count(), 0)
+    // The page around the frame renews the link without loading the document.
+    const renewed = await s.link()
+    await page.evaluate(`location.hash = ${JSON.stringify(new URL(renewed).hash)}`)
+    await rows(page).first().waitFor()
+    const keyId = /^sk_beta_(.{10})/.exec(h.shop.server)?.[1] ?? ''
+    await h.service.store.write((tables) => tables.tenants.revoke(keyId, h.clock.now()))
+    await page.getByRole('button', { name: 'Refresh' }).click()
+    await status(page, /link has expired/)
+    for (const url of [`${page.url()}#wpt_${'A'.repeat(43)}`, page.url()]) {
+      const other = await s.open(url)
+      await status(other, /link has expired/)
+    }
+  },
+)
+
+test('only the pages of the tenant can frame its portal', browserTest, async () => {
+  const site = createServer((request, response) => {
+    const frame = new URL(request.url ?? '', 'http://localhost').searchParams.get('frame')
+    response.setHeader('content-type', 'text/html').end(`<iframe src="${frame}"></iframe>`)
+  }).listen(0, '127.0.0.1')
+  await once(site, 'listening')
+  const origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`
+  await using s = await portalScene()
+  const framing = await s.h.addTenant({ name: 'Framing', origins: [origin] })
+  for (const [keys, isShown] of [
+    [framing, true],
+    [s.h.shop, false],
+  ] as const) {
+    const url = `${origin}/?frame=${encodeURIComponent(await s.link(keys))}`
+    const page = await s.open(url)
+    const shown = page.frames()[1]
+    const heading = shown?.getByRole('heading', { name: 'Webhook deliveries' })
+    if (isShown) await heading?.waitFor()
+    else {
+      await page.waitForLoadState('networkidle')
+      assert.equal((await heading?.count()) ?? 0, 0)
+    }
+  }
+  site.closeAllConnections()
+  site.close()
+})
+
+test('axe finds nothing, in light and dark, wide and narrow', browserTest, async () => {
+  await using s = await portalScene()
+  await s.send()
+  await s.send((response) => response.writeHead(500).end('broken'))
+  await s.hold()
+  const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+  for (const colorScheme of ['light', 'dark'] as const)
+    for (const width of [1_360, 320]) {
+      const viewport = { width, height: 800 }
+      const page = await s.open(await s.link(), { colorScheme, viewport, bypassCSP: true })
+      await rows(page).nth(1).locator('summary').click()
+      await page.getByRole('button', { name: 'Send again', exact: true }).waitFor()
+      await page.evaluate(axe)
+      const { violations } = await page.evaluate<{ violations: { id: string }[] }>('axe.run()')
+      assert.deepEqual(
+        violations.map(({ id, ...each }) => [id, JSON.stringify(each).slice(0, 400)]),
+        [],
+      )
+      const overflow = await page.evaluate<number>('document.documentElement.scrollWidth')
+      assert.ok(overflow <= width, `${overflow} px at ${width} px`)
+      await page.context().close()
+    }
+})
