@@ -127,3 +127,21 @@ test(
     }
   },
 )
+
+test('a lost connection does not load a frame again', browserTest, async () => {
+  const page = await h.open({ body: '<div data-pulse-widget></div>' })
+  await loadGallery(page)
+  const language = { tag: 'en', messages: LANGUAGES.get('en'), leg: LEG_LANGUAGES.get('en') }
+  const draw = (hasContact: boolean) =>
+    page.evaluate(`{
+      const container = document.querySelector('[data-pulse-widget]')
+      draw(container, ${JSON.stringify({ ...language, name: 'browser_frame', hasContact })})
+      globalThis.inside = container.shadowRoot.querySelector('iframe').contentWindow
+      inside.loadedOnce ??= 1
+    }`)
+  await draw(true)
+  await page.evaluate('inside.loadedOnce = 2')
+  await draw(false)
+  await page.getByText('Reconnecting').first().waitFor({ state: 'attached' })
+  assert.equal(await page.evaluate('inside.loadedOnce'), 2)
+})

@@ -28,7 +28,7 @@ export const LEG_LANGUAGES: ReadonlyMap<string, LegTexts> = new Map(
 )
 
 /** The screens of the browser's proof, and the last one of a browser that cannot give it. */
-export const LEG_SCREENS = ['browser', 'browser_again', 'browser_unsupported']
+export const LEG_SCREENS = ['browser', 'browser_again', 'browser_frame', 'browser_unsupported']
 
 /** English with accents, and a third longer, as the longest languages are. */
 export const PSEUDO = longer(en)
@@ -69,6 +69,7 @@ import { confirmButton } from './src/leg/button.ts'
 sharedStyles().replaceSync(STYLES)
 
 const views = new WeakMap()
+const frames = new WeakMap()
 const PAYLOAD = 'https://service.example/bond?session_id=sess_' + 'a'.repeat(22) + '&nonce=' + 'b'.repeat(43)
 
 /** Draws a screen and reports what sticks out of its box. */
@@ -80,14 +81,21 @@ globalThis.draw = (container, { tag, messages, leg, name, pairs = [], hasContact
   const view = views.get(container)
   const until = performance.now() + 299_000
   const code = { payload: PAYLOAD, link: 'https://service.example/', rotatesAt: until, expiresAt: until }
-  const busy = ['waiting', 'scanned', 'evaluating', 'step_up', 'browser', 'browser_again'].includes(name)
+  const busy = ['waiting', 'scanned', 'evaluating', 'step_up', 'browser', 'browser_again', 'browser_frame'].includes(name)
   view.speak({ tag, messages })
   view.identify({ name: 'Kestrel Bank', logo: null })
   view.compare(pairs)
-  const ofLeg = leg?.[name] && {
+  const isFrame = name === 'browser_frame'
+  if (isFrame && !frames.has(container)) {
+    const frame = document.createElement('iframe')
+    frame.title = 'Confirm'
+    frames.set(container, frame)
+  }
+  const text = leg?.[isFrame ? 'browser' : name]
+  const ofLeg = text && {
     name: busy ? name : 'not_set_up',
-    text: leg[name],
-    stage: busy ? confirmButton(leg, () => {}) : undefined,
+    text,
+    stage: isFrame ? frames.get(container) : busy ? confirmButton(leg, () => {}) : undefined,
   }
   view.show({ ...plain(name), ...ofLeg, code: name === 'waiting' && hasCode ? code : null, expiresAt: busy ? until : null, hasContact })
   const card = container.shadowRoot.querySelector('.card')

@@ -33,6 +33,8 @@ export class Bank implements AsyncDisposable {
   /** The styles of the box that the page reserves. */
   box = 'min-height:440px;max-width:360px'
   locale = 'en'
+  /** The site's own script, in place of the widget's; it fills `<main>`. */
+  script: string | undefined
   session!: CreatedSession
   readonly #close: () => void
 
@@ -72,13 +74,16 @@ export class Bank implements AsyncDisposable {
       sessionEndpoint: '/bond-session',
       locale: this.locale,
     }
-    return `<!doctype html><html lang="en"><meta charset="utf-8"><title>Bank</title>
-<meta name="viewport" content="width=device-width"><link rel="icon" href="data:,">${this.head}
-<script src="${this.sandbox.origin}/v1/pulse.js"></script>
+    const widget = `<script src="${this.sandbox.origin}/v1/pulse.js"></script>
 <div data-pulse-widget style="display:block;${this.box}"></div><script>
 Pulse.init(${JSON.stringify(setup)})
 globalThis.outcome = Pulse.requireBond({ action: 'submit_application', context: { form: 1 } })
-</script></html>`
+</script>`
+    const own = `<main></main><script>globalThis.setup = ${JSON.stringify({ ...setup, origin: this.sandbox.origin })};
+${this.script}</script>`
+    return `<!doctype html><html lang="en"><meta charset="utf-8"><title>Bank</title>
+<meta name="viewport" content="width=device-width"><link rel="icon" href="data:,">${this.head}
+${this.script === undefined ? widget : own}</html>`
   }
 
   /** A computer that shows the page, and a phone that has opened its request. */

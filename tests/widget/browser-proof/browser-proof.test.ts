@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { press, screen } from '../../../packages/phone-page/tests/phone-browser.ts'
+import { bundlePage } from '../../../packages/widget/tests/npm-page.ts'
 import { browserMissing } from '../../browser.ts'
 import { Bank, outcomeOf, shows } from './bank.ts'
 
@@ -115,3 +116,33 @@ test(
     await close()
   },
 )
+
+const ELEMENT = `
+import '@bonded/widget/element'
+const bond = document.createElement('pulse-bond')
+for (const [name, value] of Object.entries({ origin: setup.origin, workflow: setup.workflow,
+  'publishable-key': setup.publishableKey, 'session-endpoint': setup.sessionEndpoint, action: 'submit_application' }))
+  bond.setAttribute(name, value)
+document.querySelector('main').append(bond)
+globalThis.outcome = bond.requireBond()`
+const COMPONENT = `
+import { PulseBond } from '@bonded/widget/react'
+import { createElement } from 'react'
+import { createRoot } from 'react-dom/client'
+globalThis.outcome = new Promise((onOutcome) => createRoot(document.querySelector('main'))
+  .render(createElement(PulseBond, { ...setup, action: 'submit_application', onOutcome })))`
+
+for (const [name, source] of [
+  ['custom element', ELEMENT],
+  ['React component', COMPONENT],
+] as const)
+  test(`the ${name} passes the secret on`, browserTest, async () => {
+    bank.script = await bundlePage(source)
+    const { page, close } = await bank.approved()
+    await shows(page, 'browser')
+    await confirm(page)
+    const { browserSecret } = await outcomeOf(page)
+    assert.equal((await bank.verificationWith(browserSecret))?.browser?.origin, bank.site)
+    bank.script = undefined
+    await close()
+  })
