@@ -1,19 +1,16 @@
 import { existsSync } from 'node:fs'
 import { type Browser, chromium } from 'playwright-core'
+import {
+  CHROMIUM_PATHS,
+  CHROMIUM_SHELL_PATH,
+} from '../packages/sandbox/src/prove/relay/rig/chromium.ts'
 import type { SecureHosts } from './harness/secure-hosts.ts'
 
 const { CHROMIUM_PATH } = process.env
 
 /** The browser that users have, the preferred path first. */
-const FULL = firstOf([
-  CHROMIUM_PATH,
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
-])
-/** A build of the same engine without the user interface. It needs less than half the CPU time. */
-const SHELL = firstOf([CHROMIUM_PATH, '/usr/bin/chromium-headless-shell'])
+const FULL = firstOf([CHROMIUM_PATH, ...CHROMIUM_PATHS])
+const SHELL = firstOf([CHROMIUM_PATH, CHROMIUM_SHELL_PATH])
 
 /** Which of the two builds this machine has. */
 export const browsers = { full: FULL !== undefined, shell: SHELL !== undefined }

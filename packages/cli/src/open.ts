@@ -29,6 +29,8 @@ export interface Options extends SettingFlags {
 const WAIT_FOR_LOCK_MS = 5_000
 
 interface ServiceParts {
+  /** Default: the machine's, or with PostgreSQL one that follows the database's. */
+  readonly clock?: Clock
   readonly waitForLockMs?: number
   /** Only a service that listens needs these. */
   readonly meter?: Meter
@@ -58,7 +60,7 @@ export async function openService(
     rejectUnfinishedCopy(realName(databaseFile))
   }
   const database = postgres && (await openDatabase(postgres, { config, log, restores, serves }))
-  const clock = database?.clock ?? systemClock
+  const clock = given.clock ?? database?.clock ?? systemClock
   return composeService({
     databaseFile,
     ...(database && { openStore: database.openStore }),

@@ -167,7 +167,7 @@ export function hostedScript(): ScriptSource {
 }
 
 /** The phone page, built when the first phone opens it. */
-const phonePage: LoadPhonePage = async () => {
+export const phonePage: LoadPhonePage = async () => {
   const { loadPhonePage } = await import('@bonded/phone-page/files')
   return loadPhonePage()
 }

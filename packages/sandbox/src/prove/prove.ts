@@ -1,11 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Command, Option } from 'commander'
 import { jsonOption } from '@bonded/cli/arguments'
 import { fields, print } from '@bonded/cli/output'
 import { type DurabilityFigures, newRootKeys, proveDurability } from './durability.ts'
+import { relayCommand } from './relay/command.ts'
 import { createScratch } from './scratch.ts'
+import { wholeNumber } from './whole-number.ts'
 
 interface DurabilityFlags {
   readonly rounds: number
@@ -57,6 +59,7 @@ export function proveCommand(): Command {
     )
     .addOption(jsonOption())
     .action(proveOnScratch)
+  command.addCommand(relayCommand())
   return command
 }
 
@@ -125,13 +128,4 @@ function verdict(ok: boolean, folder: string): readonly string[] {
   return ok
     ? ['', 'Nothing acknowledged was lost, and nothing was reported that did not happen.']
     : ['', `The guarantee does not hold here. The database is in ${folder}.`]
-}
-
-function wholeNumber(most: number): (text: string) => number {
-  return (text) => {
-    const number = Number(text)
-    if (!Number.isInteger(number) || number < 1 || number > most)
-      throw new InvalidArgumentError(`Expected a whole number from 1 to ${most}.`)
-    return number
-  }
 }

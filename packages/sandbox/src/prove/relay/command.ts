@@ -1,0 +1,105 @@
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { jsonOption } from '@bonded/cli/arguments'
+import { print, table } from '@bonded/cli/output'
+import { wholeNumber } from '../whole-number.ts'
+import { type ModeFigures, proveRelay, type ScenarioFigures } from './prove-relay.ts'
+import type { Scenario } from './scenario.ts'
+import { SCENARIOS } from './scenarios/scenarios.ts'
+
+const MOST_ROUNDS = 1_000
+/** The findings that a reader needs to see; a service without the proof has many. */
+const SHOWN_FINDINGS = 20
+
+interface RelayFlags {
+  readonly rounds: number
+  readonly only: readonly Scenario[]
+  readonly json?: boolean
+}
+
+/** `bonded prove relay`. */
+export function relayCommand(): Command {
+  return new Command('relay')
+    .description(
+      'Relay approvals in a browser, with and without the proof of the browser, and report which attack passes',
+    )
+    .addHelpText('after', HELP)
+    .option('--rounds <number>', 'How often each attack is tried', wholeNumber(MOST_ROUNDS), 1)
+    .addOption(
+      new Option('--only <numbers>', 'Attacks to try, such as 3,7')
+        .argParser(parseOnly)
+        .default(SCENARIOS, 'all'),
+    )
+    .addOption(jsonOption())
+    .action(run)
+}
+
+const HELP = `
+The run needs Chromium: the one of the system, or the program that CHROMIUM_PATH names. It starts
+services on new databases, deletes them at the end, and uses this machine's loopback addresses only.
+It reads no settings, and never opens the database of a service.
+
+WITHOUT and WITH are the results without and with require: ["browser"] in the workflow: how many
+attempts pass, and what stops the others. A dash marks an attack on the proof itself.
+
+Exit code 1: an attack passed with the requirement, was stopped by another check than the one that
+is there for it, did not pass without the requirement, or the honest user (0) was stopped.`
+
+async function run({ rounds, only, json }: RelayFlags): Promise<void> {
+  const showsProgress = json !== true && process.stdout.isTTY
+  const figures = await proveRelay({
+    scenarios: only,
+    rounds,
+    onScenario(round, { number }) {
+      if (showsProgress) process.stdout.write(`\rround ${round} of ${rounds}, attack ${number} …  `)
+    },
+  })
+  if (showsProgress) process.stdout.write('\r\u001b[K')
+  const findings = figures.flatMap((each) => each.findings)
+  const ok = findings.length === 0
+  const error = { code: 'relay_not_stopped', message: 'A result differs from the expected one.' }
+  const document = { ok, rounds, scenarios: figures.map(documentOf), ...(ok ? {} : { error }) }
+  print({ json }, document, [...describe(figures), ...verdict(findings)])
+  if (!ok) process.exitCode = 1
+}
+
+function documentOf({ scenario, findings, ...modes }: ScenarioFigures) {
+  const { number, title, today } = scenario
+  return { number, title, without: today ? modes.without : null, with: modes.with, findings }
+}
+
+function describe(figures: readonly ScenarioFigures[]): readonly string[] {
+  const rows = figures.map((each) => ({
+    '#': String(each.scenario.number).padStart(2),
+    attack: each.scenario.title,
+    without: each.scenario.today ? cell(each.without) : '-',
+    with: cell(each.with),
+  }))
+  return table(['#', 'attack', 'without', 'with'], rows, 'No attacks.')
+}
+
+function cell({ attempts, passed, reasons }: ModeFigures): string {
+  const share = `${passed} of ${attempts} pass`
+  return reasons.length === 0 ? share : `${share}: ${reasons.join(', ')}`
+}
+
+function verdict(findings: readonly string[]): readonly string[] {
+  if (findings.length === 0)
+    return ['', 'With the requirement, every attack is stopped, and the user is not.']
+  const hidden = findings.length - SHOWN_FINDINGS
+  return [
+    '',
+    ...findings.slice(0, SHOWN_FINDINGS).map((finding) => `  ${finding}`),
+    ...(hidden > 0 ? [`  and ${hidden} more`] : []),
+    '',
+    'A result differs from the expected one.',
+  ]
+}
+
+function parseOnly(text: string): readonly Scenario[] {
+  return text.split(',').map((number) => {
+    const scenario = SCENARIOS.find((each) => String(each.number) === number)
+    if (scenario === undefined)
+      throw new InvalidArgumentError(`There is no attack ${number}. Expected numbers from 0 to 20.`)
+    return scenario
+  })
+}

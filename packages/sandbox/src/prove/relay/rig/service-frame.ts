@@ -1,0 +1,39 @@
+import type { CreatedSession } from '@bonded/contract'
+import type { Frame, Page } from 'playwright-core'
+import type { RelayService, RelayTenant } from './relay-service.ts'
+
+/** The address of a tenant's frame. */
+export function frameUrl({ origin }: RelayService, { id }: RelayTenant): string {
+  return `${origin}/frame/${id}`
+}
+
+/** A page of a site without a widget, which shows a frame. */
+export function framing(origin: string, frame: string): string {
+  return `${origin}/?frame=${encodeURIComponent(frame)}`
+}
+
+/** The message that starts the service's frame, as JSON. */
+export function startMessage(
+  { id, watch_token }: CreatedSession,
+  { tenant, commitment }: { readonly tenant: RelayTenant; readonly commitment: string },
+): string {
+  return JSON.stringify({
+    bonded: 'frame/v1',
+    type: 'start',
+    session_id: id,
+    watch_token,
+    publishable_key: tenant.publishableKey,
+    commitment,
+    language: 'en',
+  })
+}
+
+/** The service's frame in a page. Undefined where the browser has blocked it. */
+export function frameIn(page: Page, { origin }: RelayService): Frame | undefined {
+  return page.frames().find((frame) => frame.url().startsWith(`${origin}/frame/`))
+}
+
+/** The screen that the frame shows, once it shows one. */
+export async function frameScreen(frame: Frame | Page): Promise<string> {
+  return String(await frame.locator('article').getAttribute('data-screen'))
+}

@@ -1,0 +1,26 @@
+import type { Mode } from './rig/bank.ts'
+import type { Stage } from './rig/stage.ts'
+
+/** One way to try an attack, and how it ended. */
+export interface Attempt {
+  /** Undefined where the scenario has a single attempt. */
+  readonly name?: string
+  /** `passed`, or the reason that stopped it. */
+  readonly ended: string
+  /**
+   * The check that must stop it with the requirement. Another one would hide that this one is
+   * missing.
+   */
+  readonly stoppedBy: string
+}
+
+/** An attack of the design, or what an honest user does. */
+export interface Scenario {
+  /** Of the design. 0 is the honest user, whom nothing may stop. */
+  readonly number: number
+  readonly title: string
+  /** Whether it succeeds against a bond without the proof of the browser. */
+  readonly today: boolean
+  /** Without the requirement, only a scenario of `today` is run. */
+  readonly run: (stage: Stage, mode: Mode) => Promise<readonly Attempt[]>
+}

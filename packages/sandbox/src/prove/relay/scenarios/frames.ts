@@ -1,0 +1,253 @@
+import type { PublicSession } from '@bonded/contract'
+import type { Frame, Page } from 'playwright-core'
+import { PASSED } from '../rig/bank.ts'
+import { credentialId } from '../rig/people.ts'
+import { drawSecret, promptPage, proofPayload, sendProof } from '../rig/proof.ts'
+import { frameIn, framing, frameScreen, frameUrl, startMessage } from '../rig/service-frame.ts'
+import { proveFrom } from '../rig/sessions.ts'
+import { HOSTS } from '../rig/stage.ts'
+import type { Scenario } from '../scenario.ts'
+import { approved, type Approved, confirmIn } from './approved.ts'
+import { relay, submitRelayed } from './relay.ts'
+
+const EVIL = `https://${HOSTS.evil}`
+
+async function postFromPopup({ service, session, computer }: Approved): Promise<string> {
+  const { page } = computer
+  await page.goto(EVIL)
+  const [popup] = await Promise.all([
+    page.waitForEvent('popup'),
+    page.evaluate(`globalThis.popup = open('${frameUrl(service, service.bank)}')`),
+  ])
+  const shown = await Promise.race([
+    frameScreen(popup),
+    popup.waitForLoadState('networkidle').then(() => 'nothing'),
+  ])
+  const { commitment } = drawSecret()
+  const message = startMessage(session, { tenant: service.bank, commitment })
+  const isReachable = await page.evaluate(
+    `popup.closed ? false : (popup.postMessage(${message}, '*'), true)`,
+  )
+  return isReachable === true ? 'opener_reaches_it' : shown
+}
+
+/** A frame of another site beside the service's, in the tenant's page. */
+async function postFromBeside({ service, session, computer }: Approved): Promise<string> {
+  const { page } = computer
+  await page.goto(framing(service.bank.origin, frameUrl(service, service.bank)))
+  await page.waitForFunction(`messages.some(({ data }) => data.type === 'ready')`)
+  await page.evaluate(`new Promise((loaded) => {
+    const other = document.createElement('iframe')
+    other.src = '${EVIL}/'
+    other.onload = loaded
+    document.body.append(other)
+  })`)
+  const beside = page.frames().find((frame) => frame.url().startsWith(EVIL))
+  const { commitment } = drawSecret()
+  const message = startMessage(session, { tenant: service.bank, commitment })
+  await beside?.evaluate(`parent.frames[0].postMessage(${message}, '*')`)
+  // The page's own message comes later. It starts the frame unless the other one did.
+  await page.evaluate(`frames[0].postMessage(${message}, '*')`)
+  const frame = frameIn(page, service)
+  const shown = frame === undefined ? 'frame_blocked' : await frameScreen(frame)
+  return shown === 'confirm' ? 'ignored' : `started: ${shown}`
+}
+
+const signIn = (page: Page | Frame, { service, session, passkeys }: Approved, commitment: string) =>
+  promptPage(page, {
+    rpId: service.rpId,
+    credentialIds: passkeys.map(credentialId),
+    payload: proofPayload(session, { tenant: service.bank, commitment }),
+  })
+
+/** The service's frame, and a tenant's page in a frame, where they do not belong. */
+export const FRAMES: readonly Scenario[] = [
+  {
+    number: 5,
+    title: 'A strange page frames the service’s frame, or the tenant’s page',
+    today: false,
+    async run(stage) {
+      const framed = await approved(stage, stage.service('framed'), async (given) => {
+        const { page } = given.computer
+        const url = frameUrl(given.service, given.service.bank)
+        await page.goto(framing(EVIL, url))
+        const direct = await confirmIn(page, given)
+        await page.goto(framing(EVIL, framing(given.service.bank.origin, url)))
+        const within = frameIn(page, given.service) === undefined ? 'frame_blocked' : 'frame_shown'
+        // In two of the tenant's own pages, which may frame it.
+        await page.goto(framing(given.service.bank.origin, framing(given.service.bank.origin, url)))
+        const deep = frameIn(page, given.service)
+        return { direct, within, deep: deep && (await frameScreen(deep)) }
+      })
+      const related = await approved(stage, stage.service('related'), async (given) => {
+        const { service, session, computer } = given
+        await computer.page.goto(framing(EVIL, `${service.bank.origin}/`))
+        const inner = computer.page
+          .frames()
+          .find((each) => each.url().startsWith(service.bank.origin))
+        if (inner === undefined) throw new Error('the tenant’s page was not framed')
+        const { commitment } = drawSecret()
+        const prompted = await signIn(inner, given, commitment)
+        return sendProof(service, session, { commitment, prompted })
+      })
+      return [
+        { name: 'the frame', ended: framed.direct, stoppedBy: 'frame_blocked' },
+        { name: 'through the tenant’s page', ended: framed.within, stoppedBy: 'frame_blocked' },
+        { name: 'two frames deep', ended: String(framed.deep), stoppedBy: 'misplaced' },
+        { name: 'the page itself', ended: related, stoppedBy: 'cross_origin' },
+      ]
+    },
+  },
+  {
+    number: 6,
+    title: 'A strange page opens it as a popup, and posts messages',
+    today: false,
+    run: (stage) =>
+      approved(stage, stage.service('framed'), async (given) => [
+        { name: 'popup', ended: await postFromPopup(given), stoppedBy: 'misplaced' },
+        { name: 'frame beside it', ended: await postFromBeside(given), stoppedBy: 'ignored' },
+      ]),
+  },
+  {
+    number: 15,
+    title: 'A sibling subdomain',
+    today: false,
+    async run(stage) {
+      const sibling = `https://${HOSTS.sibling}/`
+      const related = await approved(stage, stage.service('related'), async (given) => {
+        await given.computer.page.goto(sibling)
+        return proveFrom(given.computer, given)
+      })
+      await using domain = await stage.newService({
+        host: HOSTS.domain,
+        rpId: 'bank.test',
+        relatedOrigins: true,
+        tenants: [HOSTS.bank],
+      })
+      const suffix = await approved(stage, domain, async (given) => {
+        await given.computer.page.goto(sibling)
+        return proveFrom(given.computer, given)
+      })
+      const mode = 'with'
+      const gateOrigin = `https://${HOSTS.sibling}`
+      const elsewhere = await relay(stage, { mode, gateOrigin }, async (relayed) => {
+        // The user confirms at the page, and the form goes to the gate of another page.
+        await relayed.victim.phone.approve(relayed.session)
+        await relayed.attacker.addPasskeys(await relayed.victim.phone.copyPasskeys())
+        return submitRelayed(relayed)
+      })
+      return [
+        { name: 'of the page', ended: related, stoppedBy: 'SecurityError' },
+        { name: 'in the relying party’s domain', ended: suffix, stoppedBy: 'origin' },
+        { name: 'whose gate takes the form', ended: elsewhere, stoppedBy: 'browser_not_proved' },
+      ]
+    },
+  },
+  {
+    number: 16,
+    title: 'Another tenant’s approved origin, or its frame path',
+    today: false,
+    async run(stage) {
+      const page = `https://${HOSTS.otherTenant}`
+      const related = await approved(stage, stage.service('related'), async (given) => {
+        const { service, session, computer } = given
+        await computer.page.goto(page)
+        const { commitment } = drawSecret()
+        const prompted = await signIn(computer.page, given, commitment)
+        const send = (origin: string) =>
+          sendProof(service, session, { commitment, prompted, origin })
+        const claimed = await sendProof(service, session, {
+          commitment,
+          prompted,
+          parentOrigin: service.bank.origin,
+        })
+        return { own: await send(page), forged: await send(service.bank.origin), claimed }
+      })
+      const framed = await approved(stage, stage.service('framed'), async (given) => {
+        const { service, session, computer } = given
+        const [other] = service.others
+        if (other === undefined) throw new Error('the service has one tenant')
+        await computer.page.goto(framing(page, frameUrl(service, service.bank)))
+        const foreign = await confirmIn(computer.page, given)
+        await computer.page.goto(framing(page, frameUrl(service, other)))
+        const own = frameIn(computer.page, service)
+        if (own === undefined) throw new Error('the tenant’s own frame was blocked')
+        // Even a script of the frame's own origin cannot sign for the page of another tenant.
+        const { commitment } = drawSecret()
+        const prompted = await signIn(own, given, commitment)
+        const scripted = await sendProof(service, session, {
+          commitment,
+          prompted,
+          origin: service.origin,
+          parentOrigin: service.bank.origin,
+        })
+        const opened = await service.call({
+          method: 'POST',
+          path: `/sessions/${session.id}/browser/frame`,
+          token: service.bank.publishableKey,
+          headers: { origin: service.origin, 'x-bond-watch': session.watch_token },
+          body: { parent_origin: page },
+        })
+        return { foreign, scripted, started: await confirmIn(computer.page, given), opened }
+      })
+      return [
+        { name: 'its page', ended: related.own, stoppedBy: 'origin_not_allowed' },
+        { name: 'its page, forged Origin', ended: related.forged, stoppedBy: 'origin' },
+        {
+          name: 'it says it is the frame',
+          ended: related.claimed,
+          stoppedBy: 'origin_not_allowed',
+        },
+        { name: 'the frame of the bank', ended: framed.foreign, stoppedBy: 'frame_blocked' },
+        { name: 'its own frame', ended: framed.started, stoppedBy: 'frame_ended' },
+        { name: 'a script in it', ended: framed.scripted, stoppedBy: 'cross_origin' },
+        {
+          name: 'the frame’s call',
+          ended: framed.opened.reason ?? PASSED,
+          stoppedBy: 'origin_not_allowed',
+        },
+      ]
+    },
+  },
+  {
+    number: 20,
+    title: 'A tenant’s page has the browser forget the user’s passkey',
+    today: false,
+    async run(stage) {
+      const framed = await approved(stage, stage.service('framed'), async (given) => {
+        const { service, session, computer, passkeys } = given
+        const { body } = await service.call({
+          method: 'GET',
+          path: `/sessions/${session.id}`,
+          token: service.bank.publishableKey,
+          headers: { origin: service.bank.origin, 'x-bond-watch': session.watch_token },
+        })
+        const { browser } = body as PublicSession
+        await computer.page.goto(`https://${HOSTS.otherTenant}`)
+        const forgotten = await computer.page.evaluate(`PublicKeyCredential
+          .signalUnknownCredential({ rpId: '${service.rpId}', credentialId: '${passkeys.map(credentialId)[0]}' })
+          .then(() => '${PASSED}', ({ name }) => name)`)
+        const isGone = (await computer.passkeys()).length < passkeys.length
+        return {
+          ids: browser !== null && 'allow_credentials' in browser ? PASSED : 'withheld',
+          forgotten: isGone ? PASSED : String(forgotten),
+        }
+      })
+      await using domain = await stage.newService({
+        host: HOSTS.domain,
+        rpId: 'bank.test',
+        relatedOrigins: false,
+        tenants: [HOSTS.bank],
+      })
+      const asked = await approved(stage, domain, async (given) => {
+        await given.computer.page.goto(`${given.service.bank.origin}/`)
+        return proveFrom(given.computer, given)
+      })
+      return [
+        { name: 'reads the passkey’s id', ended: framed.ids, stoppedBy: 'withheld' },
+        { name: 'has it forgotten', ended: framed.forgotten, stoppedBy: 'SecurityError' },
+        { name: 'asks for it itself', ended: asked, stoppedBy: 'origin' },
+      ]
+    },
+  },
+]
