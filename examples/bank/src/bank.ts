@@ -1,6 +1,7 @@
 import {
   createGate,
   type Gate,
+  type GatePolicy,
   type MemoryTransaction,
   memoryPendingStore,
   type ReviewReason,
@@ -32,6 +33,8 @@ export interface BankOptions {
   readonly serverCredential: string
   readonly publishableKey: string
   readonly tenantId?: string
+  /** The workflows whose form counts only from the browser that confirmed. */
+  readonly requireBrowser?: GatePolicy['requireBrowser']
   readonly log?: Log
   /** Shows a simulated phone beside the form. For a sandbox only. */
   readonly demo?: BankDemo
@@ -54,14 +57,17 @@ export interface Bank {
 /** The bank without its HTTP server: a gate, its browsers, its applications. */
 export function openBank(options: BankOptions): Bank {
   const { serviceOrigin, serverCredential, publishableKey, tenantId, demo } = options
-  const { log = () => {} } = options
+  const { requireBrowser, log = () => {} } = options
   const gate = createGate({
     baseUrl: `${serviceOrigin}/api/v1`,
     serverCredential,
     // One process, with the applications in memory too. A real bank keeps both in its database and
     // writes them in one transaction.
     store: memoryPendingStore(),
-    ...(tenantId !== undefined && { policy: { tenant_id: tenantId } }),
+    policy: {
+      ...(tenantId !== undefined && { tenant_id: tenantId }),
+      ...(requireBrowser !== undefined && { requireBrowser }),
+    },
   })
   return {
     gate,

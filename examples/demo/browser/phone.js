@@ -26,6 +26,11 @@ const TEXTS = {
     'busy',
   ],
   code: ['A QR code is on the page', 'Scan it as you would with your camera.', 'busy'],
+  confirm_on_computer: [
+    'Now confirm on the computer',
+    'The bank’s page asks your browser for this phone’s passkey. No other page can.',
+    'busy',
+  ],
   approved: ['Approved', 'The bank is completing your request.', 'good'],
   completed: ['Your request is complete', 'The bank has stored the application.', 'good'],
   declined: ['Declined', 'Nothing was approved.', 'stop'],

@@ -11,7 +11,7 @@ import { readFiles } from './pages/files.ts'
 import { DemoPhone } from './phone/demo-phone.ts'
 import { Attacker } from './relay/attacker.ts'
 import { type Sandbox } from './sandbox.ts'
-import { type Scenario, SCENARIOS } from './scenarios.ts'
+import { BROWSER_WORKFLOW, type Scenario, SCENARIOS } from './scenarios.ts'
 import { createStage } from './stage.ts'
 
 /** Only this machine can connect. */
@@ -73,7 +73,7 @@ export async function startDemo(options: DemoOptions): Promise<RunningDemo> {
   const relaySite = siteAt(`${HOST}:${actualPort}`)
   let publish = () => {}
   const onChange = () => publish()
-  const attacker = new Attacker({ ...options, onChange })
+  const attacker = new Attacker({ ...options, browserWorkflow: BROWSER_WORKFLOW, onChange })
   const demoPhone = new DemoPhone({ phone, newestCode: () => sandbox.newestCode(), onChange })
   const stage = createStage({ sandbox, activity, phone: demoPhone, onChange })
   const live = serveLive(server, {

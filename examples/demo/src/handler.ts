@@ -8,7 +8,7 @@ import { phonePage } from './pages/phone-page.ts'
 import { relayPage } from './pages/relay-page.ts'
 import type { DemoPhone } from './phone/demo-phone.ts'
 import { PHONE_ACTIONS } from './phone/phone-view.ts'
-import type { Attacker } from './relay/attacker.ts'
+import { type Attacker, PROTECTIONS } from './relay/attacker.ts'
 import { findScenario } from './scenarios.ts'
 import type { Stage } from './stage.ts'
 
@@ -141,16 +141,28 @@ async function relayGet(options: HandlerOptions, path: string): Promise<Reply | 
 function relayPost({ attacker }: HandlerOptions, path: string): Post | undefined {
   switch (path) {
     case '/relay/start':
-      return async ({ name }) => {
+      return async ({ name, protection }) => {
+        const known = PROTECTIONS.find((each) => each === protection) ?? 'phone'
         const isName = typeof name === 'string' && name !== '' && name.length <= MAX_NAME_LENGTH
-        const session = await attacker.start(isName ? name : 'Ada Lovelace')
+        const session = await attacker.start(isName ? name : 'Ada Lovelace', known)
         return session === undefined
           ? reject(503, 'bank_unavailable', 'The attacker could not apply at the bank.')
           : json(200, { session })
       }
     case '/relay/refused':
       return async ({ reason }) => {
-        await attacker.copyCode(typeof reason === 'string' ? reason.slice(0, 64) : 'unknown')
+        attacker.recordWidget(typeof reason === 'string' ? reason.slice(0, 64) : 'unknown')
+        await attacker.copyCode()
+        return DONE
+      }
+    case '/relay/copy':
+      return async () => {
+        await attacker.copyCode()
+        return DONE
+      }
+    case '/relay/asked':
+      return async ({ reason }) => {
+        await attacker.useOwnPasskey(typeof reason === 'string' ? reason.slice(0, 64) : 'unknown')
         return DONE
       }
     default:

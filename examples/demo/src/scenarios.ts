@@ -20,6 +20,9 @@ export interface Scenario {
 /** The workflow whose sessions last one minute. */
 export const ONE_MINUTE_WORKFLOW = 'credit_application_one_minute'
 
+/** The workflow that requires the browser after the phone. */
+export const BROWSER_WORKFLOW = 'credit_application_browser'
+
 /** The scenarios, in the order of their links. The first one is the bank’s start page. */
 export const SCENARIOS = [
   {
@@ -69,8 +72,9 @@ export const SCENARIOS = [
     name: 'relay',
     title: 'Attacked by a relaying page',
     watch:
-      'You are on a fake copy of the bank. Choose Continue to approval, scan, and compare the amount on the phone with the one that you entered.',
+      'You are on a fake copy of the bank. Choose Continue to approval, scan, and compare the amount on the phone with the one that you entered. Then let the attack run again, against a bank that also asks the browser.',
     evidence: 'carried',
+    workflow: BROWSER_WORKFLOW,
     isRelayed: true,
   },
   {

@@ -151,7 +151,7 @@ test(
     await stage.choose('Attacked by a relaying page')
     assert.notEqual(new URL(stage.page.url()).origin, sandbox.bank)
     await stage.page.click('#continue')
-    await stage.page.locator('#attempts').getByText('origin_not_allowed').waitFor()
+    await stage.page.locator('#attempts-phone').getByText('origin_not_allowed').waitFor()
     await stage.page.locator('#copied img').waitFor()
     await stage.press('Scan the QR code')
     await stage.phone.getByText('€50,000').waitFor()
@@ -160,14 +160,14 @@ test(
     await stage.picture('demo-attack')
     await stage.press('This wasn’t me')
     await stage.page.getByRole('heading', { name: 'The attack was stopped' }).waitFor()
-    await stage.page.locator('#attempts').getByText('session_not_bonded').waitFor()
+    await stage.page.locator('#attempts-phone').getByText('session_not_bonded').waitFor()
     await stage.assertAccessible('attack stopped')
     await stage.close()
   },
 )
 
 test(
-  'attack, approved: the gate rejects a changed form, and the page says what is not detected',
+  'attack, approved: a bond does not stop it, and the bonded browser beside it does',
   inBrowser,
   async () => {
     const stage = await open()
@@ -176,11 +176,31 @@ test(
     await stage.page.locator('#copied img').waitFor()
     await stage.press('Scan the QR code', 'Approve')
     await stage.page.getByRole('heading', { name: 'The attack succeeded' }).waitFor()
-    const attempts = await stage.page.locator('#attempts li').allInnerTexts()
+    const reasonsOf = async (run: string) =>
+      (await stage.page.locator(`#attempts-${run} li`).allInnerTexts()).map(
+        (attempt) => /\((\w+)\)|: accepted/.exec(attempt)?.[1] ?? 'accepted',
+      )
+    const bond = ['origin_not_allowed', 'context_mismatch', 'accepted']
+    assert.deepEqual(await reasonsOf('phone'), bond)
+
+    await stage.page.getByRole('button', { name: 'Attack the bonded browser' }).click()
+    await stage.page.locator('#copied img').waitFor()
+    await stage.press('Scan the QR code')
+    await stage.phone.getByText('€50,000').waitFor()
+    await stage.press('Approve')
+    await stage.shows('Now confirm on the computer')
+    await stage.page.getByRole('heading', { name: 'The attack was stopped' }).waitFor()
+    assert.deepEqual(await reasonsOf('phone'), bond, 'the first run stays beside the second')
     assert.deepEqual(
-      attempts.map((attempt) => /origin_not_allowed|context_mismatch|accepted/.exec(attempt)?.[0]),
-      ['origin_not_allowed', 'context_mismatch', 'accepted'],
+      await reasonsOf('browser'),
+      ['SecurityError', 'browser_proof_invalid', 'session_not_bonded'],
+      'the real browser refuses the passkey first',
     )
+    await stage.assertAccessible('attack stopped by the browser')
+    // Without the activity, whose text would make the image too large.
+    await stage.picture('demo-browser', 640)
+    await stage.press('This wasn’t me')
+    await stage.shows('Request stopped')
     await stage.close()
   },
 )

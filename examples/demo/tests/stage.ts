@@ -117,11 +117,17 @@ export class StagePage {
     assert.fail(`the Tab key does not reach ${isFocused}`)
   }
 
-  /** Writes an image of the README, when the run is asked to. */
-  async picture(name: string): Promise<void> {
+  /**
+   * Writes an image of the README, when the run is asked to.
+   *
+   * @param height of the image; without it, the whole window
+   */
+  async picture(name: string, height?: number): Promise<void> {
     if (!isWritingImages) return
     await this.page.evaluate('scrollTo(0, 0)')
-    const image = PNG.sync.read(await this.page.screenshot())
+    const { width = 0 } = this.page.viewportSize() ?? {}
+    const clip = height === undefined ? {} : { clip: { x: 0, y: 0, width, height } }
+    const image = PNG.sync.read(await this.page.screenshot(clip))
     for (const [index, value] of image.data.entries())
       image.data[index] = Math.min(255, Math.round(value / COLOR_STEP) * COLOR_STEP)
     const options = { colorType: 2, deflateLevel: 9, deflateStrategy: 0, filterType: 0 } as const

@@ -3,7 +3,13 @@ import type { PhoneDevice } from '@bonded/phone'
 import { isRejection, PhoneError } from '@bonded/phone'
 import { originOf } from '@bonded/phone'
 import { createPhone, type Phone } from '@bonded/phone'
-import type { AbortSignalLike, FetchLike, PhoneClock, WebSocketConstructor } from '@bonded/phone'
+import type {
+  AbortSignalLike,
+  CreateBrowserKey,
+  FetchLike,
+  PhoneClock,
+  WebSocketConstructor,
+} from '@bonded/phone'
 import type { ClaimedSession } from '@bonded/phone'
 import { type Enrollment, openEnrollment, registeredFormat, type KeyKind } from './enrollment.ts'
 import { nodeClock, nodeFetch, nodeWebSocket } from './node-platform.ts'
@@ -49,6 +55,8 @@ export interface SimulatedPhoneOptions {
   readonly random?: Random
   /** The passport that is read when a step-up requires its chip. */
   readonly passport?: SimulatedPassport
+  /** Creates its browser keys. Without it, the phone approves no request that needs one. */
+  readonly createBrowserKey?: CreateBrowserKey
 }
 
 export interface RunOptions {
@@ -137,7 +145,16 @@ export function createSimulatedPhone(options: SimulatedPhoneOptions = {}): Simul
   const assertion = rememberAssertion(fetch)
 
   const make = (origin: string, { signer, store }: Pick<Enrollment, 'signer' | 'store'>) =>
-    createPhone({ origin, signer, store, sha256, fetch: assertion.fetch, WebSocket, clock })
+    createPhone({
+      origin,
+      signer,
+      store,
+      sha256,
+      fetch: assertion.fetch,
+      WebSocket,
+      clock,
+      createBrowserKey: options.createBrowserKey,
+    })
   let made: TestAuthority | undefined
   const authority = () =>
     (made ??=

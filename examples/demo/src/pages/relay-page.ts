@@ -37,7 +37,7 @@ export function relayPage(facts: {
   <p id="result-text"></p>
 </section>
 <div class="columns">
-<form id="application-form" class="card" novalidate data-publishable-key="${escape(facts.publishableKey)}" data-workflow="${escape(facts.workflow)}" data-action="${escape(facts.action)}">
+<form id="application-form" class="card" novalidate data-publishable-key="${escape(facts.publishableKey)}" data-workflow="${escape(facts.workflow)}" data-rp-id="${escape(new URL(serviceOrigin).hostname)}" data-action="${escape(facts.action)}">
   <h2><span class="step" aria-hidden="true">1</span>Your loan</h2>
   <div class="field"><label for="name">Full name</label><input id="name" name="name" autocomplete="off" required maxlength="80" value="Ada Lovelace"></div>
   <div class="field"><label for="amount">Amount</label><input id="amount" name="amount" inputmode="numeric" value="€12,500"></div>
@@ -52,12 +52,16 @@ export function relayPage(facts: {
 </div>
 <section class="card honest" aria-labelledby="honest-title">
   <h2 id="honest-title">What is detected, and what is not</h2>
-  <ol id="attempts" hidden></ol>
+  <div id="runs" class="runs" hidden>
+    <section aria-labelledby="run-phone"><h3 id="run-phone">Today’s bond: the phone approves</h3><ol id="attempts-phone"></ol></section>
+    <section aria-labelledby="run-browser"><h3 id="run-browser">The bonded browser: it confirms too</h3><ol id="attempts-browser"></ol><p id="next-run">Not attacked yet.</p></section>
+  </div>
   <ul>
     <li><strong>Detected:</strong> the bank’s widget on another address. The service refuses it and draws no QR code.</li>
     <li><strong>Detected:</strong> an application that differs from what the phone showed. The bank’s gate refuses it.</li>
     <li><strong>Up to you:</strong> the phone shows the amount and the bank’s address ${escape(bankOrigin)}. Here the address bar shows ${escape(relayOrigin)}.</li>
-    <li><strong>Not detected:</strong> a copied QR code that you approve without comparing. A bond does not prove which page you looked at.</li>
+    <li><strong>Not detected by a bond:</strong> a copied QR code that you approve without comparing. A bond does not prove which page you looked at.</li>
+    <li><strong>Stopped by the bonded browser:</strong> after the phone, the bank’s own page must ask its browser for a passkey of that phone. A page at another address cannot.</li>
   </ul>
 </section>
 </main>

@@ -1,5 +1,5 @@
 import { REASONS } from '@bonded/contract'
-import { PhoneError } from '@bonded/phone'
+import { awaitsBrowser, PhoneError } from '@bonded/phone'
 import type {
   EvidenceProfile,
   ScannedRequest,
@@ -167,8 +167,10 @@ export class DemoPhone implements Disposable {
       signal: run.abort.signal,
     })
     // The end may have arrived before this response.
-    if (run === this.#run && session.state === 'bonded' && this.#view.screen === 'busy')
+    if (run !== this.#run || this.#view.screen !== 'busy') return
+    if (session.state === 'bonded')
       this.#show({ screen: 'approved', actions: [], ...this.#outcome(session) })
+    if (awaitsBrowser(session)) this.#show({ screen: 'confirm_on_computer', actions: ['not-me'] })
   }
 
   /** Shows the step-up, and waits for its button. */

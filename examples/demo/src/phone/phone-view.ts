@@ -23,6 +23,7 @@ export type ScreenName =
   | 'busy'
   | 'request'
   | 'step_up'
+  | 'confirm_on_computer'
   | 'approved'
   | 'completed'
   | 'declined'

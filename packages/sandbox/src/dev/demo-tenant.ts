@@ -20,14 +20,20 @@ export interface DemoTenant {
 /**
  * Returns the demo tenant. Its credentials are stored across starts, readable by their owner only.
  *
- * @param oneMinuteWorkflow the workflow whose sessions last one minute
+ * @param facts.oneMinuteWorkflow the workflow whose sessions last one minute
+ * @param facts.browserWorkflow the workflow that requires the browser
  */
 export async function demoTenant(
   service: Service,
-  facts: { dataDir: string; bankOrigin: string; oneMinuteWorkflow: string },
+  facts: {
+    dataDir: string
+    bankOrigin: string
+    oneMinuteWorkflow: string
+    browserWorkflow: string
+  },
 ): Promise<DemoTenant> {
-  const { dataDir, bankOrigin, oneMinuteWorkflow } = facts
-  const workflows = workflowsOf(oneMinuteWorkflow)
+  const { dataDir, bankOrigin } = facts
+  const workflows = workflowsOf(facts)
   const file = join(dataDir, 'demo.json')
   const stored = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as DemoTenant) : null
   if (stored?.bank_origin === bankOrigin && (await hasWorkflows(service, stored, workflows)))
@@ -54,7 +60,13 @@ export async function demoTenant(
   return demo
 }
 
-function workflowsOf(oneMinuteWorkflow: string): Workflow[] {
+function workflowsOf({
+  oneMinuteWorkflow,
+  browserWorkflow,
+}: {
+  readonly oneMinuteWorkflow: string
+  readonly browserWorkflow: string
+}): Workflow[] {
   const policy = {
     actions: [DEMO_ACTION],
     passport: 'optional',
@@ -63,6 +75,7 @@ function workflowsOf(oneMinuteWorkflow: string): Workflow[] {
   return [
     { name: DEMO_WORKFLOW, ...policy },
     { name: oneMinuteWorkflow, ...policy, session_ttl_seconds: 60 },
+    { name: browserWorkflow, ...policy, require: [...policy.require, 'browser'] },
   ]
 }
 

@@ -1,5 +1,5 @@
 import { parseId } from '@bonded/contract'
-import { loadTestAuthority } from '@bonded/simulator'
+import { createAuthenticator, loadTestAuthority } from '@bonded/simulator'
 import { Command } from 'commander'
 import pino from 'pino'
 import type { RunningService } from '@bonded/server/compose'
@@ -74,8 +74,14 @@ async function startSandbox(started: StartedParts, options: Options): Promise<vo
     dataDir: config.dataDir,
     bankOrigin,
     oneMinuteWorkflow: demo.ONE_MINUTE_WORKFLOW,
+    browserWorkflow: demo.BROWSER_WORKFLOW,
   })
-  const phone = phoneAt(options)
+  const phone = phoneAt({
+    ...options,
+    // A passkey that the attacker of the demo does not have. It answers in no browser.
+    createBrowserKey: async ({ challenge, rp_id }) =>
+      createAuthenticator({ origin: config.publicOrigin, rpId: rp_id }).register(challenge),
+  })
   const shown = started.use(
     await demo.startDemo({
       port: Number(process.env.DEMO_PORT ?? DEMO_PORT),
@@ -95,6 +101,7 @@ async function startSandbox(started: StartedParts, options: Options): Promise<vo
     serverCredential: tenant.server_credential,
     publishableKey: tenant.publishable_key,
     tenantId: tenant.tenant_id,
+    requireBrowser: { [demo.BROWSER_WORKFLOW]: { origin: bankOrigin, firstBond: true } },
     demo: shown.forBank,
     log: (event) => shown.addBankEvent(event),
   })

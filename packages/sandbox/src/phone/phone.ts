@@ -8,6 +8,7 @@ import {
   PHONE_FORMATS,
   type PhoneFormat,
   type SimulatedPhone,
+  type SimulatedPhoneOptions,
   loadTestAuthority,
   findTestRoots,
 } from '@bonded/simulator'
@@ -125,10 +126,11 @@ export function phoneAt(
     readonly origin?: string
     readonly format?: PhoneFormat
     readonly folder?: string
+    readonly createBrowserKey?: SimulatedPhoneOptions['createBrowserKey']
   },
 ): SimulatedPhone {
   const { publicOrigin, dataDir } = readConfig(process.env, options)
-  const { origin, format, folder = dataDir } = options
+  const { origin, format, folder = dataDir, createBrowserKey } = options
   // Even where no service runs yet: it may be started with these roots next.
   if (format !== undefined && format !== 'software') loadTestAuthority(dataDir)
   const besideItsService = origin === undefined && findTestRoots(dataDir) !== undefined
@@ -137,6 +139,7 @@ export function phoneAt(
     stateFile: join(folder, 'phone.json'),
     authorityFolder: dataDir,
     format,
+    ...(createBrowserKey && { createBrowserKey }),
     formatOfNewKeys: besideItsService ? 'apple-app-attest' : 'software',
   })
 }
