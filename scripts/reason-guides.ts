@@ -1,6 +1,7 @@
 import type { Reason } from '@bonded/contract'
 import { BROWSER_REASON_GUIDES } from './browser-reason-guides.ts'
 import type { ReasonGuide } from './reason-page.ts'
+import { RECEIPT_REASON_GUIDES } from './receipt-reason-guides.ts'
 import { WEBHOOK_REASON_GUIDES } from './webhook-reason-guides.ts'
 
 /** One guide for each reason. A reason without a guide does not compile. */
@@ -159,6 +160,7 @@ export const REASON_GUIDES: Readonly<Record<Reason, ReasonGuide>> = {
       'The session has ended or expired, or the session id or nonce does not belong to a live session.',
     remedy: 'Reload the page to create a new session, and scan its QR code.',
   },
+  ...RECEIPT_REASON_GUIDES,
   session_claimed: {
     retry: 'no',
     cause: 'Two phones scanned the same QR code. The first one keeps the session.',

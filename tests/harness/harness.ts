@@ -57,6 +57,7 @@ import {
 } from './phone.ts'
 import { addKeys, addTenant, WORKFLOWS } from './tenants.ts'
 import { TestClock } from './test-clock.ts'
+import { type ReceiptSigning, testSigner } from './test-signer.ts'
 import { NO_SCRIPT } from './no-script.ts'
 
 export type { Reply } from './client.ts'
@@ -106,6 +107,7 @@ export interface HarnessOptions {
   readonly webhookHosts?: readonly string[]
   /** Replaces the transport of webhooks. */
   readonly webhooks?: WebhookTransport
+  readonly receiptSigner?: ReceiptSigning
   /** The first key is active; all of them verify. */
   readonly rootKeys?: readonly RootKey[]
   /** Replaces the verifier of passports. */
@@ -131,7 +133,7 @@ export async function harness(options: HarnessOptions = {}) {
     new Writable({ write: (chunk, _encoding, done) => done(void lines.push(String(chunk))) }),
   )
   const postgres = options.onPostgres ? await postgresDatabase() : await testDatabase()
-  const { hosting } = options
+  const { hosting, receiptSigner = testSigner() } = options
   const publicOrigin = hosting
     ? `http://127.0.0.1:${hosting.publicPort ?? hosting.port}`
     : PUBLIC_ORIGIN
@@ -170,6 +172,7 @@ export async function harness(options: HarnessOptions = {}) {
       ...(options.tracer ? { tracer: options.tracer } : {}),
       ...(options.carrier ? { carrier: options.carrier(clock) } : {}),
       ...(options.webhooks ? { webhooks: options.webhooks } : {}),
+      receiptSigner: receiptSigner === 'off' ? undefined : receiptSigner,
       ...(options.passportTrust ? { passportTrust: options.passportTrust } : {}),
     })
     const service = options.passports ? { ...wired, passports: options.passports } : wired

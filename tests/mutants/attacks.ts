@@ -117,15 +117,15 @@ const CROSS_TENANT = against('cross-tenant', [
   [
     'another tenant reads a session, and its timeline',
     `${CORE}/src/operations/find-and-expire.ts`,
-    'return session.tenantId === tenant.id && inScope(',
+    'return tenantId === tenant.id && inScope(',
     'return tenant.id !== undefined && inScope(',
     `${SERVER}/tests/http/credential-matrix.test.ts`,
   ],
   [
     'a credential reads sessions outside its scope',
     `${CORE}/src/operations/find-and-expire.ts`,
-    'return session.tenantId === tenant.id && inScope(scope, session.workflow, session.action)',
-    'return session.tenantId === tenant.id && scope !== undefined',
+    'return tenantId === tenant.id && inScope(scope, workflow, action)',
+    'return tenantId === tenant.id && scope !== undefined',
     `${SERVER}/tests/http/key-scope.test.ts`,
   ],
   [

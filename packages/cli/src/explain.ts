@@ -1,6 +1,7 @@
 import { escapeHidden } from '@bonded/contract'
 import { BackupError } from '@bonded/store/backup/manifest'
 import { RootKeyError } from '@bonded/core/domain/root-keys'
+import { ReceiptKeyError } from '@bonded/server/adapters/signer/receipt-keys'
 import { PassportTrustError } from '@bonded/server/adapters/attestation/passport/passport-trust'
 import { MigrationError } from '@bonded/store/migrations/migrate'
 import { StoreInUse } from '@bonded/store/sqlite/serving-lock'
@@ -53,6 +54,13 @@ function explainRaw(failure: unknown): Explained {
       code: 'root_key_invalid',
       message: explainRootKeys(failure),
       usage: failure.file === undefined,
+    }
+  // A configured file is checked with the other settings. This is the one of a sandbox.
+  if (failure instanceof ReceiptKeyError)
+    return {
+      code: failure.code,
+      message: `The file receipt.key in the data folder is not usable: ${failure.message}. Restore it from a backup. Without a backup, delete it: the next start generates a new key, and earlier receipts no longer verify.`,
+      usage: false,
     }
   if (failure instanceof IdKeyError)
     return { code: failure.code, message: explainIdKey(failure), usage: true }

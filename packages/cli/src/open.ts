@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import { rejectUnfinishedCopy } from '@bonded/store/backup/restoring-copy'
 import { keyringOf } from '@bonded/server/adapters/keys/keyring'
 import { rootKeysOf } from '@bonded/server/adapters/keys/root-key-file'
+import { receiptSignerOf } from '@bonded/server/adapters/signer/receipt-signer'
 import type { PassportTrust } from '@bonded/server/adapters/attestation/passport/passport-trust'
 import { createAttestation } from '@bonded/server/adapters/attestation/attestation'
 import { realName } from '@bonded/store/sqlite/real-name'
@@ -65,6 +66,7 @@ export async function openService(
     databaseFile,
     ...(database && { openStore: database.openStore }),
     rootKeys: rootKeysOf(config),
+    receiptSigner: receiptSignerOf(config),
     settings: {
       publicOrigin: config.publicOrigin,
       rpId: config.rpId,
@@ -79,6 +81,7 @@ export async function openService(
       connections: config.connections,
       backendAddresses: config.backendAddresses,
       webhookHosts: config.webhookHosts,
+      receiptRetentionMs: config.receiptRetentionMs,
     },
     clock,
     attestation: createAttestation(config.phones, {

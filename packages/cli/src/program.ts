@@ -20,6 +20,7 @@ export const OPERATOR_COMMANDS: Commands = {
   session: async () => (await import('./session.ts')).sessionCommand(),
   device: async () => (await import('./device.ts')).deviceCommand(),
   subject: async () => (await import('./subject.ts')).subjectCommand(),
+  receipt: async () => (await import('./receipt.ts')).receiptCommand(),
   webhook: async () => (await import('./webhook.ts')).webhookCommand(),
 }
 

@@ -3,6 +3,7 @@ import { BROWSER_SECRET_HEADER, NONCE_HEADER, WATCH_HEADER } from './headers.ts'
 import { BODY_LIMITS } from './body-limits.ts'
 import * as routes from './routes.ts'
 import { define } from './endpoint.ts'
+import { PHONE_REJECTIONS, REGISTRATION_REJECTIONS } from './phone-rejections.ts'
 import { BondedPairAssertion, EvidenceResponse, EvidenceRequest } from './schemas/evidence.ts'
 import {
   DeviceChallenge,
@@ -16,6 +17,7 @@ import {
   SubjectKeys,
 } from './schemas/device.ts'
 import { closed, id } from './schemas/primitives.ts'
+import { Receipt } from './schemas/receipt.ts'
 import { Health, Version } from './schemas/service.ts'
 import {
   BrowserFrame,
@@ -40,17 +42,6 @@ import { WEBHOOK_ENDPOINTS, WEBHOOK_PATH_IDS } from './webhook-endpoints.ts'
 export const PATH_IDS = { session_id: 'sess', device_id: 'dev', ...WEBHOOK_PATH_IDS } as const
 const session = closed({ session_id: id(PATH_IDS.session_id) })
 const device = closed({ device_id: id(PATH_IDS.device_id) })
-const PHONE_REJECTIONS = [
-  'session_not_live',
-  'session_claimed',
-  'nonce_mismatch',
-  'challenge_expired',
-  'device_not_usable',
-  'key_format_not_accepted',
-  'key_not_attested',
-  'key_too_new',
-  'browser_key_required',
-] as const
 
 /** Every HTTP endpoint of the service. */
 export const ENDPOINTS = {
@@ -188,6 +179,25 @@ export const ENDPOINTS = {
     responses: { timeline: Timeline },
     rejections: ['session_not_found'],
   }),
+  readReceipt: define({
+    ...routes.READ_RECEIPT,
+    summary:
+      'Returns the signed receipt of a session that is bonded or completed, also after its end.',
+    callers: ['backend'],
+    limits: ['backend'],
+    params: session,
+    headers: Type.Object({
+      [BROWSER_SECRET_HEADER]: Type.Optional(Type.String({ maxLength: 64 })),
+    }),
+    responses: { receipt: Receipt },
+    rejections: [
+      'session_not_found',
+      'session_not_bonded',
+      'browser_secret_mismatch',
+      'receipts_disabled',
+      'signer_unavailable',
+    ],
+  }),
   reportContainment: define({
     ...routes.REPORT_CONTAINMENT,
     summary:
@@ -279,24 +289,7 @@ export const ENDPOINTS = {
     limits: ['register'],
     body: { schema: RegisterDeviceRequest, limitBytes: BODY_LIMITS.registration },
     responses: { registered: RegisteredDevice },
-    rejections: [
-      'challenge_not_usable',
-      'format_not_enabled',
-      'public_key_invalid',
-      'attestation_invalid',
-      'browser_key_invalid',
-      'overloaded',
-      'key_already_registered',
-      'key_approval_required',
-      'approving_key_too_weak',
-      'too_many_keys',
-      'issued_at_out_of_range',
-      'assertion_invalid',
-      'device_not_usable',
-      'credential_missing',
-      'credential_invalid',
-      'origin_not_allowed',
-    ],
+    rejections: REGISTRATION_REJECTIONS,
   }),
   recoverDevice: define({
     ...routes.RECOVER_DEVICE,

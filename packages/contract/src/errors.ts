@@ -228,7 +228,16 @@ export const REASONS = {
   },
   session_not_bonded: {
     code: 'invalid_request',
-    message: 'Only a bonded session can be completed.',
+    message: 'The session is not bonded.',
+  },
+  browser_secret_mismatch: {
+    code: 'invalid_request',
+    message:
+      'The receipt needs the secret of the browser that confirmed. Send it as X-Bond-Browser-Secret.',
+  },
+  receipts_disabled: {
+    code: 'invalid_request',
+    message: 'This service makes no receipts.',
   },
   context_mismatch: {
     code: 'invalid_request',
@@ -317,6 +326,10 @@ export const REASONS = {
   not_ready: {
     code: 'unavailable',
     message: 'The service is not ready. See unready for the failing checks.',
+  },
+  signer_unavailable: {
+    code: 'unavailable',
+    message: 'The receipt could not be signed now. Retry after the time in Retry-After.',
   },
   overloaded: {
     code: 'unavailable',

@@ -88,6 +88,14 @@ export const COMPLETE_SESSION = {
   retry: 'repeat',
 } as const satisfies Route
 
+/** The service makes the receipt if it is not yet made, and returns the same one from then on. */
+export const READ_RECEIPT = {
+  method: 'GET',
+  path: '/api/v1/sessions/{session_id}/receipt',
+  status: 200,
+  retry: 'repeat',
+} as const satisfies Route
+
 export const READ_TIMELINE = {
   method: 'GET',
   path: '/api/v1/sessions/{session_id}/timeline',

@@ -34,3 +34,11 @@ export {
   type WebhookRejectReason,
   type WebhookVerdict,
 } from './webhook/verify-webhook.ts'
+export type { ReceiptClaims } from '@bonded/contract'
+export {
+  type ReceiptKeySet,
+  type ReceiptRejectReason,
+  type ReceiptToVerify,
+  type ReceiptVerdict,
+  verifyReceipt,
+} from './receipt/verify-receipt.ts'

@@ -33,6 +33,7 @@ import { NO_PEERS } from '@bonded/core/ports/peers'
 import { connectionsThatFilesAllow } from './open-files.ts'
 import { drainConnections, ShutdownSwitch } from './shutdown.ts'
 import type { CarrierProvider } from '@bonded/core/ports/carrier'
+import type { Signer } from '@bonded/core/ports/signer'
 import type { Store } from '@bonded/core/ports/store'
 import type { Tracer } from '@bonded/core/ports/tracer'
 import type { WebhookTransport } from '@bonded/core/ports/webhooks'
@@ -55,6 +56,8 @@ export interface ServiceDependencies {
   readonly carrier?: CarrierProvider
   /** Sends webhooks; by default over HTTPS. */
   readonly webhooks?: WebhookTransport
+  /** Signs receipts. Omit it to make none. */
+  readonly receiptSigner?: Signer | undefined
   /** The trusted passport issuers. Without them no passport is accepted. */
   readonly passportTrust?: PassportTrust
 }
@@ -78,6 +81,7 @@ export function composeService(dependencies: ServiceDependencies): ComposedServi
     carrier = noCarrier,
     waitForLockMs,
     webhooks,
+    receiptSigner,
     passportTrust = NO_PASSPORT_TRUST,
   } = dependencies
   const startedAt = clock.now()
@@ -107,6 +111,7 @@ export function composeService(dependencies: ServiceDependencies): ComposedServi
     ...attestation,
     carrier,
     webhooks: webhooks ?? httpsTransport({ clock, hosts: settings.webhookHosts ?? [] }),
+    receiptSigner,
     passports: passportVerifier({ trust: passportTrust, keys, clock }),
     settings,
     shutdown: new ShutdownSwitch(),

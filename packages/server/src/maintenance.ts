@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Batch } from '@bonded/core/operations/batch'
 import { expireSessions } from '@bonded/core/operations/expire-sessions'
+import { makeReceipts } from '@bonded/core/operations/make-receipts'
 import { purgeSessions } from '@bonded/core/operations/purge-sessions'
 import { shareLimits } from '@bonded/core/operations/share-limits'
 import type { Service } from '@bonded/core/operations/service'
@@ -27,6 +28,8 @@ const TASKS: readonly Task[] = [
   // Watchers learn of changes by the command line within a second. A check costs a few µs.
   { work: 'publish_external', everyMs: 250, batch: publishExternalChanges },
   { work: 'purge', everyMs: 60_000, batch: purgeSessions },
+  // With RECEIPT_DELAY_MS, how long after a bond its receipt is made.
+  { work: 'receipts', everyMs: 1_000, batch: makeReceipts },
   // Between two of them, a node does not know what the others have granted.
   { work: 'share_limits', everyMs: 250, batch: shareLimits },
 ]
@@ -38,7 +41,10 @@ const TASKS: readonly Task[] = [
  */
 export function startMaintenance(service: Service, log: Logger): () => void {
   const shares = service.peers.exchange !== undefined
-  const tasks = TASKS.filter(({ work }) => work !== 'share_limits' || shares)
+  const signs = service.receiptSigner !== undefined
+  const tasks = TASKS.filter(
+    ({ work }) => (work !== 'share_limits' || shares) && (work !== 'receipts' || signs),
+  )
   const stops = tasks.map((task) => repeat(service, task, log))
   return () => {
     for (const stop of stops) stop()

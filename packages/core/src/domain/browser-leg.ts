@@ -53,12 +53,15 @@ export function approvedLeg({ state, browserLeg }: Session): ApprovedLeg | undef
     : undefined
 }
 
-/** The commitment of the browser that bonded the session. */
-export function bondedCommitment({ state, browserLeg }: Session): string | undefined {
-  const proved = state === 'bonded' || state === 'completed'
-  return proved && browserLeg !== null && 'commitment' in browserLeg
-    ? browserLeg.commitment
-    : undefined
+/** The commitment of the browser that bonded the session, while its bond counts. */
+export function bondedCommitment(session: Session): string | undefined {
+  const { state } = session
+  return state === 'bonded' || state === 'completed' ? commitmentOf(session) : undefined
+}
+
+/** The commitment of the browser that bonded the session, also after its end. */
+export function commitmentOf({ browserLeg }: Session): string | undefined {
+  return browserLeg !== null && 'commitment' in browserLeg ? browserLeg.commitment : undefined
 }
 
 /** Whether the browser has proved itself, also after the session has ended. */

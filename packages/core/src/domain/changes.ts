@@ -1,5 +1,6 @@
 import type { DeviceId } from '@bonded/contract'
 import { requiresBrowser } from './browser-leg.ts'
+import { receiptDueAt } from './receipts.ts'
 import { type Instant, mayMove, type Session } from './session.ts'
 import type { Move } from './transitions.ts'
 
@@ -10,6 +11,7 @@ export interface MoveChanges {
   readonly validAssertions?: number
   readonly subjectRef?: string
   readonly bondDigest?: string
+  readonly bondProof?: Session['bondProof']
   readonly verification?: Session['verification']
   readonly stepUp?: Session['stepUp']
   readonly browserLeg?: Session['browserLeg']
@@ -40,6 +42,7 @@ export function moved(
     throw new RangeError('a bond must have the proof of the browser where its workflow requires it')
   // An expired session ended at its expiry, not at the sweeper's run.
   const at = expiring ? session.expiresAt : now
+  const bondProof = set.bondProof ?? session.bondProof
   const ends = expiring || move.to === 'killed' || move.to === 'completed'
   return {
     ...session,
@@ -57,6 +60,8 @@ export function moved(
     validAssertions: set.validAssertions ?? session.validAssertions,
     subjectRef: set.subjectRef ?? session.subjectRef,
     bondDigest: set.bondDigest ?? session.bondDigest,
+    bondProof,
+    receiptDueAt: receiptDueAt({ ...session, bondProof }, move, now),
     verification: set.verification ?? session.verification,
     stepUp: set.stepUp ?? null,
     browserLeg: set.browserLeg === undefined ? session.browserLeg : set.browserLeg,

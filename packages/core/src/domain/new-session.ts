@@ -52,6 +52,8 @@ export function newSession(start: SessionStart): Session {
     claimedAt: null,
     validAssertions: 0,
     bondDigest: null,
+    bondProof: null,
+    receiptDueAt: null,
     verification: null,
     stepUp: null,
     browserLeg: null,

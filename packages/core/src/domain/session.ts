@@ -13,6 +13,7 @@ import type {
 } from '@bonded/contract'
 import { READABLE_AFTER_END_MS } from './lifetimes.ts'
 import type { BrowserLeg } from './browser-leg.ts'
+import type { BondProof } from './receipts.ts'
 import type { Policy } from './policy.ts'
 import { MOVES, type Move } from './transitions.ts'
 
@@ -68,6 +69,10 @@ export interface Session {
   readonly validAssertions: number
   /** SHA-256 of the payload that bonded the session. It identifies a replay. */
   readonly bondDigest: string | null
+  /** What the phone signed, for the receipt. Null where the service makes none. */
+  readonly bondProof: BondProof | null
+  /** When the receipt of the bond or the completion is due to be made; null if none is. */
+  readonly receiptDueAt: Instant | null
   readonly verification: PulseVerification | null
   readonly stepUp: StepUp | null
   /** Null where the workflow does not require the browser, and until the phone has approved. */

@@ -1,7 +1,7 @@
-import type { TenantId, Workflow } from '@bonded/contract'
+import type { PhoneSession, TenantId, Workflow } from '@bonded/contract'
 import type { SomeLimits } from './limits.ts'
 import { accept, type Result, reject } from './rejection.ts'
-import type { Instant } from './session.ts'
+import type { Instant, Session } from './session.ts'
 
 /** An organization that uses the service. */
 export interface Tenant {
@@ -79,4 +79,20 @@ export function inScope(scope: Scope, workflow: string, action?: string): boolea
   const entry = scope.find((candidate) => candidate.workflow === workflow)
   if (entry === undefined) return false
   return action === undefined || entry.actions === null || entry.actions.includes(action)
+}
+
+/**
+ * The titles of a session's workflow and action, as the tenant has them now. Null where it has none
+ * or no longer has the workflow.
+ */
+export function titlesOf(
+  tenant: Tenant,
+  { workflow, action }: Pick<Session, 'workflow' | 'action'>,
+): Pick<PhoneSession, 'workflow_title' | 'action_title'> {
+  const { title, action_titles: titles = {} } =
+    tenant.workflows.find(({ name }) => name === workflow) ?? {}
+  return {
+    workflow_title: title ?? null,
+    action_title: Object.hasOwn(titles, action) ? (titles[action] ?? null) : null,
+  }
 }

@@ -23,6 +23,7 @@ import {
   type PhoneAttempt,
 } from '../domain/phone-rules.ts'
 import { unmetRequirements } from '../domain/policy.ts'
+import { type BondProof, bondProof } from '../domain/receipts.ts'
 import { accept, type Rejection, type Result, reject } from '../domain/rejection.ts'
 import { score } from '../domain/scoring.ts'
 import { type Device, type Session, stateAt } from '../domain/session.ts'
@@ -135,6 +136,7 @@ function* checkAndMove(
       browserKey: request.browser_key,
       userVerified: verified.value.userVerified,
       digest,
+      proof: service.receiptSigner && bondProof(device, { payload, assertion: request.app_attest }),
     })
     if (moved === undefined) continue
     if (!moved.ok) return moved
@@ -159,6 +161,8 @@ interface Valid {
   /** Whether the authenticator reports that it verified the user. */
   readonly userVerified: boolean
   readonly digest: string
+  /** What a receipt shows; undefined where the service makes none. */
+  readonly proof: BondProof | undefined
 }
 
 /**
@@ -169,7 +173,7 @@ function* moveByEvidence(
   tables: Tables,
   valid: Valid,
 ): Work<Result<Session> | undefined> {
-  const { attempt, evidence, digest } = valid
+  const { attempt, evidence, digest, proof } = valid
   const { session, device, nonce, now } = attempt
   const doubt = checkEvidence(service, attempt, evidence)
   if (doubt !== undefined) return yield* rejectAndCount(tables, attempt, doubt)
@@ -185,7 +189,12 @@ function* moveByEvidence(
   const brought = newBrowserKey(service, valid)
   if (!brought.ok) return yield* rejectAndRecord(tables, attempt, brought.rejection)
   const verification = summarizeVerification(facts, attempt.continuity)
-  const pinned = { deviceId: device.id, nonce, bondDigest: digest }
+  const pinned = {
+    deviceId: device.id,
+    nonce,
+    bondDigest: digest,
+    ...(proof && { bondProof: proof }),
+  }
   if (!requiresBrowser(session.policy)) {
     const set = { ...pinned, validAssertions: session.validAssertions + 1 }
     const bonded = yield* bondSession(tables, attempt, { verification, set })

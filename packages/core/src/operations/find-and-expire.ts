@@ -111,8 +111,12 @@ function isOverdue(session: Session, now: number): boolean {
   return stateAt(session, now) !== session.state
 }
 
-function isVisible(session: Session, { tenant, scope }: TenantKey): boolean {
-  return session.tenantId === tenant.id && inScope(scope, session.workflow, session.action)
+/** Whether a key may read what belongs to a session: its own tenant's, in its scope. */
+export function isVisible(
+  { tenantId, workflow, action }: Pick<Session, 'tenantId' | 'workflow' | 'action'>,
+  { tenant, scope }: TenantKey,
+): boolean {
+  return tenantId === tenant.id && inScope(scope, workflow, action)
 }
 
 function isAvailable({ keys }: Service, session: Session, now: number): boolean {

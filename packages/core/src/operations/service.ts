@@ -13,6 +13,7 @@ import type { Peers } from '../ports/peers.ts'
 import type { CarrierProvider } from '../ports/carrier.ts'
 import type { AssertionVerifiers, AttestationVerifiers } from '../ports/devices.ts'
 import type { PassportVerifier } from '../ports/passports.ts'
+import type { Signer } from '../ports/signer.ts'
 import type { Tracer } from '../ports/tracer.ts'
 import type { WebhookTransport } from '../ports/webhooks.ts'
 import type { Cause, Store } from '../ports/store.ts'
@@ -36,6 +37,8 @@ export interface Service {
   readonly carrier: CarrierProvider
   readonly passports: PassportVerifier
   readonly webhooks: WebhookTransport
+  /** Signs receipts. Undefined where the service makes none. */
+  readonly receiptSigner?: Signer | undefined
   readonly settings: Settings
   readonly shutdown: Shutdown
   /** When this process began to work, in milliseconds since the epoch. */
@@ -78,6 +81,8 @@ export interface Settings {
   readonly backendAddresses?: BlockList | undefined
   /** Hosts with ports that webhooks may reach although they are not public. Absent: none. */
   readonly webhookHosts?: readonly string[]
+  /** How long a receipt can be fetched. Absent: the default. */
+  readonly receiptRetentionMs?: number
 }
 
 /** The apps that a handoff link opens in place of the phone page. */

@@ -64,7 +64,8 @@ export function viewForBackend(
   browserSecret?: string,
 ): BackendView {
   const isFromBrowser =
-    !requiresBrowser(session.policy) || opensCommitment(service, session, browserSecret)
+    !requiresBrowser(session.policy) ||
+    opensCommitment(service, bondedCommitment(session), browserSecret)
   return { ...viewForBrowser(service, session), isFromBrowser }
 }
 
@@ -104,8 +105,12 @@ function watchTokenOf({ keys }: Service, session: Session): Secret {
   return keys.watchToken(session.rootKeyId, session.id)
 }
 
-function opensCommitment({ keys }: Service, session: Session, secret: string | undefined): boolean {
-  const commitment = bondedCommitment(session)
+/** Whether a secret is the one that the browser has committed to. */
+export function opensCommitment(
+  { keys }: Service,
+  commitment: string | undefined,
+  secret: string | undefined,
+): boolean {
   return (
     commitment !== undefined && secret !== undefined && keys.same(keys.sha256(secret), commitment)
   )

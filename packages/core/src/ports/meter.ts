@@ -29,7 +29,7 @@ export const SHED_STANDINGS = ['within', 'above', 'unknown'] as const
 export type ShedStanding = (typeof SHED_STANDINGS)[number]
 
 /** Scheduled maintenance: expiry of sessions, external changes, purges, and shared limits. */
-export type BackgroundWork = 'expire' | 'publish_external' | 'purge' | 'share_limits'
+export type BackgroundWork = 'expire' | 'publish_external' | 'purge' | 'receipts' | 'share_limits'
 
 /**
  * Counts what the service does. Every label is from a closed set, so no caller can make it grow. It

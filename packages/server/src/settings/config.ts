@@ -20,6 +20,8 @@ import {
 import { passwordOnCommandLine, readDatabaseConfig } from './database-config.ts'
 import { type ConfigMistake, type Raw, readCarriers, readFile } from './config-file.ts'
 import type { AppLinks } from '@bonded/core/operations/service'
+import type { ReceiptKeys } from '../adapters/signer/receipt-keys.ts'
+import { readReceiptSettings } from './receipt-settings.ts'
 import { type RelyingParty, readRelyingParty } from './relying-party.ts'
 import { parseWebhookHosts } from '../adapters/webhooks/destination.ts'
 import { withSecretFiles } from './secret-files.ts'
@@ -54,6 +56,12 @@ export interface Config extends RelyingParty {
   readonly postgres: PostgresSettings | undefined
   /** As given; undefined where the data folder holds it. */
   readonly rootKeys: string | undefined
+  /** The keys of receipts; undefined without the setting. */
+  readonly receiptKeys: ReceiptKeys | undefined
+  /** The program that signs receipts; undefined where the file has the private key. */
+  readonly receiptCommand: string | undefined
+  /** How long a receipt can be fetched. */
+  readonly receiptRetentionMs: number
   readonly appScheme: string
   readonly relatedOrigins: boolean
   readonly qrContent: QrContent
@@ -117,10 +125,7 @@ export function readConfig(variables: NodeJS.ProcessEnv, flags: SettingFlags = {
   const environment = withSecretFiles(variables, mistakes)
   const file = readFile(flags.BONDED_CONFIG ?? environment.BONDED_CONFIG, mistakes)
   for (const name of Object.keys(environment)) {
-    const known =
-      name === 'BONDED_CONFIG' ||
-      SETTINGS.some((setting) => setting.name === name) ||
-      LATER.includes(name)
+    const known = name === 'BONDED_CONFIG' || SETTINGS.some((setting) => setting.name === name)
     if (name.startsWith('BONDED_') && !known)
       mistakes.push({
         setting: name,
@@ -154,6 +159,7 @@ export function readConfig(variables: NodeJS.ProcessEnv, flags: SettingFlags = {
   const cscaDir = namedCscaDir ?? `${dataDir}/csca`
   const { databaseFile, postgres } = readDatabaseConfig({ dataDir, given, wrong })
   mistakes.push(...passwordOnCommandLine(flags.BONDED_DATABASE_URL))
+  const receipts = readReceiptSettings({ given, wrong, mistakes })
   const appScheme = given('BONDED_APP_SCHEME') ?? 'pulse'
   if (!/^[a-z][a-z0-9+.-]*$/.test(appScheme)) wrong('BONDED_APP_SCHEME')
   const metricsPort = given('BONDED_METRICS_PORT')
@@ -251,6 +257,7 @@ export function readConfig(variables: NodeJS.ProcessEnv, flags: SettingFlags = {
     databaseFile,
     postgres,
     rootKeys,
+    ...receipts,
     appScheme,
     qrContent,
     relatedOrigins,
@@ -306,12 +313,6 @@ function withoutPassword(address: string): string {
     .replace(/(:\/\/[^/@:]*):.*@/, '$1:***@')
     .replace(/^(postgres(?:ql)?:.*?[?&]password=)[^&]*/, '$1***')
 }
-
-/**
- * Reserved settings of features that do not exist yet. Accepted, so that a configuration with them
- * is valid.
- */
-const LATER: readonly string[] = ['BONDED_RECEIPT_KEYS']
 
 /** With the time for open requests, the process ends within 25 seconds. */
 const MAX_DRAIN_SECONDS = 10

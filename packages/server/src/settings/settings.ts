@@ -4,6 +4,7 @@ import {
 } from '@bonded/core/domain/connection-limits'
 import { DEVICE_TOKEN_TTL_DAYS } from '@bonded/core/domain/lifetimes'
 import { LIMITS_SYNTAX } from '@bonded/core/domain/limits'
+import { RECEIPT_RETENTION_DAYS } from '@bonded/core/domain/receipts'
 
 /**
  * Every setting: its name in the environment, its member in the file, what it does (`about`), its
@@ -108,6 +109,34 @@ export const SETTINGS = [
     fallback: 'generated once in the data folder, in a sandbox',
     expects: 'id:<base64url of 32 bytes>, several separated by commas',
     secret: true,
+  },
+  {
+    name: 'BONDED_RECEIPT_KEYS',
+    key: 'receipt_keys',
+    path: 'file',
+    about:
+      'Ed25519 keys of receipts: the one that signs first, then retired ones, which the service still publishes',
+    fallback: 'generated once in the data folder, in a sandbox; no receipts in production',
+    expects: 'a file of PEM keys or a JSON Web Key Set, which only its owner and group can read',
+    secret: false,
+  },
+  {
+    name: 'BONDED_RECEIPT_COMMAND',
+    key: 'receipt_command',
+    path: 'file',
+    about:
+      'Program that signs receipts with the first key of BONDED_RECEIPT_KEYS, for a key that is in a key service',
+    fallback: 'the file has the private key',
+    expects: 'an executable file, with BONDED_RECEIPT_KEYS',
+    secret: false,
+  },
+  {
+    name: 'BONDED_RECEIPT_RETENTION_DAYS',
+    key: 'receipt_retention_days',
+    about: 'How long a receipt can be fetched after it was made',
+    fallback: String(RECEIPT_RETENTION_DAYS),
+    expects: 'a number of days, 1 to 3650',
+    secret: false,
   },
   {
     name: 'BONDED_APP_SCHEME',

@@ -37,6 +37,9 @@ const WATCHED: readonly EndpointName[] = [
   'reportContainment',
 ]
 
+/** The endpoints of a backend that need a bond, which the session does not have. */
+const NEEDS_BOND: readonly EndpointName[] = ['completeSession', 'readReceipt']
+
 const CREDENTIALS = [
   'none',
   'server',
@@ -191,7 +194,7 @@ function expected(name: EndpointName, credential: Credential, origin: OriginName
   const fromPage = origin === itsOrigin && endpoint.ownOriginOnly !== true
   const originPasses = fromPage || (kind === 'backend' && origin === 'none') || kind === 'portal'
   if (!originPasses) return [403, 'origin_not_allowed']
-  if (!foreign) return name === 'completeSession' ? [400, 'session_not_bonded'] : ok(endpoint)
+  if (!foreign) return NEEDS_BOND.includes(name) ? [400, 'session_not_bonded'] : ok(endpoint)
   if (name === 'createSession' || name === 'checkPublishableKey') return ok(endpoint)
   if (endpoint.path.includes('{endpoint_id}')) return [404, 'webhook_endpoint_not_found']
   if (endpoint.path.includes('{event_id}')) return [404, 'webhook_event_not_found']

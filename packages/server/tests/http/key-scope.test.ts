@@ -46,6 +46,7 @@ function requestsOf(session: Session, assertion: object): Partial<Record<Endpoin
         h.api('GET', `/sessions/${id}`, { token: publishable, headers: watch }),
     ],
     readTimeline: [(id, { server }) => h.api('GET', `/sessions/${id}/timeline`, { token: server })],
+    readReceipt: [(id, { server }) => h.api('GET', `/sessions/${id}/receipt`, { token: server })],
     completeSession: [
       (id, { server }) =>
         h.api('POST', `/sessions/${id}/form-completed`, { token: server, headers: secret }),

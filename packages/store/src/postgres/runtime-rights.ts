@@ -19,6 +19,7 @@ const RIGHTS: Readonly<Record<string, string>> = {
   node_setting: 'select, insert, delete',
   pairwise_subject: 'select, insert',
   publishable_key: 'select, insert, update',
+  receipt: 'select, insert, delete',
   server_credential: 'select, insert, update',
   session: 'select, insert, update, delete',
   session_device: 'select, insert, update, delete',

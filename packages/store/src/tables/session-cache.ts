@@ -113,6 +113,17 @@ export function sessionCache(
       return count
     },
 
+    *claimReceipts(claim) {
+      const claimed = yield* table.claimReceipts(claim)
+      for (const { id } of claimed) sessions.delete(id)
+      return claimed
+    },
+
+    *receiptMade(session) {
+      sessions.delete(session.id)
+      yield* table.receiptMade(session)
+    },
+
     *overdue(now, limit) {
       const found = yield* table.overdue(now, limit)
       // The caller moves each of them next, and a move is cached if it began at the cached row.

@@ -201,6 +201,26 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
       }
     },
 
+    *claimReceipts({ now, until, limit }) {
+      const due = yield* rows(
+        `select * from session where receipt_due_at between 0 and $1 order by receipt_due_at limit $2 ${dialect.forWork}`,
+        [now, limit],
+      )
+      for (const { session_key: key } of due)
+        yield* sent('update session set receipt_due_at = $2 where session_key = $1', [
+          Number(key),
+          until,
+        ])
+      return due.map((found) => ({ ...sessionFromRow(found), receiptDueAt: until }))
+    },
+
+    *receiptMade({ id, seq }) {
+      yield* sent(
+        'update session set receipt_due_at = null where session_key = $1 and id = $2 and seq = $3',
+        [yield* sessionKeys.of(id), id, seq],
+      )
+    },
+
     *overdue(now, limit) {
       const found = yield* rows(
         `select * from session where ended_at is null and expires_at between 0 and $1 order by expires_at limit $2 ${dialect.forWork}`,

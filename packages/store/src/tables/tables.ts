@@ -4,6 +4,7 @@ import { deviceTable } from './device-table.ts'
 import type { Writing } from './event-publisher.ts'
 import { idempotencyTable } from './idempotency-table.ts'
 import type { RowCaches } from './row-cache.ts'
+import { receiptTable } from './receipt-table.ts'
 import { sessionCache } from './session-cache.ts'
 import { sessionTable } from './session-table.ts'
 import { subjectTable } from './subject-table.ts'
@@ -21,6 +22,7 @@ export function sqlTables(writing: Writing): Tables {
     tenants: tenantTable(writing),
     idempotency: idempotencyTable(writing.dialect),
     webhooks: webhookTable(writing.dialect),
+    receipts: receiptTable(),
   }
 }
 
@@ -38,5 +40,6 @@ export function cachedTables(tables: Tables, caches: RowCaches): Tables {
     tenants: tenantCache(tables.tenants, caches),
     idempotency: tables.idempotency,
     webhooks: tables.webhooks,
+    receipts: tables.receipts,
   }
 }

@@ -108,6 +108,13 @@ export interface SessionTable {
   deviceStats(session: Session, device: Pick<Device, 'id' | 'subjectId'>): Work<DeviceStats>
   /** Counts an invalid assertion. @returns how many this device has sent on this session */
   countFailure(id: SessionId, deviceId: DeviceId): Work<number>
+  /**
+   * Claims sessions whose receipt is due, the longest waiting one first. No two nodes get the same
+   * one before the claim ends.
+   */
+  claimReceipts(claim: { now: Instant; until: Instant; limit: number }): Work<readonly Session[]>
+  /** Stores that the receipt was made, unless the session has moved since it was read. */
+  receiptMade(session: Session): Work<void>
   /** Live sessions that have reached their expiry, oldest first. */
   overdue(now: Instant, limit: number): Work<readonly Session[]>
   /**

@@ -10,6 +10,7 @@ import { limitPage } from './page-limits.ts'
 import { FRAME_PATH } from './browser-frame.ts'
 import { PHONE_PAGE_PATH } from './phone-page.ts'
 import { PORTAL_PATH } from './webhook-portal.ts'
+import { RECEIPT_KEYS_PATH } from './receipt-keys.ts'
 import { qrText } from '../response/present.ts'
 import { Rejected } from '../response/rejected.ts'
 
@@ -25,6 +26,7 @@ export const PAGE_PATHS = [
   PORTAL_PATH,
   APPLE_ASSOCIATION_PATH,
   ASSET_LINKS_PATH,
+  RECEIPT_KEYS_PATH,
 ]
 
 /** Serves the QR code image. */

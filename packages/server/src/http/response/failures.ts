@@ -3,12 +3,16 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import type { Logger } from 'pino'
 import type { Rejection } from '@bonded/core/domain/rejection'
 import type { Service } from '@bonded/core/operations/service'
+import { SignerError } from '@bonded/core/ports/signer'
 import { StoreError } from '@bonded/core/ports/store'
 import { awaitsContinue } from './expectations.ts'
 import { countFailure } from '../limits.ts'
 import { Rejected } from './rejected.ts'
 import { rejectionToWire, statusOf } from './rejection-to-wire.ts'
 import { alignResponse } from './response-timing.ts'
+
+/** The failures of the service itself, which the operator must see. */
+const LOGGED: readonly Reason[] = ['internal_error', 'store_unavailable', 'signer_unavailable']
 
 /**
  * Responds to every failure in the error shape: rejections, fastify's own errors, and bugs. The
@@ -24,7 +28,7 @@ export function respondToFailures(
       request,
       reply,
     })
-    if (rejection.reason === 'internal_error' || rejection.reason === 'store_unavailable')
+    if (LOGGED.includes(rejection.reason))
       log.error({ err: failure, requestId: request.id }, 'request failed')
     const { status, headers, body } = rejectionToWire(rejection, request.id as RequestId)
     request.rejection = rejection
@@ -79,6 +83,7 @@ function mustClose({ raw }: FastifyRequest, { reason }: Rejection): boolean {
 function rejectionOf(failure: FastifyError): Rejection {
   if (failure instanceof Rejected) return failure.rejection
   if (failure instanceof StoreError) return { reason: 'store_unavailable' }
+  if (failure instanceof SignerError) return { reason: 'signer_unavailable' }
   if (failure.validation) return rejectionOfValidation(failure)
   switch (failure.code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':

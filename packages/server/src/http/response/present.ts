@@ -14,7 +14,7 @@ import { iso } from '@bonded/core/domain/iso'
 import { needsAttestedKey } from '@bonded/core/domain/key-rules'
 import { BROWSER_LEG_TTL_MS } from '@bonded/core/domain/lifetimes'
 import type { Instant, Session } from '@bonded/core/domain/session'
-import type { Tenant } from '@bonded/core/domain/tenant'
+import { type Tenant, titlesOf } from '@bonded/core/domain/tenant'
 import type { Invited } from '@bonded/core/operations/read-invitation'
 import type { Settings } from '@bonded/core/operations/service'
 import type {
@@ -163,22 +163,6 @@ export function presentPhone(settings: Settings, view: PhoneView): PhoneSession 
     step_up: state === 'step_up_required' && pinned ? session.stepUp : null,
     outcome: session.outcome,
     ...(pinned ? { watch_token: watchToken.reveal() } : {}),
-  }
-}
-
-/**
- * The titles of a session's workflow and action, as the tenant has them now. Null where it has none
- * or no longer has the workflow.
- */
-function titlesOf(
-  tenant: Tenant,
-  { workflow, action }: Session,
-): Pick<PhoneSession, 'workflow_title' | 'action_title'> {
-  const { title, action_titles: titles = {} } =
-    tenant.workflows.find(({ name }) => name === workflow) ?? {}
-  return {
-    workflow_title: title ?? null,
-    action_title: Object.hasOwn(titles, action) ? (titles[action] ?? null) : null,
   }
 }
 

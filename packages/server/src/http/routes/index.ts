@@ -21,6 +21,7 @@ import { getSessionRoute } from './get-session.ts'
 import { openBrowserFrameRoute } from './open-browser-frame.ts'
 import { proveBrowserRoute } from './prove-browser.ts'
 import { readInvitationRoute } from './read-invitation.ts'
+import { readReceiptRoute } from './read-receipt.ts'
 import { readTimelineRoute } from './read-timeline.ts'
 import { reportContainmentRoute } from './report-containment.ts'
 import { aliveRoute, readOpenApiRoute, readyRoute, versionRoute } from './service.ts'
@@ -51,6 +52,7 @@ export const ROUTES: readonly Route[] = [
   openBrowserFrameRoute,
   completeSessionRoute,
   readTimelineRoute,
+  readReceiptRoute,
   reportContainmentRoute,
   checkPublishableKeyRoute,
   claimSessionRoute,

@@ -36,6 +36,7 @@ const RULES: Readonly<Record<EndpointName, Rule>> = {
   registerDevice: 'create',
   recoverDevice: 'create',
   readTimeline: 'status',
+  readReceipt: 'status',
   reportContainment: 'status',
   checkPublishableKey: 'status',
   listKeys: 'status',

@@ -88,6 +88,12 @@ function cachedSessions(table: SessionTable, { sessionKeys, run }: Parts): Sessi
       yield* table.withdraw(session)
     },
 
+    *receiptMade(session) {
+      const key = yield* keyOf(session.id)
+      run().changed.set(key.text, { key, value: undefined })
+      yield* table.receiptMade(session)
+    },
+
     *storeOrigin(id, origin) {
       const key = yield* keyOf(id)
       run().changed.set(key.text, { key, value: undefined })

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { harness, PUBLIC_ORIGIN } from '../../../tests/harness/harness.ts'
+import { machine } from '../../../tests/harness/process.ts'
+
+test('receipt verify accepts a stored response or its JWS, offline, and rejects what does not verify', async () => {
+  await using h = await harness()
+  const context = { display: [{ label: 'Loan', value: '12,500 EUR' }] }
+  const { session } = await h.reach('bonded', { workflow: 'credit_application', context })
+  const reply = await h.api('GET', `/sessions/${session.id}/receipt`, { token: h.shop.server })
+  using m = machine()
+  const file = (name: string, content: string) => {
+    writeFileSync(join(m.folder, name), content)
+    return join(m.folder, name)
+  }
+  const jwks = file('jwks.json', (await h.call('GET', '/.well-known/jwks.json')).text)
+  const stored = file('receipt.json', reply.text)
+  const alone = file('receipt.jws', `${reply.body.receipt}\n`)
+
+  const printed = m.run('receipt', 'verify', stored, '--jwks', jwks)
+  assert.equal(printed.status, 0, printed.stderr)
+  assert.match(printed.stdout, /Loan: 12,500 EUR/)
+  const claims = m.json('receipt', 'verify', alone, '--jwks', jwks, '--issuer', PUBLIC_ORIGIN)
+  assert.equal(claims.session_id, session.id)
+
+  const changed = file(
+    'changed.jws',
+    reply.body.receipt.replace(/.$/, (last: string) => (last === 'A' ? 'Q' : 'A')),
+  )
+  const keyless = file('keyless.json', '{"keys":[]}')
+  for (const [args, says] of [
+    [[changed, '--jwks', jwks], /signature_mismatch|malformed/],
+    [[stored, '--jwks', keyless], /key_unknown/],
+    [[stored, '--jwks', jwks, '--tenant', 'ten_other'], /tenant_mismatch/],
+    [[stored, '--jwks', stored], /not a JSON Web Key Set/],
+    [[jwks, '--jwks', jwks], /malformed/],
+    [[join(m.folder, 'missing'), '--jwks', jwks], /cannot be read/],
+  ] as const) {
+    const ran = m.run('receipt', 'verify', ...args)
+    assert.equal(ran.status, 1, args.join(' '))
+    assert.match(ran.stderr, says)
+  }
+})

@@ -1,0 +1,32 @@
+/** What each call of a phone about a session can be rejected with. */
+export const PHONE_REJECTIONS = [
+  'session_not_live',
+  'session_claimed',
+  'nonce_mismatch',
+  'challenge_expired',
+  'device_not_usable',
+  'key_format_not_accepted',
+  'key_not_attested',
+  'key_too_new',
+  'browser_key_required',
+] as const
+
+/** What a registration can be rejected with. */
+export const REGISTRATION_REJECTIONS = [
+  'challenge_not_usable',
+  'format_not_enabled',
+  'public_key_invalid',
+  'attestation_invalid',
+  'browser_key_invalid',
+  'overloaded',
+  'key_already_registered',
+  'key_approval_required',
+  'approving_key_too_weak',
+  'too_many_keys',
+  'issued_at_out_of_range',
+  'assertion_invalid',
+  'device_not_usable',
+  'credential_missing',
+  'credential_invalid',
+  'origin_not_allowed',
+] as const

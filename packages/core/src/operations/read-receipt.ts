@@ -1,0 +1,61 @@
+import type { SessionId } from '@bonded/contract'
+import { commitmentOf } from '../domain/browser-leg.ts'
+import { receiptSession, receiptState } from '../domain/receipts.ts'
+import { accept, type Result, reject } from '../domain/rejection.ts'
+import type { Session } from '../domain/session.ts'
+import type { Tables } from '../ports/store.ts'
+import type { StoredReceipt } from '../ports/tables/receipt-table.ts'
+import type { Work } from '../ports/work.ts'
+import { findAndExpireKeptSession, isVisible, readAndExpire } from './find-and-expire.ts'
+import { makeReceipt } from './make-receipts.ts'
+import type { BackendCaller, Service } from './service.ts'
+import { opensCommitment } from './session-view.ts'
+
+interface Found {
+  readonly session: Session | undefined
+  readonly receipt: StoredReceipt | undefined
+}
+
+/**
+ * Returns the receipt of a session that is bonded or completed, and makes it if it is not yet made.
+ * A receipt outlives its session.
+ */
+export async function readReceipt(
+  service: Service,
+  caller: BackendCaller,
+  { id, browserSecret }: { id: SessionId | undefined; browserSecret: string | undefined },
+): Promise<Result<StoredReceipt>> {
+  const { session, receipt } = await readAndExpire(
+    service,
+    (tables) => find(service, tables, { id, key: caller.credential }),
+    (found) => found.session,
+  )
+  if (session === undefined && receipt === undefined) return reject('session_not_found')
+  const { receiptSigner } = service
+  if (receiptSigner === undefined && receipt === undefined) return reject('receipts_disabled')
+  const commitment = receipt?.browserCommitment ?? (session && commitmentOf(session))
+  if (commitment != null && !opensCommitment(service, commitment, browserSecret))
+    return reject('browser_secret_mismatch', { param: 'X-Bond-Browser-Secret' })
+
+  const isCurrent = session === undefined || receipt?.state === receiptState(session)
+  if (receipt !== undefined && (isCurrent || receiptSigner === undefined)) return accept(receipt)
+  const isLive = session?.state === 'bonded' || session?.state === 'completed'
+  const proved = session && isLive ? receiptSession(session) : undefined
+  if (proved !== undefined && receiptSigner !== undefined)
+    return accept(await makeReceipt(service, receiptSigner, proved))
+  return receipt === undefined ? reject('session_not_bonded') : accept(receipt)
+}
+
+function* find(
+  service: Service,
+  tables: Tables,
+  { id, key }: { id: SessionId | undefined; key: BackendCaller['credential'] },
+): Work<Found> {
+  if (id === undefined) return { session: undefined, receipt: undefined }
+  const found = yield* findAndExpireKeptSession(service, tables, { id, key })
+  const receipt = yield* tables.receipts.find(id)
+  return {
+    session: found.ok ? found.value : undefined,
+    receipt: receipt && isVisible(receipt, key) ? receipt : undefined,
+  }
+}

@@ -1,0 +1,120 @@
+import {
+  canonicalJson,
+  decodeBase64url,
+  encodeBase64url,
+  firstMismatch,
+  RECEIPT_TYPE,
+  ReceiptClaims,
+} from '@bonded/contract'
+import { GateError } from '../errors.ts'
+import { isSignedByPhone, objectIn, sha256 } from './phone-signature.ts'
+
+/** The keys of a service, from its `/.well-known/jwks.json`. Keep a copy with your receipts. */
+export interface ReceiptKeySet {
+  readonly keys: readonly { readonly kid?: string; readonly x?: string; readonly crv?: string }[]
+}
+
+/** A receipt and the inputs of its verification. */
+export interface ReceiptToVerify {
+  /** The compact JWS. */
+  readonly receipt: string
+  readonly jwks: ReceiptKeySet
+  /** The service that must have issued it, such as `https://bond.example`. */
+  readonly issuer?: string | undefined
+  /** Your tenant id. */
+  readonly tenantId?: string | undefined
+}
+
+/** Why a receipt is rejected. */
+export type ReceiptRejectReason =
+  | 'malformed'
+  | 'key_unknown'
+  | 'signature_mismatch'
+  | 'issuer_mismatch'
+  | 'tenant_mismatch'
+  | 'payload_mismatch'
+  | 'context_mismatch'
+  | 'phone_signature_mismatch'
+
+/** The result of {@link verifyReceipt}. */
+export type ReceiptVerdict =
+  | { readonly decision: 'accept'; readonly claims: ReceiptClaims }
+  | { readonly decision: 'reject'; readonly reason: ReceiptRejectReason }
+
+/**
+ * Verifies a receipt offline: the service signed it, and the phone's key signed what it says that
+ * the user approved.
+ *
+ * @throws {GateError} `invalid_configuration` for a key set that is not one
+ * @example (await verifyReceipt({ receipt: 'eyJ…', jwks: { keys: [] } })).decision // 'reject'
+ */
+export async function verifyReceipt(given: ReceiptToVerify): Promise<ReceiptVerdict> {
+  const { receipt, jwks, issuer, tenantId } = given
+  if (!Array.isArray(jwks?.keys))
+    throw new GateError(
+      'invalid_configuration',
+      'verifyReceipt needs a JSON Web Key Set: the content of /.well-known/jwks.json.',
+    )
+  const [header = '', payload = '', signature = '', ...rest] = receipt.split('.')
+  const head = jsonIn(header)
+  const bytes = decodeBase64url(signature)
+  if (rest.length > 0 || !bytes || head?.alg !== 'EdDSA' || head.typ !== RECEIPT_TYPE)
+    return reject('malformed')
+
+  const jwk = jwks.keys.find(({ kid, crv }) => kid === head.kid && crv === 'Ed25519')
+  if (jwk?.x === undefined) return reject('key_unknown')
+  const key = await importKey(jwk.x)
+  const signed = new TextEncoder().encode(`${header}.${payload}`)
+  if (!(await crypto.subtle.verify('Ed25519', key, bytes, signed)))
+    return reject('signature_mismatch')
+
+  const content = jsonIn(payload)
+  if (firstMismatch(ReceiptClaims, content) !== undefined) return reject('malformed')
+  const claims = content as ReceiptClaims
+  if (issuer !== undefined && claims.iss !== issuer) return reject('issuer_mismatch')
+  if (tenantId !== undefined && claims.aud !== tenantId) return reject('tenant_mismatch')
+  const fault = await faultOfPayload(claims)
+  if (fault !== undefined) return reject(fault)
+  return (await isSignedByPhone(claims.phone))
+    ? { decision: 'accept', claims }
+    : reject('phone_signature_mismatch')
+}
+
+/** What the phone signed must be what the receipt says. */
+async function faultOfPayload(claims: ReceiptClaims): Promise<ReceiptRejectReason | undefined> {
+  const { phone, context } = claims
+  const payload = objectIn(new TextEncoder().encode(phone.payload))
+  const said = {
+    typ: 'bonded-assertion/v1',
+    session_id: claims.session_id,
+    tenant_id: claims.aud,
+    workflow: claims.workflow,
+    action: claims.action,
+    origin: claims.iss,
+  }
+  const isSame = Object.entries(said).every(([name, value]) => payload?.[name] === value)
+  if (!isSame || phone.format !== claims.device_format) return 'payload_mismatch'
+  const shown =
+    context === null
+      ? null
+      : encodeBase64url(await sha256(new TextEncoder().encode(canonicalJson(context))))
+  return payload?.context === shown ? undefined : 'context_mismatch'
+}
+
+function importKey(x: string): Promise<CryptoKey> {
+  return crypto.subtle
+    .importKey('jwk', { kty: 'OKP', crv: 'Ed25519', x }, 'Ed25519', false, ['verify'])
+    .catch((cause: unknown) => {
+      throw new GateError('invalid_configuration', 'A key of the key set is malformed.', { cause })
+    })
+}
+
+/** An object that a part of the JWS encodes. */
+function jsonIn(part: string): Record<string, unknown> | undefined {
+  const bytes = decodeBase64url(part)
+  return bytes && objectIn(bytes)
+}
+
+function reject(reason: ReceiptRejectReason): ReceiptVerdict {
+  return { decision: 'reject', reason }
+}

@@ -1,0 +1,15 @@
+import { BROWSER_SECRET_HEADER, ENDPOINTS } from '@bonded/contract'
+import { accept } from '@bonded/core/domain/rejection'
+import { readReceipt } from '@bonded/core/operations/read-receipt'
+import { serve } from '../serve.ts'
+
+export const readReceiptRoute = serve(
+  ENDPOINTS.readReceipt,
+  async ({ service, caller, params, headers }) => {
+    const found = await readReceipt(service, caller, {
+      id: params.session_id,
+      browserSecret: headers[BROWSER_SECRET_HEADER],
+    })
+    return found.ok ? accept(['receipt', { receipt: found.value.jws }]) : found
+  },
+)

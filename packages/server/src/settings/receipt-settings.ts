@@ -1,0 +1,57 @@
+import { statSync } from 'node:fs'
+import { RECEIPT_RETENTION_DAYS } from '@bonded/core/domain/receipts'
+import {
+  ReceiptKeyError,
+  type ReceiptKeys,
+  readReceiptKeys,
+} from '../adapters/signer/receipt-keys.ts'
+import type { ConfigMistake } from './config-file.ts'
+import type { SettingName } from './settings.ts'
+
+const DAY_MS = 24 * 60 * 60_000
+const EXPECTED =
+  'a file of Ed25519 keys, PEM or a JSON Web Key Set, that only its owner and group can read. To generate one: openssl genpkey -algorithm ed25519'
+
+/** Reads the settings of receipts. */
+export function readReceiptSettings({
+  given,
+  wrong,
+  mistakes,
+}: {
+  readonly given: (name: SettingName) => string | undefined
+  readonly wrong: (name: SettingName) => void
+  readonly mistakes: ConfigMistake[]
+}): {
+  readonly receiptKeys: ReceiptKeys | undefined
+  readonly receiptCommand: string | undefined
+  readonly receiptRetentionMs: number
+} {
+  const file = given('BONDED_RECEIPT_KEYS')
+  const receiptCommand = given('BONDED_RECEIPT_COMMAND')
+  const mistake = (problem: string) =>
+    mistakes.push({
+      setting: 'BONDED_RECEIPT_KEYS',
+      value: `${JSON.stringify(file)}: ${problem}`,
+      expected: EXPECTED,
+    })
+  let receiptKeys: ReceiptKeys | undefined
+  try {
+    receiptKeys = file === undefined ? undefined : readReceiptKeys(file)
+    if (receiptKeys?.privateKey === undefined && file !== undefined && receiptCommand === undefined)
+      mistake('its first key is not a private key')
+  } catch (failure) {
+    if (!(failure instanceof ReceiptKeyError)) throw failure
+    mistake(failure.message)
+  }
+  // Without the file, nothing names the key that the program signs with.
+  if (receiptCommand !== undefined && (file === undefined || !isProgram(receiptCommand)))
+    wrong('BONDED_RECEIPT_COMMAND')
+  const days = given('BONDED_RECEIPT_RETENTION_DAYS') ?? String(RECEIPT_RETENTION_DAYS)
+  if (!/^[1-9]\d{0,3}$/.test(days) || Number(days) > 3_650) wrong('BONDED_RECEIPT_RETENTION_DAYS')
+  return { receiptKeys, receiptCommand, receiptRetentionMs: Number(days) * DAY_MS }
+}
+
+function isProgram(path: string): boolean {
+  const found = statSync(path, { throwIfNoEntry: false })
+  return found?.isFile() === true && (process.platform === 'win32' || (found.mode & 0o111) !== 0)
+}

@@ -1,0 +1,46 @@
+import type { ReceiptTable, StoredReceipt } from '@bonded/core/ports/tables/receipt-table'
+import { changed, row, type Row, sent } from '../statement.ts'
+
+/** The receipts as SQL. */
+export function receiptTable(): ReceiptTable {
+  return {
+    *add({ sessionId, state, tenantId, workflow, action, browserCommitment, jws, madeAt }) {
+      yield* sent(
+        `insert into receipt
+         (session_id, state, tenant_id, workflow, action, browser_commitment, jws, made_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (session_id, state) do nothing`,
+        [sessionId, state, tenantId, workflow, action, browserCommitment, jws, madeAt],
+      )
+    },
+
+    *find(id) {
+      // By the alphabet, `completed` comes after `bonded`.
+      const found = yield* row(
+        'select * from receipt where session_id = $1 order by state desc limit 1',
+        [id],
+      )
+      return found && receiptFromRow(found)
+    },
+
+    *purge(madeBy, limit) {
+      return yield* changed(
+        `delete from receipt where made_at <= $1 and (session_id, state) in (
+           select session_id, state from receipt where made_at between 0 and $1 order by made_at limit $2)`,
+        [madeBy, limit],
+      )
+    },
+  }
+}
+
+function receiptFromRow(found: Row): StoredReceipt {
+  return {
+    sessionId: found.session_id as StoredReceipt['sessionId'],
+    state: found.state as StoredReceipt['state'],
+    tenantId: found.tenant_id as StoredReceipt['tenantId'],
+    workflow: found.workflow as string,
+    action: found.action as string,
+    browserCommitment: found.browser_commitment as string | null,
+    jws: found.jws as string,
+    madeAt: Number(found.made_at),
+  }
+}

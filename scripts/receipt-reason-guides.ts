@@ -1,0 +1,24 @@
+import type { Reason } from '@bonded/contract'
+import type { ReasonGuide } from './reason-page.ts'
+
+/** The guides of the reasons of receipts. */
+export const RECEIPT_REASON_GUIDES = {
+  browser_secret_mismatch: {
+    retry: 'corrected',
+    cause:
+      'The workflow requires the browser, and the header is missing or has the secret of another browser.',
+    remedy:
+      'Send the secret that the form brought. Fetch the receipt when you complete the session, and store it.',
+  },
+  receipts_disabled: {
+    retry: 'no',
+    cause: 'The operator has not set `BONDED_RECEIPT_KEYS`.',
+    remedy: 'Ask the operator to set it. Sessions that bonded before have no receipt.',
+  },
+  signer_unavailable: {
+    retry: 'unchanged',
+    cause: 'The program that signs receipts fails, or does not respond in time.',
+    remedy:
+      'Retry. The operator finds the failure of the program in the log. The service makes the receipt as soon as the program works.',
+  },
+} as const satisfies Partial<Record<Reason, ReasonGuide>>
