@@ -62,10 +62,10 @@ export interface Store extends AsyncDisposable {
    */
   externalChanges(): Promise<readonly ChangeNotification[]>
   /**
-   * How many further calls may begin without a long wait for the database; 0 or less for none.
-   * Absent if no call ever waits for another one.
+   * The free part of what the store can take without a long wait for the database: 1 if no call
+   * waits for it, 0 or less if no further one should begin. Absent if calls never wait for others.
    */
-  readonly room?: () => number
+  readonly free?: () => number
   /** Messages between the nodes of this store. Absent if only one node can use it. */
   readonly messages?: NodeMessages
 }

@@ -94,7 +94,7 @@ export function buildServer(
     clientErrorHandler: () => {},
     // Fastify's own type, whose parameters describe the options above, fits none of the helpers.
   }) as unknown as FastifyInstance
-  const requests = shedRequests(app, { service, caps, log })
+  shedRequests(app, { service, log })
   for (const method of METHODS)
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: false })
 
@@ -132,7 +132,6 @@ export function buildServer(
   // After the queue has captured the other listeners: the caps count a connection when it arrives.
   caps.watch(app.server)
   app.addHook('onClose', (_app, done) => {
-    requests[Symbol.dispose]()
     queue[Symbol.dispose]()
     guard[Symbol.dispose]()
     done()

@@ -160,8 +160,8 @@ export class PostgresStore implements Store {
     return new StoreDuringRequest(this, cause)
   }
 
-  room(): number {
-    return MAX_WAITING - this.#optimisticWrites.waiting - this.#lookups.waiting
+  free(): number {
+    return 1 - (this.#optimisticWrites.waiting + this.#lookups.waiting) / MAX_WAITING
   }
 
   async health(): Promise<readonly Unreadiness[]> {

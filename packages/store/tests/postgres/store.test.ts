@@ -180,15 +180,16 @@ async function losingProxy() {
   }
 }
 
-test('has less room while calls wait for the database', async () => {
+test('has a smaller free part while calls wait for the database', async () => {
   const store = await openNode({})
   const { id } = await newStoredSession()
-  const room = store.room?.() ?? 0
-  assert.ok(room > 0)
-  const reads = Array.from({ length: room + 10 }, () => find(store, id))
-  assert.equal(store.room?.(), -10)
+  assert.equal(store.free?.(), 1)
+  const reads = Array.from({ length: 16 }, () => find(store, id))
+  assert.equal(store.free?.(), 0.5)
+  reads.push(...Array.from({ length: 24 }, () => find(store, id)))
+  assert.equal(store.free?.(), -0.25)
   await Promise.all(reads)
-  assert.equal(store.room?.(), room)
+  assert.equal(store.free?.(), 1)
 })
 
 test('a write whose commit was not confirmed fails with 503 and is not repeated', async () => {

@@ -1,20 +1,10 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { RequestId } from '@bonded/contract'
+import { SHED_PRIORITIES } from '@bonded/core/ports/meter'
 import { awaitsContinue } from '../response/expectations.ts'
 import { rejectionToWire } from '../response/rejection-to-wire.ts'
-import type { Priority } from './priority.ts'
+import type { ShedRequest } from './admission-queue.ts'
 
-/**
- * The longest wait that the service asks for, in seconds. It names a random one up to this, so that
- * the clients do not return together. What ranks last returns last.
- */
-const LONGEST_RETRY_SECONDS: Readonly<Record<Priority, number>> = {
-  completion: 1,
-  attestation: 1,
-  gate: 2,
-  create: 3,
-  status: 5,
-}
 /** The response around its request id, which is serialized once. */
 const ID = 'req_'
 const OVERLOADED = rejectionToWire({ reason: 'overloaded' }, ID as RequestId)
@@ -27,27 +17,15 @@ const MAX_DISCARDED_BYTES = 32 * 1024
  * several times as much, when the service has the least time.
  */
 export function rejectOverloaded(
-  {
-    request,
-    response,
-    priority,
-  }: {
-    readonly request: IncomingMessage
-    readonly response: ServerResponse
-    readonly priority: Priority
-  },
-  {
-    requestId,
-    headers,
-  }: {
-    readonly requestId: RequestId
-    readonly headers: Readonly<Record<string, string>>
-  },
+  { request, response, priority }: Pick<ShedRequest, 'request' | 'response' | 'priority'>,
+  { requestId, headers }: { requestId: RequestId; headers: Readonly<Record<string, string>> },
 ): void {
+  // Random, so that the clients do not return together. What ranks last returns last.
+  const longestSeconds = 1 + SHED_PRIORITIES.indexOf(priority)
   const text = BEFORE_ID + requestId + AFTER_ID
   response.writeHead(OVERLOADED.status, {
     ...headers,
-    'retry-after': String(Math.ceil(Math.random() * LONGEST_RETRY_SECONDS[priority])),
+    'retry-after': String(Math.ceil(Math.random() * longestSeconds)),
     'x-request-id': requestId,
     'content-type': 'application/json; charset=utf-8',
     // All characters are ASCII.

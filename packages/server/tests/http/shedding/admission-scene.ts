@@ -12,7 +12,6 @@ export interface Request {
   readonly socket: { readonly remoteAddress: string; destroyed: boolean }
 }
 
-export const BACKEND = '203.0.113.9'
 export const session = `sess_${'s'.repeat(22)}`
 export const credential = (tenant: string) =>
   `Bearer sk_beta_${tenant.padEnd(10, '0')}_${'s'.repeat(43)}000000`
@@ -29,7 +28,7 @@ export function queuedServer(tenants: readonly string[] = []) {
   const started: Request[] = []
   const shed: ShedRequest[] = []
   let nowMs = 0
-  let room = Number.POSITIVE_INFINITY
+  let free = 1
   let listener = () => {}
   const known = new KnownCallers({ digest })
   for (const tenant of tenants)
@@ -40,8 +39,7 @@ export function queuedServer(tenants: readonly string[] = []) {
     })
   server.on('request', (request: IncomingMessage) => started.push(request as unknown as Request))
   const queue = queueRequests(server, {
-    room: () => room,
-    isBackend: ({ remoteAddress }) => remoteAddress === BACKEND,
+    free: () => free,
     known,
     networkOf: ({ socket }) => socket.remoteAddress ?? '',
     shed: (request) => {
@@ -73,8 +71,8 @@ export function queuedServer(tenants: readonly string[] = []) {
     onShed(given: () => void) {
       listener = given
     },
-    setRoom(requests: number) {
-      room = requests
+    setFree(part: number) {
+      free = part
     },
     advance(ms: number) {
       nowMs += ms

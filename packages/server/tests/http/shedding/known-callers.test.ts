@@ -21,7 +21,7 @@ test('recognizes a credential by its whole secret and a session by its id', () =
   assert.equal(tenantOf(known, credential), tenantId)
   assert.equal(tenantOf(known, `sk_beta_0123456789_${'y'.repeat(43)}000000`), undefined)
   assert.equal(known.ofCredential(undefined), undefined)
-  assert.equal(known.ofSession(sessionId), tenantId)
+  assert.equal(known.tenantOf(sessionId), tenantId)
 })
 
 test('names the holder of a credential without its secret', () => {
@@ -52,9 +52,9 @@ test('removes a credential that the service has rejected', () => {
 test('learns the session and the phone of a change by another node', () => {
   const known = knownCallers()
   known.learnChange({ sessionId, seq: 1 })
-  assert.equal(known.ofSession(sessionId), undefined)
+  assert.equal(known.tenantOf(sessionId), undefined)
   known.learnChange({ sessionId, seq: 1, callers: { tenantId, tokenHash: null } })
-  assert.equal(known.ofSession(sessionId), tenantId)
+  assert.equal(known.tenantOf(sessionId), tenantId)
   assert.equal(tenantOf(known, TOKEN), undefined)
   known.learnChange({ sessionId, seq: 2, callers: { tenantId, tokenHash: digest(TOKEN) } })
   assert.equal(tenantOf(known, TOKEN), tenantId)

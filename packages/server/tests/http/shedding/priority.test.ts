@@ -61,3 +61,36 @@ test('exempts the health checks', () => {
   for (const url of ['/health/ready', '/health/alive'])
     assert.equal(priorityOf({ method: 'GET', url }), 'exempt')
 })
+
+/** All endpoints that rank as status reads. Rank a new one in `priority.ts`, or name it here. */
+const LAST: readonly EndpointName[] = [
+  'readTimeline',
+  'readReceipt',
+  'reportContainment',
+  'checkPublishableKey',
+  'listKeys',
+  'getDevice',
+  'listWebhookEndpoints',
+  'createWebhookEndpoint',
+  'updateWebhookEndpoint',
+  'deleteWebhookEndpoint',
+  'rotateWebhookSecret',
+  'testWebhookEndpoint',
+  'recoverWebhookEndpoint',
+  'listWebhookDeliveries',
+  'readWebhookEvent',
+  'retryWebhookEvent',
+  'openWebhookPortal',
+  'readOpenApi',
+  'version',
+]
+
+test('ranks every endpoint above status reads, unless it is a known exception', () => {
+  const last = (Object.entries(ENDPOINTS) as [EndpointName, Endpoint][])
+    .filter(([, { method, path }]) => {
+      const url = path.replaceAll(/\{\w+\}/g, session_id)
+      return priorityOf({ method, url, authorization: CREDENTIALS.backend }) === 'status'
+    })
+    .map(([name]) => name)
+  assert.deepEqual(last.toSorted(), LAST.toSorted())
+})

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { test } from 'node:test'
 import type { TenantId } from '@bonded/contract'
-import { KNOWN_REQUESTS_PER_TURN } from '../../../src/http/shedding/admission-queue.ts'
+import { REQUESTS_PER_TURN } from '../../../src/http/shedding/waiting-requests.ts'
 import {
   credential,
   forged,
@@ -22,7 +22,7 @@ async function attack(authorization: string, path: string) {
   scene.known.learn({ ...page, tenantId: 'ten_shop' as TenantId })
   const own: Request[] = []
   for (let turn = 0; turn < 200; turn++) {
-    scene.present(authorization, path, 3 * KNOWN_REQUESTS_PER_TURN)
+    scene.present(authorization, path, 3 * REQUESTS_PER_TURN)
     own.push(
       ...scene.create('shop', turn % 8 === 0 ? 1 : 0),
       ...(turn % 8 ? [] : [scene.complete('shop')]),
@@ -57,7 +57,7 @@ test('ranks a flood by one phone below the calls of another', async () => {
   for (const authorization of [phoneToken, other])
     scene.known.learn({ authorization, sessionId: undefined, tenantId })
   for (let turn = 0; turn < 100; turn++) {
-    scene.present(phoneToken, '/attestations', 2 * KNOWN_REQUESTS_PER_TURN)
+    scene.present(phoneToken, '/attestations', 2 * REQUESTS_PER_TURN)
     if (turn % 50 === 0) scene.present(other, '/attestations', 1)
     await nextTurn()
     scene.advance(5)

@@ -13,13 +13,12 @@ import { ErrorResponse, type RequestId, type SessionId, type TenantId } from '@b
 import type { FastifyInstance } from 'fastify'
 import pino from 'pino'
 import { Value } from 'typebox/value'
-import type { ConnectionCaps } from '../../../src/http/connection/connection-caps.ts'
-import { OverloadEpisodes, QUIET_MS } from '../../../src/http/shedding/overload-episodes.ts'
-import type { Priority } from '../../../src/http/shedding/priority.ts'
+import { overloadEpisodes, QUIET_MS } from '../../../src/http/shedding/overload-episodes.ts'
+import type { AdmissionQueue } from '../../../src/http/shedding/admission-queue.ts'
 import { rejectOverloaded } from '../../../src/http/shedding/shed-response.ts'
 import { shedRequests } from '../../../src/http/shedding/shed-requests.ts'
-import { MAX_WAITING } from '../../../src/http/shedding/waiting-requests.ts'
-import { noMeter } from '../../../../core/src/ports/meter.ts'
+import { PLACES } from '../../../src/http/shedding/waiting-requests.ts'
+import { noMeter, type ShedPriority } from '../../../../core/src/ports/meter.ts'
 import { harness } from '../../../../../tests/harness/harness.ts'
 
 function logger() {
@@ -32,7 +31,7 @@ function logger() {
 }
 
 /** A server that rejects every request as the overloaded service does. */
-async function rejecting(priority: Priority) {
+async function rejecting(priority: ShedPriority) {
   const server = createServer((request, response) =>
     rejectOverloaded(
       { request, response, priority },
@@ -69,7 +68,7 @@ test('responds with 503 overloaded in the error shape, with Retry-After and the 
   assert.equal(body.error.code, 'unavailable')
   assert.equal(response.headers['x-request-id'], 'req_1')
   assert.equal(response.headers['cache-control'], 'no-store')
-  assert.match(response.headers['retry-after'] ?? '', /^[1-3]$/)
+  assert.match(response.headers['retry-after'] ?? '', /^[1-4]$/)
 })
 
 test('spreads the time in Retry-After, and names a short one for what ranks first', async () => {
@@ -101,25 +100,26 @@ test('closes the connection of a rejected request with a body of unknown length'
   assert.equal(response.headers.connection, 'close')
 })
 
-test('logs an overload with one line at its start and one at its end', () => {
+test('logs an overload with one line at its start and one at its end', ({ mock }) => {
+  mock.timers.enable({ apis: ['setTimeout'] })
   const { lines, log } = logger()
   let now = 0
-  using episodes = new OverloadEpisodes(log, () => now)
+  using episodes = overloadEpisodes(log, () => now)
   for (let index = 0; index < 1_000; index++) {
     episodes.count(index % 2 === 0 ? 'status' : 'create', 'within')
     now += 10
-    episodes.check()
+    mock.timers.tick(10)
   }
   assert.equal(lines.length, 1)
-  now += QUIET_MS
-  episodes.check()
-  episodes.check()
+  mock.timers.tick(2 * QUIET_MS)
   assert.deepEqual(
     lines.map(({ msg }) => msg),
     ['overload: requests are rejected', 'overload ended'],
   )
   assert.deepEqual(lines[1]?.rejected, { status: 500, create: 500, within: 1_000 })
   assert.equal(lines[1]?.ms, 9_990)
+  episodes.count('status', 'within')
+  assert.equal(lines.length, 3)
 })
 
 /** A server that gets more requests in one turn than may wait, and what became of them. */
@@ -131,24 +131,25 @@ function flooded(
   const shed: string[] = []
   const meter = { ...noMeter, shed: (...labels: string[]) => shed.push(labels.join(' ')) }
   const server = createServer()
-  const app = { server, decorate() {}, addHook() {} } as unknown as FastifyInstance
-  const caps = { isBackend: () => false } as unknown as ConnectionCaps
+  let queue: AdmissionQueue | undefined
+  const decorate = (_name: string, decoration: AdmissionQueue) => (queue = decoration)
+  const app = { server, decorate, addHook() {} } as unknown as FastifyInstance
   const responses: Record<string, string>[] = []
-  const queue = shedRequests(app, { service: { ...h.service, meter }, caps, log })
+  shedRequests(app, { service: { ...h.service, meter }, log })
   const response = {
     writeHead: (_status: number, headers: Record<string, string>) => responses.push(headers),
     end() {},
   }
   const socket = { remoteAddress: '192.0.2.1', destroyed: false }
   const flood = () => {
-    for (let index = 0; index < MAX_WAITING + 100; index++)
+    for (let index = 0; index < PLACES + 100; index++)
       server.emit(
         'request',
         { method: 'POST', complete: true, socket, ...request } as unknown as IncomingMessage,
         response as unknown as ServerResponse,
       )
   }
-  return { queue, flood, lines, shed, responses }
+  return { queue: queue as unknown as AdmissionQueue, flood, lines, shed, responses }
 }
 
 test('rejects requests beyond the most that may wait, counts them, and logs no line for each', async () => {
@@ -160,8 +161,8 @@ test('rejects requests beyond the most that may wait, counts them, and logs no l
   })
   using _ = queue
   flood()
-  assert.equal(queue.size(), MAX_WAITING)
-  assert.equal(responses.length, 100 - 8)
+  assert.equal(queue.size(), PLACES)
+  assert.equal(responses.length, 100)
   assert.deepEqual(new Set(shed), new Set(['create unknown']))
   assert.equal(lines.length, 1)
   assert.equal(responses[0]?.['access-control-allow-origin'], undefined)
@@ -179,5 +180,5 @@ test('knows a phone whose session another node has changed', async () => {
   const tokenHash = h.service.keys.digest(token)
   h.service.bus.publish({ sessionId, seq: 2, callers: { tenantId, tokenHash } })
   flood()
-  assert.deepEqual(new Set(shed), new Set(['attestation within']))
+  assert.deepEqual(new Set(shed), new Set(['attestation above']))
 })

@@ -1,6 +1,5 @@
-import { PRIORITIES, type Priority } from '../../../src/http/shedding/priority.ts'
+import { SHED_PRIORITIES, type ShedPriority, type ShedStanding } from '@bonded/core/ports/meter'
 import {
-  type Standing,
   type WaitingRequest,
   WaitingRequests,
 } from '../../../src/http/shedding/waiting-requests.ts'
@@ -10,33 +9,29 @@ export interface Request extends WaitingRequest {
 }
 
 /** A queue on a clock that the test moves, and the fate of every request. */
-export function scene(max?: number) {
-  const waiting = new WaitingRequests<Request>(max)
+export function scene() {
+  const waiting = new WaitingRequests<Request>()
   let nowMs = 0
   let name = 0
   const served: Request[] = []
   const rejected: Request[] = []
-  const reject = (request: Request | undefined) => request && rejected.push(request)
   return {
     waiting,
     served,
     rejected,
     now: () => nowMs,
     add(
-      priority: Priority,
-      { standing = 'within', flow = 'a' }: { standing?: Standing; flow?: string } = {},
+      priority: ShedPriority,
+      { standing = 'within', flow = 'a' }: { standing?: ShedStanding; flow?: string } = {},
     ): Request {
       const request = { priority, standing, flow, arrivedMs: nowMs, name: name++ }
-      reject(waiting.add(request))
+      if (!waiting.add(request)) rejected.push(request)
       return request
     },
-    /** One turn: serves some requests, and rejects what of the others has waited too long. */
-    turn(capacity: number, turnMs = 0) {
-      for (let index = 0; index < capacity; index++) {
-        const request = waiting.next(nowMs)
-        if (request !== undefined) served.push(request)
-      }
-      for (const request of waiting.expired(nowMs, turnMs)) reject(request)
+    /** One turn: serves what the free part of the store allows, and rejects what is late. */
+    turn(free = 1) {
+      served.push(...waiting.take(free))
+      rejected.push(...waiting.expired(nowMs))
     },
     advance(ms: number) {
       nowMs += ms
@@ -44,17 +39,21 @@ export function scene(max?: number) {
   }
 }
 
-export const count = (requests: readonly Request[], priority: Priority) =>
+export const count = (requests: readonly Request[], priority: ShedPriority) =>
   requests.filter((request) => request.priority === priority).length
 
-/** A millisecond of the overload: one request of each priority, and room for some of them. */
+/** Half of a turn for each priority: a turn serves two of them. */
+export const PER_PRIORITY = 16
+
+/** Turns of 10 ms, with requests of each priority. */
 export function overload(
   s: ReturnType<typeof scene>,
-  { ms, capacity }: { ms: number; capacity: number },
+  { turns, priorities = SHED_PRIORITIES }: { turns: number; priorities?: readonly ShedPriority[] },
 ) {
-  for (let passed = 0; passed < ms; passed++) {
-    for (const priority of PRIORITIES) s.add(priority)
-    s.turn(capacity)
-    s.advance(1)
+  for (let turn = 0; turn < turns; turn++) {
+    for (const priority of priorities)
+      for (let index = 0; index < PER_PRIORITY; index++) s.add(priority)
+    s.turn()
+    s.advance(10)
   }
 }
