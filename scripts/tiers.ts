@@ -71,7 +71,7 @@ export const ON_POSTGRES: readonly string[] = [
   'packages/core/tests/operations/{receipts,recover-device,rotate-device-token}.test.ts',
   'packages/core/tests/operations/{states,step-up}.test.ts',
   'packages/core/tests/operations/{subject-keys,timeline,unattested-keys}.test.ts',
-  'packages/server/tests/{webhook-sender,webhook-claims,webhook-kill}.test.ts',
+  'packages/server/tests/{webhook-claims,webhook-kill,webhook-metrics,webhook-sender}.test.ts',
   'packages/store/tests/tables/table-contract.test.ts',
   'tests/pressure/{idempotency,races}.test.ts',
 ]

@@ -13,6 +13,7 @@ import { MIN_FREE_BYTES } from '@bonded/store/sqlite/sqlite-store'
 import { closeService } from '@bonded/server/compose'
 import { type Config, readConfig } from '@bonded/server/settings/config'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
+import { reportWebhooks } from '@bonded/core/operations/admin/report-webhooks'
 import { reportBrowserProof } from '@bonded/core/operations/admin/browser-proof'
 import { checkRpIds } from '@bonded/core/operations/admin/relying-parties'
 import { RELATED_ORIGINS_PATH } from '@bonded/server/http/pages/related-origins'
@@ -42,6 +43,7 @@ const CHECKS: readonly (readonly [name: string, check: Check])[] = [
   ['database', checkDatabase],
   ['passkeys', checkPasskeys],
   ['browser proof', checkBrowserProof],
+  ['webhooks', checkWebhooks],
   ['disk', checkDisk],
   ['passport trust', checkPassportTrust],
   ['service', checkService],
@@ -161,6 +163,24 @@ async function checkBrowserProof(config: Config): Promise<Summary> {
       ? `Browsers read ${RELATED_ORIGINS_PATH} at https://${config.rpId}.`
       : `Their pages need frame-src ${config.publicOrigin} in their Content Security Policy.`
     return { says: `Tenants that require the browser: ${tenants}. ${way}`, warnings }
+  } finally {
+    await closeService(service)
+  }
+}
+
+/** Reports the queue of webhooks, and each endpoint that receives none. */
+async function checkWebhooks(config: Config): Promise<Summary> {
+  const none = 'No webhook endpoints.'
+  if (!(await isReadable(config))) return none
+  const service = await openService(config)
+  try {
+    const { endpoints, waiting, oldestDueMs, warnings } = await reportWebhooks(service)
+    if (endpoints === 0) return none
+    const seconds = Math.round(oldestDueMs / 1_000)
+    return {
+      says: `Endpoints: ${endpoints}. Waiting: ${waiting}, the oldest due for ${seconds} s.`,
+      warnings,
+    }
   } finally {
     await closeService(service)
   }

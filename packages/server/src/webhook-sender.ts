@@ -1,11 +1,18 @@
 import type { WebhookEndpointId } from '@bonded/contract'
 import type { Logger } from 'pino'
-import { dueEndpoints, resealWebhooks, sendBatch } from '@bonded/core/operations/send-webhooks'
+import {
+  dueEndpoints,
+  measureWebhooks,
+  resealWebhooks,
+  sendBatch,
+} from '@bonded/core/operations/send-webhooks'
 import type { Service } from '@bonded/core/operations/service'
 import type { WebhookEndpoint } from '@bonded/core/ports/tables/webhook-table'
 
 /** How often the sender looks for deliveries that are due. */
 const POLL_MS = 500
+/** How often the sender reports its queue to the meter. */
+const FIGURES_MS = 10_000
 /** Endpoints that are served at once. With `MOST_AT_ONCE`, it bounds memory and connections. */
 const MAX_LANES = 32
 /** Endpoints of one tenant, so that no tenant with dead ones holds the lanes of others. */
@@ -29,6 +36,7 @@ export class WebhookSender implements AsyncDisposable {
   #cancel = () => {}
   #polling: Promise<void>
   #isClosed = false
+  #figuresAt = 0
 
   constructor(service: Service, log: Logger) {
     this.#service = service
@@ -66,6 +74,11 @@ export class WebhookSender implements AsyncDisposable {
   }
 
   async #poll(): Promise<void> {
+    const now = this.#service.clock.now()
+    if (now >= this.#figuresAt) {
+      this.#figuresAt = now + FIGURES_MS
+      await measureWebhooks(this.#service)
+    }
     if (this.#lanes.size >= MAX_LANES) return
     // Some of those that are found have a lane already, or belong to a tenant with enough lanes.
     const due = await dueEndpoints(this.#service, 4 * MAX_LANES)

@@ -54,6 +54,7 @@ async function sendAndDie(): Promise<void> {
     keys,
     store: dying,
     webhooks,
+    meter: noMeter,
     random: systemRandom(),
   } as unknown as Service
   const [endpoint] = await dueEndpoints(service, 1)

@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { createEndpoint, listDeliveries } from '../../core/src/operations/admin/webhooks.ts'
 import type { Limits } from '../../core/src/domain/limits.ts'
+import { type Meter, noMeter } from '../../core/src/ports/meter.ts'
 import type { WebhookDelivery } from '../../core/src/ports/tables/webhook-table.ts'
 import { type Harness, harness, type TenantKeys } from '../../../tests/harness/harness.ts'
 import { webhookReceiver } from './webhook-receiver.ts'
@@ -11,12 +12,14 @@ export type Receiver = Awaited<ReturnType<typeof webhookReceiver>>
 export async function scene({
   receivers = 1,
   limits = 'off',
+  meter = noMeter,
 }: {
   receivers?: number
   limits?: Limits | 'off'
+  meter?: Meter
 } = {}) {
   const all = await Promise.all(Array.from({ length: receivers }, webhookReceiver))
-  const h = await harness({ limits, webhookHosts: all.map(({ host }) => host) })
+  const h = await harness({ limits, meter, webhookHosts: all.map(({ host }) => host) })
   return {
     h,
     all,

@@ -23,7 +23,7 @@ const JITTER = 0.1
 /** No receiver delays a delivery for longer. */
 const MAX_RETRY_AFTER_MS = 24 * HOUR
 /** So many failures in a row open the breaker of an endpoint. */
-const BREAKER_FAILURES = 5
+export const BREAKER_FAILURES = 5
 /** The first pause of the breaker. It doubles with each failed probe. */
 const BREAKER_PAUSE_MS = 30 * SECOND
 const MAX_BREAKER_PAUSE_MS = HOUR

@@ -7,13 +7,26 @@ import {
   judgeAttempt,
   judgeEndpoint,
   LEASE_MS,
+  succeeded,
 } from '../domain/webhooks.ts'
 import { withoutCredentials } from '../domain/redaction.ts'
 import type { Clock } from '../ports/clock.ts'
+import type { WebhookResult } from '../ports/meter.ts'
 import type { Tables } from '../ports/store.ts'
 import type { WebhookDelivery, WebhookEndpoint } from '../ports/tables/webhook-table.ts'
 import type { Work } from '../ports/work.ts'
 import type { Service } from './service.ts'
+
+/** Reports the queue to the meter. */
+export async function measureWebhooks({ clock, meter, store }: Service): Promise<void> {
+  const now = clock.now()
+  meter.measuredWebhooks(await store.read((tables) => tables.webhooks.figures(now)))
+}
+
+function resultOf(result: AttemptResult): WebhookResult {
+  if (!('status' in result)) return 'no_response'
+  return succeeded(result) ? 'delivered' : 'rejected'
+}
 
 /** Endpoints with deliveries that are due, the longest waiting one first. */
 export function dueEndpoints(service: Service, limit: number): Promise<readonly WebhookEndpoint[]> {
@@ -65,7 +78,7 @@ function* claim(
 }
 
 async function sendAndRecord(
-  { clock, random, store, webhooks }: Service,
+  { clock, meter, random, store, webhooks }: Service,
   given: {
     readonly endpoint: WebhookEndpoint
     readonly delivery: WebhookDelivery
@@ -88,6 +101,7 @@ async function sendAndRecord(
     random: (random.id()[0] ?? 0) / 0xff,
   })
   await store.write((tables) => tables.webhooks.record(delivery, line, verdict))
+  meter.attemptedWebhook(resultOf(result), verdict.state === 'failed')
   return result
 }
 

@@ -28,6 +28,20 @@ export type ShedPriority = (typeof SHED_PRIORITIES)[number]
 export const SHED_STANDINGS = ['within', 'above', 'unknown'] as const
 export type ShedStanding = (typeof SHED_STANDINGS)[number]
 
+/** The results of an attempt to deliver an event: a status of 200 to 299, another one, or none. */
+export const WEBHOOK_RESULTS = ['delivered', 'rejected', 'no_response'] as const
+export type WebhookResult = (typeof WEBHOOK_RESULTS)[number]
+
+/** The queue of webhooks. Endpoints that are disabled do not count. */
+export interface WebhookFigures {
+  /** Deliveries that wait for an attempt, counted up to 10,000. */
+  readonly waiting: number
+  /** How long the oldest delivery that is due waits, at endpoints that are not paused. */
+  readonly oldestDueMs: number
+  /** Endpoints that failed so often that they get one delivery at a time. */
+  readonly openBreakers: number
+}
+
 /** Scheduled maintenance: expiry of sessions, external changes, purges, and shared limits. */
 export type BackgroundWork = 'expire' | 'publish_external' | 'purge' | 'receipts' | 'share_limits'
 
@@ -54,6 +68,10 @@ export interface Meter {
   exchangedLimits(succeeded: boolean): void
   /** Counts a finished batch of maintenance. */
   worked(work: BackgroundWork, done: number): void
+  /** Counts an attempt to deliver an event, and whether it was the last one that failed. */
+  attemptedWebhook(result: WebhookResult, isGivenUp: boolean): void
+  /** Reports the queue of webhooks. All nodes see the same one. */
+  measuredWebhooks(figures: WebhookFigures): void
   /** Counts spans that were dropped, because the collector did not accept them in time. */
   droppedSpans(count: number): void
   /** Registers the sources that are read only when metrics are collected. */
@@ -100,6 +118,8 @@ export const noMeter: Meter = {
   commitFailed() {},
   exchangedLimits() {},
   worked() {},
+  attemptedWebhook() {},
+  measuredWebhooks() {},
   droppedSpans() {},
   watch() {},
   watchDatabase() {},

@@ -1,6 +1,6 @@
 import type { DeviceId, EventType, TenantId } from '@bonded/contract'
 import { BOND_OF_TENANT_MS, eventOfDevice } from '@bonded/core/domain/events'
-import type { Attempt } from '@bonded/core/domain/webhooks'
+import { type Attempt, BREAKER_FAILURES } from '@bonded/core/domain/webhooks'
 import type {
   DeliveryKey,
   WebhookDelivery,
@@ -15,6 +15,8 @@ import { eventIdOf, writeEvent } from './webhook-events.ts'
 /** Attempts in the log of a delivery: all of the schedule, and as many retries. */
 const MAX_HISTORY = 20
 
+/** More deliveries than an operator needs to count, and few enough to count often. */
+const MAX_COUNTED = 10_000
 /** How much of the log a page reads at most. A tenant's filter must not occupy the database. */
 const MAX_FILTERED = 1_000
 const MAX_ORDINAL = Number.MAX_SAFE_INTEGER
@@ -106,6 +108,25 @@ export function webhookTable({ forUpdate, forWork }: Dialect): WebhookTable {
         [now, limit],
       )
       return found.map(endpointFromRow)
+    },
+
+    *figures(now) {
+      const found = yield* row(
+        `select
+           (select count(*) from webhook_endpoint where disabled_at is null and failures >= $2) as breakers,
+           (select count(*) from (select 1 from webhook_endpoint e join webhook_delivery d
+              on d.endpoint_id = e.id where e.disabled_at is null and d.due_at >= 0
+              limit ${MAX_COUNTED}) counted) as waiting,
+           (select min(first) from (select (select min(d.due_at) from webhook_delivery d
+              where d.endpoint_id = e.id and d.due_at >= 0) as first from webhook_endpoint e
+              where e.disabled_at is null and e.paused_until <= $1) firsts) as oldest`,
+        [now, BREAKER_FAILURES],
+      )
+      return {
+        waiting: Number(found?.waiting ?? 0),
+        oldestDueMs: Math.max(0, now - (instant(found?.oldest) ?? now)),
+        openBreakers: Number(found?.breakers ?? 0),
+      }
     },
 
     *claim(id, { now, until, limit }) {

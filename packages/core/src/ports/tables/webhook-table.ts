@@ -1,6 +1,7 @@
 import type { DeviceId, EventId, EventType, TenantId, WebhookEndpointId } from '@bonded/contract'
 import type { Attempt, DeliveryState, Verdict } from '../../domain/webhooks.ts'
 import type { Instant } from '../../domain/session.ts'
+import type { WebhookFigures } from '../meter.ts'
 import type { Work } from '../work.ts'
 
 /** A URL of a tenant that receives events. */
@@ -77,6 +78,8 @@ export interface WebhookTable {
    * just tried therefore comes last.
    */
   dueEndpoints(now: Instant, limit: number): Work<readonly WebhookEndpoint[]>
+  /** The figures of the queue, from indexes alone. */
+  figures(now: Instant): Work<WebhookFigures>
   /** Claims due deliveries of an endpoint. No two nodes get the same one before the claim ends. */
   claim(
     id: WebhookEndpointId,

@@ -10,6 +10,8 @@ import {
   type RouteName,
   SHED_PRIORITIES,
   SHED_STANDINGS,
+  WEBHOOK_RESULTS,
+  type WebhookFigures,
 } from '@bonded/core/ports/meter'
 
 /** From a read out of memory to a request whose caller has timed out. */
@@ -116,6 +118,7 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
     'Spans of traces that the collector did not accept in time.',
   )
 
+  const webhooks = registerWebhooks(registers)
   let sources: MeterSources | undefined
   let readDatabase: (() => DatabaseFigures) | undefined
   const gauge = (figure: {
@@ -217,6 +220,7 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
     commitFailed: () => commitFailures.inc(),
     exchangedLimits: (succeeded) => exchangesBy.get(succeeded ? 'ok' : 'failed')?.inc(),
     worked: (work, done) => workedBy.get(work)?.inc(done),
+    ...webhooks,
     droppedSpans: (count) => droppedSpans.inc(count),
     watch(given) {
       sources = given
@@ -255,6 +259,46 @@ function registerDatabase(registers: Registry[], read: () => DatabaseFigures | u
     labelNames: ['state'],
     registers,
   })
+}
+
+/** The attempts of this node, and the queue that all nodes share. */
+function registerWebhooks(
+  registers: Registry[],
+): Pick<Meter, 'attemptedWebhook' | 'measuredWebhooks'> {
+  const attempts = new Counter({
+    name: 'bonded_webhook_attempts_total',
+    help: 'Attempts to deliver a webhook, by result.',
+    labelNames: ['result'],
+    registers,
+  })
+  const attemptsBy = bindAll(WEBHOOK_RESULTS, (result) => attempts.labels(result))
+  for (const bound of attemptsBy.values()) bound.inc(0)
+  const givenUp = new Counter({
+    name: 'bonded_webhooks_given_up_total',
+    help: 'Webhooks whose last attempt failed.',
+    registers,
+  })
+  const gauge = (name: string, help: string) => new Gauge({ name, help, registers })
+  const waiting = gauge('bonded_webhooks_waiting', 'Webhooks that wait for an attempt.')
+  const oldest = gauge(
+    'bonded_webhook_oldest_due_seconds',
+    'How long the oldest webhook that is due waits.',
+  )
+  const breakers = gauge(
+    'bonded_webhook_breakers_open',
+    'Endpoints of webhooks that failed at least five times in a row.',
+  )
+  return {
+    attemptedWebhook(result, isGivenUp) {
+      attemptsBy.get(result)?.inc()
+      if (isGivenUp) givenUp.inc()
+    },
+    measuredWebhooks(figures: WebhookFigures) {
+      waiting.set(figures.waiting)
+      oldest.set(figures.oldestDueMs / 1_000)
+      breakers.set(figures.openBreakers)
+    },
+  }
 }
 
 function bindAll<Label extends string, Bound>(

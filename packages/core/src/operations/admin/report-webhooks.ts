@@ -1,0 +1,26 @@
+import { BREAKER_FAILURES } from '../../domain/webhooks.ts'
+import type { WebhookFigures } from '../../ports/meter.ts'
+import type { Service } from '../service.ts'
+
+/** The webhooks of all tenants, and a warning for each endpoint that receives none. */
+export interface WebhookReport extends WebhookFigures {
+  readonly endpoints: number
+  readonly warnings: readonly string[]
+}
+
+export async function reportWebhooks({ clock, store }: Service): Promise<WebhookReport> {
+  const now = clock.now()
+  const { endpoints, figures } = await store.read(function* (tables) {
+    return {
+      endpoints: yield* tables.webhooks.endpoints(),
+      figures: yield* tables.webhooks.figures(now),
+    }
+  })
+  const warnings = endpoints.flatMap(({ id, tenantId, disabledReason, failures }) => {
+    const endpoint = `The webhook endpoint ${id} of ${tenantId}`
+    if (disabledReason === 'gone') return [`${endpoint} is disabled: it answered 410.`]
+    const isFailing = disabledReason === null && failures >= BREAKER_FAILURES
+    return isFailing ? [`${endpoint} has failed ${failures} times in a row.`] : []
+  })
+  return { ...figures, endpoints: endpoints.length, warnings }
+}
