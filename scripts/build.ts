@@ -10,21 +10,14 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
-import { VENDORED } from './vendored.ts'
+import { inOrder, PACKAGES, SCOPE, VENDORED } from './packages.ts'
 
 /**
  * `npm run build`: compiles each package into its `dist`, with types and source maps, in the order
  * of their dependencies. `npm run build -- service` builds one package and what it depends on.
  */
 const ROOT = resolve(import.meta.dirname, '..')
-const PACKAGES = join(ROOT, 'packages')
-const SCOPE = '@bonded/'
 const COMPILER = join(ROOT, 'node_modules/typescript/bin/tsc')
-
-interface Manifest {
-  readonly dependencies?: Readonly<Record<string, string>>
-  readonly peerDependencies?: Readonly<Record<string, string>>
-}
 
 const wanted = process.argv.slice(2)
 for (const name of inOrder(wanted.length === 0 ? readdirSync(PACKAGES) : wanted)) {
@@ -33,33 +26,12 @@ for (const name of inOrder(wanted.length === 0 ? readdirSync(PACKAGES) : wanted)
   console.log(`built ${SCOPE}${name} in ${Math.round(performance.now() - startedMs)} ms`)
 }
 
-/** The packages, each after those of them that it depends on. */
-function inOrder(names: readonly string[], ordered: string[] = []): readonly string[] {
-  for (const name of names) {
-    if (ordered.includes(name)) continue
-    inOrder(dependenciesOf(name), ordered)
-    ordered.push(name)
-  }
-  return ordered
-}
-
-function dependenciesOf(name: string): readonly string[] {
-  const { dependencies = {} } = JSON.parse(
-    readFileSync(join(PACKAGES, name, 'package.json'), 'utf8'),
-  ) as Manifest
-  const declared = Object.keys(dependencies).flatMap((dependency) =>
-    dependency.startsWith(SCOPE) ? [dependency.slice(SCOPE.length)] : [],
-  )
-  return [...declared, ...(VENDORED[name] ?? [])]
-}
-
 async function build(name: string): Promise<void> {
   const folder = join(PACKAGES, name)
   const dist = join(folder, 'dist')
   rmSync(dist, { recursive: true, force: true })
   compile(folder)
   if (existsSync(join(folder, 'build/tsconfig.json'))) compile(join(folder, 'build'))
-  nameCompiledTypes(dist)
   for (const other of VENDORED[name] ?? []) vendor(dist, other)
   if (name === 'widget') await writePulseScript(dist)
   if (name === 'phone-page') await writePhonePage(dist)
@@ -73,19 +45,6 @@ function compile(folder: string): void {
     stdio: 'inherit',
   })
   if (status !== 0) throw new Error(`${folder} does not compile`)
-}
-
-/** The compiler rewrites `./x.ts` to `./x.js` in code, but not in types. */
-function nameCompiledTypes(dist: string): void {
-  for (const file of globSync('**/*.d.ts', { cwd: dist })) {
-    const path = join(dist, file)
-    const text = readFileSync(path, 'utf8')
-    const named = text.replace(
-      /((?:from|import)\s*\(?\s*)(["'])(\.{1,2}\/[^"'\n]+)\.ts\2/g,
-      '$1$2$3.js$2',
-    )
-    if (named !== text) writeFileSync(path, named)
-  }
 }
 
 /** Copies the compiled code of another package into `dist`, and points its imports there. */

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { test } from 'node:test'
-import { VENDORED } from '../scripts/vendored.ts'
+import { VENDORED } from '../scripts/packages.ts'
 
 /*
  * Three tools keep the imports in order. `npm run unused` rejects the import of a package that the

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
-import { globSync, readFileSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { test } from 'node:test'
+import { publintMessages, typeProblems } from '../scripts/lint-tarball.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 
@@ -41,5 +44,31 @@ test('every change that waits for a release names published packages', () => {
     )
     assert.ok(named.length > 0, `${file} names no package`)
     for (const name of named) assert.ok(names.includes(name), `${file}: ${name}`)
+  }
+})
+
+test('a release is not published from a machine of a maintainer', () => {
+  const script = join(ROOT, 'scripts/release.ts')
+  const env = { ...process.env, GITHUB_ACTIONS: undefined }
+  const ran = spawnSync(process.execPath, [script, '--publish'], { encoding: 'utf8', env })
+  assert.equal(ran.status, 1)
+  assert.match(ran.stderr, /^only the release workflow publishes$/m)
+  assert.equal(ran.stdout, '')
+})
+
+test('a release notices a tarball whose entry or types do not exist', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'bonded-tarball-'))
+  try {
+    mkdirSync(join(folder, 'package'))
+    const exported = { '.': { types: './index.d.ts', default: './missing.js' } }
+    const manifest = { name: 'broken', version: '1.0.0', type: 'module', exports: exported }
+    writeFileSync(join(folder, 'package/package.json'), JSON.stringify(manifest))
+    writeFileSync(join(folder, 'package/index.d.ts'), "export * from './nothing.js'\n")
+    const tarball = join(folder, 'broken-1.0.0.tgz')
+    execFileSync('tar', ['-czf', tarball, '-C', folder, 'package'])
+    assert.deepEqual(await publintMessages(tarball), ['FILE_DOES_NOT_EXIST at exports...default'])
+    assert.notDeepEqual(await typeProblems(tarball), [])
+  } finally {
+    rmSync(folder, { recursive: true })
   }
 })

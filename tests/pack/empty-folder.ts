@@ -39,12 +39,13 @@ export interface CommandResult {
 export class EmptyFolder implements Disposable {
   readonly path = mkdtempSync(join(tmpdir(), 'bonded-pack-'))
   readonly tarballs: readonly string[]
+  /** What the dry run of a release printed. */
+  readonly released: string
 
-  /** Builds and packs every package, and installs the tarballs. */
+  /** Builds, packs, and checks every package as a release does, and installs the tarballs. */
   constructor() {
-    succeed(npm(['run', 'build'], ROOT))
     const folder = join(this.path, 'tarballs')
-    succeed(npm(['run', 'pack', '--', folder], ROOT))
+    this.released = succeed(npm(['run', '--silent', 'release', '--', '--folder', folder], ROOT))
     this.tarballs = readdirSync(folder)
     writeFileSync(join(this.path, 'package.json'), '{"private": true, "type": "module"}')
     const files = this.tarballs.map((name) => `./tarballs/${name}`)

@@ -13,7 +13,11 @@ export async function publintMessages(tarball: string): Promise<readonly string[
  * findings about CommonJS and about Node 10 are left out.
  */
 export async function typeProblems(tarball: string): Promise<readonly string[]> {
-  const result = await checkPackage(createPackageFromTarballData(bytesOf(tarball)))
+  const packed = createPackageFromTarballData(bytesOf(tarball))
+  const path = `/node_modules/${packed.packageName}/package.json`
+  // A package that only has commands exports nothing.
+  if (!('exports' in (JSON.parse(packed.readFile(path)) as object))) return []
+  const result = await checkPackage(packed)
   if (result.types === false) return ['no types']
   return result.problems.flatMap((problem) => {
     const resolution = 'resolutionKind' in problem ? problem.resolutionKind : ''

@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+
+export const PACKAGES = resolve(import.meta.dirname, '../packages')
+export const SCOPE = '@bonded/'
+
+/**
+ * Packages that contain the compiled code of others in their tarball, so that it installs alone.
+ * They name those as development dependencies, and what those need as their own dependencies.
+ */
+export const VENDORED: Readonly<Record<string, readonly string[]>> = {
+  integrator: ['contract'],
+}
+
+/** The packages, each after those of them that it depends on. */
+export function inOrder(names: readonly string[], ordered: string[] = []): readonly string[] {
+  for (const name of names) {
+    if (ordered.includes(name)) continue
+    inOrder(dependenciesOf(name), ordered)
+    ordered.push(name)
+  }
+  return ordered
+}
+
+function dependenciesOf(name: string): readonly string[] {
+  const { dependencies = {} } = JSON.parse(
+    readFileSync(join(PACKAGES, name, 'package.json'), 'utf8'),
+  ) as { readonly dependencies?: Readonly<Record<string, string>> }
+  const declared = Object.keys(dependencies).flatMap((dependency) =>
+    dependency.startsWith(SCOPE) ? [dependency.slice(SCOPE.length)] : [],
+  )
+  return [...declared, ...(VENDORED[name] ?? [])]
+}
