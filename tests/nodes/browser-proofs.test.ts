@@ -74,7 +74,6 @@ async function newPhone(send: Send) {
   return { authenticator, phone: phone as unknown as TestPhone }
 }
 
-// oxlint-disable-next-line max-lines-per-function -- one session, in the order of the protocol
 async function runSession({
   authenticator,
   phone,

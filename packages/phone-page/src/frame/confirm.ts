@@ -35,9 +35,8 @@ export interface StartedFrame {
 }
 
 /** Starts the frame for one session of its own tenant. */
-// oxlint-disable-next-line max-lines-per-function -- short steps over the same state
 export function startFrame(start: Start, dependencies: FrameDependencies): StartedFrame {
-  const { tenantId, service, credentials, sha256, decode, show, end } = dependencies
+  const { tenantId, service, credentials, show, end } = dependencies
   let request: BrowserFrame | undefined
   let assertion: unknown
   let isBusy = false
@@ -49,31 +48,6 @@ export function startFrame(start: Start, dependencies: FrameDependencies): Start
   }
   const again = (note: Note) => {
     if (request !== undefined) show({ name: 'confirm', request, note })
-  }
-
-  const ask = async (shown: BrowserFrame): Promise<unknown> => {
-    const payload = browserPayload({
-      session_id: start.sessionId,
-      tenant_id: tenantId,
-      workflow: shown.workflow,
-      action: shown.action,
-      origin: start.parentOrigin,
-      commitment: start.commitment,
-    })
-    // TypeScript's types do not have `hints` yet.
-    const publicKey: PublicKeyCredentialRequestOptions & { hints: readonly string[] } = {
-      challenge: await sha256(payload),
-      rpId: shown.rp_id,
-      allowCredentials: shown.allow_credentials.flatMap((id) => {
-        const bytes = decode(id)
-        return bytes === undefined ? [] : [{ type: 'public-key' as const, id: bytes }]
-      }),
-      userVerification: 'required',
-      hints: ['hybrid', 'client-device'],
-      timeout: shown.timeout_ms,
-    }
-    const credential = await credentials?.get({ publicKey })
-    return (credential as PublicKeyCredential | null | undefined)?.toJSON()
   }
 
   const settle = (result: ServiceResult<unknown>) => {
@@ -93,7 +67,7 @@ export function startFrame(start: Start, dependencies: FrameDependencies): Start
   const confirmOnce = async (shown: BrowserFrame): Promise<void> => {
     show({ name: 'confirming', request: shown })
     try {
-      assertion ??= await ask(shown)
+      assertion ??= await requestAssertion(start, shown, dependencies)
     } catch (failure) {
       // The user canceled, or no phone responded in time. Any other failure repeats itself.
       const { name } = failure as { readonly name?: unknown }
@@ -124,4 +98,34 @@ export function startFrame(start: Start, dependencies: FrameDependencies): Start
       }
     },
   }
+}
+
+/** Asks the browser for an assertion over this session. Undefined where it returns none. */
+async function requestAssertion(
+  { sessionId, parentOrigin, commitment }: Start,
+  shown: BrowserFrame,
+  { tenantId, credentials, sha256, decode }: FrameDependencies,
+): Promise<unknown> {
+  const payload = browserPayload({
+    session_id: sessionId,
+    tenant_id: tenantId,
+    workflow: shown.workflow,
+    action: shown.action,
+    origin: parentOrigin,
+    commitment,
+  })
+  // TypeScript's types do not have `hints` yet.
+  const publicKey: PublicKeyCredentialRequestOptions & { hints: readonly string[] } = {
+    challenge: await sha256(payload),
+    rpId: shown.rp_id,
+    allowCredentials: shown.allow_credentials.flatMap((id) => {
+      const bytes = decode(id)
+      return bytes === undefined ? [] : [{ type: 'public-key' as const, id: bytes }]
+    }),
+    userVerification: 'required',
+    hints: ['hybrid', 'client-device'],
+    timeout: shown.timeout_ms,
+  }
+  const credential = await credentials?.get({ publicKey })
+  return (credential as PublicKeyCredential | null | undefined)?.toJSON()
 }

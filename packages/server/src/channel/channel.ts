@@ -1,4 +1,5 @@
 import type { IncomingMessage, Server } from 'node:http'
+import type { Duplex } from 'node:stream'
 import {
   AFTER_PREFIX,
   CHANNEL_PROTOCOL,
@@ -103,8 +104,7 @@ export class Channel implements AsyncDisposable, ConnectionLimiter {
   #cancelPings: Cancel
   #draining = false
 
-  // oxlint-disable-next-line max-lines-per-function -- short listeners of one upgrade
-  constructor(service: Service, { http, logRequest, admits }: ChannelOptions) {
+  constructor(service: Service, options: ChannelOptions) {
     this.#service = service
     this.#recheck = new PageRecheck(service)
     this.#heartbeats = new Heartbeats(service.clock)
@@ -118,70 +118,63 @@ export class Channel implements AsyncDisposable, ConnectionLimiter {
     })
     service.peers.join(this)
     this.#cancelPings = this.#schedulePings()
-    // `reject` responds to failed upgrades in the error shape. Without a listener ws would
-    // respond itself.
+    // The rejection of a failed upgrade has the error shape. Without a listener ws would respond
+    // itself.
     this.#server.on('wsClientError', () => {})
-    http.on('upgrade', (request, socket, head) => {
-      // Most have the listener of the queue of new connections. A third would need more memory.
-      if (socket.listenerCount('error') === 0) socket.on('error', destroyOnError)
-      const arrivedMs = performance.now()
-      const requestId = requestIdOf(request.headers, service.random)
-      const log = (
-        status: number,
-        about: Pick<RequestLine, 'rejection' | 'tenantId' | 'sessionId'>,
-      ) => {
-        const { method, headers } = request
-        logRequest(
-          {
-            requestId,
-            traceId: traceIdOf(headers),
-            method,
-            route: ROUTE,
-            status,
-            ms: performance.now() - arrivedMs,
-            ...about,
-          },
-          'channel',
-        )
-      }
-      const reject = async (
-        rejection: Rejection,
-        headers: Readonly<Record<string, string>> = {},
-      ) => {
-        const responded = await countRejectedUpgrade(service, request, rejection)
-        // By the cause: a 429 in its place must not reveal by its time whether the session exists.
-        await alignResponse(rejection.reason, arrivedMs)
-        log(rejectOnSocket(socket, { rejection: responded, requestId, headers }), {
-          rejection: responded,
+    options.http.on('upgrade', (request, socket, head) =>
+      this.#upgrade(request, { socket, head, options }),
+    )
+  }
+
+  #upgrade(
+    request: IncomingMessage,
+    { socket, head, options }: { socket: Duplex; head: Buffer; options: ChannelOptions },
+  ): void {
+    const { logRequest, admits } = options
+    // Most have the listener of the queue of new connections. A third would need more memory.
+    if (socket.listenerCount('error') === 0) socket.on('error', destroyOnError)
+    const arrivedMs = performance.now()
+    const { method, headers } = request
+    const requestId = requestIdOf(headers, this.#service.random)
+    const log = (
+      status: number,
+      about: Pick<RequestLine, 'rejection' | 'tenantId' | 'sessionId'>,
+    ) => {
+      const ms = performance.now() - arrivedMs
+      const traceId = traceIdOf(headers)
+      logRequest({ requestId, traceId, method, route: ROUTE, status, ms, ...about }, 'channel')
+    }
+    const reject = async (rejection: Rejection, extra: Readonly<Record<string, string>> = {}) => {
+      const responded = await countRejectedUpgrade(this.#service, request, rejection)
+      // By the cause: a 429 in its place must not reveal by its time whether the session exists.
+      await alignResponse(rejection.reason, arrivedMs)
+      log(rejectOnSocket(socket, { rejection: responded, requestId, headers: extra }), {
+        rejection: responded,
+      })
+    }
+    if (!admits(socket)) return void reject({ reason: 'overloaded' })
+    this.#admit(request).then(
+      (admitted) => {
+        if (this.#draining) return reject({ reason: 'overloaded' })
+        if (!admitted.ok) return reject(admitted.rejection)
+        const { session } = admitted.value
+        // Sends the upgrade response and the first frames in one packet.
+        socket.cork()
+        let upgraded = false
+        this.#server.handleUpgrade(request, socket, head, (webSocket) => {
+          upgraded = true
+          this.#open(webSocket, admitted.value)
         })
-      }
-      if (!admits(socket)) return void reject({ reason: 'overloaded' })
-      this.#admit(request).then(
-        (admitted) => {
-          if (this.#draining) return reject({ reason: 'overloaded' })
-          if (!admitted.ok) return reject(admitted.rejection)
-          const { session } = admitted.value
-          // Sends the upgrade response and the first frames in one packet.
-          socket.cork()
-          let upgraded = false
-          this.#server.handleUpgrade(request, socket, head, (webSocket) => {
-            upgraded = true
-            this.#open(webSocket, admitted.value)
-          })
-          socket.uncork()
-          if (upgraded)
-            return log(SWITCHING_PROTOCOLS, {
-              tenantId: session.tenantId,
-              sessionId: session.id,
-            })
-          // A client that has disconnected gets no rejection.
-          return socket.destroyed
-            ? undefined
-            : reject({ reason: 'malformed_request' }, SUPPORTED_VERSION)
-        },
-        () => reject({ reason: 'store_unavailable' }),
-      )
-    })
+        socket.uncork()
+        if (upgraded)
+          return log(SWITCHING_PROTOCOLS, { tenantId: session.tenantId, sessionId: session.id })
+        // A client that has disconnected gets no rejection.
+        return socket.destroyed
+          ? undefined
+          : reject({ reason: 'malformed_request' }, SUPPORTED_VERSION)
+      },
+      () => reject({ reason: 'store_unavailable' }),
+    )
   }
 
   /** The number of open channels. */

@@ -50,7 +50,6 @@ export interface Carrier {
   ): Promise<CarrierResponses>
 }
 
-// oxlint-disable-next-line max-lines-per-function -- short functions over one client
 export function carrierClient(
   settings: CarrierSettings,
   { clock, pseudonym }: { clock: Clock; pseudonym: (text: string) => string },
@@ -61,15 +60,21 @@ export function carrierClient(
   const circuits = { number: circuit(clock), swap: circuit(clock), status: circuit(clock) }
 
   /** Calls the API with a token. If it rejects a cached token, calls once more with a new one. */
-  const query = async (
+  const query = async <T>(
     camaraCall: CamaraCall,
-    { subject, body, cacheToken }: Query,
+    { subject, body = {}, cacheToken = true, read }: Query<T>,
     deadline: Deadline,
-  ): Promise<CarrierResponse<Readonly<Record<string, unknown>>>> => {
+  ): Promise<CarrierResponse<T>> => {
+    const call = async (token: string) => {
+      const headers = { authorization: `Bearer ${token}`, 'x-correlator': randomUUID() }
+      const url = settings.apiRoot + camaraCall.path
+      const reply = await exchange({ url, json: body, headers }, deadline)
+      return reply.known ? mapResponse(membersOf(reply.value), read) : reply
+    }
     const cacheKey = cacheToken ? pseudonym(`${subject} ${camaraCall.scope}`) : undefined
     const cached = cacheKey && tokens.get(cacheKey)
     if (cached !== undefined) {
-      const response = await call(cached, camaraCall, body, deadline)
+      const response = await call(cached)
       if (response.known || response.reason !== 'unauthenticated') return response
       if (cacheKey !== undefined) tokens.delete(cacheKey)
     }
@@ -77,67 +82,31 @@ export function carrierClient(
     if (!fresh.known) return fresh
     if (cacheKey !== undefined)
       tokens.set(cacheKey, fresh.value.value, fresh.value.expiresInMs - TOKEN_MARGIN_MS)
-    return call(fresh.value.value, camaraCall, body, deadline)
-  }
-
-  const call = async (token: string, { path }: CamaraCall, body: object, deadline: Deadline) => {
-    const headers = { authorization: `Bearer ${token}`, 'x-correlator': randomUUID() }
-    const reply = await exchange({ url: settings.apiRoot + path, json: body, headers }, deadline)
-    return reply.known ? membersOf(reply.value) : reply
+    return call(fresh.value.value)
   }
 
   /** Requires a token that the phone obtained: only that ties the number to this phone. */
-  const checkNumber = async (
-    number: string,
-    operatorToken: string,
-    deadline: Deadline,
-  ): Promise<CarrierResponse<boolean>> => {
+  const checkNumber = (phoneNumber: string, operatorToken: string, deadline: Deadline) => {
     const subject = `operatortoken:${operatorToken}`
-    return mapResponse(
-      await query(
-        CAMARA_CALLS.verifyNumber,
-        { subject, body: { phoneNumber: number }, cacheToken: false },
-        deadline,
-      ),
-      numberVerified,
-    )
+    const asked = { subject, body: { phoneNumber }, cacheToken: false, read: numberVerified }
+    return query(CAMARA_CALLS.verifyNumber, asked, deadline)
   }
 
-  const checkSwap = async (
-    number: string,
-    deadline: Deadline,
-  ): Promise<CarrierResponse<boolean>> => {
+  const checkSwap = async (number: string, deadline: Deadline) => {
     const { simSwapMaxAgeHours: maxAgeHours } = settings
     const subject = `tel:${number}`
-    const checked = mapResponse(
-      await query(
-        CAMARA_CALLS.checkSwap,
-        { subject, body: { maxAge: maxAgeHours }, cacheToken: true },
-        deadline,
-      ),
-      swapped,
-    )
+    const asked = { subject, body: { maxAge: maxAgeHours }, read: swapped }
+    const checked = await query(CAMARA_CALLS.checkSwap, asked, deadline)
     if (checked.known || checked.reason !== 'out_of_range') return checked
-    const dated = await query(
-      CAMARA_CALLS.swapDate,
-      { subject, body: {}, cacheToken: true },
-      deadline,
-    )
-    return mapResponse(dated, (members) => swappedSince(members, { maxAgeHours, now: clock.now() }))
+    const read: Query<boolean>['read'] = (members) =>
+      swappedSince(members, { maxAgeHours, now: clock.now() })
+    return query(CAMARA_CALLS.swapDate, { subject, read }, deadline)
   }
 
-  const checkStatus = async (
-    number: string,
-    deadline: Deadline,
-  ): Promise<CarrierResponse<DeviceStatus>> =>
-    mapResponse(
-      await query(
-        CAMARA_CALLS.reachability,
-        { subject: `tel:${number}`, body: {}, cacheToken: true },
-        deadline,
-      ),
-      (members) => deviceStatus(members, clock.now()),
-    )
+  const checkStatus = (number: string, deadline: Deadline) => {
+    const read: Query<DeviceStatus>['read'] = (members) => deviceStatus(members, clock.now())
+    return query(CAMARA_CALLS.reachability, { subject: `tel:${number}`, read }, deadline)
+  }
 
   return {
     settings,
@@ -157,12 +126,15 @@ export function carrierClient(
   }
 }
 
-interface Query {
+interface Query<T> {
   readonly subject: string
-  readonly body: object
-  /** Whether later calls may use the token. */
-  readonly cacheToken: boolean
+  readonly body?: object
+  /** Whether later calls may use the token. By default they may. */
+  readonly cacheToken?: boolean
+  readonly read: (members: Members) => CarrierResponse<T>
 }
+
+type Members = Readonly<Record<string, unknown>>
 
 function mapResponse<A, B>(
   response: CarrierResponse<A>,
