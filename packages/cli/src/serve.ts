@@ -10,8 +10,9 @@ import {
 import { quickCheck } from '@bonded/store/sqlite/quick-check'
 import { lockForServing } from '@bonded/store/sqlite/serving-lock'
 import { type Config, readConfig } from '@bonded/server/settings/config'
-import type { HostedScript, ScriptSource } from '@bonded/server/http/pages/hosted-script'
+import type { ScriptSource } from '@bonded/server/http/pages/hosted-script'
 import type { LoadPhonePage } from '@bonded/server/http/pages/phone-page'
+import { buildOnce } from '@bonded/server/http/pages/static-file'
 import { openLog } from '@bonded/server/log'
 import type { Meter } from '@bonded/core/ports/meter'
 import type { Tracer } from '@bonded/core/ports/tracer'
@@ -149,21 +150,11 @@ async function trustIn(cscaDir: string): Promise<PassportTrust> {
 
 /** The widget's script, built when it is first loaded, and cached. */
 export function hostedScript(): ScriptSource {
-  let made: Promise<HostedScript> | undefined
-  const make = async (): Promise<HostedScript> => {
+  const load = buildOnce(async () => {
     const { loadPulseScript } = await import('@bonded/widget/script')
     return loadPulseScript()
-  }
-  return {
-    version: VERSION,
-    load() {
-      made ??= make().catch((failure: unknown) => {
-        made = undefined
-        throw failure
-      })
-      return made
-    },
-  }
+  })
+  return { version: VERSION, load }
 }
 
 /** The phone page, built when the first phone opens it. */

@@ -2,9 +2,7 @@ import type { SessionId } from '@bonded/contract'
 import { accept, type Result } from '../domain/rejection.ts'
 import type { Session } from '../domain/session.ts'
 import { MOVES } from '../domain/transitions.ts'
-import type { Tables } from '../ports/store.ts'
-import type { Work } from '../ports/work.ts'
-import { findAndExpireWatchedSession, readAndExpire } from './find-and-expire.ts'
+import { findAndExpireWatchedSession, readWatchedSession } from './find-and-expire.ts'
 import type { BrowserCaller, Service } from './service.ts'
 
 const CANCELABLE: readonly Session['state'][] = MOVES.cancel.from
@@ -22,21 +20,20 @@ export async function cancelSession(
   { key }: Pick<BrowserCaller, 'key'>,
   { id, watchToken }: { id: SessionId | undefined; watchToken: string | undefined },
 ): Promise<Result<Session>> {
-  const find = function* (tables: Tables): Work<Result<Session>> {
-    return yield* findAndExpireWatchedSession(service, tables, { id, key, watchToken, now: now() })
-  }
-  const now = () => service.clock.now()
+  const watcher = { id, key, watchToken }
   // Publishable keys are public, so a caller without a watch token must not occupy the writer.
-  const seen = await readAndExpire(service, find, (found) => (found.ok ? found.value : undefined))
+  const seen = await readWatchedSession(service, watcher)
   // By the stored state: whether a session has expired is decided with its row locked, because
   // another call may be about to store an end from before. If the time ends after that, the move
   // has no effect, and the next pass stores the end.
   if (!seen.ok || !CANCELABLE.includes(seen.value.state)) return seen
   return service.store.write(function* (tables) {
     for (;;) {
-      const found = yield* find(tables)
+      const found = yield* findAndExpireWatchedSession(service, tables, watcher)
       if (!found.ok || !CANCELABLE.includes(found.value.state)) return found
-      const canceled = yield* tables.sessions.move(found.value, MOVES.cancel, { now: now() })
+      const canceled = yield* tables.sessions.move(found.value, MOVES.cancel, {
+        now: service.clock.now(),
+      })
       if (canceled !== undefined) return accept(canceled)
     }
   })

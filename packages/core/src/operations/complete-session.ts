@@ -33,7 +33,6 @@ export async function completeSession(
       const found = yield* findAndExpireSession(service, tables, {
         id: input.id,
         key: caller.credential,
-        now: service.clock.now(),
       })
       if (!found.ok) return found
       const session = found.value

@@ -16,7 +16,6 @@ export type TenantKey = Pick<ServerCredential | PublishableKey, 'tenant' | 'scop
 interface Wanted {
   readonly id: SessionId | undefined
   readonly key: TenantKey
-  readonly now: number
 }
 
 /**
@@ -30,16 +29,14 @@ export function* findAndExpireSession(
   wanted: Wanted,
 ): Work<Result<Session>> {
   const found = yield* findAndExpireKeptSession(service, tables, wanted)
-  return found.ok && !isAvailable(service, found.value, wanted.now)
-    ? reject('session_not_found')
-    : found
+  return found.ok && !isAvailable(service, found.value) ? reject('session_not_found') : found
 }
 
 /** Like {@link findAndExpireSession}, until the purge: for a timeline and for a replay. */
 export function* findAndExpireKeptSession(
   service: Service,
   tables: Tables,
-  { id, key }: Pick<Wanted, 'id' | 'key'>,
+  { id, key }: Wanted,
 ): Work<Result<Session>> {
   const session = id && (yield* tables.sessions.find(id))
   return session && isVisible(session, key)
@@ -48,28 +45,39 @@ export function* findAndExpireKeptSession(
 }
 
 /**
- * Returns the session that a watch token opens. A browser must also present a key that may read
- * the session. For a phone, which received the token with its claim, the key is null. A wrong token
- * costs no read.
+ * A watch token, and who presents it. A browser must also present a key that may read the session.
+ * For a phone, which received the token with its claim, the key is null.
  */
+export interface Watcher {
+  readonly id: SessionId | undefined
+  readonly key: TenantKey | null
+  readonly watchToken: string | undefined
+}
+
+/** Returns the session that a watch token opens. A wrong token costs no read. */
 export function* findAndExpireWatchedSession(
   service: Service,
   tables: Tables,
-  wanted: Omit<Wanted, 'key'> & {
-    readonly key: TenantKey | null
-    readonly watchToken: string | undefined
-  },
+  { id, key, watchToken }: Watcher,
 ): Work<Result<Session>> {
-  const { id, key, now, watchToken } = wanted
   const notFound = reject('session_not_found')
   if (id === undefined || watchToken === undefined) return notFound
   const keyId = service.keys.watchTokenKeyId(id, watchToken)
   if (keyId === undefined) return notFound
   const session = yield* tables.sessions.find(id)
-  if (session?.rootKeyId !== keyId || !isReadable(session, now)) return notFound
+  if (session?.rootKeyId !== keyId || !isReadable(session, service.clock.now())) return notFound
   return key === null || isVisible(session, key)
     ? accept(yield* expireIfOverdue(service, tables, session))
     : notFound
+}
+
+/** Reads the session that a watch token opens, as it is now. */
+export function readWatchedSession(service: Service, watcher: Watcher): Promise<Result<Session>> {
+  return readAndExpire(
+    service,
+    (tables) => findAndExpireWatchedSession(service, tables, watcher),
+    (found) => (found.ok ? found.value : undefined),
+  )
 }
 
 /**
@@ -119,6 +127,6 @@ export function isVisible(
   return tenantId === tenant.id && inScope(scope, workflow, action)
 }
 
-function isAvailable({ keys }: Service, session: Session, now: number): boolean {
-  return isReadable(session, now) && keys.holds(session.rootKeyId)
+function isAvailable({ clock, keys }: Service, session: Session): boolean {
+  return isReadable(session, clock.now()) && keys.holds(session.rootKeyId)
 }

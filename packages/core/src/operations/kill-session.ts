@@ -19,7 +19,7 @@ export async function killSession(
 ): Promise<Result<Session>> {
   return service.store.write(function* (tables) {
     for (;;) {
-      const wanted = { id, key: caller.credential, now: service.clock.now() }
+      const wanted = { id, key: caller.credential }
       const found = yield* findAndExpireSession(service, tables, wanted)
       if (!found.ok) return found
       // As stored: if the session's time ends after this read, the move has no effect, and the next

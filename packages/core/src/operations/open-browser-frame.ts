@@ -2,7 +2,7 @@ import type { SessionId } from '@bonded/contract'
 import { approvedLeg } from '../domain/browser-leg.ts'
 import { type Result, reject } from '../domain/rejection.ts'
 import type { Session } from '../domain/session.ts'
-import { findAndExpireWatchedSession, readAndExpire } from './find-and-expire.ts'
+import { readWatchedSession } from './find-and-expire.ts'
 import { pageOf } from './proving-page.ts'
 import type { BrowserCaller, Service } from './service.ts'
 
@@ -21,12 +21,7 @@ export async function openBrowserFrame(
 ): Promise<Result<Session>> {
   const page = pageOf(service, { key, origin }, parentOrigin)
   if (!page.ok) return page
-  const now = service.clock.now()
-  const found = await readAndExpire(
-    service,
-    (tables) => findAndExpireWatchedSession(service, tables, { id, key, watchToken, now }),
-    (result) => (result.ok ? result.value : undefined),
-  )
+  const found = await readWatchedSession(service, { id, key, watchToken })
   if (!found.ok) return found
   return approvedLeg(found.value) === undefined ? reject('session_not_live') : found
 }

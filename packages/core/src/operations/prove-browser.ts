@@ -15,7 +15,7 @@ import { MOVES } from '../domain/transitions.ts'
 import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
 import { bondSession } from './bond-session.ts'
-import { findAndExpireWatchedSession, readAndExpire } from './find-and-expire.ts'
+import { findAndExpireWatchedSession, readWatchedSession } from './find-and-expire.ts'
 import { loadAndExpireAttempt } from './phone-attempt.ts'
 import { pageOf, type ProvingPage } from './proving-page.ts'
 import type { BrowserCaller, Service } from './service.ts'
@@ -41,10 +41,9 @@ export async function proveBrowser(
 ): Promise<Result<Session>> {
   const page = pageOf(service, { key, origin }, proof.parent_origin)
   if (!page.ok) return page
-  const find = (tables: Tables) =>
-    findAndExpireWatchedSession(service, tables, { id, key, watchToken, now: service.clock.now() })
+  const watcher = { id, key, watchToken }
   // Publishable keys are public, so a caller without a watch token must not occupy the writer.
-  const seen = await readAndExpire(service, find, (found) => (found.ok ? found.value : undefined))
+  const seen = await readWatchedSession(service, watcher)
   if (!seen.ok) return seen
   const early = settled(service, seen.value, proof)
   if (early !== undefined) return early
@@ -54,7 +53,7 @@ export async function proveBrowser(
     for (;;) {
       // Lock order: the device's row, then the session's.
       const device = yield* tables.devices.find(deviceId)
-      const found = yield* find(tables)
+      const found = yield* findAndExpireWatchedSession(service, tables, watcher)
       if (!found.ok) return found
       const attempt =
         device &&

@@ -9,11 +9,7 @@ import { checkDevice } from '../domain/phone-rules.ts'
 import { accept, type Result, reject } from '../domain/rejection.ts'
 import { isReadable, type Session, stateAt } from '../domain/session.ts'
 import type { Tenant } from '../domain/tenant.ts'
-import {
-  findAndExpireSession,
-  findAndExpireWatchedSession,
-  readAndExpire,
-} from './find-and-expire.ts'
+import { findAndExpireSession, readAndExpire, readWatchedSession } from './find-and-expire.ts'
 import { loadAndExpireAttempt } from './phone-attempt.ts'
 import type { BackendCaller, BrowserCaller, PhoneCaller, Service } from './service.ts'
 
@@ -23,11 +19,10 @@ export function readAsBackend(
   caller: BackendCaller,
   id: SessionId | undefined,
 ): Promise<Result<Session>> {
-  const now = service.clock.now()
   return readAndExpire(
     service,
-    (tables) => findAndExpireSession(service, tables, { id, key: caller.credential, now }),
-    found,
+    (tables) => findAndExpireSession(service, tables, { id, key: caller.credential }),
+    (found) => (found.ok ? found.value : undefined),
   )
 }
 
@@ -37,26 +32,11 @@ export async function openAsBrowser(
   { key, origin }: Pick<BrowserCaller, 'key' | 'origin'>,
   { id, watchToken }: { id: SessionId | undefined; watchToken: string | undefined },
 ): Promise<Result<Session>> {
-  const read = () =>
-    readAndExpire(
-      service,
-      (tables) =>
-        findAndExpireWatchedSession(service, tables, {
-          id,
-          key,
-          watchToken,
-          now: service.clock.now(),
-        }),
-      found,
-    )
+  const read = () => readWatchedSession(service, { id, key, watchToken })
   const result = await read()
   if (!result.ok) return result
   // The write takes time, in which a bond may have extended the session: return it as it is now.
   return (await storeOrigin(service, result.value, origin)) ? read() : result
-}
-
-function found(result: Result<Session>): Session | undefined {
-  return result.ok ? result.value : undefined
 }
 
 /**

@@ -20,7 +20,7 @@ export async function recordContainment(
   const now = service.clock.now()
   // Publishable keys are public, so a caller without a watch token must not occupy the writer.
   const found = await service.store.read((tables) =>
-    findAndExpireWatchedSession(service, tables, { id, key, watchToken, now }),
+    findAndExpireWatchedSession(service, tables, { id, key, watchToken }),
   )
   if (!found.ok) return found
   await service.store.write((tables) =>

@@ -38,8 +38,7 @@ export async function watchSession(
 ): Promise<Result<Watched>> {
   const key = caller === null ? null : caller.key
   const watch = function* (tables: Tables): Work<Result<Watched>> {
-    const now = service.clock.now()
-    const found = yield* findAndExpireWatchedSession(service, tables, { id, key, watchToken, now })
+    const found = yield* findAndExpireWatchedSession(service, tables, { id, key, watchToken })
     if (!found.ok) return found
     const session = found.value
     const tenant = yield* tables.tenants.find(session.tenantId)

@@ -21,7 +21,6 @@ test('a wrong watch token is rejected without a read from the store', async () =
     findAndExpireWatchedSession(h.service, tables, {
       id,
       key: null,
-      now: h.clock.now(),
       watchToken,
     }).next()
   for (const watchToken of [

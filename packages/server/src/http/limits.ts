@@ -242,10 +242,7 @@ function countOne(
   call: CountedCall,
   reply: FastifyReply,
 ): MaybePromise<Rejection | undefined> {
-  const counted = count(name, call, 'take')
-  return counted instanceof Promise
-    ? counted.then((each) => rejectOrReport(each, reply))
-    : rejectOrReport(counted, reply)
+  return whenDone(count(name, call, 'take'), (counted) => rejectOrReport(counted, reply))
 }
 
 function rejectOrReport(counted: Count | undefined, reply: FastifyReply): Rejection | undefined {
@@ -263,10 +260,7 @@ export function rejectExhausted(
   call: CountedCall,
   reply: FastifyReply,
 ): MaybePromise<Rejection | undefined> {
-  const counted = count(name, call, 'peek')
-  return counted instanceof Promise
-    ? counted.then((each) => rejectSilently(each, reply))
-    : rejectSilently(counted, reply)
+  return whenDone(count(name, call, 'peek'), (counted) => rejectSilently(counted, reply))
 }
 
 /** Counts a failure. The response reports the limit only if it is exhausted. */
@@ -292,15 +286,15 @@ function count(
   const { limiter, settings } = call.service
   if (settings.limits === 'off') return undefined
   const limit = tenantOf(call.caller)?.limits?.[name] ?? settings.limits[name]
-  const spend = (takes: readonly Take[] | undefined): MaybePromise<Count | undefined> => {
-    if (takes === undefined) return undefined
-    const taken = limiter[how](takes)
-    return taken instanceof Promise
-      ? taken.then((each) => ({ limit, taken: each }))
-      : { limit, taken }
-  }
-  const takes = TAKES_OF[name](call, limit)
-  return takes instanceof Promise ? takes.then(spend) : spend(takes)
+  return whenDone(
+    TAKES_OF[name](call, limit),
+    (takes) => takes && whenDone(limiter[how](takes), (taken) => ({ limit, taken })),
+  )
+}
+
+/** Continues at once where nothing waits, because a promise costs a turn of each request. */
+function whenDone<T, U>(value: MaybePromise<T>, next: (value: T) => MaybePromise<U>) {
+  return value instanceof Promise ? value.then(next) : next(value)
 }
 
 function rejectSilently(counted: Count | undefined, reply: FastifyReply): Rejection | undefined {

@@ -5,7 +5,13 @@ import type { Service } from '@bonded/core/operations/service'
 import type { RouteName } from '@bonded/core/ports/meter'
 import { limitPage } from './page-limits.ts'
 import { Rejected } from '../response/rejected.ts'
-import { type StaticFile, sendStaticFile, staticFile } from './static-file.ts'
+import {
+  buildOnce,
+  type StaticFile,
+  sendHashedFile,
+  sendStaticFile,
+  staticFile,
+} from './static-file.ts'
 
 /** The script and the style of a document, as `@bonded/phone-page` builds them. */
 export interface DocumentFiles {
@@ -33,22 +39,13 @@ export interface FramedPage {
   readonly headers: Readonly<Record<string, string>>
 }
 
-const IMMUTABLE = 'public, max-age=31536000, immutable'
-
 /**
  * Serves a document that is the same for all tenants. Each tenant has its own path, which only its
  * own origins may frame.
  */
 export function serveFramedPage(app: FastifyInstance, service: Service, page: FramedPage): void {
   const { routeName, path, scriptPath, load, hasPage, headers } = page
-  let served: Promise<ServedPage> | undefined
-  const files = () =>
-    (served ??= load()
-      .then((built) => assemble(built, page))
-      .catch((failure: unknown) => {
-        served = undefined
-        throw failure
-      }))
+  const files = buildOnce(async () => assemble(await load(), page))
 
   app.get<{ Params: { tenant_id: string } }>(
     path.replace('{tenant_id}', ':tenant_id'),
@@ -65,16 +62,10 @@ export function serveFramedPage(app: FastifyInstance, service: Service, page: Fr
       return sendStaticFile(request, reply, { file: html, cacheControl: 'no-cache' })
     },
   )
-  app.get<{ Params: { hash: string } }>(
-    scriptPath,
-    limitPage(service, routeName),
-    async (request, reply) => {
-      const { script, scriptName } = await files()
-      // A new script at an old URL would fail the integrity check of cached documents for a year.
-      if (request.params.hash !== scriptName) throw new Rejected({ reason: 'page_not_found' })
-      return sendStaticFile(request, reply, { file: script, cacheControl: IMMUTABLE })
-    },
-  )
+  app.get(scriptPath, limitPage(service, routeName), async (request, reply) => {
+    const { script, scriptName } = await files()
+    return sendHashedFile(request, reply, { file: script, hash: scriptName })
+  })
 }
 
 interface ServedPage {

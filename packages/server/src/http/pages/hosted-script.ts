@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Service } from '@bonded/core/operations/service'
 import { limitPage } from './page-limits.ts'
 import { Rejected } from '../response/rejected.ts'
-import { type StaticFile, sendStaticFile, staticFile } from './static-file.ts'
+import { IMMUTABLE, type StaticFile, sendStaticFile, staticFile } from './static-file.ts'
 
 /** A file whose content never changes at its path. */
 export interface HostedFile {
@@ -50,8 +50,6 @@ export const SCRIPT_PATHS = [
 
 /** Five minutes, the longest time until a new script reaches every page. */
 const SHORT = 'public, max-age=300'
-/** One year. */
-const IMMUTABLE = 'public, max-age=31536000, immutable'
 
 const JAVASCRIPT = 'text/javascript; charset=utf-8'
 const JSON_TYPE = 'application/json; charset=utf-8'

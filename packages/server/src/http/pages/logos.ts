@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Service } from '@bonded/core/operations/service'
 import { limitPage } from './page-limits.ts'
 import { Rejected } from '../response/rejected.ts'
+import { IMMUTABLE } from './static-file.ts'
 
 export const LOGO_PATH = '/v1/logos/{name}'
 const NAME = /^[0-9A-Za-z]{22}\.(?<type>png|svg)$/
@@ -21,7 +22,7 @@ export function serveLogos(app: FastifyInstance, service: Service): void {
       if (!type || !bytes) throw new Rejected({ reason: 'page_not_found' })
       return reply
         .type(TYPES[type]!)
-        .header('cache-control', 'public, max-age=31536000, immutable')
+        .header('cache-control', IMMUTABLE)
         .header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'; sandbox")
         .send(Buffer.from(bytes))
     },

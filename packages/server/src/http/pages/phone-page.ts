@@ -3,7 +3,13 @@ import type { Service, Settings } from '@bonded/core/operations/service'
 import { limitPage } from './page-limits.ts'
 import type { DocumentFiles } from './framed-page.ts'
 import { Rejected } from '../response/rejected.ts'
-import { type StaticFile, sendStaticFile, staticFile } from './static-file.ts'
+import {
+  buildOnce,
+  type StaticFile,
+  sendHashedFile,
+  sendStaticFile,
+  staticFile,
+} from './static-file.ts'
 
 /** The files of the phone page, as `@bonded/phone-page` builds them. */
 export interface PhonePageFiles {
@@ -34,7 +40,6 @@ export type LoadPhonePage = () => Promise<PhonePageFiles>
 export const PHONE_PAGE_PATH = '/bond'
 const SCRIPT_PATH = '/bond/page-:hash.js'
 const LANGUAGE_PATH = '/bond/words-:hash/:language.json'
-const IMMUTABLE = 'public, max-age=31536000, immutable'
 
 /**
  * Serves the page of a handoff link, where the user approves on a phone without the app. The
@@ -45,14 +50,7 @@ export function servePhonePage(
   app: FastifyInstance,
   { service, load }: { readonly service: Service; readonly load: LoadPhonePage },
 ): void {
-  let served: Promise<ServedPage> | undefined
-  const page = () =>
-    (served ??= load()
-      .then((files) => assemble(files, service.settings))
-      .catch((failure: unknown) => {
-        served = undefined
-        throw failure
-      }))
+  const page = buildOnce(async () => assemble(await load(), service.settings))
 
   app.get(PHONE_PAGE_PATH, limitPage(service, 'handoff'), async (request, reply) => {
     const { html, contentSecurityPolicy } = await page()
@@ -63,25 +61,18 @@ export function servePhonePage(
       .header('cross-origin-opener-policy', 'same-origin')
     return sendStaticFile(request, reply, { file: html, cacheControl: 'no-cache' })
   })
-  app.get<{ Params: { hash: string } }>(
-    SCRIPT_PATH,
-    limitPage(service, 'handoff'),
-    async (request, reply) => {
-      const { script, scriptHash } = await page()
-      // A new script at an old URL would fail the integrity check of cached pages for a year.
-      if (request.params.hash !== scriptHash) throw new Rejected({ reason: 'page_not_found' })
-      return sendStaticFile(request, reply, { file: script, cacheControl: IMMUTABLE })
-    },
-  )
-  app.get<{ Params: { hash: string; language: string } }>(
+  app.get(SCRIPT_PATH, limitPage(service, 'handoff'), async (request, reply) => {
+    const { script, scriptHash } = await page()
+    return sendHashedFile(request, reply, { file: script, hash: scriptHash })
+  })
+  app.get<{ Params: { language: string } }>(
     LANGUAGE_PATH,
     limitPage(service, 'handoff'),
     async (request, reply) => {
       const { languages, languagesHash } = await page()
       const words = languages.get(request.params.language)
-      if (request.params.hash !== languagesHash || words === undefined)
-        throw new Rejected({ reason: 'page_not_found' })
-      return sendStaticFile(request, reply, { file: await words(), cacheControl: IMMUTABLE })
+      if (words === undefined) throw new Rejected({ reason: 'page_not_found' })
+      return sendHashedFile(request, reply, { file: await words(), hash: languagesHash })
     },
   )
 }

@@ -3,6 +3,10 @@ import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Rejected } from '../response/rejected.ts'
+
+/** For a file whose path changes with its content: one year. */
+export const IMMUTABLE = 'public, max-age=31536000, immutable'
 
 type Encoding = 'br' | 'gzip' | 'identity'
 
@@ -25,6 +29,28 @@ export async function staticFile(text: string, type: string): Promise<StaticFile
   ])
   const hash = createHash('sha256').update(identity).digest('base64url').slice(0, 22)
   return { type, etag: `W/"${hash}"`, bodies: { br, gzip: zipped, identity } }
+}
+
+/** Builds a value at the first call, and again after a failure. */
+export function buildOnce<T>(build: () => Promise<T>): () => Promise<T> {
+  let built: Promise<T> | undefined
+  return () =>
+    (built ??= build().catch((failure: unknown) => {
+      built = undefined
+      throw failure
+    }))
+}
+
+/** Sends the only file at a path that ends with its hash. */
+export function sendHashedFile(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { file, hash }: { readonly file: StaticFile; readonly hash: string },
+): FastifyReply {
+  // A new file at an old URL would fail the integrity check of cached documents for a year.
+  if ((request.params as { readonly hash: string }).hash !== hash)
+    throw new Rejected({ reason: 'page_not_found' })
+  return sendStaticFile(request, reply, { file, cacheControl: IMMUTABLE })
 }
 
 /** Sends the file in the best encoding that the client accepts, or 304 if the client has it. */
