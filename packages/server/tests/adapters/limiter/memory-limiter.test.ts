@@ -187,6 +187,8 @@ test('uses the default limits of protocol 10', () => {
       '"register";q=10;w=60',
       '"recovery";q=30;w=60',
       '"backend";q=6000;w=60;burst=1000',
+      '"webhook";q=60;w=60',
+      '"portal";q=300;w=60',
       '"phone";q=60;w=60',
       '"public";q=6000;w=60;burst=1000',
       '"not_found";q=300;w=60',
