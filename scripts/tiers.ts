@@ -27,7 +27,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'packages/cli/tests/beside-a-service.test.ts',
     'packages/cli/tests/{cli,receipt,webhook}.test.ts',
     'packages/server/tests/webhook-kill.test.ts',
-    'packages/sandbox/tests/{phone-keys,prove-durability,prove-relay}.test.ts',
+    'packages/sandbox/tests/{phone-keys,prove-durability,prove-relay,trigger-command}.test.ts',
     'packages/service/tests/{command-tree,help}.test.ts',
     'packages/cli/tests/{restore,serve-*,tenant-update}.test.ts',
     'packages/core/tests/operations/attested-lifecycle.test.ts',

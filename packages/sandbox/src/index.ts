@@ -7,4 +7,5 @@ export const COMMANDS: Commands = {
   dev: async () => (await import('./dev/dev.ts')).devCommand(),
   phone: async () => (await import('./phone/phone.ts')).phoneCommand(),
   prove: async () => (await import('./prove/prove.ts')).proveCommand(),
+  trigger: async () => (await import('./trigger/trigger.ts')).triggerCommand(),
 }

@@ -1,0 +1,171 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { CreatedSession, FullSession, Workflow } from '@bonded/contract'
+import { OperatorError } from '@bonded/core/operations/admin/operator-error'
+import { listKeys } from '@bonded/core/operations/admin/keys'
+import { authenticate } from '@bonded/core/operations/authenticate'
+import type { Service } from '@bonded/core/operations/service'
+import type { Tenant } from '@bonded/core/domain/tenant'
+import { createSimulatedPhone, nodeFetch, type SimulatedPhone } from '@bonded/simulator'
+
+/** Where an event is caused, and by whom. */
+export interface StageOptions {
+  /** The database of the running service: for what only its operator may do. */
+  readonly service: Service
+  /** The running service, which answers the calls of the backend, the page, and the phone. */
+  readonly origin: string
+  /** A server credential of the tenant. */
+  readonly credential: string
+  /** By default the first workflow in which a new simulated phone can cause the event. */
+  readonly workflow?: string | undefined
+  /** The folder with the test roots that the service trusts. Without it, keys are software keys. */
+  readonly authorityFolder?: string | undefined
+  /** Waits a moment for the service. */
+  readonly pause: () => Promise<void>
+}
+
+type Fetch = typeof nodeFetch
+
+/** A request of the backend or of a page. */
+interface Call {
+  readonly method?: 'GET' | 'POST' | 'DELETE'
+  readonly token?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: object
+}
+
+/** The parties that cause an event: a backend, a page, an operator, and phones. */
+export class Stage implements Disposable {
+  readonly service: Service
+  readonly tenant: Tenant
+  readonly pause: () => Promise<void>
+  /** The session and the phone of the last step, to name them afterwards. */
+  session: CreatedSession | undefined
+  deviceId: string | undefined
+  readonly #options: StageOptions
+  readonly #folder = mkdtempSync(join(tmpdir(), 'bonded-trigger-'))
+
+  private constructor(options: StageOptions, tenant: Tenant) {
+    this.#options = options
+    this.service = options.service
+    this.pause = options.pause
+    this.tenant = tenant
+  }
+
+  /** @throws {OperatorError} where the tenant is unknown, or is none of a sandbox */
+  static async open(options: StageOptions): Promise<Stage> {
+    const caller = await authenticate(
+      options.service,
+      { authorization: `Bearer ${options.credential}`, origin: undefined },
+      { callers: ['backend'] },
+    )
+    if (!caller.ok || caller.value.kind !== 'backend')
+      throw new OperatorError('The server credential is not one of this database', {
+        code: 'not_found',
+      })
+    const { tenant } = caller.value.credential
+    if (tenant.environment !== 'sandbox')
+      throw new OperatorError('Events are triggered for a sandbox tenant only')
+    return new Stage(options, tenant)
+  }
+
+  /** Calls the service as the backend, or with another token. Returns the body. */
+  async call<T>(path: string, call: Call = {}): Promise<T> {
+    const { method = 'POST', token = this.#options.credential, headers, body } = call
+    const response = await fetch(`${this.#options.origin}/api/v1${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(body && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    const answer = text === '' ? {} : (JSON.parse(text) as { error?: { message: string } })
+    if (!response.ok)
+      throw new OperatorError(`The service rejected ${path}: ${answer.error?.message ?? ''}`)
+    return answer as T
+  }
+
+  /**
+   * Creates a session as the backend.
+   *
+   * @param stepsUp whether its policy must miss the approval of a phone that is locked
+   */
+  async create({ stepsUp = false } = {}): Promise<CreatedSession> {
+    const { name, actions } = workflowOf(this.tenant, this.#options.workflow, stepsUp)
+    const body = { workflow: name, action: actions[0] }
+    this.session = await this.call<CreatedSession>('/sessions', { body })
+    return this.session
+  }
+
+  /** Reads a session as the backend. */
+  read({ id }: { readonly id: string }): Promise<FullSession> {
+    return this.call(`/sessions/${id}`, { method: 'GET' })
+  }
+
+  /** The file of a phone: its keys, its token, and its counter. */
+  phoneFile(name = 'phone'): string {
+    return join(this.#folder, `${name}.json`)
+  }
+
+  /** A phone with the keys of its file, which are new at first. */
+  phone(file = this.phoneFile(), fetch: Fetch = nodeFetch): SimulatedPhone {
+    const { origin, authorityFolder } = this.#options
+    return createSimulatedPhone({
+      origin,
+      stateFile: file,
+      fetch,
+      ...(authorityFolder === undefined
+        ? {}
+        : { authorityFolder, formatOfNewKeys: 'apple-app-attest' as const }),
+    })
+  }
+
+  /** A publishable key of the tenant's page. */
+  async publishableKey(): Promise<string> {
+    const keys = await listKeys(this.service, this.tenant.id)
+    const found = keys.find(
+      ({ kind, scope, revokedAt }) => kind === 'publishable' && !scope && revokedAt === null,
+    )
+    if (found === undefined)
+      throw new OperatorError('The tenant has no publishable key for all workflows')
+    return found.key
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+}
+
+/** A new phone has neither a passport nor a key for the browser, and its user is unknown. */
+function isOpenToNewPhones({ subject, passport, require, min_key_age_seconds }: Workflow): boolean {
+  return (
+    subject !== 'required' &&
+    passport !== 'required' &&
+    require?.includes('browser') !== true &&
+    (min_key_age_seconds ?? 0) === 0
+  )
+}
+
+/** @param stepsUp whether its policy must require something that a locked phone lacks */
+function workflowOf({ workflows }: Tenant, wanted: string | undefined, stepsUp: boolean): Workflow {
+  const found =
+    wanted === undefined
+      ? workflows.find(
+          (workflow) =>
+            isOpenToNewPhones(workflow) && (!stepsUp || (workflow.require ?? []).length > 0),
+        )
+      : workflows.find(({ name }) => name === wanted)
+  if (found !== undefined) return found
+  if (wanted !== undefined)
+    throw new OperatorError(`The tenant has no workflow ${wanted}`, { code: 'not_found' })
+  throw new OperatorError(
+    stepsUp
+      ? 'The tenant has no workflow that requires a proof, such as local_auth, of a new phone'
+      : 'A new simulated phone can meet no workflow of the tenant. Name one with --workflow',
+    { code: 'invalid' },
+  )
+}

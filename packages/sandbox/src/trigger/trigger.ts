@@ -1,0 +1,92 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { EVENT_TYPES, type EventType, parseId } from '@bonded/contract'
+import { findTestRoots } from '@bonded/simulator'
+import { Argument, Command, Option } from 'commander'
+import { readConfig } from '@bonded/server/settings/config'
+import { listEndpoints } from '@bonded/core/operations/admin/webhooks'
+import { OperatorError } from '@bonded/core/operations/admin/operator-error'
+import { jsonOption } from '@bonded/cli/arguments'
+import { type Options, withService } from '@bonded/cli/open'
+import { fields, print } from '@bonded/cli/output'
+import { causeEvent, WANTED } from './cause-event.ts'
+
+/** The name in the guides, and in the examples of a backend. */
+const CREDENTIAL = 'BONDED_SERVER_CREDENTIAL'
+/** How often the command reads a session whose end it awaits. */
+const PAUSE_MS = 1_000
+
+interface TriggerOptions extends Options {
+  readonly reason?: string
+  readonly workflow?: string
+  readonly origin?: string
+}
+
+/** `bonded trigger`: causes an event by real calls to a running sandbox. */
+export function triggerCommand(): Command {
+  const reasons = EVENT_TYPES.flatMap((type) => {
+    const names = WANTED.flatMap((wanted) => (wanted.type === type ? (wanted.reason ?? []) : []))
+    return names.length === 0 ? [] : [`  ${type}: ${names.join(', ')}`]
+  })
+  return new Command('trigger')
+    .description('Cause an event of a sandbox tenant by real calls, with a simulated phone')
+    .addArgument(new Argument('<event>', 'Event to cause').choices(EVENT_TYPES))
+    .addHelpText(
+      'after',
+      `\nReasons:\n${reasons.join('\n')}\n\nThe tenant is that of the server credential in ${CREDENTIAL}.`,
+    )
+    .addOption(
+      new Option('--reason <reason>', 'Reason of the event').default(undefined, 'the first below'),
+    )
+    .addOption(
+      new Option('--workflow <name>', 'Workflow of the session').default(
+        undefined,
+        'the first that a new phone can meet',
+      ),
+    )
+    .addOption(
+      new Option('--origin <origin>', 'Origin of the service').default(
+        undefined,
+        'the configured public origin',
+      ),
+    )
+    .addOption(jsonOption())
+    .action(trigger)
+}
+
+async function trigger(type: EventType, options: TriggerOptions): Promise<void> {
+  const credential = process.env[CREDENTIAL]
+  // It is the backend's setting: the service's configuration rejects names that it does not know.
+  delete process.env[CREDENTIAL]
+  const { publicOrigin, dataDir, environment } = readConfig(process.env, options)
+  if (environment === 'production')
+    throw new OperatorError('bonded trigger needs a sandbox. Unset BONDED_ENVIRONMENT', {
+      code: 'invalid',
+    })
+  if (credential === undefined)
+    throw new OperatorError(`Set ${CREDENTIAL} to a server credential of the tenant`, {
+      code: 'invalid',
+    })
+  if (type === 'session.expired' && options.json !== true)
+    process.stderr.write('Waiting until the session expires.\n')
+  const { caused, endpoints } = await withService(options, async (service) => {
+    const caused = await causeEvent(
+      { type, reason: options.reason },
+      {
+        service,
+        origin: options.origin ?? publicOrigin,
+        credential,
+        workflow: options.workflow,
+        authorityFolder: findTestRoots(dataDir) === undefined ? undefined : dataDir,
+        pause: () => delay(PAUSE_MS),
+      },
+    )
+    const tenantId = parseId('ten', caused.tenant_id)
+    return { caused, endpoints: tenantId ? await listEndpoints(service, tenantId) : [] }
+  })
+  print(options, { ...caused, endpoints: endpoints.length }, [
+    ...fields(caused),
+    ...(endpoints.length === 0
+      ? ['', 'The tenant has no webhook endpoint, so the service sends no event.']
+      : []),
+  ])
+}
