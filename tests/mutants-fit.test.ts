@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { MUTANTS } from './mutants/attacks.ts'
 import { misfit } from './mutants/mutant.ts'
+import { RELAY_CHECKS } from './mutants/relay-checks.ts'
 import { PLANTED_FAULTS, planted } from './nodes/planted-faults.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
@@ -16,6 +17,15 @@ test('every mutant fits the code, and its tests exist', () => {
     return reason === undefined ? [] : [`${mutant.file}: ${mutant.name}: ${reason}`]
   })
   assert.deepEqual(wrong, [])
+})
+
+test('every removed check of a relay fits the code', () => {
+  for (const { mutant } of RELAY_CHECKS)
+    assert.equal(
+      misfit(mutant, readFileSync(join(ROOT, mutant.file), 'utf8')),
+      undefined,
+      mutant.name,
+    )
 })
 
 test('every planted fault of a node fits the code', () => {

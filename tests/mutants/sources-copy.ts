@@ -59,19 +59,29 @@ export class SourcesCopy implements Disposable {
   }
 
   /** Runs the mutant's tests with the mutant planted, up to the first one that fails. */
-  async outcomeOf(mutant: Mutant): Promise<Outcome> {
-    const path = join(this.root, mutant.file)
-    const source = readFileSync(path, 'utf8')
-    writeFileSync(
-      path,
-      source.replace(mutant.find, () => mutant.replace),
-    )
-    try {
+  outcomeOf(mutant: Mutant): Promise<Outcome> {
+    return this.withMutant(mutant, async () => {
       for (const file of mutant.tests) {
         const outcome = await this.#runFile(file)
         if (outcome.kind !== 'passed') return outcome
       }
       return { kind: 'passed' }
+    })
+  }
+
+  /** Acts while a mutant is planted. */
+  async withMutant<Result>(
+    { file, find, replace }: Pick<Mutant, 'file' | 'find' | 'replace'>,
+    act: () => Promise<Result>,
+  ): Promise<Result> {
+    const path = join(this.root, file)
+    const source = readFileSync(path, 'utf8')
+    writeFileSync(
+      path,
+      source.replace(find, () => replace),
+    )
+    try {
+      return await act()
     } finally {
       writeFileSync(path, source)
     }

@@ -20,6 +20,8 @@ const MAX_TAPS = 10
 /** What a busy machine causes, and what its user repeats. */
 const PASSING_PROBLEMS = ['Something went wrong', 'No connection', 'The service is busy']
 const MAX_TRIES = 3
+/** The screens after an approval, without and with the requirement. */
+export const APPROVED = ['approved', 'awaiting_browser']
 /** More signatures than a scenario makes with copies of a passkey. */
 const COUNTER_STEP = 100
 
@@ -41,7 +43,9 @@ export interface Phone extends Computer {
   /** The body of its newest assertion for a session. */
   readonly assertion: () => object
   /** Opens a link, sets a new phone up, and approves. Returns the screen or the problem. */
-  approve(link: { readonly universal_link: string }): Promise<string>
+  tryToApprove(link: { readonly universal_link: string }): Promise<string>
+  /** @throws where the phone did not approve, because the scenario would then show nothing */
+  approve(link: { readonly universal_link: string }): Promise<void>
   /** Copies the passkeys. The phone's own counter goes ahead, so that both may sign. */
   copyPasskeys(): Promise<readonly Passkey[]>
 }
@@ -109,18 +113,23 @@ export async function openPhone(browser: Browser): Promise<Phone> {
     if (authorization !== undefined) token = authorization.replace('Bearer ', '')
     if (request.url().endsWith('/attestations')) assertion = request.postDataJSON() as object
   })
+  const tryToApprove: Phone['tryToApprove'] = async ({ universal_link }) => {
+    for (let tries = 1; ; tries++) {
+      await page.goto(universal_link)
+      const screen = await approveOnce(page)
+      if (screen !== 'problem') return screen
+      const heading = await page.getByRole('heading').innerText()
+      if (tries === MAX_TRIES || !PASSING_PROBLEMS.includes(heading)) return heading
+    }
+  }
   return {
     ...computer,
     token: () => token,
     assertion: () => assertion,
-    async approve({ universal_link }) {
-      for (let tries = 1; ; tries++) {
-        await page.goto(universal_link)
-        const screen = await approveOnce(page)
-        if (screen !== 'problem') return screen
-        const heading = await page.getByRole('heading').innerText()
-        if (tries === MAX_TRIES || !PASSING_PROBLEMS.includes(heading)) return heading
-      }
+    tryToApprove,
+    async approve(link) {
+      const screen = await tryToApprove(link)
+      if (!APPROVED.includes(screen)) throw new Error(`the phone did not approve: ${screen}`)
     },
     async copyPasskeys() {
       const passkeys = await computer.passkeys()

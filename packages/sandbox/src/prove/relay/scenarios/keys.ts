@@ -8,7 +8,7 @@ import {
 } from '@bonded/contract'
 import { createSimulatedPhone, nodeFetch } from '@bonded/simulator'
 import { PASSED } from '../rig/bank.ts'
-import { openPhone, type Phone } from '../rig/people.ts'
+import { APPROVED, openPhone, type Phone } from '../rig/people.ts'
 import { visitBank } from '../rig/bank-tab.ts'
 import { approveWith, createProgramPhone, join, type ProgramPhone } from '../rig/program-phone.ts'
 import { drawSecret, proofPayload, sendProof } from '../rig/proof.ts'
@@ -85,9 +85,8 @@ async function joinAttacker(stage: Stage): Promise<readonly Attempt[]> {
   })
   const bondFirst = async () => {
     const session = await createSession(service, { mode: 'with', subjectRef: null })
-    const screen = await phone.approve(session)
-    const isApproved = screen === 'approved' || screen === 'awaiting_browser'
-    return isApproved ? PASSED : service.lastStep(session)
+    const screen = await phone.tryToApprove(session)
+    return APPROVED.includes(screen) ? PASSED : service.lastStep(session)
   }
   const stoppedBy = 'older_phone_active'
   const atOnce = await bondFirst()
@@ -107,7 +106,8 @@ async function approveBySoftware(service: RelayService): Promise<string> {
     fetch: (url, request) => nodeFetch(url.replace(origin, address), request),
   })
   const { rejection, state } = await phone.run(universal_link, 'approve')
-  return rejection?.reason ?? String(state)
+  // Its user must not approve in vain, so the claim rejects it already.
+  return state === undefined ? String(rejection?.reason) : `claimed: ${state}`
 }
 
 /** A bank whose gate does not name the user. The attacker's own phone and browser would do. */
@@ -125,7 +125,7 @@ async function bondUnnamed(stage: Stage, own: ProgramPhone): Promise<string> {
   )) as Relay['session'] & { readonly reason?: string }
   if (created.reason !== undefined) return created.reason
   await approveWith(own, created)
-  return submitWith(own, { service, tab, session: created })
+  return await submitWith(own, { service, tab, session: created })
 }
 
 /** Registers the attacker's key with the victim's token, and an approval of the attacker's own. */

@@ -1,5 +1,5 @@
 import { createAuthenticator } from '@bonded/simulator'
-import { credentialId } from '../rig/people.ts'
+import { APPROVED, credentialId } from '../rig/people.ts'
 import { drawSecret, promptPage, proofPayload, sendProof } from '../rig/proof.ts'
 import { HOSTS } from '../rig/stage.ts'
 import type { Scenario } from '../scenario.ts'
@@ -13,8 +13,11 @@ export const SHOWN_CODES: readonly Scenario[] = [
     today: true,
     run: (stage, mode) =>
       relay(stage, { mode }, async (relayed) => {
-        await relayed.victim.phone.approve(relayed.session)
-        return [{ ended: await submitRelayed(relayed), stoppedBy: 'session_not_bonded' }]
+        const stoppedBy = 'session_not_bonded'
+        const screen = await relayed.victim.phone.tryToApprove(relayed.session)
+        // A service that bonds a phone alone fails here, because its domain allows no such bond.
+        if (!APPROVED.includes(screen)) return [{ ended: `not approved: ${screen}`, stoppedBy }]
+        return [{ ended: await submitRelayed(relayed), stoppedBy }]
       }),
   },
   {
