@@ -82,6 +82,7 @@ export async function openService(
       backendAddresses: config.backendAddresses,
       webhookHosts: config.webhookHosts,
       receiptRetentionMs: config.receiptRetentionMs,
+      logRetentionMs: config.logRetentionMs,
     },
     clock,
     attestation: createAttestation(config.phones, {

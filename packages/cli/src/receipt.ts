@@ -1,5 +1,10 @@
 import { readFileSync } from 'node:fs'
-import { type ReceiptKeySet, type ReceiptVerdict, verifyReceipt } from '@bonded/integrator'
+import {
+  type ReceiptKeySet,
+  type ReceiptVerdict,
+  verifyConsistency,
+  verifyReceipt,
+} from '@bonded/integrator'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { Argument, Command, Option } from 'commander'
 import { jsonOption } from './arguments.ts'
@@ -8,7 +13,7 @@ import { fields, print } from './output.ts'
 interface VerifyOptions {
   readonly jwks: string
   readonly issuer?: string
-  readonly tenant?: string
+  readonly audience?: string
   readonly json?: boolean
 }
 
@@ -19,31 +24,57 @@ export function receiptCommand(): Command {
     .command('verify')
     .description('Verify the signatures of the service and of the phone')
     .addArgument(new Argument('<file>', 'Receipt: the response of the service, or the JWS in it'))
-    .addOption(
-      new Option(
-        '--jwks <file>',
-        'Keys of the service: a copy of its /.well-known/jwks.json',
-      ).makeOptionMandatory(),
-    )
+    .addOption(keysOption())
     .addOption(new Option('--issuer <origin>', 'Public origin that must have issued it'))
-    .addOption(new Option('--tenant <tenant>', 'Tenant that it must be for (ten_…)'))
+    .addOption(new Option('--audience <tenant>', 'Tenant that it must be for (ten_…)'))
     .addOption(jsonOption())
-    .action(async (file: string, { jwks, issuer, tenant, json }: VerifyOptions) => {
+    .action(async (file: string, { jwks, issuer, audience, json }: VerifyOptions) => {
       const verdict = await verifyReceipt({
-        receipt: receiptIn(textOf(file)),
+        ...receiptIn(textOf(file).trim()),
         jwks: keySetIn(jwks),
         issuer,
-        tenantId: tenant,
+        tenantId: audience,
       })
       report(verdict, json)
+    })
+  command
+    .command('verify-log')
+    .description('Verify that the log only grew between two checkpoints')
+    .addArgument(new Argument('<older>', 'Checkpoint that you stored'))
+    .addArgument(new Argument('<newer>', 'Later checkpoint of the same log'))
+    .addOption(
+      new Option(
+        '--proof <file>',
+        'Response of /receipts/log/consistency/<older size>/<newer size>',
+      ).makeOptionMandatory(),
+    )
+    .addOption(keysOption())
+    .addOption(jsonOption())
+    .action(async (older: string, newer: string, options: VerifyOptions & { proof: string }) => {
+      const verdict = await verifyConsistency({
+        older: textOf(older),
+        newer: textOf(newer),
+        proof: textOf(options.proof),
+        jwks: keySetIn(options.jwks),
+      })
+      if (verdict.decision === 'reject')
+        throw new OperatorError(`The log does not verify: ${verdict.reason}`)
+      const { origin, size } = verdict.checkpoint
+      print(options, { origin, size }, [`The log only grew: ${origin}, ${size} entries.`])
     })
   return command
 }
 
+const keysOption = () =>
+  new Option(
+    '--jwks <file>',
+    'Keys of the service: a copy of its /.well-known/jwks.json',
+  ).makeOptionMandatory()
+
 function report(verdict: ReceiptVerdict, json: boolean | undefined): void {
   if (verdict.decision === 'reject')
     throw new OperatorError(`The receipt does not verify: ${verdict.reason}`)
-  const { claims } = verdict
+  const { claims, checkpoint } = verdict
   const shown = (claims.context?.display ?? []).map(({ label, value }) => `  ${label}: ${value}`)
   const summary = {
     session: claims.session_id,
@@ -55,15 +86,19 @@ function report(verdict: ReceiptVerdict, json: boolean | undefined): void {
     completed_at: claims.completed_at,
     device_format: claims.device_format,
     assertion_band: claims.verification.assertion_band,
+    log: checkpoint && `${checkpoint.origin}, ${checkpoint.size} entries`,
   }
   print({ json }, claims, ['The receipt verifies.', ...fields(summary), 'shown:', ...shown])
 }
 
-/** The JWS of a file: alone, or in the response of the service. */
-function receiptIn(text: string): string {
-  if (!text.startsWith('{')) return text
-  const { receipt } = parsed(text) as { readonly receipt?: unknown }
-  return typeof receipt === 'string' ? receipt : ''
+/** The receipt of a file: the JWS alone, or with its proof in the response of the service. */
+function receiptIn(text: string): { receipt: string; proof?: string } {
+  if (!text.startsWith('{')) return { receipt: text }
+  const { receipt, proof } = (parsed(text) ?? {}) as Record<string, unknown>
+  return {
+    receipt: typeof receipt === 'string' ? receipt : '',
+    ...(typeof proof === 'string' ? { proof } : {}),
+  }
 }
 
 function keySetIn(file: string): ReceiptKeySet {
@@ -82,7 +117,7 @@ function parsed(text: string): unknown {
 
 function textOf(file: string): string {
   try {
-    return readFileSync(file, 'utf8').trim()
+    return readFileSync(file, 'utf8')
   } catch (cause) {
     throw new OperatorError(`${file} cannot be read`, { code: 'invalid', cause })
   }

@@ -29,11 +29,15 @@ test('receipt verify accepts a stored response or its JWS, offline, and rejects 
     'changed.jws',
     reply.body.receipt.replace(/.$/, (last: string) => (last === 'A' ? 'Q' : 'A')),
   )
+  const grown = file('consistency', '')
+  const note = file('checkpoint', 'x\n1\nAAAA\n\n— x AAAA\n')
+  const unsigned = m.run('receipt', 'verify-log', note, note, '--proof', grown, '--jwks', jwks)
+  assert.deepEqual([unsigned.status, /checkpoint_unsigned/.test(unsigned.stderr)], [1, true])
   const keyless = file('keyless.json', '{"keys":[]}')
   for (const [args, says] of [
     [[changed, '--jwks', jwks], /signature_mismatch|malformed/],
     [[stored, '--jwks', keyless], /key_unknown/],
-    [[stored, '--jwks', jwks, '--tenant', 'ten_other'], /tenant_mismatch/],
+    [[stored, '--jwks', jwks, '--audience', 'ten_other'], /tenant_mismatch/],
     [[stored, '--jwks', stored], /not a JSON Web Key Set/],
     [[jwks, '--jwks', jwks], /malformed/],
     [[join(m.folder, 'missing'), '--jwks', jwks], /cannot be read/],

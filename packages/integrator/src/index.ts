@@ -42,3 +42,5 @@ export {
   type ReceiptVerdict,
   verifyReceipt,
 } from './receipt/verify-receipt.ts'
+export type { Checkpoint } from './receipt/checkpoint.ts'
+export { type LogRejectReason, type LogVerdict, verifyConsistency } from './receipt/verify-log.ts'

@@ -4,6 +4,7 @@ import { expireSessions } from '@bonded/core/operations/expire-sessions'
 import { makeReceipts } from '@bonded/core/operations/make-receipts'
 import { purgeSessions } from '@bonded/core/operations/purge-sessions'
 import { shareLimits } from '@bonded/core/operations/share-limits'
+import { appendReceipts } from '@bonded/core/operations/receipt-log'
 import type { Service } from '@bonded/core/operations/service'
 import { publishExternalChanges } from '@bonded/core/operations/publish-external-changes'
 import type { BackgroundWork } from '@bonded/core/ports/meter'
@@ -29,10 +30,17 @@ const TASKS: readonly Task[] = [
   { work: 'publish_external', everyMs: 250, batch: publishExternalChanges },
   { work: 'purge', everyMs: 60_000, batch: purgeSessions },
   // With RECEIPT_DELAY_MS, how long after a bond its receipt is made.
-  { work: 'receipts', everyMs: 1_000, batch: makeReceipts },
+  { work: 'receipts', everyMs: 1_000, batch: makeAndAppendReceipts },
   // Between two of them, a node does not know what the others have granted.
   { work: 'share_limits', everyMs: 250, batch: shareLimits },
 ]
+
+/** Makes the receipts that are due, and appends them to the log. */
+async function makeAndAppendReceipts(service: Service): Promise<Batch> {
+  const made = await makeReceipts(service)
+  const appended = await appendReceipts(service)
+  return { done: made.done, more: made.more || appended.more }
+}
 
 /**
  * Runs scheduled maintenance in bounded batches, one per turn of the event loop.

@@ -45,6 +45,10 @@ export const ReceiptClaims = closed({
   bonded_at: Timestamp,
   completed_at: nullable(Timestamp),
   outcome: nullable(CompletionOutcome),
+  log_origin: Type.String({ description: 'The log that this receipt is appended to.' }),
+  log_delay_seconds: Type.Integer({
+    description: 'The log has the receipt within this time after `iat`.',
+  }),
   phone: ReceiptPhone,
 })
 export type ReceiptClaims = Static<typeof ReceiptClaims>
@@ -55,5 +59,11 @@ export const Receipt = closed({
     description:
       'A compact JWS (EdDSA) of type `bonded-receipt+jwt`. Its keys are at /.well-known/jwks.json.',
   }),
+  proof: nullable(
+    Type.String({
+      description:
+        'The proof that the log has the receipt (c2sp.org/tlog-proof), with the latest checkpoint. Null until it is appended.',
+    }),
+  ),
 })
 export type Receipt = Static<typeof Receipt>

@@ -1,5 +1,6 @@
 import { type AppAttest, encodeBase64url, type ReceiptClaims } from '@bonded/contract'
 import { iso } from './iso.ts'
+import { LOG_DELAY_SECONDS, logOrigin } from './receipt-log.ts'
 import type { Device, Instant, Session } from './session.ts'
 import { type Tenant, titlesOf } from './tenant.ts'
 import { type Move, MOVES } from './transitions.ts'
@@ -100,6 +101,8 @@ export function receiptClaims(
     bonded_at: iso(session.bondedAt),
     completed_at: session.completedAt === null ? null : iso(session.completedAt),
     outcome: session.outcome,
+    log_origin: logOrigin(issuer),
+    log_delay_seconds: LOG_DELAY_SECONDS,
     phone: session.bondProof,
   }
 }

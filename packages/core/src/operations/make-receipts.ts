@@ -68,6 +68,7 @@ export async function makeReceipt(
     browserCommitment: commitmentOf(session) ?? null,
     jws,
     madeAt: clock.now(),
+    logIndex: null,
   }
   return store.write(function* (tables) {
     yield* tables.receipts.add(made)

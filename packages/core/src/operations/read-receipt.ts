@@ -1,5 +1,6 @@
 import type { SessionId } from '@bonded/contract'
 import { commitmentOf } from '../domain/browser-leg.ts'
+import { proofText } from '../domain/receipt-log.ts'
 import { receiptSession, receiptState } from '../domain/receipts.ts'
 import { accept, type Result, reject } from '../domain/rejection.ts'
 import type { Session } from '../domain/session.ts'
@@ -8,6 +9,7 @@ import type { StoredReceipt } from '../ports/tables/receipt-table.ts'
 import type { Work } from '../ports/work.ts'
 import { findAndExpireKeptSession, isVisible, readAndExpire } from './find-and-expire.ts'
 import { makeReceipt } from './make-receipts.ts'
+import { inclusionOf } from './receipt-log.ts'
 import type { BackendCaller, Service } from './service.ts'
 import { opensCommitment } from './session-view.ts'
 
@@ -16,14 +18,42 @@ interface Found {
   readonly receipt: StoredReceipt | undefined
 }
 
+/** A receipt, and the proof that the log has it. */
+export interface ReadReceipt {
+  readonly jws: string
+  /** Null until a checkpoint covers it. */
+  readonly proof: string | null
+}
+
+/** Returns the receipt of a session, with its proof. */
+export async function readReceipt(
+  service: Service,
+  caller: BackendCaller,
+  wanted: WantedReceipt,
+): Promise<Result<ReadReceipt>> {
+  const found = await findOrMakeReceipt(service, caller, wanted)
+  if (!found.ok) return found
+  const { jws, logIndex: index } = found.value
+  if (index === null) return accept({ jws, proof: null })
+  const proved = await service.store.read((tables) =>
+    inclusionOf(service.keys.sha256Bytes, tables, index),
+  )
+  return accept({ jws, proof: proved === undefined ? null : proofText({ index, ...proved }) })
+}
+
+interface WantedReceipt {
+  readonly id: SessionId | undefined
+  readonly browserSecret: string | undefined
+}
+
 /**
  * Returns the receipt of a session that is bonded or completed, and makes it if it is not yet made.
  * A receipt outlives its session.
  */
-export async function readReceipt(
+async function findOrMakeReceipt(
   service: Service,
   caller: BackendCaller,
-  { id, browserSecret }: { id: SessionId | undefined; browserSecret: string | undefined },
+  { id, browserSecret }: WantedReceipt,
 ): Promise<Result<StoredReceipt>> {
   const { session, receipt } = await readAndExpire(
     service,

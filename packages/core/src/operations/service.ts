@@ -83,6 +83,8 @@ export interface Settings {
   readonly webhookHosts?: readonly string[]
   /** How long a receipt can be fetched. Absent: the default. */
   readonly receiptRetentionMs?: number
+  /** How long the entries of the log can be fetched. Absent: the default. */
+  readonly logRetentionMs?: number
 }
 
 /** The apps that a handoff link opens in place of the phone page. */

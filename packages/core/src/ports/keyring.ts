@@ -93,6 +93,8 @@ export interface Keyring {
   deviceChallengeExpiry(challenge: string): number | undefined
   /** SHA-256 of a text, base64url. */
   sha256(text: string): string
+  /** SHA-256 of bytes, joined. */
+  readonly sha256Bytes: (...parts: readonly Uint8Array[]) => Uint8Array
   /** SHA-256 of a credential, as the store has it. */
   digest(credential: string): Uint8Array
   /** Constant-time equality: the only place where secrets are compared. */

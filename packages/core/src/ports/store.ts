@@ -4,6 +4,7 @@ import type { ChangeNotification } from './bus.ts'
 import type { NodeMessages } from './peers.ts'
 import type { DeviceTable } from './tables/device-table.ts'
 import type { IdempotencyTable } from './tables/idempotency-table.ts'
+import type { ReceiptLogTable } from './tables/receipt-log-table.ts'
 import type { ReceiptTable } from './tables/receipt-table.ts'
 import type { SessionTable } from './tables/session-table.ts'
 import type { SubjectTable } from './tables/subject-table.ts'
@@ -114,4 +115,5 @@ export interface Tables {
   readonly idempotency: IdempotencyTable
   readonly webhooks: WebhookTable
   readonly receipts: ReceiptTable
+  readonly receiptLog: ReceiptLogTable
 }

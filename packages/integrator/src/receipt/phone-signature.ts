@@ -63,7 +63,8 @@ export async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array
   return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
 }
 
-function concat(one: Uint8Array, other: Uint8Array): Uint8Array<ArrayBuffer> {
+/** The bytes of both, joined. */
+export function concat(one: Uint8Array, other: Uint8Array): Uint8Array<ArrayBuffer> {
   const joined = new Uint8Array(one.length + other.length)
   joined.set(one)
   joined.set(other, one.length)

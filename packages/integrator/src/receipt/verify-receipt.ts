@@ -7,7 +7,9 @@ import {
   ReceiptClaims,
 } from '@bonded/contract'
 import { GateError } from '../errors.ts'
+import type { Checkpoint } from './checkpoint.ts'
 import { isSignedByPhone, objectIn, sha256 } from './phone-signature.ts'
+import { type LogRejectReason, verifyInclusion } from './verify-log.ts'
 
 /** The keys of a service, from its `/.well-known/jwks.json`. Keep a copy with your receipts. */
 export interface ReceiptKeySet {
@@ -23,6 +25,8 @@ export interface ReceiptToVerify {
   readonly issuer?: string | undefined
   /** Your tenant id. */
   readonly tenantId?: string | undefined
+  /** The proof that the log has the receipt, as the service returned it. */
+  readonly proof?: string | undefined
 }
 
 /** Why a receipt is rejected. */
@@ -35,15 +39,21 @@ export type ReceiptRejectReason =
   | 'payload_mismatch'
   | 'context_mismatch'
   | 'phone_signature_mismatch'
+  | LogRejectReason
 
 /** The result of {@link verifyReceipt}. */
 export type ReceiptVerdict =
-  | { readonly decision: 'accept'; readonly claims: ReceiptClaims }
+  | {
+      readonly decision: 'accept'
+      readonly claims: ReceiptClaims
+      /** The checkpoint that covers the receipt; undefined without a proof. */
+      readonly checkpoint: Checkpoint | undefined
+    }
   | { readonly decision: 'reject'; readonly reason: ReceiptRejectReason }
 
 /**
  * Verifies a receipt offline: the service signed it, and the phone's key signed what it says that
- * the user approved.
+ * the user approved. With a proof, also that the service's log has it.
  *
  * @throws {GateError} `invalid_configuration` for a key set that is not one
  * @example (await verifyReceipt({ receipt: 'eyJ…', jwks: { keys: [] } })).decision // 'reject'
@@ -75,9 +85,11 @@ export async function verifyReceipt(given: ReceiptToVerify): Promise<ReceiptVerd
   if (tenantId !== undefined && claims.aud !== tenantId) return reject('tenant_mismatch')
   const fault = await faultOfPayload(claims)
   if (fault !== undefined) return reject(fault)
-  return (await isSignedByPhone(claims.phone))
-    ? { decision: 'accept', claims }
-    : reject('phone_signature_mismatch')
+  if (!(await isSignedByPhone(claims.phone))) return reject('phone_signature_mismatch')
+  if (given.proof === undefined) return { decision: 'accept', claims, checkpoint: undefined }
+  const origin = claims.log_origin
+  const included = await verifyInclusion({ receipt, proof: given.proof, origin, jwks })
+  return included.decision === 'accept' ? { ...included, claims } : included
 }
 
 /** What the phone signed must be what the receipt says. */

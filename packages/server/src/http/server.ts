@@ -15,6 +15,7 @@ import { type ScriptSource, serveHostedScript } from './pages/hosted-script.ts'
 import { acceptStrictJson } from './body/json-body.ts'
 import { serveBrowserFrame } from './pages/browser-frame.ts'
 import { serveAppLinks } from './pages/app-links.ts'
+import { serveReceiptLog } from './pages/receipt-log.ts'
 import { serveReceiptKeys } from './pages/receipt-keys.ts'
 import { serveRelatedOrigins } from './pages/related-origins.ts'
 import { serveLogos } from './pages/logos.ts'
@@ -123,6 +124,7 @@ export function buildServer(
   serveWebhookPortal(app, { service, load: async () => (await phonePage()).portal })
   serveAppLinks(app, service)
   serveReceiptKeys(app, service)
+  serveReceiptLog(app, service)
   serveRelatedOrigins(app, service)
 
   respondToExpectations(app.server, { random: service.random, logRequest })

@@ -62,6 +62,8 @@ export interface Config extends RelyingParty {
   readonly receiptCommand: string | undefined
   /** How long a receipt can be fetched. */
   readonly receiptRetentionMs: number
+  /** How long the entries of the log of receipts can be fetched. */
+  readonly logRetentionMs: number
   readonly appScheme: string
   readonly relatedOrigins: boolean
   readonly qrContent: QrContent

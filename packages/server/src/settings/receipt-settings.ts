@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import { LOG_RETENTION_DAYS } from '@bonded/core/domain/receipt-log'
 import { RECEIPT_RETENTION_DAYS } from '@bonded/core/domain/receipts'
 import {
   ReceiptKeyError,
@@ -9,6 +10,8 @@ import type { ConfigMistake } from './config-file.ts'
 import type { SettingName } from './settings.ts'
 
 const DAY_MS = 24 * 60 * 60_000
+/** A hundred years. */
+const MAX_DAYS = 36_500
 const EXPECTED =
   'a file of Ed25519 keys, PEM or a JSON Web Key Set, that only its owner and group can read. To generate one: openssl genpkey -algorithm ed25519'
 
@@ -25,6 +28,7 @@ export function readReceiptSettings({
   readonly receiptKeys: ReceiptKeys | undefined
   readonly receiptCommand: string | undefined
   readonly receiptRetentionMs: number
+  readonly logRetentionMs: number
 } {
   const file = given('BONDED_RECEIPT_KEYS')
   const receiptCommand = given('BONDED_RECEIPT_COMMAND')
@@ -46,9 +50,24 @@ export function readReceiptSettings({
   // Without the file, nothing names the key that the program signs with.
   if (receiptCommand !== undefined && (file === undefined || !isProgram(receiptCommand)))
     wrong('BONDED_RECEIPT_COMMAND')
-  const days = given('BONDED_RECEIPT_RETENTION_DAYS') ?? String(RECEIPT_RETENTION_DAYS)
-  if (!/^[1-9]\d{0,3}$/.test(days) || Number(days) > 3_650) wrong('BONDED_RECEIPT_RETENTION_DAYS')
-  return { receiptKeys, receiptCommand, receiptRetentionMs: Number(days) * DAY_MS }
+  const readDays = (
+    name: 'BONDED_RECEIPT_RETENTION_DAYS' | 'BONDED_RECEIPT_LOG_RETENTION_DAYS',
+    fallback: number,
+  ): number => {
+    const days = given(name) ?? String(fallback)
+    if (!/^[1-9]\d{0,4}$/.test(days) || Number(days) > MAX_DAYS) wrong(name)
+    return Number(days)
+  }
+  const receiptDays = readDays('BONDED_RECEIPT_RETENTION_DAYS', RECEIPT_RETENTION_DAYS)
+  const logDays = readDays('BONDED_RECEIPT_LOG_RETENTION_DAYS', LOG_RETENTION_DAYS)
+  // The proof of a receipt needs its entry.
+  if (logDays < receiptDays) wrong('BONDED_RECEIPT_LOG_RETENTION_DAYS')
+  return {
+    receiptKeys,
+    receiptCommand,
+    receiptRetentionMs: receiptDays * DAY_MS,
+    logRetentionMs: logDays * DAY_MS,
+  }
 }
 
 function isProgram(path: string): boolean {

@@ -4,6 +4,7 @@ import {
 } from '@bonded/core/domain/connection-limits'
 import { DEVICE_TOKEN_TTL_DAYS } from '@bonded/core/domain/lifetimes'
 import { LIMITS_SYNTAX } from '@bonded/core/domain/limits'
+import { LOG_RETENTION_DAYS } from '@bonded/core/domain/receipt-log'
 import { RECEIPT_RETENTION_DAYS } from '@bonded/core/domain/receipts'
 
 /**
@@ -135,7 +136,15 @@ export const SETTINGS = [
     key: 'receipt_retention_days',
     about: 'How long a receipt can be fetched after it was made',
     fallback: String(RECEIPT_RETENTION_DAYS),
-    expects: 'a number of days, 1 to 3650',
+    expects: 'a number of days, 1 to 36500',
+    secret: false,
+  },
+  {
+    name: 'BONDED_RECEIPT_LOG_RETENTION_DAYS',
+    key: 'receipt_log_retention_days',
+    about: 'How long the log of receipts has the hash of a receipt',
+    fallback: String(LOG_RETENTION_DAYS),
+    expects: 'a number of days, from BONDED_RECEIPT_RETENTION_DAYS to 36500',
     secret: false,
   },
   {

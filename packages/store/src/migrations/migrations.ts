@@ -1,6 +1,6 @@
 import { IDEMPOTENCY_HASH } from '../tables/idempotency-hash.ts'
 import { BROWSER_KEY_STEP } from './browser-key-step.ts'
-import { RECEIPT_STEP } from './receipt-step.ts'
+import { RECEIPT_STEPS } from './receipt-steps.ts'
 import { WEBHOOK_STATE_STEP, WEBHOOK_STEP } from './webhook-step.ts'
 
 /** The columns of a session at step 14. */
@@ -303,7 +303,7 @@ export const MIGRATIONS: readonly {
   WEBHOOK_STEP,
   BROWSER_KEY_STEP,
   WEBHOOK_STATE_STEP,
-  RECEIPT_STEP,
+  ...RECEIPT_STEPS,
 ]
 
 /**

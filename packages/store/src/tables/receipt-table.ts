@@ -1,8 +1,9 @@
 import type { ReceiptTable, StoredReceipt } from '@bonded/core/ports/tables/receipt-table'
-import { changed, row, type Row, sent } from '../statement.ts'
+import type { Dialect } from '../dialect.ts'
+import { changed, row, type Row, rows, sent } from '../statement.ts'
 
 /** The receipts as SQL. */
-export function receiptTable(): ReceiptTable {
+export function receiptTable({ forUpdate }: Dialect): ReceiptTable {
   return {
     *add({ sessionId, state, tenantId, workflow, action, browserCommitment, jws, madeAt }) {
       yield* sent(
@@ -20,6 +21,22 @@ export function receiptTable(): ReceiptTable {
         [id],
       )
       return found && receiptFromRow(found)
+    },
+
+    *unlogged(limit) {
+      const found = yield* rows(
+        `select * from receipt where log_index is null order by made_at limit $1 ${forUpdate}`,
+        [limit],
+      )
+      return found.map(receiptFromRow)
+    },
+
+    *setLogIndex({ sessionId, state }, index) {
+      yield* sent('update receipt set log_index = $3 where session_id = $1 and state = $2', [
+        sessionId,
+        state,
+        index,
+      ])
     },
 
     *purge(madeBy, limit) {
@@ -42,5 +59,6 @@ function receiptFromRow(found: Row): StoredReceipt {
     browserCommitment: found.browser_commitment as string | null,
     jws: found.jws as string,
     madeAt: Number(found.made_at),
+    logIndex: found.log_index === null ? null : Number(found.log_index),
   }
 }

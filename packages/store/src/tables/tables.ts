@@ -4,6 +4,7 @@ import { deviceTable } from './device-table.ts'
 import type { Writing } from './event-publisher.ts'
 import { idempotencyTable } from './idempotency-table.ts'
 import type { RowCaches } from './row-cache.ts'
+import { receiptLogTable } from './receipt-log-table.ts'
 import { receiptTable } from './receipt-table.ts'
 import { sessionCache } from './session-cache.ts'
 import { sessionTable } from './session-table.ts'
@@ -22,7 +23,8 @@ export function sqlTables(writing: Writing): Tables {
     tenants: tenantTable(writing),
     idempotency: idempotencyTable(writing.dialect),
     webhooks: webhookTable(writing.dialect),
-    receipts: receiptTable(),
+    receipts: receiptTable(writing.dialect),
+    receiptLog: receiptLogTable(writing.dialect),
   }
 }
 
@@ -41,5 +43,6 @@ export function cachedTables(tables: Tables, caches: RowCaches): Tables {
     idempotency: tables.idempotency,
     webhooks: tables.webhooks,
     receipts: tables.receipts,
+    receiptLog: tables.receiptLog,
   }
 }

@@ -53,7 +53,7 @@ async function runLoad(h: Harness, other: Store): Promise<void> {
     await h.service.peers.exchange?.()
     await other.messages?.exchange({ number: round, text: '' })
     const { store } = h.service
-    const later = { store, clock: LATER } as unknown as Service
+    const later = { store, clock: LATER, settings: {} } as unknown as Service
     assert.ok((await expireSessions(later)).done > 0)
     assert.ok((await purgeSessions(later)).done > 0)
   }

@@ -53,7 +53,7 @@ test('two nodes that expire and purge sessions at the same time do each once', a
     const clock = { now: () => now }
     const sweepOne = async (swept: Store) => {
       for (;;) {
-        const batch = await run({ store: swept, clock } as unknown as Service)
+        const batch = await run({ store: swept, clock, settings: {} } as unknown as Service)
         done += batch.done
         if (!batch.more) return
       }

@@ -15,6 +15,8 @@ export interface StoredReceipt {
   /** The compact JWS. */
   readonly jws: string
   readonly madeAt: Instant
+  /** Its place in the log; null until it is appended. */
+  readonly logIndex: number | null
 }
 
 /** The receipts. They outlive their sessions, and never change. */
@@ -26,6 +28,9 @@ export interface ReceiptTable {
   add(receipt: StoredReceipt): Work<void>
   /** The latest receipt of a session: that of its completion, otherwise that of its bond. */
   find(id: SessionId): Work<StoredReceipt | undefined>
+  /** The receipts that are not in the log, oldest first. */
+  unlogged(limit: number): Work<readonly StoredReceipt[]>
+  setLogIndex(receipt: StoredReceipt, index: number): Work<void>
   /** Deletes receipts that were made by the instant, at most `limit`. @returns how many */
   purge(madeBy: Instant, limit: number): Work<number>
 }

@@ -11,6 +11,7 @@ import { FRAME_PATH } from './browser-frame.ts'
 import { PHONE_PAGE_PATH } from './phone-page.ts'
 import { PORTAL_PATH } from './webhook-portal.ts'
 import { RECEIPT_KEYS_PATH } from './receipt-keys.ts'
+import { RECEIPT_LOG_PATHS } from './receipt-log.ts'
 import { qrText } from '../response/present.ts'
 import { Rejected } from '../response/rejected.ts'
 
@@ -27,6 +28,7 @@ export const PAGE_PATHS = [
   APPLE_ASSOCIATION_PATH,
   ASSET_LINKS_PATH,
   RECEIPT_KEYS_PATH,
+  ...RECEIPT_LOG_PATHS,
 ]
 
 /** Serves the QR code image. */

@@ -10,6 +10,8 @@ export const readReceiptRoute = serve(
       id: params.session_id,
       browserSecret: headers[BROWSER_SECRET_HEADER],
     })
-    return found.ok ? accept(['receipt', { receipt: found.value.jws }]) : found
+    return found.ok
+      ? accept(['receipt', { receipt: found.value.jws, proof: found.value.proof }])
+      : found
   },
 )

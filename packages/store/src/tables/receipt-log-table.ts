@@ -1,0 +1,70 @@
+import { TILE_WIDTH } from '@bonded/core/domain/merkle'
+import type { ReceiptLogTable } from '@bonded/core/ports/tables/receipt-log-table'
+import { changed, row, sent } from '../statement.ts'
+import type { Dialect } from '../dialect.ts'
+
+const HASH_BYTES = 32
+
+/** The log as SQL: one row of the head, and a row for each tile. */
+export function receiptLogTable({ forUpdate }: Dialect): ReceiptLogTable {
+  return {
+    *head() {
+      const found = yield* row(`select * from receipt_log where number = 1 ${forUpdate}`, [])
+      return {
+        size: Number(found?.size),
+        checkpoint: String(found?.checkpoint),
+        checkpointSize: Number(found?.checkpoint_size),
+      }
+    },
+
+    *tile(level, index) {
+      const found = yield* row('select * from receipt_log_tile where level = $1 and tile = $2', [
+        level,
+        index,
+      ])
+      return (
+        found && {
+          level,
+          index,
+          hashes: found.hashes as Uint8Array,
+          entries: found.entries as Uint8Array | null,
+        }
+      )
+    },
+
+    *append({ before, size, tiles, now }) {
+      const count = yield* changed(
+        'update receipt_log set size = $2 where number = 1 and size = $1',
+        [before, size],
+      )
+      if (count === 0) return false
+      for (const { level, index, hashes, entries } of tiles)
+        yield* sent(
+          `insert into receipt_log_tile (level, tile, hashes, entries, appended_at)
+           values ($1, $2, $3, $4, $5) on conflict (level, tile) do update
+           set hashes = excluded.hashes, entries = excluded.entries, appended_at = excluded.appended_at`,
+          [level, index, hashes, entries, now],
+        )
+      return true
+    },
+
+    *storeCheckpoint(checkpoint, size) {
+      yield* sent(
+        `update receipt_log set checkpoint = $1, checkpoint_size = $2
+         where number = 1 and checkpoint_size < $2`,
+        [checkpoint, size],
+      )
+    },
+
+    *prune(appendedBy, limit) {
+      // The hashes of higher levels stay: proofs of later entries need them.
+      return yield* changed(
+        `delete from receipt_log_tile where level = 0 and tile in (
+           select tile from receipt_log_tile
+           where level = 0 and appended_at <= $1 and length(hashes) = ${TILE_WIDTH * HASH_BYTES}
+           order by tile limit $2)`,
+        [appendedBy, limit],
+      )
+    },
+  }
+}
