@@ -6,6 +6,13 @@ import { statedOutput } from '../../packages/attestation/tests/harness/examples.
 import { vectorsMissing } from '../../packages/contract/tests/vectors.ts'
 import { bundleBytes } from './bundle-size.ts'
 import { COMPILER, EmptyFolder, runtimes, succeed, TYPE_ROOTS } from './empty-folder.ts'
+import {
+  addedLines,
+  exampleOf,
+  FRAMEWORKS,
+  frameworksMissing,
+  runProject,
+} from './framework-project.ts'
 import { isSupported, recordedPassports, simulatedPassports } from './passports.ts'
 
 const found = runtimes()
@@ -150,6 +157,35 @@ test('@bonded/integrator installs alone from its tarball, with its types', () =>
   }
 })
 
+const skipFrameworks = frameworksMissing()
+for (const [name, framework] of Object.entries(FRAMEWORKS))
+  test(`the packed README brings a gated form into a fresh project of ${name}`, {
+    skip: skipFrameworks,
+  }, async (t) => {
+    await using served = await folder.serve(process.execPath)
+    const { server_credential } = JSON.parse(
+      succeed(served.bonded(...TENANT.split(' '))),
+    ) as Credential
+    const startedMs = performance.now()
+    const env = { ORIGIN: served.origin, CREDENTIAL: server_credential }
+    const printed = succeed(runProject(folder, framework, env))
+    const seconds = Math.round((performance.now() - startedMs) / 100) / 10
+    t.diagnostic(`${name}: ${seconds} s from an empty folder to an accepted form`)
+    assert.deepEqual(JSON.parse(printed), GATED)
+    // The promise of the README: a minute of machine time, without the framework's own install.
+    assert.ok(seconds < 60, `${seconds} s`)
+  })
+
+test('each example of the README of @bonded/integrator has at most 15 lines of its own', () => {
+  const file = join(folder.path, 'node_modules/@bonded/integrator/README.md')
+  const readme = readFileSync(file, 'utf8')
+  for (const { example } of Object.values(FRAMEWORKS)) {
+    const lines = addedLines(exampleOf(readme, example))
+    assert.ok(lines.length <= 15, `${example}: ${lines.length}`)
+    assert.ok(lines.every((line) => line.length <= 100))
+  }
+})
+
 /**
  * Compressed bytes, a few percent above what a bundle has now. The script of the widget and the
  * phone page have budgets beside their sources.
@@ -236,4 +272,11 @@ const BONDED = {
   forged: 'rejected',
   outcome: 'completed',
   phone: 'completed',
+}
+
+const GATED = {
+  statuses: [401, 403, 200, 403],
+  shown: [{ label: 'Amount', value: '€12500' }],
+  answer: { outcome: 'accepted', result: 'A-1' },
+  saved: [{ amount: 12_500 }],
 }

@@ -1,0 +1,43 @@
+import { type GatedFormOptions, replyToSession, replyToSubmit } from './gated-form.ts'
+import { type NodeHeaders, readerOf } from './node-headers.ts'
+
+/** The part of a request of Fastify that the routes need. */
+export interface FastifyRequest {
+  readonly headers: NodeHeaders
+  readonly body?: unknown
+}
+
+/** The part of a reply of Fastify that the routes need. */
+export interface FastifyReply {
+  code(status: number): { headers(headers: Record<string, string>): unknown }
+}
+
+/** A route handler of Fastify. */
+export type FastifyHandler<Request> = (request: Request, reply: FastifyReply) => Promise<object>
+
+/**
+ * The two routes of a gated form for Fastify, which parses JSON itself.
+ *
+ * @example
+ * const form = gatedForm({ gate, workflow, action, owner, record, display, accept })
+ * app.post('/bond-session', form.session)
+ * app.post('/applications', form.submit)
+ */
+export function gatedForm<
+  Tx,
+  Form extends object,
+  T,
+  Request extends FastifyRequest = FastifyRequest,
+>(
+  options: GatedFormOptions<Request, Tx, Form, T>,
+): { readonly session: FastifyHandler<Request>; readonly submit: FastifyHandler<Request> } {
+  const handler =
+    (replyTo: typeof replyToSubmit): FastifyHandler<Request> =>
+    async (request, reply) => {
+      const parts = { request, header: readerOf(request.headers), body: () => request.body }
+      const { status, headers, body } = await replyTo(options, parts)
+      reply.code(status).headers({ ...headers })
+      return body
+    }
+  return { session: handler(replyToSession), submit: handler(replyToSubmit) }
+}

@@ -1,0 +1,156 @@
+import type { GivenContext } from '@bonded/contract'
+import { bindingDigest } from '../binding-digest.ts'
+import { GateError } from '../errors.ts'
+import type { Gate } from '../gate.ts'
+import type { CreateBond } from '../verbs/create.ts'
+import type { ProtectedSubmit, ProtectOutcome } from '../verbs/protect.ts'
+import type { AcceptVerdict, ReviewVerdict } from '../verbs/verdict.ts'
+import { isCrossSite, type ReadHeader } from './cross-site.ts'
+
+type Awaitable<T> = T | Promise<T>
+
+/** The members of a session that only you know. */
+export type BondFacts = Pick<
+  CreateBond,
+  'subject_ref' | 'phone_number' | 'end_user_address' | 'publishableKey'
+>
+
+/**
+ * One form behind the gate. `Request` is your framework's request, `Form` your record, and `Tx` the
+ * transaction of the gate's pending store.
+ */
+export interface GatedFormOptions<Request, Tx, Form extends object, T>
+  extends Pick<ProtectedSubmit<Tx, T>, 'workflow' | 'action' | 'showOutcome'> {
+  readonly gate: Gate<Tx>
+  /** The signed-in user, or the browser's login. Without one, both routes answer 401. */
+  readonly owner: (request: Request) => Awaitable<string | null | undefined>
+  /**
+   * Your own record of what this user wants to submit, such as a saved draft. Never build it from
+   * the context that the widget sends. Without a record, the session route answers 409.
+   */
+  readonly record: (owner: string, request: Request) => Awaitable<Form | null | undefined>
+  /** The label and value pairs that the phone shows and signs. */
+  readonly display: (record: Form) => GivenContext['display']
+  /** The protected action, in the transaction that uses the bond. The page receives its result. */
+  readonly accept: (tx: Tx, form: Form, verdict: AcceptVerdict) => Promise<T>
+  /** Stores the form for review by an employee. If omitted, a weak bond answers 403. */
+  readonly review?: (tx: Tx, form: Form, verdict: ReviewVerdict) => Promise<T>
+  /**
+   * Turns the submitted fields into the shape of your record: the two must have the same digest. If
+   * omitted, the fields are the form. Return undefined for invalid fields.
+   */
+  readonly parse?: (fields: Readonly<Record<string, unknown>>) => Form | undefined
+  /** What you know of the user, such as the `subject_ref` of an earlier bond. */
+  readonly bond?: (owner: string, request: Request) => Awaitable<BondFacts>
+  /** Further origins whose pages may use these routes, such as `https://www.bank.example`. */
+  readonly origins?: readonly string[]
+  /**
+   * Reads each outcome: log it, and retry `gate.complete(session_id)` after `completion_pending`.
+   */
+  readonly onOutcome?: (outcome: ProtectOutcome<T>, session_id: string) => void
+}
+
+/** A response before the framework sends it. */
+export interface FormReply {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: object
+}
+
+/** The parts of a request that every framework has. */
+export interface FormRequest<Request> {
+  readonly request: Request
+  readonly header: ReadHeader
+  /** The parsed body. Undefined if it is none. */
+  readonly body: () => Awaitable<unknown>
+}
+
+/** The route of the widget's `sessionEndpoint`. It reads no body: the record is your own. */
+export async function replyToSession<Request, Tx, Form extends object, T>(
+  form: GatedFormOptions<Request, Tx, Form, T>,
+  { request, header }: Pick<FormRequest<Request>, 'request' | 'header'>,
+): Promise<FormReply> {
+  if (isCrossSite(header, form.origins)) return CROSS_SITE
+  const owner = await form.owner(request)
+  if (!owner) return LOGIN_MISSING
+  const record = await form.record(owner, request)
+  if (record === undefined || record === null) return RECORD_MISSING
+  const context = { display: form.display(record), digest: await bindingDigest(record) }
+  const { workflow, action } = form
+  try {
+    const facts = await form.bond?.(owner, request)
+    const { session } = await form.gate.create({ ...facts, workflow, action, owner, context })
+    return reply(201, session)
+  } catch (error) {
+    // Any other error is a fault of the configuration, which the framework reports and logs.
+    if (!(error instanceof GateError && error.retryable)) throw error
+    const seconds = Math.ceil((error.retryAfterMs ?? 1_000) / 1_000)
+    return { ...UNAVAILABLE, headers: { ...UNAVAILABLE.headers, 'retry-after': String(seconds) } }
+  }
+}
+
+/** The protected submit: the fields of the form, `session_id`, and `browser_secret` if there is. */
+export async function replyToSubmit<Request, Tx, Form extends object, T>(
+  options: GatedFormOptions<Request, Tx, Form, T>,
+  { request, header, body }: FormRequest<Request>,
+): Promise<FormReply> {
+  if (isCrossSite(header, options.origins)) return CROSS_SITE
+  const owner = await options.owner(request)
+  if (!owner) return LOGIN_MISSING
+  const fields = await body()
+  if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) return BODY_MISSING
+  const { session_id, browser_secret, ...rest } = fields as Record<string, unknown>
+  // Without `parse`, the digest decides: only fields equal to the record pass the gate.
+  const form = options.parse === undefined ? (rest as Form) : options.parse(rest)
+  const form_digest = form && (await bindingDigest(form).catch(() => undefined))
+  if (form === undefined || form_digest === undefined) return FORM_INVALID
+  const { gate, workflow, action, showOutcome, review } = options
+  const id = typeof session_id === 'string' ? session_id : ''
+  const outcome = await gate.protect({
+    workflow,
+    action,
+    owner,
+    session_id: id,
+    form_digest,
+    browser_secret: typeof browser_secret === 'string' ? browser_secret : undefined,
+    accept: (tx, verdict) => options.accept(tx, form, verdict),
+    ...(review && { review: (tx, verdict) => review(tx, form, verdict) }),
+    ...(showOutcome && { showOutcome }),
+  })
+  options.onOutcome?.(outcome, id)
+  return replyToOutcome(outcome)
+}
+
+function replyToOutcome<T>(outcome: ProtectOutcome<T>): FormReply {
+  if ('result' in outcome) {
+    // The action is durable in both cases, so a pending completion is a success for the user.
+    const { decision, result } = outcome
+    return reply(200, { outcome: decision === 'accept' ? 'accepted' : 'in_review', result })
+  }
+  const retryable = outcome.outcome === 'rejected' && outcome.error?.retryable === true
+  // The sentence names no check: an attacker must not learn which one failed.
+  return problem(retryable ? 503 : 403, 'not_approved', outcome.advice.join(' '))
+}
+
+function reply(status: number, body: object): FormReply {
+  return { status, headers: { 'cache-control': 'no-store' }, body }
+}
+
+function problem(status: number, code: string, message: string): FormReply {
+  return reply(status, { error: { code, message } })
+}
+
+const CROSS_SITE = problem(403, 'cross_site', 'Send this from the site’s own page.')
+const LOGIN_MISSING = problem(401, 'login_missing', 'Sign in, then open the form again.')
+const RECORD_MISSING = problem(409, 'record_missing', 'Fill in the form first.')
+const BODY_MISSING = problem(
+  400,
+  'body_missing',
+  'The server read no form. Send JSON with Content-Type: application/json of at most 64 KiB, and parse it before this route.',
+)
+const FORM_INVALID = problem(400, 'form_invalid', 'Check the fields of the form.')
+const UNAVAILABLE = problem(
+  503,
+  'approval_unavailable',
+  'Approving by phone does not work at the moment. Nothing was sent. Try again in a minute.',
+)

@@ -1,0 +1,26 @@
+/** Enough for every form. A larger body is not read to its end. */
+const FORM_MAX_BYTES = 65_536
+
+/** The JSON of a request. Undefined for other content, too many bytes, and invalid JSON. */
+export async function readJson(request: Request): Promise<unknown> {
+  const type = request.headers.get('content-type') ?? ''
+  if (!/^application\/json\s*(?:;|$)/i.test(type) || request.body === null) return undefined
+  const reader = request.body.getReader()
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  let text = ''
+  let length = 0
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return JSON.parse(text + decoder.decode()) as unknown
+      length += value.length
+      if (length > FORM_MAX_BYTES) break
+      text += decoder.decode(value, { stream: true })
+    }
+    await reader.cancel()
+    return undefined
+  } catch {
+    // A client that disconnects and one that sends no JSON have the same effect: there is no form.
+    return undefined
+  }
+}

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { type CommandResult, type EmptyFolder, succeed } from './empty-folder.ts'
+
+const ROOT = resolve(import.meta.dirname, '../..')
+const SOURCE = join(import.meta.dirname, 'frameworks')
+/** Kept between runs. The checksums are in the lockfile. */
+const INSTALLED = join(ROOT, 'node_modules/.cache/pack-frameworks')
+
+/** The frameworks whose examples the README has, in its order of headings. */
+export const FRAMEWORKS = {
+  'express 5': { example: 'express', from: 'express' },
+  'express 4': { example: 'express', from: 'express4' },
+  fastify: { example: 'fastify', from: 'fastify' },
+  hono: { example: 'hono', from: 'hono' },
+  fetch: { example: 'fetch', from: 'fetch' },
+} as const
+
+/** Installs the frameworks. Returns the reason to skip if there is no registry. */
+export function frameworksMissing(): string | false {
+  const lock = readFileSync(join(SOURCE, 'package-lock.json'), 'utf8')
+  const isInstalled = () =>
+    existsSync(join(INSTALLED, 'node_modules/fastify')) &&
+    readFileSync(join(INSTALLED, 'package-lock.json'), 'utf8') === lock
+  if (isInstalled()) return false
+  rmSync(INSTALLED, { recursive: true, force: true })
+  cpSync(SOURCE, INSTALLED, { recursive: true })
+  spawnSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: INSTALLED })
+  return isInstalled()
+    ? false
+    : 'npm reaches no registry for the frameworks of tests/pack/frameworks'
+}
+
+/** The example of the README that imports this entry of the package. */
+export function exampleOf(readme: string, entry: string): string {
+  const examples = [...readme.matchAll(/```js\n([\s\S]*?)```/g)].map(([, code = '']) => code)
+  const found = examples.find((code) => code.includes(`'@bonded/integrator/${entry}'`))
+  assert.ok(found, entry)
+  return found
+}
+
+/**
+ * The lines that an integrator adds, as formatted: without empty ones, and without those that the
+ * program has already.
+ */
+export function addedLines(code: string): readonly string[] {
+  const own = /^(?:import .* from '(?!@bonded)|export const app = )/
+  return code.split('\n').filter((line) => line.trim() !== '' && !own.test(line))
+}
+
+/** Makes a fresh project with the tarball and the example, and runs one approval through it. */
+export function runProject(
+  folder: EmptyFolder,
+  { example, from }: (typeof FRAMEWORKS)[keyof typeof FRAMEWORKS],
+  env: { readonly ORIGIN: string; readonly CREDENTIAL: string },
+): CommandResult {
+  const project = join(INSTALLED, `project-${from}`)
+  rmSync(project, { recursive: true, force: true })
+  mkdirSync(project)
+  for (const file of ['bank.js', 'start.mjs', 'approve.mjs'])
+    cpSync(join(SOURCE, file), join(project, file))
+  writeFileSync(join(project, 'package.json'), '{"private": true, "type": "module"}')
+  const tarball = folder.tarballs.find((name) => name.startsWith('bonded-integrator-')) ?? ''
+  const install = ['install', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']
+  const file = join(folder.path, 'tarballs', tarball)
+  succeed(folder.run(['npm', ...install, '--prefix', project, file]))
+  const readme = readFileSync(join(project, 'node_modules/@bonded/integrator/README.md'), 'utf8')
+  const code = exampleOf(readme, example).replace(`from '${example}'`, `from '${from}'`)
+  writeFileSync(join(project, 'form.js'), code)
+  const approve = join(project, 'approve.mjs')
+  return folder.run([process.execPath, approve, example, folder.bin], env)
+}
