@@ -5,6 +5,7 @@ export { explain } from './explain.ts'
 /** The commands that this package adds to `bonded`. */
 export const COMMANDS: Commands = {
   dev: async () => (await import('./dev/dev.ts')).devCommand(),
+  listen: async () => (await import('./listen/listen.ts')).listenCommand(),
   phone: async () => (await import('./phone/phone.ts')).phoneCommand(),
   prove: async () => (await import('./prove/prove.ts')).proveCommand(),
   trigger: async () => (await import('./trigger/trigger.ts')).triggerCommand(),

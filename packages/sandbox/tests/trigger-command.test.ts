@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { test } from 'node:test'
-import { CREATE_TENANT, machine } from '../../../tests/harness/process.ts'
+import { setImmediate } from 'node:timers/promises'
+import { COMMAND, CREATE_TENANT, machine, until } from '../../../tests/harness/process.ts'
+import { webhookReceiver } from '../../server/tests/webhook-receiver.ts'
+
+const WITHIN_MS = 10_000
 
 test('causes an event of a running sandbox, and says that no endpoint receives it', async () => {
   using m = machine()
@@ -18,6 +24,39 @@ test('causes an event of a running sandbox, and says that no endpoint receives i
   )
   assert.equal(m.json('session', 'show', session_id).ended_reason, 'canceled')
   assert.ok(!serving.output().includes(server_credential))
+})
+
+test('forwards the events that a trigger causes to a receiver on this machine', async () => {
+  await using receiver = await webhookReceiver()
+  using m = machine()
+  await using serving = await m.serve()
+  const { server_credential } = m.json(...CREATE_TENANT)
+  const variables = { BONDED_SERVER_CREDENTIAL: server_credential }
+  using backend = machine({ folder: m.folder, env: variables })
+  const at = ['--origin', serving.origin]
+  const words = ['listen', '--forward-to', receiver.url, ...at, '--json']
+  const listening = spawn(process.execPath, [...COMMAND, ...words], {
+    env: { ...process.env, ...variables, BONDED_DATA_DIR: m.folder },
+  })
+  const ended = once(listening, 'exit')
+  try {
+    const [started] = await once(listening.stdout, 'data')
+    assert.match(JSON.parse(String(started)).secret, /^whsec_/)
+    const { session_id, endpoints } = await backend.jsonMeanwhile(
+      'trigger',
+      'session.created',
+      ...at,
+    )
+    assert.equal(endpoints, 1)
+    const received = async () => {
+      await setImmediate()
+      return receiver.received[0]
+    }
+    assert.equal((await until(received, WITHIN_MS)).event.data.session?.id, session_id)
+  } finally {
+    listening.kill()
+    await ended
+  }
 })
 
 test('causes nothing in a production service, or without a credential', () => {

@@ -7,6 +7,7 @@ import { listKeys } from '@bonded/core/operations/admin/keys'
 import { authenticate } from '@bonded/core/operations/authenticate'
 import type { Service } from '@bonded/core/operations/service'
 import type { Tenant } from '@bonded/core/domain/tenant'
+import { type Backend, createBackend } from '../backend.ts'
 import { createSimulatedPhone, nodeFetch, type SimulatedPhone } from '@bonded/simulator'
 
 /** Where an event is caused, and by whom. */
@@ -27,19 +28,13 @@ export interface StageOptions {
 
 type Fetch = typeof nodeFetch
 
-/** A request of the backend or of a page. */
-interface Call {
-  readonly method?: 'GET' | 'POST' | 'DELETE'
-  readonly token?: string
-  readonly headers?: Readonly<Record<string, string>>
-  readonly body?: object
-}
-
 /** The parties that cause an event: a backend, a page, an operator, and phones. */
 export class Stage implements Disposable {
   readonly service: Service
   readonly tenant: Tenant
   readonly pause: () => Promise<void>
+  /** Calls the service as the backend, or with another token. */
+  readonly call: Backend
   /** The session and the phone of the last step, to name them afterwards. */
   session: CreatedSession | undefined
   deviceId: string | undefined
@@ -50,6 +45,7 @@ export class Stage implements Disposable {
     this.#options = options
     this.service = options.service
     this.pause = options.pause
+    this.call = createBackend(options.origin, options.credential)
     this.tenant = tenant
   }
 
@@ -68,25 +64,6 @@ export class Stage implements Disposable {
     if (tenant.environment !== 'sandbox')
       throw new OperatorError('Events are triggered for a sandbox tenant only')
     return new Stage(options, tenant)
-  }
-
-  /** Calls the service as the backend, or with another token. Returns the body. */
-  async call<T>(path: string, call: Call = {}): Promise<T> {
-    const { method = 'POST', token = this.#options.credential, headers, body } = call
-    const response = await fetch(`${this.#options.origin}/api/v1${path}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${token}`,
-        ...(body && { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      ...(body && { body: JSON.stringify(body) }),
-    })
-    const text = await response.text()
-    const answer = text === '' ? {} : (JSON.parse(text) as { error?: { message: string } })
-    if (!response.ok)
-      throw new OperatorError(`The service rejected ${path}: ${answer.error?.message ?? ''}`)
-    return answer as T
   }
 
   /**

@@ -8,10 +8,9 @@ import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { jsonOption } from '@bonded/cli/arguments'
 import { type Options, withService } from '@bonded/cli/open'
 import { fields, print } from '@bonded/cli/output'
+import { takeCredential } from '../backend.ts'
 import { causeEvent, WANTED } from './cause-event.ts'
 
-/** The name in the guides, and in the examples of a backend. */
-const CREDENTIAL = 'BONDED_SERVER_CREDENTIAL'
 /** How often the command reads a session whose end it awaits. */
 const PAUSE_MS = 1_000
 
@@ -32,7 +31,7 @@ export function triggerCommand(): Command {
     .addArgument(new Argument('<event>', 'Event to cause').choices(EVENT_TYPES))
     .addHelpText(
       'after',
-      `\nReasons:\n${reasons.join('\n')}\n\nThe tenant is that of the server credential in ${CREDENTIAL}.`,
+      `\nReasons:\n${reasons.join('\n')}\n\nThe tenant is that of the server credential in BONDED_SERVER_CREDENTIAL.`,
     )
     .addOption(
       new Option('--reason <reason>', 'Reason of the event').default(undefined, 'the first below'),
@@ -54,16 +53,10 @@ export function triggerCommand(): Command {
 }
 
 async function trigger(type: EventType, options: TriggerOptions): Promise<void> {
-  const credential = process.env[CREDENTIAL]
-  // It is the backend's setting: the service's configuration rejects names that it does not know.
-  delete process.env[CREDENTIAL]
+  const credential = takeCredential()
   const { publicOrigin, dataDir, environment } = readConfig(process.env, options)
   if (environment === 'production')
     throw new OperatorError('bonded trigger needs a sandbox. Unset BONDED_ENVIRONMENT', {
-      code: 'invalid',
-    })
-  if (credential === undefined)
-    throw new OperatorError(`Set ${CREDENTIAL} to a server credential of the tenant`, {
       code: 'invalid',
     })
   if (type === 'session.expired' && options.json !== true)
