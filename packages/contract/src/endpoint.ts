@@ -1,6 +1,6 @@
 import type { Reason } from './errors.ts'
 import type { LimitName } from './limits.ts'
-import type { Route } from './routes.ts'
+import type { Route } from './client/routes.ts'
 import type { TSchema } from './schemas/type.ts'
 
 /**

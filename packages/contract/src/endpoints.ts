@@ -1,7 +1,7 @@
 import { Type } from './schemas/type.ts'
 import { BROWSER_SECRET_HEADER, NONCE_HEADER, WATCH_HEADER } from './headers.ts'
 import { BODY_LIMITS } from './body-limits.ts'
-import * as routes from './routes.ts'
+import * as routes from './client/routes.ts'
 import { define } from './endpoint.ts'
 import { PHONE_REJECTIONS, REGISTRATION_REJECTIONS } from './phone-rejections.ts'
 import { BondedPairAssertion, EvidenceResponse, EvidenceRequest } from './schemas/evidence.ts'

@@ -74,11 +74,11 @@ async function bundle(version: string): Promise<BuiltScript> {
   const languages = await readLanguages(
     join(ROOT, 'src/messages'),
     integrityOf,
-    join(ROOT, 'src/leg/messages'),
+    join(ROOT, 'src/browser-proof/messages'),
   )
   const styles = await readStyles(ROOT, integrityOf)
   const checks = await bundleModule('checks', 'src/loading/loaded.ts')
-  const leg = await bundleModule('leg', 'src/leg/open-leg.ts')
+  const leg = await bundleModule('leg', 'src/browser-proof/open-leg.ts')
   const { source, map } = await compile({
     entryPoint: 'src/entry.ts',
     format: 'iife',

@@ -11,7 +11,7 @@ import type { ContainerWatch } from './container/watch-container.ts'
 import { createReporter } from './container/report.ts'
 import { type Checks, loadChecks } from './loading/load-checks.ts'
 import { loadLeg } from './loading/load-leg.ts'
-import { type Performers, runMachine } from './machine.ts'
+import { type Performers, runReducer } from './reducer.ts'
 import { wantedLanguages } from './messages/language.ts'
 import { loadMembers, loadMessages, unpack } from './messages/load.ts'
 import { type BondOutcome, unavailable } from './outcome.ts'
@@ -49,7 +49,7 @@ export function startBond(setup: CheckedSetup, request: CheckedRequest): Bond {
   }
   const run = (...event: BondEvent) => dispatch(...event)
   const parts: Parts = { setup, request, container, view, dispatch: run, settle, fail }
-  dispatch = runMachine<BondState, BondEvent, BondEffect>(
+  dispatch = runReducer<BondState, BondEvent, BondEffect>(
     reduceBond,
     INITIAL_BOND,
     performersOf(parts),
@@ -59,7 +59,7 @@ export function startBond(setup: CheckedSetup, request: CheckedRequest): Bond {
 }
 
 /** Functions of the script that the code of the browser's proof need not contain again. */
-const TOOLS = { ask, cancelSession, loadMembers, runMachine, unpack }
+const TOOLS = { ask, cancelSession, loadMembers, runReducer, unpack }
 export type LegTools = typeof TOOLS
 
 interface Parts {

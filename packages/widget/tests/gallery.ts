@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import type { Page } from 'playwright-core'
-import type { LegTexts } from '../src/leg/texts.ts'
+import type { LegTexts } from '../src/browser-proof/texts.ts'
 import { en, type Messages } from '../src/messages/messages.ts'
 
 /** The texts of every language, by tag. */
@@ -22,7 +22,7 @@ export const LEG_LANGUAGES: ReadonlyMap<string, LegTexts> = new Map(
   [...LANGUAGES.keys()].map((tag) => [
     tag,
     JSON.parse(
-      readFileSync(new URL(`../src/leg/messages/${tag}.json`, import.meta.url), 'utf8'),
+      readFileSync(new URL(`../src/browser-proof/messages/${tag}.json`, import.meta.url), 'utf8'),
     ) as LegTexts,
   ]),
 )
@@ -64,7 +64,7 @@ import { sharedStyles } from './src/view/sheet.ts'
 import { STYLES } from './src/view/styles/styles.ts'
 import { fitIn } from './src/container/fit.ts'
 import { openView } from './src/view/view.ts'
-import { confirmButton } from './src/leg/button.ts'
+import { confirmButton } from './src/browser-proof/button.ts'
 
 sharedStyles().replaceSync(STYLES)
 

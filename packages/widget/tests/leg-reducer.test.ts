@@ -8,7 +8,7 @@ import {
   type LegEvent,
   type LegEffect,
   reduceLeg,
-} from '../src/leg/leg-reducer.ts'
+} from '../src/browser-proof/leg-reducer.ts'
 
 /** Dispatches events, ten seconds apart, and returns the effects of the last one. */
 function run(...events: readonly LegEvent[]) {

@@ -5,7 +5,7 @@ import { en } from '../src/messages/messages.ts'
 
 const FOLDER = new URL('../src/messages/', import.meta.url)
 /** The texts of the browser's proof, which are loaded with its code. */
-const LEG_FOLDER = new URL('../src/leg/messages/', import.meta.url)
+const LEG_FOLDER = new URL('../src/browser-proof/messages/', import.meta.url)
 /** The official languages of the European Union. */
 const OF_THE_UNION =
   'bg cs da de el en es et fi fr ga hr hu it lt lv mt nl pl pt ro sk sl sv'.split(' ')

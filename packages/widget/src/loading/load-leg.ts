@@ -10,6 +10,6 @@ declare const PULSE_LEG_INTEGRITY: string
  *
  * @param origin the origin of the service
  */
-export function loadLeg(origin: string): Promise<typeof import('../leg/open-leg.ts')> {
+export function loadLeg(origin: string): Promise<typeof import('../browser-proof/open-leg.ts')> {
   return loadModule(new URL(PULSE_LEG_PATH, origin), PULSE_LEG_INTEGRITY)
 }

@@ -1,5 +1,5 @@
 import { backoffMs, spreadRetryAfterMs } from '@bonded/contract'
-import type { Moment } from '../machine.ts'
+import type { Moment } from '../reducer.ts'
 import type { Instant } from './snapshot.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { awaitsPhone, CLOSE, hasEnded } from '@bonded/contract'
-import type { Moment, Mutable, Reaction } from '../machine.ts'
+import type { Moment, Mutable, Reaction } from '../reducer.ts'
 import type { UnavailableReason } from '../outcome.ts'
 import { advance } from './advance.ts'
 import { delayMs, failedAgain, isLost, NO_OUTAGE, type Outage } from './backoff.ts'

@@ -1,6 +1,6 @@
 import { openChannel } from '@bonded/contract'
 import type { Checks } from '../loading/load-checks.ts'
-import { runMachine } from '../machine.ts'
+import { runReducer } from '../reducer.ts'
 import type { UnavailableReason } from '../outcome.ts'
 import { explainBlocked, explainNotFound } from './explain.ts'
 import { readFrame } from './frame.ts'
@@ -55,7 +55,7 @@ export function watch({
   const subject = { address, publishableKey, purpose }
   let closeChannel = () => {}
   let poll = new AbortController()
-  const dispatch = runMachine<WatchState, WatchEvent, WatchEffect>(
+  const dispatch = runReducer<WatchState, WatchEvent, WatchEffect>(
     rules.reduceWatch,
     rules.initialWatch(snapshot, confirmed),
     {

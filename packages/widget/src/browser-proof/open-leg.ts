@@ -91,7 +91,7 @@ export async function openLeg(setup: LegSetup): Promise<void> {
     const isLost = response.kind === 'later' || response.kind === 'blocked'
     return response.kind === 'snapshot' ? 'accepted' : isLost ? 'lost' : 'rejected'
   }
-  const dispatch = setup.runMachine<LegState, LegEvent, LegEffect>(reduceLeg, INITIAL_LEG, {
+  const dispatch = setup.runReducer<LegState, LegEvent, LegEffect>(reduceLeg, INITIAL_LEG, {
     read: (way) =>
       void open(way).then(
         (result) => dispatch('opened', result),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { runMachine } from '../src/machine.ts'
+import { runReducer } from '../src/reducer.ts'
 
 type Event = readonly ['add', number] | readonly ['arm', number]
 type Effect = readonly ['first', number] | readonly ['second', number]
@@ -11,7 +11,7 @@ function start(t: TestContext) {
   const log: string[] = []
   const now = 0
   t.mock.method(performance, 'now', () => now)
-  const dispatch = runMachine<State, Event, Effect>(
+  const dispatch = runReducer<State, Event, Effect>(
     ({ sum }, event) => {
       if (event[0] === 'arm') return { state: { sum, timers: { due: event[1] } }, effects: [] }
       const state = { sum: sum + (event[1] ?? 100), timers: { due: Infinity } }

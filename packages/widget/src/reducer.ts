@@ -43,7 +43,7 @@ type Reducer<State, Event, Effect> = (
  *
  * @returns a function that dispatches an event
  */
-export function runMachine<State extends Timed, Event extends Named, Effect extends Named>(
+export function runReducer<State extends Timed, Event extends Named, Effect extends Named>(
   reduce: Reducer<State, Event | readonly ['tick'], Effect>,
   initial: State,
   performers: Performers<Effect>,

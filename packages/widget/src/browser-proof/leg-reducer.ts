@@ -1,4 +1,4 @@
-import type { Mutable, Moment, Reaction } from '../machine.ts'
+import type { Mutable, Moment, Reaction } from '../reducer.ts'
 import type { UnavailableReason } from '../outcome.ts'
 import type { Instant } from '../session/snapshot.ts'
 
