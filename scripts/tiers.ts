@@ -23,6 +23,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
   e2e: [
     'examples/demo/tests/scenarios.test.ts',
     'packages/phone-page/tests/*.test.ts',
+    'packages/integrator/tests/redis-pending-store.test.ts',
     'packages/store/tests/sqlite/full-disk.test.ts',
     'packages/cli/tests/beside-a-service.test.ts',
     'packages/cli/tests/{cli,receipt,webhook}.test.ts',

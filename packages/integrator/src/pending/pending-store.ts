@@ -36,7 +36,7 @@ export const ROW_KEPT_AFTER_EXPIRY_MS = 2 * 60 * 60 * 1000
 
 /**
  * The gate's storage. `Tx` is your database's transaction, which your action receives unchanged.
- * Every adapter passes `tests/pending-store-suite.ts`.
+ * Every store passes `pendingStoreSuite`.
  *
  * @example
  * // A SQL adapter's `use` is one guarded statement; the row that it changes is the proof:

@@ -1,18 +1,18 @@
-import { after } from 'node:test'
+import { after, test } from 'node:test'
 import pg from 'pg'
-import { pendingStoreSuite } from '../../../integrator/tests/pending-store-suite.ts'
+import { pendingStoreSuite } from '../../../integrator/src/pending/pending-store-suite.ts'
 import {
-  PENDING_TABLE,
+  POSTGRES_PENDING_TABLE,
   postgresPendingStore,
-} from '../../../integrator/tests/postgres-pending-store.ts'
+} from '../../../integrator/src/pending/postgres.ts'
 import { newDatabase } from '../../../../tests/harness/postgres.ts'
 
-// The example that the guide shows to integrators, on a real database.
 const pool = new pg.Pool({ connectionString: await newDatabase() })
-await pool.query(PENDING_TABLE)
+await pool.query(POSTGRES_PENDING_TABLE)
 after(() => pool.end())
 
-pendingStoreSuite('postgres', async () => {
+async function open() {
   await pool.query('delete from bond')
   return postgresPendingStore(pool)
-})
+}
+for (const { name, run } of pendingStoreSuite(open)) test(name, run)

@@ -1,0 +1,72 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** The reason to skip the tests of Redis, if there is no server. */
+export const redisMissing =
+  spawnSync('redis-server', ['--version']).status !== 0 &&
+  'redis-server is missing: apt-get install redis-server'
+
+/** A server on a Unix socket, and one connection to it. */
+export async function startRedis() {
+  const folder = mkdtempSync(join(tmpdir(), 'bonded-redis-'))
+  const path = join(folder, 'socket')
+  const options = ['--port', '0', '--unixsocket', path, '--save', '', '--dir', folder]
+  const server = spawn('redis-server', options, { stdio: ['ignore', 'pipe', 'ignore'] })
+  for await (const line of server.stdout) if (/ready to accept/i.test(String(line))) break
+  server.stdout.resume()
+  const socket = connect(path)
+  await once(socket, 'connect')
+
+  let received = ''
+  const waiting: ((reply: unknown) => void)[] = []
+  socket.setEncoding('utf8').on('data', (text: string) => {
+    received += text
+    for (let reply = parse(received, 0); reply; reply = parse(received, 0)) {
+      received = received.slice(reply.end)
+      waiting.shift()?.(reply.value)
+    }
+  })
+  return {
+    send: (command: readonly string[]) =>
+      new Promise<unknown>((resolve, reject) => {
+        waiting.push((reply) => (reply instanceof Error ? reject(reply) : resolve(reply)))
+        const parts = command.map((part) => `$${Buffer.byteLength(part)}\r\n${part}\r\n`)
+        socket.write(`*${command.length}\r\n${parts.join('')}`)
+      }),
+    async close() {
+      socket.destroy()
+      server.kill()
+      await once(server, 'exit')
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** One reply of RESP2, of ASCII text; undefined if it is not complete. */
+function parse(text: string, at: number): { value: unknown; end: number } | undefined {
+  const lineEnd = text.indexOf('\r\n', at)
+  if (lineEnd < 0) return undefined
+  const [kind, line, next] = [text[at], text.slice(at + 1, lineEnd), lineEnd + 2]
+  if (kind === '+') return { value: line, end: next }
+  if (kind === '-') return { value: new Error(line), end: next }
+  const count = Number(line)
+  if (kind === ':') return { value: count, end: next }
+  if (count < 0) return { value: null, end: next }
+  if (kind === '$')
+    return text.length < next + count + 2
+      ? undefined
+      : { value: text.slice(next, next + count), end: next + count + 2 }
+  const values: unknown[] = []
+  let end = next
+  while (values.length < count) {
+    const reply = parse(text, end)
+    if (!reply) return undefined
+    values.push(reply.value)
+    end = reply.end
+  }
+  return { value: values, end }
+}
