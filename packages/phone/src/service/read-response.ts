@@ -1,14 +1,15 @@
+// The schemas themselves, not the endpoint table: a page that imports this would load all of it.
 import {
-  type DeviceChallenge,
-  ENDPOINTS,
+  DeviceChallenge,
+  EvidenceResponse,
   firstMismatch,
-  type Invitation,
-  type PhoneSession,
-  type RegisteredDevice,
-  type RotatedToken,
+  Invitation,
+  PhoneSession,
+  RegisteredDevice,
+  RotatedToken,
   SESSION_STATES,
   type Static,
-  type SubjectKeys,
+  SubjectKeys,
   type TSchema,
   type VerifiedEvidence,
 } from '@bonded/contract'
@@ -16,7 +17,7 @@ import { PhoneError } from '../errors.ts'
 
 /** Reads the phone view of a session. @throws {PhoneError} `answer_unreadable` */
 export function readSession(body: unknown): PhoneSession {
-  const session = read(ENDPOINTS.claimSession.responses.phone, body)
+  const session = read(PhoneSession, body)
   // The one closed list: a phone that does not know the state stops.
   if (!SESSION_STATES.includes(session.state))
     throw new PhoneError('answer_unreadable', { reason: 'state' })
@@ -25,32 +26,32 @@ export function readSession(body: unknown): PhoneSession {
 
 /** Reads an invitation. @throws {PhoneError} `answer_unreadable` */
 export function readInvited(body: unknown): Invitation {
-  return read(ENDPOINTS.readInvitation.responses.invitation, body)
+  return read(Invitation, body)
 }
 
 /** Reads the response to a registration. @throws {PhoneError} `answer_unreadable` */
 export function readRegistered(body: unknown): RegisteredDevice {
-  return read(ENDPOINTS.registerDevice.responses.registered, body)
+  return read(RegisteredDevice, body)
 }
 
 /** Reads the response to a recovery. @throws {PhoneError} `answer_unreadable` */
 export function readRecovered(body: unknown): RegisteredDevice {
-  return read(ENDPOINTS.recoverDevice.responses.recovered, body)
+  return read(RegisteredDevice, body)
 }
 
 /** Reads a registration challenge. @throws {PhoneError} `answer_unreadable` */
 export function readChallenge(body: unknown): DeviceChallenge {
-  return read(ENDPOINTS.challengeDevice.responses.challenge, body)
+  return read(DeviceChallenge, body)
 }
 
 /** Reads the response to a token rotation. @throws {PhoneError} `answer_unreadable` */
 export function readToken(body: unknown): RotatedToken {
-  return read(ENDPOINTS.rotateDeviceToken.responses.rotated, body)
+  return read(RotatedToken, body)
 }
 
 /** Reads the keys of a subject. @throws {PhoneError} `answer_unreadable` */
 export function readKeys(body: unknown): SubjectKeys {
-  return read(ENDPOINTS.listKeys.responses.keys, body)
+  return read(SubjectKeys, body)
 }
 
 /**
@@ -60,10 +61,10 @@ export function readKeys(body: unknown): SubjectKeys {
  * @throws {PhoneError} `answer_unreadable`
  */
 export function readEvidence(body: unknown): VerifiedEvidence {
-  return read(ENDPOINTS.fetchEvidence.responses.evidence, body).verified_evidence
+  return read(EvidenceResponse, body).verified_evidence
 }
 
-/** The response, once it matches the schema of the endpoint table. */
+/** The response, once it matches the schema. */
 function read<S extends TSchema>(schema: S, body: unknown): Static<S> {
   const reason = firstMismatch(schema, body)
   if (reason !== undefined) throw new PhoneError('answer_unreadable', { reason })
