@@ -65,7 +65,11 @@ function run(
     detached: true,
   })
   const kill = () => {
-    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL')
+    try {
+      if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL')
+    } catch {
+      // The whole group has ended by itself.
+    }
     child.stdout.destroy()
     child.stderr.destroy()
   }

@@ -111,6 +111,8 @@ test('a program that fails, hangs, floods, or signs with another key makes no re
   const cases: readonly (readonly [script: string, message: RegExp])[] = [
     ['echo denied >&2; exit 3', /status 3: denied/],
     ['sleep 60', /SIGKILL/],
+    // What it started is in another group, holds the output open, and outlives the program.
+    ['setsid sleep 2 & kill -9 $$', /SIGKILL/],
     ['yes', /SIGKILL/],
     ['yes >&2', /SIGKILL/],
     ['echo bm9uZQ==', /no signature/],
@@ -122,7 +124,7 @@ test('a program that fails, hangs, floods, or signs with another key makes no re
   for (const [script, message] of cases) {
     const signer = commandSigner(publicKeys, {
       command: write(`#!/bin/sh\n${script}`, 0o755),
-      timeoutMs: script.startsWith('sleep') ? 50 : 5_000,
+      timeoutMs: script.includes('sleep') ? 50 : 5_000,
     })
     await assert.rejects(signer.sign(BYTES), { code: 'signer_unavailable', message }, script)
   }
