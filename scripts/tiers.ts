@@ -44,8 +44,8 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
   ],
   /** Start PostgreSQL. This tier also runs the files of `ON_POSTGRES`. */
   postgres: ['packages/store/tests/postgres/*.test.ts', 'tests/nodes/*.test.ts'],
-  /** Installs Expo, and bundles the example app. */
-  app: ['examples/phone-app/tests/build.test.ts'],
+  /** The example app: its screens against a real service, and its bundles with Expo. */
+  app: ['examples/phone-app/tests/{app,build}.test.ts'],
   /** Many random histories, inputs and mutants; kills and bursts. */
   soak: [
     // Every byte of every recording, and RSA keys for each passport.
