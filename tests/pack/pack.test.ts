@@ -191,7 +191,8 @@ test('each example of the README of @bonded/integrator has at most 15 lines of i
  * phone page have budgets beside their sources.
  */
 const BUDGET_BYTES = {
-  '@bonded/integrator': 20_200,
+  // Of these, the verification of receipts and of their log has about 5 kB.
+  '@bonded/integrator': 25_500,
   '@bonded/phone': 20_700,
   '@bonded/attestation': 38_000,
 }

@@ -49,7 +49,7 @@ export async function proveRelay({
         const scenario = next
         onScenario(round, scenario)
         for (const mode of scenario.today ? (['without', 'with'] as const) : (['with'] as const))
-          for (const attempt of await tryOnce(stage, scenario, mode))
+          for (const attempt of await tryAttack(stage, scenario, mode))
             tried.push({ ...attempt, round, mode, scenario })
       }
     }
@@ -66,14 +66,26 @@ export async function proveRelay({
   })
 }
 
-/** A scenario that breaks proves nothing. It counts as a finding, and the others still run. */
-async function tryOnce(stage: Stage, scenario: Scenario, mode: Mode): Promise<readonly Attempt[]> {
-  try {
-    return await scenario.run(stage, mode)
-  } catch (failure) {
-    const [sentence] = String(failure).split('\n')
-    return [{ ended: `error: ${sentence}`, stoppedBy: 'no error' }]
-  }
+/** On a machine with much to do, a browser sometimes misses a click, or loses a connection. */
+const MAX_TRIES = 2
+
+/**
+ * A scenario that breaks has shown neither that an attack passes nor that it is stopped. It runs
+ * once more, with new people. If it breaks again, that is a finding, and the others still run.
+ */
+async function tryAttack(
+  stage: Stage,
+  scenario: Scenario,
+  mode: Mode,
+): Promise<readonly Attempt[]> {
+  for (let tries = 1; ; tries++)
+    try {
+      return await scenario.run(stage, mode)
+    } catch (failure) {
+      if (tries < MAX_TRIES) continue
+      const [sentence] = String(failure).split('\n')
+      return [{ ended: `error: ${sentence}`, stoppedBy: 'no error' }]
+    }
 }
 
 function figuresOf(tried: readonly Tried[]): ModeFigures {

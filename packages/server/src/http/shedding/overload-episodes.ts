@@ -16,7 +16,8 @@ export function overloadEpisodes(log: Logger, now: () => number = () => performa
   const end = () => {
     clearTimeout(quiet)
     quiet = undefined
-    log.warn({ ms: Math.round(latestMs - startedMs), rejected }, 'overload ended')
+    const ms = Math.round(latestMs - startedMs)
+    log.warn({ ms, rejected }, 'overload ended')
     rejected = {}
   }
   return {
