@@ -79,6 +79,30 @@ test('no package depends on itself through others', () => {
   for (const folder of FOLDERS) visit(basename(folder), [])
 })
 
+/** The parts of the authenticator that the demo simulates in a browser. */
+const SIMULATED_AUTHENTICATOR =
+  /@bonded\/(?:simulator|example-)|createAuthenticator|credentials\.get\s*=(?!=)|passkey\.js/
+
+test('no package of a production service has the simulated authenticator', () => {
+  const production = new Set<string>()
+  const add = (name: string): void => {
+    if (production.has(name)) return
+    production.add(name)
+    for (const next of declaredBy(join('packages', name))) add(next)
+  }
+  add('service')
+  for (const name of ['cli', 'server', 'core', 'widget', 'phone-page', 'phone'])
+    assert.ok(production.has(name), name)
+  for (const name of ['sandbox', 'simulator', 'bank', 'demo'])
+    assert.ok(!production.has(name), `${name} is not for production`)
+  const partsIn = (folder: string) =>
+    globSync(`${folder}/{src,bin,browser}/**/*.{ts,tsx,js,mjs,html}`, { cwd: ROOT }).filter(
+      (file) => SIMULATED_AUTHENTICATOR.test(readFileSync(join(ROOT, file), 'utf8')),
+    )
+  for (const name of production) assert.deepEqual(partsIn(`packages/${name}`), [])
+  assert.ok(partsIn('examples/demo').includes('examples/demo/browser/passkey.js'))
+})
+
 test('the references of a package are its dependencies', () => {
   for (const folder of FOLDERS) {
     const file = join(ROOT, folder, 'tsconfig.json')

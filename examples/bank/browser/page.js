@@ -1,7 +1,9 @@
 // @ts-check
 
 /**
- * @typedef {{ state: string, sessionId?: string | null, reason?: string }} Bond
+ * @typedef {{
+ *   state: string, sessionId?: string | null, browserSecret?: string, reason?: string,
+ * }} Bond
  * @typedef {{
  * init(options: { publishableKey: string, workflow: string, containerId: string, sessionEndpoint:
  *   string }): unknown, requireBond(options: { action: string, context: object, onRetry: () => void
@@ -50,7 +52,8 @@ async function apply() {
     return showRejection(sentenceFor(bond))
   }
   say('Approved. Sending your application…')
-  await send({ ...fields, session_id: bond.sessionId })
+  const { sessionId: session_id, browserSecret: browser_secret } = bond
+  await send({ ...fields, session_id, ...(browser_secret && { browser_secret }) })
 }
 
 /**

@@ -10,6 +10,8 @@ export interface DemoScenario {
   readonly workflow?: string
   /** The page that the link opens, where it is not the bank's. */
   readonly url?: string
+  /** A script of the demo that its page loads, by address. */
+  readonly script?: string
 }
 
 /** What `bonded dev` shows around the bank's page: a simulated phone, and what just happened. */

@@ -39,7 +39,7 @@ export async function startBank(options: StartBankOptions): Promise<RunningBank>
   const { port, host = '127.0.0.1' } = options
   const bank = openBank({ ...options, serviceOrigin: new URL(options.serviceOrigin).origin })
   const files = await readFiles()
-  const securityPolicy = contentSecurityPolicy(bank.serviceOrigin, bank.demo?.phoneOrigin)
+  const securityPolicy = contentSecurityPolicy(bank.serviceOrigin, bank.demo)
   const names = [...LOCAL_NAMES, host]
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const responding = isForUs(request, names)

@@ -9,6 +9,7 @@ const DEMO: BankDemo = {
   scenarios: [
     { name: 'normal', title: 'Normal', watch: 'Watch <it>.' },
     { name: 'short', title: 'Short', watch: 'Wait.', workflow: 'one_minute' },
+    { name: 'passkey', title: 'Passkey', watch: '', script: 'http://localhost:1/a.js' },
     { name: 'relay', title: 'Relay', watch: '', url: 'http://127.0.0.1:1/' },
   ],
 }
@@ -47,6 +48,23 @@ test('shows the phone and the links of the scenarios in a demo only', async () =
   const policy = shown.headers.get('content-security-policy') ?? ''
   assert.match(policy, /frame-src http:\/\/localhost:1;/)
   assert.match(policy, /frame-ancestors 'none'/)
+})
+
+test('loads a script of the demo in its scenario only, before the widget', async () => {
+  const script = '<script src="http://localhost:1/a.js"></script>'
+  for (const [of, name, isLoaded] of [
+    [undefined, 'passkey', false],
+    [DEMO, 'short', false],
+    [DEMO, 'passkey', true],
+  ] as const) {
+    await using h = await bankWith(of)
+    const page = await fetch(`${h.bank.url}/?scenario=${name}`)
+    const html = await page.text()
+    assert.equal(html.includes(script), isLoaded, name)
+    assert.ok(!isLoaded || html.indexOf(script) < html.indexOf('/v1/pulse.js'))
+    const policy = page.headers.get('content-security-policy') ?? ''
+    assert.equal(policy.includes('http://localhost:1/a.js;'), of !== undefined)
+  }
 })
 
 test('starts with the first scenario for an unknown name, and escapes its texts', async () => {

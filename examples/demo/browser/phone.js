@@ -31,6 +31,11 @@ const TEXTS = {
     'The bank’s page asks your browser for this phone’s passkey. No other page can.',
     'busy',
   ],
+  passkey_used: [
+    'Passkey used',
+    'It signed for the bank’s page in your browser. The service verifies that now.',
+    'good',
+  ],
   approved: ['Approved', 'The bank is completing your request.', 'good'],
   completed: ['Your request is complete', 'The bank has stored the application.', 'good'],
   declined: ['Declined', 'Nothing was approved.', 'stop'],
@@ -91,6 +96,12 @@ document.addEventListener(
   'visibilitychange',
   () => document.visibilityState === 'visible' && useScenario(),
 )
+
+// The bank's page asks for the passkey, and no other page can: only that page has its origin.
+addEventListener('message', ({ source, origin, data, ports: [port] }) => {
+  if (source !== parent || origin !== byId('phone').dataset.bank || port === undefined) return
+  void call('/phone/passkey', data).then((answer) => port.postMessage(answer))
+})
 
 function useScenario() {
   const name = new URLSearchParams(location.search).get('scenario')

@@ -9,6 +9,7 @@ import type { Site } from './http/guard.ts'
 import { serveLive } from './http/live.ts'
 import { readFiles } from './pages/files.ts'
 import { DemoPhone } from './phone/demo-phone.ts'
+import type { Passkey } from './phone/passkey.ts'
 import { Attacker } from './relay/attacker.ts'
 import { type Sandbox } from './sandbox.ts'
 import { BROWSER_WORKFLOW, type Scenario, SCENARIOS } from './scenarios.ts'
@@ -26,6 +27,7 @@ export interface DemoOptions {
   readonly workflow: string
   readonly action: string
   readonly phone: Pick<SimulatedPhone, 'scan'>
+  readonly passkey: Pick<Passkey, 'answer'>
   readonly sandbox: Sandbox
   readonly activity: Activity
 }
@@ -42,6 +44,7 @@ interface ScenarioLink {
   readonly watch: string
   readonly workflow?: string
   readonly url?: string
+  readonly script?: string
 }
 
 /** The phone pane, the activity strip, and the relaying page. */
@@ -62,7 +65,7 @@ export interface RunningDemo extends AsyncDisposable {
  * @throws the error of `listen`, such as `EADDRINUSE`
  */
 export async function startDemo(options: DemoOptions): Promise<RunningDemo> {
-  const { port, sandbox, activity, phone } = options
+  const { port, sandbox, activity, phone, passkey } = options
   const files = await readFiles()
   const server = createServer({ requestTimeout: 10_000, connectionsCheckingInterval: 1_000 })
   await new Promise<void>((resolve, reject) =>
@@ -74,7 +77,12 @@ export async function startDemo(options: DemoOptions): Promise<RunningDemo> {
   let publish = () => {}
   const onChange = () => publish()
   const attacker = new Attacker({ ...options, browserWorkflow: BROWSER_WORKFLOW, onChange })
-  const demoPhone = new DemoPhone({ phone, newestCode: () => sandbox.newestCode(), onChange })
+  const demoPhone = new DemoPhone({
+    phone,
+    passkey,
+    newestCode: () => sandbox.newestCode(),
+    onChange,
+  })
   const stage = createStage({ sandbox, activity, phone: demoPhone, onChange })
   const live = serveLive(server, {
     sites: [phoneSite, relaySite],
@@ -96,7 +104,7 @@ export async function startDemo(options: DemoOptions): Promise<RunningDemo> {
   return {
     phoneOrigin: phoneSite.origin,
     relayOrigin: relaySite.origin,
-    forBank: { phoneOrigin: phoneSite.origin, scenarios: linksOf(relaySite.origin) },
+    forBank: { phoneOrigin: phoneSite.origin, scenarios: linksOf(phoneSite, relaySite) },
     addBankEvent: (event) => {
       const entry = entryOfBank(event)
       if (entry !== undefined) activity.add(entry)
@@ -119,15 +127,16 @@ function siteAt(host: string): Site {
   return { host, origin: `http://${host}`, token: randomBytes(32).toString('base64url') }
 }
 
-function linksOf(relayOrigin: string): readonly [ScenarioLink, ...ScenarioLink[]] {
+function linksOf(phone: Site, relay: Site): readonly [ScenarioLink, ...ScenarioLink[]] {
   const link = (scenario: Scenario): ScenarioLink => {
-    const { name, title, watch, workflow, isRelayed } = scenario
+    const { name, title, watch, workflow, isRelayed, usesPasskey } = scenario
     return {
       name,
       title,
       watch,
       ...(workflow !== undefined && { workflow }),
-      ...(isRelayed === true && { url: `${relayOrigin}/` }),
+      ...(isRelayed === true && { url: `${relay.origin}/` }),
+      ...(usesPasskey === true && { script: `${phone.origin}/passkey.js` }),
     }
   }
   const [first, ...others] = SCENARIOS

@@ -71,18 +71,33 @@ async function respond(
   return 'fields' in body ? post(body.fields) : body
 }
 
-function phoneGet({ files, phoneSite }: HandlerOptions, path: string): Reply | undefined {
-  if (path === '/' || path === '/phone') return html(phonePage(phoneSite))
+function phoneGet(options: HandlerOptions, path: string): Reply | undefined {
+  const { files, phoneSite, bankOrigin } = options
+  if (path === '/' || path === '/phone')
+    return html(phonePage({ token: phoneSite.token, bankOrigin }))
   if (path === '/activity') return html(activityPage(phoneSite))
   return path.startsWith('/relay') ? undefined : files.get(path)
 }
 
-function phonePost({ phone, stage }: HandlerOptions, path: string): Post | undefined {
+function phonePost(options: HandlerOptions, path: string): Post | undefined {
+  const { phone, stage, activity } = options
   const action = PHONE_ACTIONS.find((name) => path === `/phone/${name}`)
   if (action !== undefined)
     return () =>
       phone.press(action) ? DONE : reject(409, 'not_offered', 'The phone does not offer this now.')
   switch (path) {
+    case '/phone/passkey':
+      return (request) => {
+        const answer = phone.usePasskey(request)
+        if (answer === undefined)
+          return reject(409, 'not_asked', 'The phone has no passkey for this request.')
+        activity.add({
+          actor: 'Phone',
+          text: 'its passkey answers the browser of the bank’s page',
+          tone: 'good',
+        })
+        return json(200, answer)
+      }
     case '/scenario':
       return async ({ name }) => {
         const scenario = findScenario(name)

@@ -1,4 +1,5 @@
 export { type Activity, createActivity } from './activity/activity.ts'
 export { type DemoForBank, type DemoOptions, type RunningDemo, startDemo } from './demo.ts'
+export { Passkey } from './phone/passkey.ts'
 export { BROWSER_WORKFLOW, ONE_MINUTE_WORKFLOW } from './scenarios.ts'
 export type { Sandbox, ShownCode } from './sandbox.ts'

@@ -13,6 +13,8 @@ export interface Scenario {
   readonly workflow?: string
   /** The service stops as soon as a page shows a QR code. */
   readonly stopsService?: true
+  /** The passkey of the simulated phone answers in the user’s browser. */
+  readonly usesPasskey?: true
   /** The page is not the bank’s. */
   readonly isRelayed?: true
 }
@@ -67,6 +69,15 @@ export const SCENARIOS = [
       'This request lasts one minute. Choose Continue to approval and leave the phone alone: the QR code disappears, and nothing can be approved any more.',
     evidence: 'carried',
     workflow: ONE_MINUTE_WORKFLOW,
+  },
+  {
+    name: 'browser',
+    title: 'Bonded browser',
+    watch:
+      'The bank asks this browser too. Approve on the phone, then choose Confirm on this computer: the phone’s passkey answers for the bank’s page, and for no page at another address.',
+    evidence: 'carried',
+    workflow: BROWSER_WORKFLOW,
+    usesPasskey: true,
   },
   {
     name: 'relay',

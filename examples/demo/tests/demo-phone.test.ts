@@ -22,6 +22,7 @@ async function phoneBefore(codes: { newest: ShownCode }) {
         return new Promise(() => undefined)
       },
     },
+    passkey: { answer: () => assert.fail('no request waits for the browser') },
     newestCode: async () => codes.newest,
     onChange: () => undefined,
   })
@@ -46,6 +47,12 @@ test('scans the QR code that the newest page shows, also if it appeared just bef
   await setImmediate()
   assert.deepEqual(shown.scanned, [code(2).link])
   assert.equal(shown.phone.view.screen, 'busy')
+})
+
+test('uses the passkey only while a request waits for the browser', async () => {
+  using shown = await phoneBefore({ newest: code(1) })
+  assert.equal(shown.phone.usePasskey({}), undefined)
+  assert.equal(shown.phone.view.screen, 'code')
 })
 
 test('scans no QR code that no page shows yet', async () => {

@@ -14,6 +14,7 @@ after(() => d[Symbol.asyncDispose]())
 const { port } = new URL(d.phoneOrigin)
 const CONTROLS = [
   ...PHONE_ACTIONS.map((action) => `/phone/${action}`),
+  '/phone/passkey',
   '/scenario',
   '/service/stop',
   '/service/start',
@@ -104,6 +105,18 @@ test('responds to no preflight, and lets only the two pages of the demo frame th
   }
 })
 
+test('lets the bank’s page load only the script of the passkey', async () => {
+  const script = await fetch(`${d.phoneOrigin}/passkey.js`)
+  assert.equal(script.headers.get('cross-origin-resource-policy'), 'same-site')
+  assert.doesNotMatch(await script.text(), new RegExp(d.phoneToken))
+  assert.equal((await fetch(`${d.relayOrigin}/passkey.js`)).status, 404)
+  const { scenarios } = d.demo.forBank
+  assert.deepEqual(
+    scenarios.flatMap(({ name, script }) => (script === undefined ? [] : [[name, script]])),
+    [['browser', `${d.phoneOrigin}/passkey.js`]],
+  )
+})
+
 test('rejects a malformed or large body', async () => {
   for (const [body, status, type = 'application/json'] of [
     ['{', 400],
@@ -115,8 +128,8 @@ test('rejects a malformed or large body', async () => {
     ['{"name":"normal"}', 415, 'text/plain'],
   ] as const)
     assert.equal((await send('/scenario', { ...OWN, 'content-type': type }, body)).status, status)
-  const { status } = await send('/phone/approve', OWN)
-  assert.equal(status, 409, 'the phone shows no request')
+  for (const path of ['/phone/approve', '/phone/passkey'])
+    assert.equal((await send(path, OWN)).status, 409, `${path}: the phone shows no request`)
 })
 
 test('sends what the phone shows only to a page of the demo that has the token', async () => {
@@ -161,6 +174,14 @@ test('a service that bonded serve starts has none of the demo’s paths', async 
   await using h = await harness()
   for (const path of [...CONTROLS, '/relay/start', '/relay/refused'])
     assert.equal((await h.call('POST', path, { body: {} })).status, 404, path)
-  for (const path of ['/phone', '/activity', '/live', '/phone.js', '/live.js', '/relay/qr.svg'])
+  for (const path of [
+    '/phone',
+    '/activity',
+    '/live',
+    '/phone.js',
+    '/live.js',
+    '/passkey.js',
+    '/relay/qr.svg',
+  ])
     assert.equal((await h.call('GET', path)).status, 404, path)
 })

@@ -31,6 +31,7 @@ export async function openDemo(changes: Partial<Sandbox> = {}) {
         return Promise.reject(new Error('no service'))
       },
     },
+    passkey: { answer: () => undefined },
     sandbox,
     activity,
   })

@@ -144,6 +144,33 @@ test(
 )
 
 test(
+  'bonded browser: the phone’s passkey confirms in the bank’s page, and the bank accepts',
+  inBrowser,
+  async () => {
+    const stage = await open()
+    await stage.choose('Bonded browser')
+    await stage.continueToCode()
+    await stage.press('Scan the QR code', 'Approve')
+    await stage.shows('Now confirm on the computer')
+    await stage.assertAccessible('confirm on the computer')
+    await stage.page.getByRole('button', { name: 'Confirm on this computer' }).click()
+    assert.match(await stage.outcome('accepted'), /Application received: L-\d{6}/)
+    await stage.shows('Your request is complete')
+    const used = `confirmed at ${sandbox.bank} with this phone’s passkey`
+    await stage.phone.getByText(used).waitFor()
+    await stage.activity.getByText('its passkey answers the browser').first().waitFor()
+    await stage.activity.getByText('sends the signature of a passkey').first().waitFor()
+    await stage.assertAccessible('completed with the browser')
+
+    // Another scenario’s page asks the browser itself, which has no passkey.
+    await stage.choose('Normal')
+    const isOwn = await stage.page.evaluate('Object.hasOwn(navigator.credentials, "get")')
+    assert.equal(isOwn, false)
+    await stage.close()
+  },
+)
+
+test(
   'attack, noticed: the phone shows the other amount, and the gate rejects the attacker',
   inBrowser,
   async () => {

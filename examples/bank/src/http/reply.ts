@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import type { BankDemo } from '../demo.ts'
 
 /** A response. Routes return one, and only `send` writes it. */
 export interface Reply {
@@ -24,17 +25,18 @@ export function reject(status: number, code: string, message: string, more: obje
   return json(status, { error: { code, message, ...more } })
 }
 
-/** Allows only the page's own files, the hosted widget, and the frames of a demo. */
-export function contentSecurityPolicy(serviceOrigin: string, demoOrigin?: string): string {
+/** Allows only the page's own files, the hosted widget, and the frames and scripts of a demo. */
+export function contentSecurityPolicy(serviceOrigin: string, demo?: BankDemo): string {
   const socketOrigin = serviceOrigin.replace(/^http/, 'ws')
+  const scripts = demo?.scenarios.flatMap(({ script }) => script ?? []) ?? []
   return [
     `default-src 'none'`,
-    `script-src 'self' ${serviceOrigin}`,
+    ['script-src', `'self'`, serviceOrigin, ...scripts].join(' '),
     `connect-src 'self' ${serviceOrigin} ${socketOrigin}`,
     `img-src ${serviceOrigin} data:`,
     `style-src 'self'`,
     `form-action 'self'`,
-    ...(demoOrigin === undefined ? [] : [`frame-src ${demoOrigin}`]),
+    ...(demo === undefined ? [] : [`frame-src ${demo.phoneOrigin}`]),
     `base-uri 'none'`,
     `frame-ancestors 'none'`,
   ].join('; ')

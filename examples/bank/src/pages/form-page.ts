@@ -21,8 +21,10 @@ export function formPage(facts: {
 }): string {
   const { bank, applications, scenario } = facts
   const draft = facts.draft ?? (scenario && EXAMPLE_REQUEST)
-  // The script must come from the service's origin, never from a copy. page.js runs after it.
-  const head = markup`<script src="${bank.serviceOrigin}/v1/pulse.js" defer></script>
+  const script = scenario?.script
+  // The widget must come from the service's origin, never from a copy. page.js runs after it.
+  const head = markup`${script !== undefined && markup`<script src="${script}"></script>`}
+<script src="${bank.serviceOrigin}/v1/pulse.js" defer></script>
 <script type="module" src="/page.js"></script>`
   const main = markup`<h1>Apply for a personal loan</h1>
 <p class="lead">Two minutes for the form, one tap on your phone. Nothing is sent without your approval.</p>

@@ -35,6 +35,7 @@ export async function submitApplication(
     action: ACTION,
     // The digest of the form as sent now. A field changed after the approval changes the digest.
     form_digest: await bindingDigest(request),
+    browser_secret: typeof fields.browser_secret === 'string' ? fields.browser_secret : undefined,
     accept: async () => store('accepted'),
     review: async (_tx, { reasons }) => store('in_review', reasons),
   })

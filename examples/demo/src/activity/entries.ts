@@ -73,6 +73,11 @@ const CALLS: Readonly<Record<string, Call>> = {
     text: 'signs the request that it shows',
     changesState: true,
   },
+  'POST /api/v1/sessions/{session_id}/browser': {
+    actor: 'Browser',
+    text: 'sends the signature of a passkey',
+    changesState: true,
+  },
   'POST /api/v1/sessions/{session_id}/decline': {
     actor: 'Phone',
     text: 'declines the request',

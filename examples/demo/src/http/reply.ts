@@ -5,6 +5,8 @@ export interface Reply {
   readonly status: number
   readonly type: string
   readonly body: string
+  /** The bank's page, at another port of this machine, may load it. */
+  readonly isForBank?: true
 }
 
 /** An HTML page. */
@@ -24,7 +26,7 @@ export function reject(status: number, code: string, message: string): Reply {
 
 /**
  * Writes a reply with the headers that every response has. No response has a CORS header, so no
- * other origin can read one.
+ * other origin can read one. `same-site` permits `localhost` at another port.
  */
 export function send(response: ServerResponse, reply: Reply, securityPolicy: string): void {
   const body = Buffer.from(reply.body)
@@ -32,7 +34,7 @@ export function send(response: ServerResponse, reply: Reply, securityPolicy: str
     'content-type': reply.type,
     'content-length': body.length,
     'content-security-policy': securityPolicy,
-    'cross-origin-resource-policy': 'same-origin',
+    'cross-origin-resource-policy': reply.isForBank === true ? 'same-site' : 'same-origin',
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
     'cache-control': 'no-store',

@@ -6,6 +6,7 @@ const NAMES = [
   'activity.css',
   'activity.js',
   'live.js',
+  'passkey.js',
   'phone.css',
   'phone.js',
   'relay.css',
@@ -16,7 +17,9 @@ const NAMES = [
 export async function readFiles(): Promise<ReadonlyMap<string, Reply>> {
   const files = NAMES.map(async (name): Promise<[string, Reply]> => {
     const body = await readFile(new URL(`../../browser/${name}`, import.meta.url), 'utf8')
-    return [`/${name}`, { status: 200, type: TYPES[name.endsWith('.js') ? 'js' : 'css'], body }]
+    const type = TYPES[name.endsWith('.js') ? 'js' : 'css']
+    const isForBank = name === 'passkey.js'
+    return [`/${name}`, { status: 200, type, body, ...(isForBank && { isForBank }) }]
   })
   return new Map(await Promise.all(files))
 }

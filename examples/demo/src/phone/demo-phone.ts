@@ -5,15 +5,26 @@ import type {
   ScannedRequest,
   ShownSession,
   SimulatedPhone,
+  WebauthnAssertionJson,
 } from '@bonded/simulator'
 import type { ShownCode } from '../sandbox.ts'
-import { type PhoneAction, type PhoneView, receivedRequest, verdictOf } from './phone-view.ts'
+import type { Passkey } from './passkey.ts'
+import {
+  type PhoneAction,
+  type PhoneView,
+  receivedRequest,
+  type ScreenName,
+  verdictOf,
+} from './phone-view.ts'
 
 /** How often the phone looks for a new QR code. */
 const LOOK_MS = 400
+/** While the phone waits for the browser. The page may be faster than the response to the phone. */
+const PASSKEY_SCREENS: readonly ScreenName[] = ['busy', 'confirm_on_computer', 'passkey_used']
 
 export interface DemoPhoneOptions {
   readonly phone: Pick<SimulatedPhone, 'scan'>
+  readonly passkey: Pick<Passkey, 'answer'>
   readonly newestCode: () => Promise<ShownCode | undefined>
   readonly onChange: () => void
 }
@@ -62,6 +73,17 @@ export class DemoPhone implements Disposable {
     if (run === undefined) return false
     void this.#act(run, action).catch((error: unknown) => this.#fail(run, error))
     return true
+  }
+
+  /**
+   * Answers the bank's page with the passkey, while the request waits for its browser. Returns
+   * undefined if there is nothing to answer.
+   */
+  usePasskey(request: Readonly<Record<string, unknown>>): WebauthnAssertionJson | undefined {
+    if (!PASSKEY_SCREENS.includes(this.#view.screen)) return undefined
+    const answer = this.#options.passkey.answer(request)
+    if (answer !== undefined) this.#show({ screen: 'passkey_used', actions: [] })
+    return answer
   }
 
   [Symbol.dispose](): void {

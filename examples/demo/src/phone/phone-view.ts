@@ -24,6 +24,7 @@ export type ScreenName =
   | 'request'
   | 'step_up'
   | 'confirm_on_computer'
+  | 'passkey_used'
   | 'approved'
   | 'completed'
   | 'declined'
@@ -100,7 +101,7 @@ export function receivedRequest(session: ShownSession): ReceivedRequest {
 /** What the service verified. Empty before the bond. */
 export function verdictOf({ verification }: ShownSession): readonly Check[] {
   if (verification === null) return []
-  const { device_possession, local_auth, sensor_continuity, assertion_band } = verification
+  const { device_possession, local_auth, sensor_continuity, assertion_band, browser } = verification
   const isUnlocked = local_auth === 'verified'
   const isCarried = sensor_continuity.continuity_score >= MIN_CARRIED_SCORE
   return [
@@ -119,6 +120,15 @@ export function verdictOf({ verification }: ShownSession): readonly Check[] {
       value: isCarried ? 'held or worn, not lying still' : 'not enough to tell',
       isMet: isCarried,
     },
+    ...(browser === undefined
+      ? []
+      : [
+          {
+            label: 'Browser',
+            value: `confirmed at ${browser.origin} with this phone’s passkey`,
+            isMet: true,
+          },
+        ]),
     { label: 'Confidence', value: `${assertion_band} overall`, isMet: assertion_band !== 'low' },
   ]
 }

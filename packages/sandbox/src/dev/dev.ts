@@ -1,5 +1,6 @@
+import { join } from 'node:path'
 import { parseId } from '@bonded/contract'
-import { createAuthenticator, loadTestAuthority } from '@bonded/simulator'
+import { loadTestAuthority } from '@bonded/simulator'
 import { Command } from 'commander'
 import pino from 'pino'
 import type { RunningService } from '@bonded/server/compose'
@@ -49,9 +50,16 @@ export function devCommand(): Command {
     })
 }
 
-/** A camera opens the universal link, so that a phone without the app reaches the phone page. */
+/**
+ * A camera opens the universal link, so that a phone without the app reaches the phone page. All
+ * tenants of a sandbox are one organization's, so the bank's page may ask for the passkey itself.
+ */
 function inDev(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return { BONDED_QR_CONTENT: 'universal_link', ...environment }
+  return {
+    BONDED_QR_CONTENT: 'universal_link',
+    BONDED_RELATED_ORIGINS: 'on',
+    ...environment,
+  }
 }
 
 /** Starts the service, the phone and the bank, in this order, and prints their addresses. */
@@ -76,11 +84,14 @@ async function startSandbox(started: StartedParts, options: Options): Promise<vo
     oneMinuteWorkflow: demo.ONE_MINUTE_WORKFLOW,
     browserWorkflow: demo.BROWSER_WORKFLOW,
   })
+  const passkey = new demo.Passkey({
+    file: join(config.dataDir, 'demo-passkey.json'),
+    serviceOrigin: config.publicOrigin,
+    pageOrigin: bankOrigin,
+  })
   const phone = phoneAt({
     ...options,
-    // A passkey that the attacker of the demo does not have. It answers in no browser.
-    createBrowserKey: async ({ challenge, rp_id }) =>
-      createAuthenticator({ origin: config.publicOrigin, rpId: rp_id }).register(challenge),
+    createBrowserKey: async (request) => passkey.create(request),
   })
   const shown = started.use(
     await demo.startDemo({
@@ -91,6 +102,7 @@ async function startSandbox(started: StartedParts, options: Options): Promise<vo
       workflow: DEMO_WORKFLOW,
       action: DEMO_ACTION,
       phone,
+      passkey,
       sandbox: sandboxOf(service, tenant),
       activity,
     }),

@@ -56,6 +56,8 @@ export interface AuthenticatorOptions {
   readonly flags?: number
   /** False for a passkey, whose counter stays 0. */
   readonly counts?: boolean
+  /** A key that was created before. Default: a new one. */
+  readonly key?: { readonly credentialId: string; readonly privateKey: KeyObject }
 }
 
 /** Overrides what an honest authenticator and browser would sign. */
@@ -80,6 +82,12 @@ export interface Authenticator {
    * @param origin of the page, as its browser writes it into the client data
    */
   confirm(payload: string, origin: string, tamper?: AssertionTamper): WebauthnAssertionJson
+  /**
+   * Signs a challenge that a page gave its browser.
+   *
+   * @param challenge base64url
+   */
+  answer(challenge: string, origin: string, tamper?: AssertionTamper): WebauthnAssertionJson
 }
 
 /** Creates an authenticator with a new key. */
@@ -93,16 +101,17 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     flags = PRESENT_AND_VERIFIED,
     counts = true,
   } = options
-  const privateKey = newKey()
-  const credential = randomBytes(32)
-  const credentialId = credential.toString('base64url')
+  const { privateKey, credentialId } = options.key ?? {
+    privateKey: newKey(),
+    credentialId: randomBytes(32).toString('base64url'),
+  }
   let counter = 0
 
-  const signFor = (pageOrigin: string, payload: string, tamper: AssertionTamper = {}) => {
+  const signFor = (pageOrigin: string, challenge: string, tamper: AssertionTamper = {}) => {
     const clientData = Buffer.from(
       JSON.stringify({
         type: 'webauthn.get',
-        challenge: sha256(payload).toString('base64url'),
+        challenge,
         origin: pageOrigin,
         crossOrigin: false,
         ...tamper.clientData,
@@ -118,6 +127,22 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     return { clientData, data, signature }
   }
 
+  const answer: Authenticator['answer'] = (challenge, pageOrigin, tamper) => {
+    const { clientData, data, signature } = signFor(pageOrigin, challenge, tamper)
+    return {
+      id: credentialId,
+      rawId: credentialId,
+      type: 'public-key',
+      authenticatorAttachment: 'cross-platform',
+      clientExtensionResults: {},
+      response: {
+        clientDataJSON: clientData.toString('base64url'),
+        authenticatorData: data.toString('base64url'),
+        signature: signature.toString('base64url'),
+      },
+    }
+  }
+
   return {
     credentialId,
     privateKey,
@@ -128,7 +153,11 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       const header = headerOf({ appId: rpId, flags: flags | ATTESTED_CREDENTIAL, counter })
       const data = Buffer.concat([
         header,
-        credentialOf({ aaguid, id: credential, publicKey: publicHalf(privateKey) }),
+        credentialOf({
+          aaguid,
+          id: Buffer.from(credentialId, 'base64url'),
+          publicKey: publicHalf(privateKey),
+        }),
       ])
       const [format, members] = attestation({
         privateKey,
@@ -148,7 +177,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       }
     },
     assert(payload, tamper) {
-      const { clientData, data, signature } = signFor(origin, payload, tamper)
+      const { clientData, data, signature } = signFor(origin, challengeOf(payload), tamper)
       return {
         key_id: credentialId,
         client_data_hash: sha256(clientData).toString('base64url'),
@@ -157,21 +186,8 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
         client_data_json: clientData.toString('base64url'),
       }
     },
-    confirm(payload, pageOrigin, tamper) {
-      const { clientData, data, signature } = signFor(pageOrigin, payload, tamper)
-      return {
-        id: credentialId,
-        rawId: credentialId,
-        type: 'public-key',
-        authenticatorAttachment: 'cross-platform',
-        clientExtensionResults: {},
-        response: {
-          clientDataJSON: clientData.toString('base64url'),
-          authenticatorData: data.toString('base64url'),
-          signature: signature.toString('base64url'),
-        },
-      }
-    },
+    confirm: (payload, pageOrigin, tamper) => answer(challengeOf(payload), pageOrigin, tamper),
+    answer,
   }
 }
 
@@ -186,6 +202,11 @@ export const selfAttestation: Attestation = ({ privateKey, authenticatorData, cl
     ['sig', sign('sha256', Buffer.concat([authenticatorData, clientDataHash]), privateKey)],
   ]),
 ]
+
+/** The challenge of a payload: its digest in base64url. */
+function challengeOf(payload: string): string {
+  return sha256(payload).toString('base64url')
+}
 
 function sha256(data: string | Uint8Array): Buffer {
   return hash('sha256', data, 'buffer')
