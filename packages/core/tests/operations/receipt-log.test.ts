@@ -22,7 +22,6 @@ import type { StoredReceipt } from '../../src/ports/tables/receipt-table.ts'
 import { SignerError } from '../../src/ports/signer.ts'
 
 const ORIGIN = 'bond.example/receipts/log'
-const onSqlite = { skip: process.env.TEST_STORE === 'postgres' ? 'changes the file' : false }
 
 const receiptOf = async (h: Harness, { id }: { id: string }) =>
   (await h.api('GET', `/sessions/${id}/receipt`, { token: h.shop.server })).body as {
@@ -238,10 +237,9 @@ test('100 of 100 tamperings of an operator with the database and all keys are ca
   assert.equal(accepted.decision, 'accept')
 })
 
-test(
-  'an entry that was edited in the database breaks the proof of its receipt',
-  onSqlite,
-  async () => {
+// It changes the file of the database, so the tier `postgres` does not run it.
+if (process.env.TEST_STORE !== 'postgres')
+  test('an entry that was edited in the database breaks the proof of its receipt', async () => {
     await using h = await harness()
     const { session } = await h.reach('completed')
     await untilLogged(h, session)
@@ -254,8 +252,7 @@ test(
     const { proof } = await receiptOf(h, session)
     const verdict = await verifyReceipt({ receipt, proof: proof ?? '', jwks: await keysOf(h) })
     assert.equal(verdict.decision === 'reject' && verdict.reason, 'not_included')
-  },
-)
+  })
 
 test('nodes that append at once give every receipt one place', async () => {
   await using h = await harness()

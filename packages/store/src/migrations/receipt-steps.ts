@@ -1,37 +1,40 @@
 import type { MIGRATIONS } from './migrations.ts'
 
+type Step = (typeof MIGRATIONS)[number]
+
+const RECEIPTS: Step = {
+  number: 27,
+  name: 'receipts',
+  statements: [
+    'alter table session add column bond_proof text',
+    'alter table session add column receipt_due_at bigint',
+    'create index session_receipt_due on session (receipt_due_at) where receipt_due_at is not null',
+    `create table receipt (
+      session_id text not null, state text not null, tenant_id text not null,
+      workflow text not null, action text not null, browser_commitment text,
+      jws text not null, made_at bigint not null, primary key (session_id, state))`,
+    'create index receipt_by_age on receipt (made_at)',
+  ],
+  expands: true,
+}
+
+const LOG: Step = {
+  number: 28,
+  name: 'the log of receipts',
+  statements: [
+    // Receipts of the step before have no place in the log, and get one.
+    'alter table receipt add column log_index bigint',
+    'create index receipt_unlogged on receipt (made_at) where log_index is null',
+    `create table receipt_log (
+      number bigint primary key, size bigint not null, checkpoint text not null,
+      checkpoint_size bigint not null)`,
+    `insert into receipt_log (number, size, checkpoint, checkpoint_size) values (1, 0, '', 0)`,
+    `create table receipt_log_tile (
+      level bigint not null, tile bigint not null, hashes bytea not null, entries bytea,
+      appended_at bigint not null, primary key (level, tile))`,
+  ],
+  expands: true,
+}
+
 /** The steps of the schema for receipts and their log. */
-export const RECEIPT_STEPS: readonly (typeof MIGRATIONS)[number][] = [
-  {
-    number: 27,
-    name: 'receipts',
-    statements: [
-      'alter table session add column bond_proof text',
-      'alter table session add column receipt_due_at bigint',
-      'create index session_receipt_due on session (receipt_due_at) where receipt_due_at is not null',
-      `create table receipt (
-        session_id text not null, state text not null, tenant_id text not null,
-        workflow text not null, action text not null, browser_commitment text,
-        jws text not null, made_at bigint not null, primary key (session_id, state))`,
-      'create index receipt_by_age on receipt (made_at)',
-    ],
-    expands: true,
-  },
-  {
-    number: 28,
-    name: 'the log of receipts',
-    statements: [
-      // Receipts of the step before have no place in the log, and get one.
-      'alter table receipt add column log_index bigint',
-      'create index receipt_unlogged on receipt (made_at) where log_index is null',
-      `create table receipt_log (
-        number bigint primary key, size bigint not null, checkpoint text not null,
-        checkpoint_size bigint not null)`,
-      `insert into receipt_log (number, size, checkpoint, checkpoint_size) values (1, 0, '', 0)`,
-      `create table receipt_log_tile (
-        level bigint not null, tile bigint not null, hashes bytea not null, entries bytea,
-        appended_at bigint not null, primary key (level, tile))`,
-    ],
-    expands: true,
-  },
-]
+export const RECEIPT_STEPS: readonly Step[] = [RECEIPTS, LOG]
