@@ -34,6 +34,7 @@ import { MOVES } from '../packages/core/src/domain/transitions.ts'
 import { PHONES_FILE, TEST_ROOTS_FILE } from '../packages/server/src/settings/phones-file.ts'
 import { openApiDocument, reasonsOf } from '../packages/server/src/http/openapi.ts'
 import { statusOf } from '../packages/server/src/http/response/rejection-to-wire.ts'
+import { asyncApiDocument } from './asyncapi.ts'
 import { continuityPage } from './continuity/page.ts'
 import { protocolExample } from './protocol-example.ts'
 import { reservedLabels } from './reserved-labels.ts'
@@ -56,6 +57,10 @@ const files = new Map<string, string>([
   [
     'openapi.json',
     `${JSON.stringify(openApiDocument({ origin: 'https://bond.example', version: version() }), null, 2)}\n`,
+  ],
+  [
+    'asyncapi.json',
+    `${JSON.stringify(asyncApiDocument({ host: 'bond.example', version: version() }), null, 2)}\n`,
   ],
   ['protocol-example.json', `${JSON.stringify(protocolExample(), null, 2)}\n`],
   ['configuration.md', configuration()],
@@ -278,7 +283,7 @@ function states(): string {
 function events(): string {
   const rows = Object.entries(EVENTS).map(([type, about]) => `| \`${type}\` | ${about} |`)
   const schema = JSON.stringify(WebhookEvent, null, 2)
-  return `${NOTE}# Events\n\nThe events that a [webhook endpoint](../guides/webhooks.md) can receive.\n\n| type | meaning |\n|---|---|\n${rows.join('\n')}\n\n## Body\n\n\`\`\`json\n${schema}\n\`\`\`\n`
+  return `${NOTE}# Events\n\nThe events that a [webhook endpoint](../guides/webhooks.md) can receive. [asyncapi.json](asyncapi.json) has a message for each.\n\n| type | meaning |\n|---|---|\n${rows.join('\n')}\n\n## Body\n\n\`\`\`json\n${schema}\n\`\`\`\n`
 }
 
 function scores(): string {
