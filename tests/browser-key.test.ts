@@ -6,6 +6,7 @@ import { loadPulseScript } from '@bonded/widget/script'
 import type { Browser, Page } from 'playwright-core'
 import { type Harness, harness, type TenantKeys } from './harness/harness.ts'
 import { browserMissing, openBrowser } from './browser.ts'
+import { freePort } from './harness/free-port.ts'
 
 /**
  * Longer than the widget needs to explain a rejection, and shorter than it retries a lost network.
@@ -178,12 +179,4 @@ new MutationObserver(() => { drewQrCode ||= shadowRoot.querySelector('.qr') !== 
 globalThis.report = bond.then((outcome) =>
   ({ outcome, drewQrCode, ms: Math.round(performance.now() - began) }))
 </script>`
-}
-
-async function freePort(): Promise<number> {
-  const holder = createServer()
-  await new Promise<void>((done) => holder.listen(0, '127.0.0.1', done))
-  const { port } = holder.address() as AddressInfo
-  await new Promise((done) => holder.close(done))
-  return port
 }

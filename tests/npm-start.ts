@@ -1,9 +1,9 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
+import { freePort } from './harness/free-port.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 /** The time that the README promises a newcomer. The test asserts the ready line, not its time. */
@@ -67,13 +67,8 @@ async function until(child: ChildProcess, ready: RegExp): Promise<string> {
   return promise.finally(() => clearTimeout(timer))
 }
 
-/** Two free ports. Both are bound before either is released, so that they differ. */
+/** Two free ports, which differ. */
 export async function freePorts(): Promise<[number, number]> {
-  const servers = [createServer(), createServer()]
-  await Promise.all(
-    servers.map((server) => new Promise<void>((done) => server.listen(0, '127.0.0.1', done))),
-  )
-  const ports = servers.map((server) => (server.address() as { port: number }).port)
-  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))))
-  return ports as [number, number]
+  const [one, other] = [await freePort(), await freePort()]
+  return one === other ? freePorts() : [one, other]
 }

@@ -4,7 +4,8 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { freePort, type PostgresServer } from './postgres.ts'
+import type { PostgresServer } from './postgres.ts'
+import { freePort } from './free-port.ts'
 
 const WAIT_MS = 20_000
 const RETRY_MS = 25

@@ -13,12 +13,12 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createRequire } from 'node:module'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import pg from 'pg'
+import { freePort } from './free-port.ts'
 
 /**
  * PostgreSQL servers of the tests. By default the programs come from npm. `TEST_POSTGRES_BIN` names
@@ -339,13 +339,4 @@ function ramDisk(): string | undefined {
   if (!existsSync(RAM_DISK)) return undefined
   const { bavail, bsize } = statfsSync(RAM_DISK)
   return bavail * bsize >= MIN_RAM_DISK_BYTES ? RAM_DISK : undefined
-}
-
-/** A port of 127.0.0.1 that no program uses. */
-export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => probe.once('listening', resolve))
-  const { port } = probe.address() as AddressInfo
-  await new Promise((resolve) => probe.close(resolve))
-  return port
 }

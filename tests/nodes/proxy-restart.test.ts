@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { Agent, request } from 'node:https'
 import { test } from 'node:test'
 import { startCluster } from '../harness/cluster.ts'
-import { freePort, skipWithoutNginx, startNginx } from '../deploy/nginx.ts'
+import { skipWithoutNginx, startNginx } from '../deploy/nginx.ts'
 import { addTenant } from './load.ts'
+import { freePort } from '../harness/free-port.ts'
 
 const NODES = 3
 const CALLERS = 4

@@ -12,12 +12,12 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { type Browser, chromium, type Page } from 'playwright-core'
+import { freePort } from '../harness/free-port.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const BONDED = join(ROOT, 'packages/service/bin/bonded.js')
@@ -337,14 +337,6 @@ async function ready(service: ChildProcess): Promise<void> {
   })
   service.once('exit', (code) => reject(new Error(`serve ended with ${code}: ${output}`)))
   return promise
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  await new Promise((done) => probe.close(done))
-  return port
 }
 
 function words(text: string): string[] {

@@ -13,6 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
+import { freePort } from '../harness/free-port.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const RUNTIMES = join(import.meta.dirname, 'runtimes')
@@ -81,6 +82,7 @@ export class EmptyFolder implements Disposable {
   /** Starts `bonded serve` with the installed bin under a runtime. */
   async serve(node: string): Promise<Served> {
     const data = mkdtempSync(join(this.path, 'data-'))
+    // The service must know its port before it starts, because a phone signs its origin.
     const env = { BONDED_DATA_DIR: data, BONDED_PORT: String(await freePort()) }
     const origin = `http://localhost:${env.BONDED_PORT}`
     const child = spawn(node, [this.bin, 'serve', '--json'], {
@@ -167,15 +169,4 @@ function run(
     env: { ...ENVIRONMENT, ...env },
     timeout: 300_000,
   })
-}
-
-/** The service must know its port before it starts, because a phone signs its origin. */
-async function freePort(): Promise<number> {
-  const { createServer } = await import('node:net')
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as { port: number }
-  probe.close()
-  await once(probe, 'close')
-  return port
 }

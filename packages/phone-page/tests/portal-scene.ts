@@ -3,7 +3,6 @@ import type { Page } from 'playwright-core'
 import { openBrowser } from '../../../tests/browser.ts'
 import { type Harness, harness, type TenantKeys } from '../../../tests/harness/harness.ts'
 import { NO_SCRIPT } from '../../../tests/harness/no-script.ts'
-import { freePort } from '../../../tests/harness/postgres.ts'
 import type { Limits } from '../../core/src/domain/limits.ts'
 import {
   createEndpoint,
@@ -12,6 +11,7 @@ import {
   updateEndpoint,
 } from '../../core/src/operations/admin/webhooks.ts'
 import { webhookReceiver } from '../../server/tests/webhook-receiver.ts'
+import { freePort } from '../../../tests/harness/free-port.ts'
 
 /** A response that would run in the portal, if it were not text. */
 export const HOSTILE = '</pre><img src=x onerror="globalThis.pwned=1"><script>pwned=1</script>'

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -12,6 +10,7 @@ import { fails, webhookReceiver } from '../../server/tests/webhook-receiver.ts'
 import { type Backend, createBackend } from '../src/backend.ts'
 import { type Forwarded, Forwarder } from '../src/listen/forwarder.ts'
 import { listeningSecret } from '../src/listen/listening-secret.ts'
+import { freePort } from '../../../tests/harness/free-port.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'bonded-listen-'))
 const port = await freePort()
@@ -112,12 +111,3 @@ test('explains a rejected credential, and a service that does not answer', async
   const nowhere = createBackend(`http://127.0.0.1:${await freePort()}`, 'sk_beta_0')
   await assert.rejects(nowhere('/webhook-endpoints', { method: 'GET' }), /does not answer/)
 })
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port: free } = probe.address() as AddressInfo
-  probe.close()
-  await once(probe, 'close')
-  return free
-}

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
 import { after, test } from 'node:test'
 import { harness } from '../../../tests/harness/harness.ts'
 import { machine } from '../../../tests/harness/process.ts'
+import { freePort } from '../../../tests/harness/free-port.ts'
 
 interface Key {
   readonly device_id: string
@@ -77,11 +76,3 @@ test('explains why a second phone cannot be added, and that a key was removed', 
     assert.match(error.message, message)
   }
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port: free } = server.address() as AddressInfo
-  server.close()
-  return free
-}

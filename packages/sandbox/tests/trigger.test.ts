@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
 import { after, test } from 'node:test'
 import {
   COMPLETION_OUTCOMES,
@@ -18,6 +16,7 @@ import {
 import { harness, type TenantKeys } from '../../../tests/harness/harness.ts'
 import { NO_SCRIPT } from '../../../tests/harness/no-script.ts'
 import { causeEvent, WANTED, type Wanted } from '../src/trigger/cause-event.ts'
+import { freePort } from '../../../tests/harness/free-port.ts'
 
 const port = await freePort()
 const h = await harness({ hosting: { port, script: NO_SCRIPT } })
@@ -121,13 +120,4 @@ async function sentEvents(): Promise<readonly WebhookEvent[]> {
   for (const { eventId } of added) seen.add(eventId)
   const logs = await Promise.all(added.map(({ eventId }) => inspectEvent(h.service, eventId)))
   return logs.flat().map(({ payload }) => JSON.parse(payload) as WebhookEvent)
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port: free } = probe.address() as AddressInfo
-  probe.close()
-  await once(probe, 'close')
-  return free
 }

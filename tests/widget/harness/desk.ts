@@ -8,6 +8,7 @@ import type { TestPhone } from '../../harness/phone.ts'
 import { browserMissing, openBrowser } from '../../browser.ts'
 import { Network } from './network.ts'
 import { ShiftedClock } from './shifted-clock.ts'
+import { freePort } from '../../harness/free-port.ts'
 
 export interface Outcome {
   readonly state: string
@@ -198,12 +199,4 @@ export async function screen(page: Page, name: string): Promise<void> {
 function weakSignals(now: string) {
   const local_auth = { result: 'failed' as const, method: 'none' as const, verified_at: now }
   return { local_auth }
-}
-
-async function freePort(): Promise<number> {
-  const holder = createServer()
-  await new Promise<void>((done) => holder.listen(0, '127.0.0.1', done))
-  const { port } = holder.address() as AddressInfo
-  await new Promise((done) => holder.close(done))
-  return port
 }

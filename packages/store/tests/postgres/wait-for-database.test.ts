@@ -10,8 +10,9 @@ import { readConfig } from '../../../server/src/settings/config.ts'
 import { StoreError } from '../../../core/src/ports/store.ts'
 import { ROOT_KEY } from '../../../../tests/harness/harness.ts'
 import { NO_SCRIPT } from '../../../../tests/harness/no-script.ts'
-import { freePort, startPostgres } from '../../../../tests/harness/postgres.ts'
+import { startPostgres } from '../../../../tests/harness/postgres.ts'
 import { until } from '../../../../tests/harness/process.ts'
+import { freePort } from '../../../../tests/harness/free-port.ts'
 
 const WITHIN_MS = 60_000
 const log = pino({ level: 'silent' })
