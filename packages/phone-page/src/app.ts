@@ -1,10 +1,14 @@
+import type { Handoff } from '@bonded/contract'
 import { createDeciding } from './decide.ts'
 import { createEnrolling, type EnrollDependencies } from './enroll.ts'
+import { createKeys } from './keys.ts'
 import type { MotionRecorder } from './motion.ts'
-import type { Choice } from './screen.ts'
+import type { Choice, Removal } from './screen.ts'
 import { Stage, type StageDependencies } from './stage.ts'
 
-export interface AppDependencies extends StageDependencies, EnrollDependencies {
+export interface AppDependencies extends StageDependencies, Omit<EnrollDependencies, 'handoff'> {
+  /** The request of the link. Without one, the page lists the user's phones. */
+  readonly handoff: Handoff | undefined
   readonly motion: MotionRecorder
   /** Closes the page, where the browser permits it. */
   readonly close: () => void
@@ -13,6 +17,8 @@ export interface AppDependencies extends StageDependencies, EnrollDependencies {
 /** The controller of the page: it receives the user's choices. */
 export interface App {
   choose(choice: Choice): void
+  /** The user wants to remove a phone, or its browser key. */
+  remove(removal: Removal): void
   /** The browser is connected again, or the user is back at the page. */
   reconnect(): void
   /** Resolves when the phone may prompt its user for a signature. */
@@ -26,11 +32,18 @@ export interface App {
  * screen; every choice that does not fit the screen is ignored, so a double tap has no effect.
  */
 export function startApp(dependencies: AppDependencies): App {
-  const { motion, recovery, close } = dependencies
+  const { motion, recovery, store, handoff, close } = dependencies
   const stage = new Stage(dependencies)
-  const enrolling = createEnrolling(stage, dependencies)
+  const enrolling = handoff && createEnrolling(stage, { ...dependencies, handoff })
   const deciding = createDeciding(stage, dependencies)
-  stage.onBack = () => void enrolling.start()
+  const keys = createKeys(stage, dependencies)
+  let isInKeys = enrolling === undefined
+  const start = async () => (enrolling === undefined || isInKeys ? keys.open() : enrolling.start())
+  const listKeys = () => {
+    isInKeys = true
+    void keys.open()
+  }
+  stage.onBack = () => void start()
   const shows = (...names: string[]) => names.includes(stage.screen.name)
 
   const reject = (reason: 'user_declined' | 'user_unexpected') => {
@@ -41,11 +54,11 @@ export function startApp(dependencies: AppDependencies): App {
   }
   const act: Readonly<Record<Choice, () => void>> = {
     set_up: () => {
-      const setUp = () => (shows('setup') ? enrolling.setUp() : undefined)
+      const setUp = () => (shows('setup') ? enrolling?.setUp() : undefined)
       if (shows('setup')) void motion.requestAccess().then(setUp)
     },
     recover: () => {
-      const recover = () => (shows('setup') ? enrolling.recover() : undefined)
+      const recover = () => (shows('setup') ? enrolling?.recover() : undefined)
       if (shows('setup')) void motion.requestAccess().then(recover)
     },
     approve: () =>
@@ -54,28 +67,37 @@ export function startApp(dependencies: AppDependencies): App {
     report: () => reject('user_unexpected'),
     continue: () => {
       if (shows('step_up', 'renew')) stage.untilContinued.end()
-      else if (shows('new_key')) void enrolling.replaceKey()
+      else if (shows('new_key')) void enrolling?.replaceKey()
+      else if (stage.screen.name === 'removal') void keys.remove(stage.screen)
     },
     allow_motion: () => {
       if (shows('motion')) void motion.requestAccess().then(() => stage.untilContinued.end())
     },
-    retry: () => void (shows('problem') && enrolling.start()),
-    set_up_again: () =>
-      void (shows('problem') && enrolling.setUpAgain().catch((failure) => stage.fail(failure))),
+    retry: () => void (shows('problem') && start()),
+    set_up_again() {
+      if (!shows('problem')) return
+      isInKeys = enrolling === undefined
+      const again = enrolling?.setUpAgain() ?? store.forget().then(start)
+      again.catch((failure) => stage.fail(failure))
+    },
+    keys: () => void (shows('ended', 'completed', 'removal') && listKeys()),
     close,
   }
 
-  void enrolling.start()
+  void start()
   return {
     choose: (choice) => act[choice](),
+    remove: (removal) => shows('keys') && stage.present({ name: 'removal', ...removal }),
     reconnect: () => recovery.hurry(),
     async beforeSigning() {
-      // While it opens a request, the phone signs to renew its token: a prompt that approves
-      // nothing, so the page explains it first. Some browsers also require a tap.
-      if (stage.screen.name !== 'working' || stage.screen.task !== 'opening') return
+      // While it opens a request or the list, the phone signs to renew its token: a prompt that
+      // approves nothing, so the page explains it first. Some browsers also require a tap.
+      const { screen } = stage
+      const isOpening = screen.name === 'working' && screen.task === 'opening'
+      if (!isOpening && screen.name !== 'loading') return
       stage.present({ name: 'renew' })
       await stage.untilContinued()
-      stage.busyWith('opening')
+      stage.present(screen)
     },
     onSigned: ({ isSynced }) => void (stage.isSynced = isSynced),
   }

@@ -41,11 +41,13 @@ function main(root: HTMLElement, { tag, dir, messages }: Language): void {
     messages,
     languages: [tag, ...navigator.languages],
     onChoice: (choice) => app?.choose(choice),
+    onRemove: (removal) => app?.remove(removal),
     motion,
     guard,
   })
   const handoff = handoffIn(location)
-  if (handoff === undefined) return view.show(problem('link_incomplete'))
+  // Without any request, the page lists the user's phones.
+  if (handoff === undefined && location.search !== '') return view.show(problem('link_incomplete'))
   // A device with only a fine pointer is a computer. The page is for a phone that the user carries.
   if (!matchMedia('(any-pointer: coarse)').matches)
     return view.show({ name: 'desktop', link: location.href })
@@ -75,7 +77,8 @@ function main(root: HTMLElement, { tag, dir, messages }: Language): void {
     motion,
     tab: createTabMemory(window),
     recovery: createRecovery({
-      probe: () => responds(phone, handoff),
+      // The list is read again when the user asks for it.
+      probe: async () => handoff !== undefined && responds(phone, handoff),
       schedule,
       random: Math.random,
     }),

@@ -1,5 +1,5 @@
 import type { CompletionOutcome } from '@bonded/contract'
-import type { ShownRequest } from '@bonded/phone'
+import type { ListedKey, ShownRequest } from '@bonded/phone'
 import type { ShownInvitation } from './invitation.ts'
 import type { Need, ProblemKind } from './problem.ts'
 
@@ -20,6 +20,8 @@ export type Screen =
   | { readonly name: 'approved'; readonly request: ShownRequest; readonly isSynced: boolean }
   | CompletedScreen
   | { readonly name: 'ended'; readonly end: End; readonly tenant: string }
+  | KeysScreen
+  | RemovalScreen
   | ProblemScreen
 
 /** Who asks, before this phone has a key. */
@@ -57,6 +59,24 @@ export interface AwaitingBrowserScreen {
   readonly notice: 'connection_lost' | null
 }
 
+/** The phones that approve for the user. */
+export interface KeysScreen {
+  readonly name: 'keys'
+  readonly keys: readonly ListedKey[]
+  readonly notice: 'not_verified_by_user' | null
+}
+
+/** What the user can remove: a phone, or only the browser key of a phone. */
+export interface Removal {
+  readonly key: ListedKey
+  readonly what: 'phone' | 'passkey'
+}
+
+/** A removal, which the user confirms. */
+export interface RemovalScreen extends Removal {
+  readonly name: 'removal'
+}
+
 export interface ProblemScreen {
   readonly name: 'problem'
   readonly problem: ProblemKind
@@ -71,13 +91,13 @@ export interface ProblemScreen {
 }
 
 /** What the page is busy with. */
-export type Task = 'setting_up' | 'opening' | 'checking' | 'signing' | 'declining'
+export type Task = 'setting_up' | 'opening' | 'checking' | 'signing' | 'declining' | 'removing'
 
 /** A sentence above the request: what just went wrong, while the user can still decide. */
 export type Notice = 'not_verified_by_user' | 'connection_lost' | 'browser_not_confirmed'
 
-/** How a session ended on this phone. */
-export type End = 'declined' | 'reported' | 'expired' | 'canceled' | 'not_verified'
+/** How a session ended on this phone, or that the user removed the phone. */
+export type End = 'declined' | 'reported' | 'expired' | 'canceled' | 'not_verified' | 'removed'
 
 /** What a step-up needs from the user. */
 export interface StepUpStep {
@@ -96,4 +116,5 @@ export type Choice =
   | 'allow_motion'
   | 'retry'
   | 'set_up_again'
+  | 'keys'
   | 'close'

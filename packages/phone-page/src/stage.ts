@@ -1,4 +1,3 @@
-import type { Handoff } from '@bonded/contract'
 import {
   awaitsBrowser,
   type ClaimedSession,
@@ -17,7 +16,6 @@ export interface StageDependencies {
   readonly phone: Phone
   readonly tab: TabMemory
   readonly recovery: Recovery
-  readonly handoff: Handoff
   /** The page's own address, for a browser that cannot use passkeys. */
   readonly link: string
   /** Opens the operator's app with this session; null where none is configured. */
@@ -62,10 +60,10 @@ export class Stage {
   }
 
   presentRequest(notice: Notice | null): void {
+    const { claimed } = this
     const request = this.request()
-    if (request === null) return
-    const { tab, handoff } = this.#dependencies
-    const isAnother = tab.isAnotherRequest(handoff.session_id)
+    if (claimed === undefined || request === null) return
+    const isAnother = this.#dependencies.tab.isAnotherRequest(claimed.session.id)
     this.present({ name: 'request', request, notice, isAnother })
   }
 

@@ -89,7 +89,7 @@ for (const [button, reason, end] of [
     await press(page, button)
     await screen(page, 'ended')
     assert.equal(await page.getByRole('heading').textContent(), end)
-    assert.deepEqual(await page.getByRole('button').allTextContents(), ['Close'])
+    assert.deepEqual(await page.getByRole('button').allTextContents(), ['Close', 'Your phones'])
     const { state, ended_reason } = await sandbox.stateOf(session)
     assert.deepEqual([state, ended_reason], ['killed', reason])
   })

@@ -12,7 +12,7 @@ import { Sandbox } from './sandbox.ts'
 
 const FOLDER = join(import.meta.dirname, '../languages')
 const MAX_PAGE_BYTES = 40_000
-const MAX_LANGUAGE_BYTES = 3_700
+const MAX_LANGUAGE_BYTES = 4_200
 
 const wordsOf = (tag: string) =>
   JSON.parse(readFileSync(join(FOLDER, `${tag}.json`), 'utf8')) as Record<string, string>

@@ -211,6 +211,35 @@ export class Sandbox implements AsyncDisposable {
     return devices.filter(({ status }) => status !== 'removed')
   }
 
+  /**
+   * Gives the user of the newest device another phone, an iPhone, and both a browser key.
+   *
+   * @returns the id of the other phone
+   */
+  async addPhone() {
+    const { store, random } = this.#running.service
+    const [own] = await listDevices(this.#running.service, { limit: 1 })
+    if (own === undefined) throw new Error('no device')
+    const id = makeId('dev', random.id())
+    await store.write(function* ({ devices }) {
+      const token = { id: `${id}-token`, hash: new Uint8Array(32), issuedAt: own.createdAt }
+      const other = { ...own, id, keyId: id, format: 'apple-app-attest', addedBy: own.id } as const
+      yield* devices.addKey(other, token, 16)
+      for (const holder of [own.id, id]) {
+        const { publicKey, createdAt } = own
+        const browserKey = {
+          publicKey,
+          createdAt,
+          rpId: 'localhost',
+          counter: 0,
+          backupEligible: true,
+        }
+        yield* devices.setBrowserKey(holder, { ...browserKey, keyId: `${holder}-browser` })
+      }
+    })
+    return id
+  }
+
   /** Removes every device, as an operator does. */
   async removeDevices(): Promise<void> {
     for (const { id } of await this.devices()) await moveDevice(this.#running.service, id, 'remove')

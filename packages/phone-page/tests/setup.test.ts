@@ -135,7 +135,7 @@ for (const [outcome, title, body] of [
       await screen(page, 'completed')
       assert.equal(await heading(page), title)
       assert.ok((await page.locator('main').innerText()).includes(body))
-      assert.deepEqual(await page.getByRole('button').allTextContents(), ['Close'])
+      assert.deepEqual(await page.getByRole('button').allTextContents(), ['Close', 'Your phones'])
       await page.reload()
       await screen(page, 'completed')
       assert.equal(await heading(page), title)

@@ -39,6 +39,7 @@ export const en = {
   'action.retry': 'Try again',
   'action.copy': 'Copy link',
   'action.close': 'Close',
+  'action.back': 'Back',
   'motion.allow': 'Allow motion',
   'motion.note':
     'The motion sensors show that this phone is held, not lying still. Your phone may ask you to allow them. The readings stay on this phone.',
@@ -64,6 +65,7 @@ export const en = {
   'task.checking': 'Checking that the phone is held…',
   'task.signing': 'Approving…',
   'task.declining': 'Declining…',
+  'task.removing': 'Removing…',
   'approved.title': 'Approved',
   'approved.body': '{tenant} is completing your request. You can close this page.',
   'approved.synced':
@@ -85,6 +87,21 @@ export const en = {
   'end.not_verified.title': 'Not verified',
   'end.not_verified.body':
     'This phone could not prove enough for this request. Nothing was approved. Return to the page to start again.',
+  'end.removed.title': 'This phone was removed',
+  'end.removed.body': 'To use it again, open a request and set it up.',
+  'keys.title': 'Your phones',
+  'keys.body':
+    'These phones can approve requests as you. Remove a phone that you do not recognize.',
+  'keys.own': 'This phone',
+  'keys.other': 'Another phone',
+  'keys.added': 'Added {date}',
+  'keys.passkey': 'Passkey for the browser',
+  'keys.remove': 'Remove phone',
+  'keys.remove_passkey': 'Remove passkey',
+  'removal.phone.body':
+    'It can no longer approve requests as you. This is permanent. Confirm with your screen lock.',
+  'removal.passkey.body':
+    'The phone can still approve. It creates a new passkey when a request needs one. Confirm with your screen lock.',
   'problem.link_incomplete.title': 'This link is not complete',
   'problem.link_incomplete.body':
     'Return to the page that you came from and scan its QR code again.',

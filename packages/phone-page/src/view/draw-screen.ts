@@ -1,10 +1,18 @@
 import type { ShownRequest } from '@bonded/phone'
 import type { Messages } from '../messages/en.ts'
 import type { MotionRecorder } from '../motion.ts'
-import type { AwaitingBrowserScreen, Choice, CompletedScreen, End, Screen } from '../screen.ts'
+import type {
+  AwaitingBrowserScreen,
+  Choice,
+  CompletedScreen,
+  End,
+  Removal,
+  Screen,
+} from '../screen.ts'
 import type { TapGuard } from '../tap-guard.ts'
 import { element } from './dom.ts'
 import { icon, type IconName, type Tone } from './icon.ts'
+import { drawKeys, drawRemoval } from './draw-keys.ts'
 import { drawProblem } from './draw-problem.ts'
 import { fillNodes } from './fill.ts'
 import { qrCode } from './qr.ts'
@@ -30,6 +38,7 @@ export interface DrawingContext {
   /** The page's language, and then those that the user reads. */
   readonly languages: readonly string[]
   readonly onChoice: (choice: Choice) => void
+  readonly onRemove: (removal: Removal) => void
   readonly motion: Pick<MotionRecorder, 'access' | 'seconds'>
   readonly guard: TapGuard
 }
@@ -107,8 +116,17 @@ export function drawScreen(screen: Screen, context: DrawingContext): DrawnScreen
       const { end, tenant } = screen
       const body = fillNodes(messages[`end.${end}.body`], { tenant })
       const title = messages[`end.${end}.title`]
-      return statement({ symbol: SYMBOL_OF_END[end], title, body }, footer(closeButton(context)))
+      const isRegistered = end !== 'removed'
+      const actions = isRegistered ? [keysButton(context)] : []
+      return statement(
+        { symbol: SYMBOL_OF_END[end], title, body },
+        footer(closeButton(context), ...actions),
+      )
     }
+    case 'keys':
+      return drawKeys(screen, context)
+    case 'removal':
+      return drawRemoval(screen, context)
     case 'problem':
       return drawProblem(screen, context)
   }
@@ -164,7 +182,7 @@ function drawCompleted(
       body: fillNodes(messages[body], { tenant: request.tenant_name }),
     },
     ...summaryOf(request),
-    footer(closeButton(context)),
+    footer(closeButton(context), keysButton(context)),
   )
 }
 
@@ -177,12 +195,18 @@ export function closeButton({ messages, onChoice }: DrawingContext): HTMLButtonE
   return close
 }
 
+/** Lists the user's phones, once nothing is left to decide. */
+function keysButton({ messages, onChoice }: DrawingContext): HTMLButtonElement {
+  return button(messages['keys.title'], () => onChoice('keys'), { plain: true })
+}
+
 const SYMBOL_OF_END: Readonly<Record<End, [IconName, Tone]>> = {
   declined: ['cross', 'calm'],
   reported: ['shield', 'stop'],
   expired: ['clock', 'calm'],
   canceled: ['cross', 'calm'],
   not_verified: ['mark', 'warn'],
+  removed: ['check', 'calm'],
 }
 
 /** What just went wrong. A screen reader announces it at once. */

@@ -1,4 +1,4 @@
-import type { ShownRequest } from '@bonded/phone'
+import type { ListedKey, ShownRequest } from '@bonded/phone'
 import { en, type MessageKey, type Messages } from '../../src/messages/en.ts'
 import type { MotionAccess } from '../../src/motion.ts'
 import type { Need, ProblemKind } from '../../src/problem.ts'
@@ -27,6 +27,26 @@ const INVITATION: ShownInvitation = {
   logo: LOGO,
   requesting_origin: REQUEST.requesting_origin,
 }
+const KEY: ListedKey = {
+  device_id: 'dev_1',
+  format: 'webauthn',
+  environment: 'production',
+  status: 'active',
+  created_at: '2026-03-01T09:00:00.000Z',
+  last_assertion_at: null,
+  added_by: null,
+  browser_key: null,
+  own: true,
+}
+const KEYS: readonly ListedKey[] = [
+  KEY,
+  {
+    ...KEY,
+    format: 'apple-app-attest',
+    own: false,
+    browser_key: { rp_id: 'bond.example', created_at: '2026-11-25T09:00:00.000Z' },
+  },
+]
 const NEEDS: readonly Need[] = ['passport', 'carrier', 'motion', 'other']
 
 /** Screens, and where it matters what the motion sensors do. */
@@ -88,6 +108,15 @@ const screens: Record<string, { screen: Screen; access?: MotionAccess }> = {
       { screen: { name: 'ended', end, tenant: REQUEST.tenant_name } as const },
     ]),
   ),
+  keys: { screen: { name: 'keys', keys: KEYS, notice: null } },
+  'keys-notice': { screen: { name: 'keys', keys: KEYS, notice: 'not_verified_by_user' } },
+  ...Object.fromEntries(
+    (['phone', 'passkey'] as const).map((what) => [
+      `removal-${what}`,
+      { screen: { name: 'removal', key: KEYS[1] ?? KEY, what } as const },
+    ]),
+  ),
+  removing: { screen: { name: 'working', task: 'removing', request: null } },
   ...Object.fromEntries(
     kindsOf<ProblemKind>('problem').map((problem) => [
       `problem-${problem}`,
@@ -165,6 +194,7 @@ Object.assign(globalThis, {
         messages: language?.words ?? en,
         languages: [language?.tag ?? 'en'],
         onChoice: () => {},
+        onRemove: () => {},
         // Drawn as it is after the first second.
         guard: { restart: () => {}, permits: () => true, follow: (listener) => listener(false) },
         motion: { access: () => drawn.access ?? 'needs_permission', seconds: () => 4 },
