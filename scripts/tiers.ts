@@ -67,7 +67,7 @@ export const ON_POSTGRES: readonly string[] = [
   'packages/server/tests/http/{null-character,one-response,pages/logos,poll}.test.ts',
   'packages/core/tests/operations/{attest,attest-rules,cancel-session,challenge}.test.ts',
   'packages/core/tests/operations/{browser-failures,browser-key,browser-model,prove-browser}.test.ts',
-  'packages/core/tests/operations/{create-session,device-token-expiry}.test.ts',
+  'packages/core/tests/operations/{cosign-checkpoint,create-session,device-token-expiry}.test.ts',
   'packages/core/tests/operations/{lifecycle,min-key-age}.test.ts',
   'packages/core/tests/operations/{network-note,record-containment,register-device}.test.ts',
   'packages/core/tests/operations/{receipt-log,receipts,recover-device}.test.ts',

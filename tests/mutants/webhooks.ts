@@ -93,16 +93,16 @@ export const WEBHOOKS: readonly Mutant[] = [
     ],
     [
       'the connection resolves the name again',
-      `${SERVER}/src/adapters/webhooks/https-transport.ts`,
+      `${SERVER}/src/adapters/webhooks/checked-post.ts`,
       '    host: given.address,',
       '    host: url.hostname,',
       DESTINATIONS,
     ],
     [
       'an address is checked only when the endpoint is created',
-      `${SERVER}/src/adapters/webhooks/https-transport.ts`,
-      "if (resolved === undefined) return { error: 'address_rejected' }",
-      "if (resolved === '') return { error: 'address_rejected' }",
+      `${SERVER}/src/adapters/webhooks/checked-post.ts`,
+      "if (address === undefined) return { error: 'address_rejected' }",
+      "if (address === '') return { error: 'address_rejected' }",
       DESTINATIONS,
     ],
     [

@@ -14,6 +14,7 @@ import { closeService } from '@bonded/server/compose'
 import { type Config, readConfig } from '@bonded/server/settings/config'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { reportWebhooks } from '@bonded/core/operations/admin/report-webhooks'
+import { reportReceiptLog } from '@bonded/core/operations/admin/report-receipt-log'
 import { reportBrowserProof } from '@bonded/core/operations/admin/browser-proof'
 import { checkRpIds } from '@bonded/core/operations/admin/relying-parties'
 import { RELATED_ORIGINS_PATH } from '@bonded/server/http/pages/related-origins'
@@ -44,6 +45,7 @@ const CHECKS: readonly (readonly [name: string, check: Check])[] = [
   ['passkeys', checkPasskeys],
   ['browser proof', checkBrowserProof],
   ['webhooks', checkWebhooks],
+  ['receipts', checkReceipts],
   ['disk', checkDisk],
   ['passport trust', checkPassportTrust],
   ['service', checkService],
@@ -181,6 +183,23 @@ async function checkWebhooks(config: Config): Promise<Summary> {
       says: `Endpoints: ${endpoints}. Waiting: ${waiting}, the oldest due for ${seconds} s.`,
       warnings,
     }
+  } finally {
+    await closeService(service)
+  }
+}
+
+/** Reports the log of receipts, and warns if no witness cosigns it. */
+async function checkReceipts(config: Config): Promise<Summary> {
+  const none = 'No receipts yet.'
+  if (!(await isReadable(config))) return none
+  const service = await openService(config)
+  try {
+    const { entries, cosigners, warnings } = await reportReceiptLog(service)
+    if (entries === 0) return none
+    const witnesses = config.witnesses.length
+    const says = `The log has ${entries} entries.`
+    if (witnesses === 0) return `${says} No witness is configured.`
+    return { says: `${says} Cosigned by ${cosigners} of ${witnesses} witnesses.`, warnings }
   } finally {
     await closeService(service)
   }

@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import { rejectUnfinishedCopy } from '@bonded/store/backup/restoring-copy'
 import { keyringOf } from '@bonded/server/adapters/keys/keyring'
 import { rootKeysOf } from '@bonded/server/adapters/keys/root-key-file'
+import { witnessClient } from '@bonded/server/adapters/witness/witness-client'
 import { receiptSignerOf } from '@bonded/server/adapters/signer/receipt-signer'
 import type { PassportTrust } from '@bonded/server/adapters/attestation/passport/passport-trust'
 import { createAttestation } from '@bonded/server/adapters/attestation/attestation'
@@ -67,6 +68,7 @@ export async function openService(
     ...(database && { openStore: database.openStore }),
     rootKeys: rootKeysOf(config),
     receiptSigner: receiptSignerOf(config),
+    witnesses: config.witnesses.map((witness) => witnessClient(witness, clock)),
     settings: {
       publicOrigin: config.publicOrigin,
       rpId: config.rpId,

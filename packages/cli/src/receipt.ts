@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
+import { GateError, type ReceiptKeySet, verifyConsistency, verifyReceipt } from '@bonded/integrator'
 import {
-  type ReceiptKeySet,
-  type ReceiptVerdict,
-  verifyConsistency,
-  verifyReceipt,
-} from '@bonded/integrator'
+  verifyWitnessedReceipt,
+  verifyWitnesses,
+  type WitnessedVerdict,
+  type WitnessPolicy,
+} from '@bonded/integrator/witnesses'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { Argument, Command, Option } from 'commander'
 import { jsonOption } from './arguments.ts'
@@ -15,6 +16,8 @@ interface VerifyOptions {
   readonly issuer?: string
   readonly audience?: string
   readonly json?: boolean
+  readonly witness?: readonly string[]
+  readonly requireWitnesses?: number
 }
 
 /** `bonded receipt`: verifies receipts without a service and without a network. */
@@ -27,15 +30,24 @@ export function receiptCommand(): Command {
     .addOption(keysOption())
     .addOption(new Option('--issuer <origin>', 'Public origin that must have issued it'))
     .addOption(new Option('--audience <tenant>', 'Tenant that it must be for (ten_…)'))
+    .addOption(witnessOption())
+    .addOption(requiredOption())
     .addOption(jsonOption())
-    .action(async (file: string, { jwks, issuer, audience, json }: VerifyOptions) => {
-      const verdict = await verifyReceipt({
+    .action(async (file: string, options: VerifyOptions) => {
+      const { jwks, issuer, audience, json } = options
+      const given = {
         ...receiptIn(textOf(file).trim()),
         jwks: keySetIn(jwks),
         issuer,
         tenantId: audience,
-      })
-      report(verdict, json)
+      }
+      const policy = witnessPolicy(options)
+      report(
+        policy === undefined
+          ? await verifyReceipt(given)
+          : await verifyWitnessedReceipt({ ...given, ...policy }).catch(asOperatorError),
+        json,
+      )
     })
   command
     .command('verify-log')
@@ -49,6 +61,8 @@ export function receiptCommand(): Command {
       ).makeOptionMandatory(),
     )
     .addOption(keysOption())
+    .addOption(witnessOption())
+    .addOption(requiredOption())
     .addOption(jsonOption())
     .action(async (older: string, newer: string, options: VerifyOptions & { proof: string }) => {
       const verdict = await verifyConsistency({
@@ -59,6 +73,11 @@ export function receiptCommand(): Command {
       })
       if (verdict.decision === 'reject')
         throw new OperatorError(`The log does not verify: ${verdict.reason}`)
+      const policy = witnessPolicy(options)
+      const witnessed =
+        policy && (await verifyWitnesses(textOf(newer), policy).catch(asOperatorError))
+      if (witnessed?.decision === 'reject')
+        throw new OperatorError(`The newer checkpoint does not verify: ${witnessed.reason}`)
       const { origin, size } = verdict.checkpoint
       print(options, { origin, size }, [`The log only grew: ${origin}, ${size} entries.`])
     })
@@ -71,7 +90,31 @@ const keysOption = () =>
     'Keys of the service: a copy of its /.well-known/jwks.json',
   ).makeOptionMandatory()
 
-function report(verdict: ReceiptVerdict, json: boolean | undefined): void {
+const witnessOption = () =>
+  new Option(
+    '--witness <key...>',
+    'Verifier keys of witnesses that must have cosigned the checkpoint',
+  )
+
+const requiredOption = () =>
+  new Option(
+    '--require-witnesses <number>',
+    'How many of them must have cosigned (default: all)',
+  ).argParser(Number)
+
+function witnessPolicy({ witness, requireWitnesses }: VerifyOptions): WitnessPolicy | undefined {
+  if (witness !== undefined) return { witnesses: witness, required: requireWitnesses }
+  if (requireWitnesses === undefined) return undefined
+  throw new OperatorError('--require-witnesses needs --witness', { code: 'invalid' })
+}
+
+/** The mistake of the caller in its key. */
+function asOperatorError(failure: unknown): never {
+  if (!(failure instanceof GateError)) throw failure
+  throw new OperatorError(failure.message, { code: 'invalid' })
+}
+
+function report(verdict: WitnessedVerdict, json: boolean | undefined): void {
   if (verdict.decision === 'reject')
     throw new OperatorError(`The receipt does not verify: ${verdict.reason}`)
   const { claims, checkpoint } = verdict

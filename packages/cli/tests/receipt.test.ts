@@ -34,6 +34,7 @@ test('receipt verify accepts a stored response or its JWS, offline, and rejects 
   const unsigned = m.run('receipt', 'verify-log', note, note, '--proof', grown, '--jwks', jwks)
   assert.deepEqual([unsigned.status, /checkpoint_unsigned/.test(unsigned.stderr)], [1, true])
   const keyless = file('keyless.json', '{"keys":[]}')
+  const witness = 'w.example+00df7ba9+BAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'
   for (const [args, says] of [
     [[changed, '--jwks', jwks], /signature_mismatch|malformed/],
     [[stored, '--jwks', keyless], /key_unknown/],
@@ -41,6 +42,10 @@ test('receipt verify accepts a stored response or its JWS, offline, and rejects 
     [[stored, '--jwks', stored], /not a JSON Web Key Set/],
     [[jwks, '--jwks', jwks], /malformed/],
     [[join(m.folder, 'missing'), '--jwks', jwks], /cannot be read/],
+    [[stored, '--jwks', jwks, '--witness', witness], /cosignatures_missing/],
+    [[stored, '--jwks', jwks, '--witness', 'w.example'], /not the verifier key/],
+    [[stored, '--jwks', jwks, '--witness', witness, '--require-witnesses', '2'], /required/],
+    [[stored, '--jwks', jwks, '--require-witnesses', '1'], /needs --witness/],
   ] as const) {
     const ran = m.run('receipt', 'verify', ...args)
     assert.equal(ran.status, 1, args.join(' '))

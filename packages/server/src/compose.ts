@@ -37,6 +37,7 @@ import type { Signer } from '@bonded/core/ports/signer'
 import type { Store } from '@bonded/core/ports/store'
 import type { Tracer } from '@bonded/core/ports/tracer'
 import type { WebhookTransport } from '@bonded/core/ports/webhooks'
+import type { Witness } from '@bonded/core/ports/witness'
 
 export interface ServiceDependencies {
   readonly databaseFile: string
@@ -58,6 +59,8 @@ export interface ServiceDependencies {
   readonly webhooks?: WebhookTransport
   /** Signs receipts. Omit it to make none. */
   readonly receiptSigner?: Signer | undefined
+  /** Cosign the log of receipts. */
+  readonly witnesses?: readonly Witness[]
   /** The trusted passport issuers. Without them no passport is accepted. */
   readonly passportTrust?: PassportTrust
 }
@@ -82,6 +85,7 @@ export function composeService(dependencies: ServiceDependencies): ComposedServi
     waitForLockMs,
     webhooks,
     receiptSigner,
+    witnesses = [],
     passportTrust = NO_PASSPORT_TRUST,
   } = dependencies
   const startedAt = clock.now()
@@ -112,6 +116,7 @@ export function composeService(dependencies: ServiceDependencies): ComposedServi
     carrier,
     webhooks: webhooks ?? httpsTransport({ clock, hosts: settings.webhookHosts ?? [] }),
     receiptSigner,
+    witnesses,
     passports: passportVerifier({ trust: passportTrust, keys, clock }),
     settings,
     shutdown: new ShutdownSwitch(),

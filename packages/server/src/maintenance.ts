@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { Batch } from '@bonded/core/operations/batch'
+import { cosignCheckpoint } from '@bonded/core/operations/cosign-checkpoint'
 import { expireSessions } from '@bonded/core/operations/expire-sessions'
 import { makeReceipts } from '@bonded/core/operations/make-receipts'
 import { purgeSessions } from '@bonded/core/operations/purge-sessions'
@@ -31,6 +32,8 @@ const TASKS: readonly Task[] = [
   { work: 'purge', everyMs: 60_000, batch: purgeSessions },
   // With RECEIPT_DELAY_MS, how long after a bond its receipt is made.
   { work: 'receipts', everyMs: 1_000, batch: makeAndAppendReceipts },
+  // A task of its own: a witness that is slow delays no receipt.
+  { work: 'witnesses', everyMs: 1_000, batch: cosignCheckpoint },
   // Between two of them, a node does not know what the others have granted.
   { work: 'share_limits', everyMs: 250, batch: shareLimits },
 ]
@@ -50,8 +53,12 @@ async function makeAndAppendReceipts(service: Service): Promise<Batch> {
 export function startMaintenance(service: Service, log: Logger): () => void {
   const shares = service.peers.exchange !== undefined
   const signs = service.receiptSigner !== undefined
+  const hasWitnesses = signs && (service.witnesses ?? []).length > 0
   const tasks = TASKS.filter(
-    ({ work }) => (work !== 'share_limits' || shares) && (work !== 'receipts' || signs),
+    ({ work }) =>
+      (work !== 'share_limits' || shares) &&
+      (work !== 'receipts' || signs) &&
+      (work !== 'witnesses' || hasWitnesses),
   )
   const stops = tasks.map((task) => repeat(service, task, log))
   return () => {

@@ -8,6 +8,10 @@ export const LOG_DELAY_SECONDS = 60
 /** How long the entries of the log can be fetched, by default: ten years. */
 export const LOG_RETENTION_DAYS = 3_650
 export const LOG_RETENTION_MS = LOG_RETENTION_DAYS * 24 * 60 * 60_000
+/** How often the witnesses are asked, at most. A round ends before the next one begins. */
+export const COSIGN_ROUND_MS = 10_000
+/** How often they are asked about a checkpoint that does not change. */
+export const COSIGN_REFRESH_MS = 60 * 60_000
 /** The path of the log, below the public origin. */
 export const LOG_PATH = '/receipts/log'
 /** The type of an Ed25519 signature (c2sp.org/signed-note). */

@@ -86,13 +86,20 @@ async function signCheckpoint(service: Service, signer: Signer, size: number): P
   await store.write((tables) => tables.receiptLog.storeCheckpoint(`${text}\n${line}`, size))
 }
 
-/** The proof that an entry is covered by the latest checkpoint; undefined if it is not. */
+/**
+ * The proof that an entry is covered by a checkpoint: by the latest one with cosignatures, or else
+ * the latest one. Undefined if it is not.
+ */
 export function* inclusionOf(
   sha256: Sha256,
   { receiptLog }: Tables,
   index: number,
 ): Work<{ readonly path: readonly Uint8Array[]; readonly checkpoint: string } | undefined> {
-  const { checkpoint, checkpointSize: size } = yield* receiptLog.head()
+  const head = yield* receiptLog.head()
+  const [checkpoint, size] =
+    index < head.cosignedSize
+      ? [head.cosigned, head.cosignedSize]
+      : [head.checkpoint, head.checkpointSize]
   if (index >= size) return undefined
   const tiles = yield* readTiles(receiptLog, proofTiles(index, size))
   return { path: new MerkleTree(sha256, size, tiles).inclusion(index), checkpoint }

@@ -17,6 +17,7 @@ import type { Signer } from '../ports/signer.ts'
 import type { Tracer } from '../ports/tracer.ts'
 import type { WebhookTransport } from '../ports/webhooks.ts'
 import type { Cause, Store } from '../ports/store.ts'
+import type { Witness } from '../ports/witness.ts'
 import type { PublishableKey, ServerCredential } from '../ports/tables/tenant-table.ts'
 import { tracedService } from './trace-parts.ts'
 
@@ -39,6 +40,8 @@ export interface Service {
   readonly webhooks: WebhookTransport
   /** Signs receipts. Undefined where the service makes none. */
   readonly receiptSigner?: Signer | undefined
+  /** Cosign the log of receipts. Absent: none. */
+  readonly witnesses?: readonly Witness[]
   readonly settings: Settings
   readonly shutdown: Shutdown
   /** When this process began to work, in milliseconds since the epoch. */

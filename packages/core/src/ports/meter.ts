@@ -42,8 +42,14 @@ export interface WebhookFigures {
   readonly openBreakers: number
 }
 
-/** Scheduled maintenance: expiry of sessions, external changes, purges, and shared limits. */
-export type BackgroundWork = 'expire' | 'publish_external' | 'purge' | 'receipts' | 'share_limits'
+/** Scheduled maintenance: expiry of sessions, external changes, purges, receipts, and others. */
+export type BackgroundWork =
+  | 'expire'
+  | 'publish_external'
+  | 'purge'
+  | 'receipts'
+  | 'share_limits'
+  | 'witnesses'
 
 /**
  * Counts what the service does. Every label is from a closed set, so no caller can make it grow. It

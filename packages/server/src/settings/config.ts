@@ -23,6 +23,7 @@ import type { AppLinks } from '@bonded/core/operations/service'
 import type { ReceiptKeys } from '../adapters/signer/receipt-keys.ts'
 import { readReceiptSettings } from './receipt-settings.ts'
 import { type RelyingParty, readRelyingParty } from './relying-party.ts'
+import type { WitnessSettings } from '../adapters/witness/witness-settings.ts'
 import { parseWebhookHosts } from '../adapters/webhooks/destination.ts'
 import { withSecretFiles } from './secret-files.ts'
 import { SETTINGS, type SettingName } from './settings.ts'
@@ -64,6 +65,8 @@ export interface Config extends RelyingParty {
   readonly receiptRetentionMs: number
   /** How long the entries of the log of receipts can be fetched. */
   readonly logRetentionMs: number
+  /** Who cosigns the log of receipts. */
+  readonly witnesses: readonly WitnessSettings[]
   readonly appScheme: string
   readonly relatedOrigins: boolean
   readonly qrContent: QrContent

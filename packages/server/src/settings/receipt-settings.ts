@@ -6,6 +6,7 @@ import {
   type ReceiptKeys,
   readReceiptKeys,
 } from '../adapters/signer/receipt-keys.ts'
+import { parseWitnesses, type WitnessSettings } from '../adapters/witness/witness-settings.ts'
 import type { ConfigMistake } from './config-file.ts'
 import type { SettingName } from './settings.ts'
 
@@ -29,6 +30,7 @@ export function readReceiptSettings({
   readonly receiptCommand: string | undefined
   readonly receiptRetentionMs: number
   readonly logRetentionMs: number
+  readonly witnesses: readonly WitnessSettings[]
 } {
   const file = given('BONDED_RECEIPT_KEYS')
   const receiptCommand = given('BONDED_RECEIPT_COMMAND')
@@ -62,11 +64,14 @@ export function readReceiptSettings({
   const logDays = readDays('BONDED_RECEIPT_LOG_RETENTION_DAYS', LOG_RETENTION_DAYS)
   // The proof of a receipt needs its entry.
   if (logDays < receiptDays) wrong('BONDED_RECEIPT_LOG_RETENTION_DAYS')
+  const witnesses = parseWitnesses(given('BONDED_RECEIPT_WITNESSES') ?? '')
+  if (witnesses === undefined) wrong('BONDED_RECEIPT_WITNESSES')
   return {
     receiptKeys,
     receiptCommand,
     receiptRetentionMs: receiptDays * DAY_MS,
     logRetentionMs: logDays * DAY_MS,
+    witnesses: witnesses ?? [],
   }
 }
 

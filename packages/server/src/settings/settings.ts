@@ -148,6 +148,16 @@ export const SETTINGS = [
     secret: false,
   },
   {
+    name: 'BONDED_RECEIPT_WITNESSES',
+    key: 'receipt_witnesses',
+    about:
+      'Witnesses that cosign the log of receipts. The service reaches their hosts also at private addresses, and without TLS if the URL is an http one',
+    fallback: 'none',
+    expects:
+      'at most 15, separated by commas: the verifier key of a cosignature/v1, a space, and the URL before /add-checkpoint',
+    secret: false,
+  },
+  {
     name: 'BONDED_APP_SCHEME',
     key: 'app_scheme',
     about: 'URL scheme of the phone app in QR codes',

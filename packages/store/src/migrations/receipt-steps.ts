@@ -36,5 +36,17 @@ const LOG: Step = {
   expands: true,
 }
 
+const WITNESSES: Step = {
+  number: 29,
+  name: 'witnesses of the log',
+  statements: [
+    `alter table receipt_log add column cosigned text not null default ''`,
+    'alter table receipt_log add column cosigned_size bigint not null default 0',
+    'alter table receipt_log add column cosigned_at bigint not null default 0',
+    'alter table receipt_log add column witness_due_at bigint not null default 0',
+  ],
+  expands: true,
+}
+
 /** The steps of the schema for receipts and their log. */
-export const RECEIPT_STEPS: readonly Step[] = [RECEIPTS, LOG]
+export const RECEIPT_STEPS: readonly Step[] = [RECEIPTS, LOG, WITNESSES]

@@ -1,6 +1,6 @@
 import { TILE_WIDTH } from '@bonded/core/domain/merkle'
-import type { ReceiptLogTable } from '@bonded/core/ports/tables/receipt-log-table'
-import { changed, row, sent } from '../statement.ts'
+import type { LogHead, ReceiptLogTable } from '@bonded/core/ports/tables/receipt-log-table'
+import { changed, type Row, row, sent } from '../statement.ts'
 import type { Dialect } from '../dialect.ts'
 
 const HASH_BYTES = 32
@@ -9,12 +9,7 @@ const HASH_BYTES = 32
 export function receiptLogTable({ forUpdate }: Dialect): ReceiptLogTable {
   return {
     *head() {
-      const found = yield* row(`select * from receipt_log where number = 1 ${forUpdate}`, [])
-      return {
-        size: Number(found?.size),
-        checkpoint: String(found?.checkpoint),
-        checkpointSize: Number(found?.checkpoint_size),
-      }
+      return headOf(yield* row(`select * from receipt_log where number = 1 ${forUpdate}`, []))
     },
 
     *tile(level, index) {
@@ -56,6 +51,22 @@ export function receiptLogTable({ forUpdate }: Dialect): ReceiptLogTable {
       )
     },
 
+    *claimWitnesses({ now, until }) {
+      const count = yield* changed(
+        'update receipt_log set witness_due_at = $2 where number = 1 and witness_due_at <= $1',
+        [now, until],
+      )
+      return count === 1
+    },
+
+    *storeCosigned(checkpoint, { size, now }) {
+      yield* sent(
+        `update receipt_log set cosigned = $1, cosigned_size = $2, cosigned_at = $3
+         where number = 1 and cosigned_size <= $2`,
+        [checkpoint, size, now],
+      )
+    },
+
     *prune(appendedBy, limit) {
       // The hashes of higher levels stay: proofs of later entries need them.
       return yield* changed(
@@ -66,5 +77,17 @@ export function receiptLogTable({ forUpdate }: Dialect): ReceiptLogTable {
         [appendedBy, limit],
       )
     },
+  }
+}
+
+function headOf(found: Row | undefined): LogHead {
+  return {
+    size: Number(found?.size),
+    checkpoint: String(found?.checkpoint),
+    checkpointSize: Number(found?.checkpoint_size),
+    cosigned: String(found?.cosigned),
+    cosignedSize: Number(found?.cosigned_size),
+    cosignedAt: Number(found?.cosigned_at),
+    witnessDueAt: Number(found?.witness_due_at),
   }
 }

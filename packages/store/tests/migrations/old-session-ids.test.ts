@@ -11,7 +11,7 @@ const DAY_MS = 24 * 60 * 60_000
 /** The last step before sessions had an integer key. */
 const BEFORE = 13
 /** The steps that change the tables of sessions, some with others, which the migration repeats. */
-const AGAIN = [14, 18, 23, 24, 26, 27, 28]
+const AGAIN = [14, 18, 23, 24, 26, 27, 28, 29]
 const STEP = '14 sessions by an integer key in time order'
 const TABLES = ['session', 'session_event', 'session_device']
 

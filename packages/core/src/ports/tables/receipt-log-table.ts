@@ -10,6 +10,14 @@ export interface LogHead {
   readonly checkpoint: string
   /** How many entries that checkpoint covers. */
   readonly checkpointSize: number
+  /** The latest checkpoint with cosignatures of witnesses; empty before the first one. */
+  readonly cosigned: string
+  /** How many entries it covers. */
+  readonly cosignedSize: number
+  /** When its cosignatures were stored. */
+  readonly cosignedAt: Instant
+  /** When a node may ask the witnesses next. */
+  readonly witnessDueAt: Instant
 }
 
 /** A tile with its entries: those of level 0 have them. */
@@ -35,6 +43,13 @@ export interface ReceiptLogTable {
   }): Work<boolean>
   /** Stores a checkpoint, unless a later one is stored. */
   storeCheckpoint(checkpoint: string, size: number): Work<void>
+  /** Of the nodes that want to ask the witnesses, one succeeds: it asks until the instant. */
+  claimWitnesses(at: { readonly now: Instant; readonly until: Instant }): Work<boolean>
+  /** Stores a checkpoint with its cosignatures, unless one of more entries is stored. */
+  storeCosigned(
+    checkpoint: string,
+    of: { readonly size: number; readonly now: Instant },
+  ): Work<void>
   /** Deletes full tiles of entries that were all appended by the instant. @returns how many */
   prune(appendedBy: Instant, limit: number): Work<number>
 }

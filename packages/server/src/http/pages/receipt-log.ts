@@ -2,6 +2,7 @@ import { Buffer } from 'node:buffer'
 import type { FastifyInstance } from 'fastify'
 import { TILE_WIDTH } from '@bonded/core/domain/merkle'
 import { base64, LOG_PATH } from '@bonded/core/domain/receipt-log'
+import { publishedCheckpoint } from '@bonded/core/operations/cosign-checkpoint'
 import { consistencyOf } from '@bonded/core/operations/receipt-log'
 import type { Service } from '@bonded/core/operations/service'
 import { Rejected } from '../response/rejected.ts'
@@ -29,7 +30,8 @@ export function serveReceiptLog(app: FastifyInstance, service: Service): void {
   const notFound = () => new Rejected({ reason: 'page_not_found' })
 
   app.get(`${LOG_PATH}/checkpoint`, options, async (_request, reply) => {
-    const { checkpoint } = await service.store.read((tables) => tables.receiptLog.head())
+    const head = await service.store.read((tables) => tables.receiptLog.head())
+    const checkpoint = publishedCheckpoint(head, service.clock.now())
     if (checkpoint === '') throw notFound()
     return reply
       .type('text/plain; charset=utf-8')

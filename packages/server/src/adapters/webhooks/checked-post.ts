@@ -1,0 +1,165 @@
+import { lookup, Resolver } from 'node:dns/promises'
+import http, { type IncomingMessage, type RequestOptions } from 'node:http'
+import https from 'node:https'
+import net, { isIP } from 'node:net'
+import tls from 'node:tls'
+import { parseRetryAfter } from '@bonded/contract'
+import type { AttemptError, AttemptResult } from '@bonded/core/domain/webhooks'
+import type { Clock } from '@bonded/core/ports/clock'
+import { VERSION } from '../../version.ts'
+import { type Destination, readDestination, type Resolve, resolveOnce } from './destination.ts'
+
+const MAX_HEADER_BYTES = 8_192
+
+export interface PostOptions {
+  readonly clock: Clock
+  /** Hosts with ports that may be reached whatever their address. */
+  readonly hosts: readonly string[]
+  readonly timeoutMs: number
+  /** The rest of a response is not read. */
+  readonly maxResponseBytes: number
+  /** By default the name servers of this machine. */
+  readonly resolve?: Resolve
+  /** Opens a connection, by default as node:https does. */
+  readonly connect?: RequestOptions['createConnection']
+}
+
+/** A request, whose headers can depend on the time of the attempt. */
+export interface Post {
+  readonly url: string
+  readonly body: string
+  readonly headers: (now: number) => Readonly<Record<string, string>>
+}
+
+/**
+ * Returns a function that sends a request once, to an address that was checked when its name was
+ * resolved. It never rejects: every failure is a result.
+ */
+export function checkedPost(
+  options: PostOptions,
+): (post: Post, stop: AbortSignal) => Promise<AttemptResult> {
+  const { clock, hosts, connect, timeoutMs, maxResponseBytes } = options
+  const resolvers = { resolve: options.resolve ?? resolvePublic, resolveAllowed }
+  return async ({ url, body, headers }, stop) => {
+    // Read again, because the operator can have removed a host since.
+    const destination = readDestination(url, hosts)
+    if (typeof destination === 'string') return { error: 'address_rejected' }
+    const timeout = new AbortController()
+    const cancel = clock.schedule(clock.now() + timeoutMs, () => timeout.abort())
+    const signal = AbortSignal.any([stop, timeout.signal])
+    try {
+      const address = await untilAborted(resolveOnce(destination, resolvers), signal)
+      if (address === undefined) return { error: 'address_rejected' }
+      const now = clock.now()
+      const given = { address, body, headers: headers(now), signal, connect, now, maxResponseBytes }
+      return await request(destination, given)
+    } catch (failure) {
+      return { error: timeout.signal.aborted ? 'timed_out' : errorOf(failure) }
+    } finally {
+      cancel()
+    }
+  }
+}
+
+type Connect = NonNullable<RequestOptions['createConnection']>
+// The options of a request have those of its connection.
+const connectTls: Connect = (options) => tls.connect(options as tls.ConnectionOptions)
+const connectTcp: Connect = (options) => net.connect(options as net.NetConnectOpts)
+
+function request(
+  { url, host, port }: Destination,
+  given: {
+    readonly address: string
+    readonly body: string
+    readonly headers: Readonly<Record<string, string>>
+    readonly signal: AbortSignal
+    readonly connect: RequestOptions['createConnection']
+    readonly now: number
+    readonly maxResponseBytes: number
+  },
+): Promise<AttemptResult> {
+  const { promise, resolve, reject } = Promise.withResolvers<AttemptResult>()
+  const isTls = url.protocol === 'https:'
+  const sent = (isTls ? https : http).request({
+    method: 'POST',
+    // The checked address: nothing resolves the name again.
+    host: given.address,
+    port,
+    path: `${url.pathname}${url.search}`,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    signal: given.signal,
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+    createConnection: given.connect ?? (isTls ? connectTls : connectTcp),
+    headers: {
+      ...given.headers,
+      host: url.host,
+      'content-length': Buffer.byteLength(given.body),
+      'user-agent': `bonded-sessions/${VERSION}`,
+    },
+  })
+  sent.on('error', reject)
+  sent.on('response', (response: IncomingMessage) => {
+    // From here on the status counts, also if the body ends too late or not at all.
+    sent.off('error', reject).on('error', () => {})
+    const { statusCode: status = 0, headers } = response
+    const retryAfterMs = parseRetryAfter(headers['retry-after'] ?? null, given.now)
+    readBeginning(response, given.maxResponseBytes, (body) => {
+      resolve({ status, body, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) })
+      sent.destroy()
+    })
+  })
+  sent.end(given.body)
+  return promise
+}
+
+/** Reads the beginning of a response. However it ends, its status counts. */
+function readBeginning(
+  response: IncomingMessage,
+  maxBytes: number,
+  done: (text: string) => void,
+): void {
+  const chunks: Buffer[] = []
+  let size = 0
+  const end = () => {
+    const text = Buffer.concat(chunks).subarray(0, maxBytes).toString()
+    // PostgreSQL stores no null character.
+    done(text.replaceAll('\0', ''))
+  }
+  response.on('data', (chunk: Buffer) => {
+    chunks.push(chunk)
+    size += chunk.length
+    if (size >= maxBytes) end()
+  })
+  response.on('end', end)
+  response.on('error', end)
+  response.on('close', end)
+}
+
+const resolver = new Resolver({ timeout: 2_000, tries: 2 })
+
+/** By DNS alone, so that no local file gives a name another meaning. */
+const resolvePublic: Resolve = async (name) => {
+  const found = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
+  const addresses = found.flatMap((each) => (each.status === 'fulfilled' ? each.value : []))
+  if (addresses.length > 0) return addresses
+  throw Object.assign(new Error(`${name} has no address`), { code: 'ENOTFOUND' })
+}
+
+/** As the system resolves it: the operator's hosts can be in its files. */
+const resolveAllowed: Resolve = async (name) =>
+  (await lookup(name, { all: true })).map(({ address }) => address)
+
+function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const abort = () => reject(new Error('aborted'))
+  signal.addEventListener('abort', abort, { once: true })
+  return Promise.race([work, promise]).finally(() => signal.removeEventListener('abort', abort))
+}
+
+function errorOf(failure: unknown): AttemptError {
+  const code = failure instanceof Error && 'code' in failure ? String(failure.code) : ''
+  if (/^(ENOTFOUND|ENODATA|EAI_|ESERVFAIL)/.test(code)) return 'name_not_found'
+  if (/CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO/.test(code)) return 'tls_failed'
+  if (/^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT)/.test(code)) return 'not_reachable'
+  return 'closed_early'
+}
