@@ -219,7 +219,8 @@ test(
     const failure = await phone
       .claim(session.qr_payload)
       .then(assert.fail, (cause: unknown) => cause)
-    assert.deepEqual([failure.code, failure.reason], ['refused', 'browser_key_required'])
-    assert.match(earlier.sentenceOf(failure).body, /^Nothing was approved/)
+    assert.deepEqual([failure.code, failure.reason], ['refused', 'key_format_not_accepted'])
+    assert.equal(earlier.sentenceOf(failure).title, 'This phone cannot approve this request')
+    assert.equal((await sandbox.stateOf(session)).state, 'pending')
   },
 )

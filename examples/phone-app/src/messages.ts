@@ -157,6 +157,7 @@ export const en: Messages = {
     setting_up: 'Setting up this phone…',
     opening: 'Opening the request…',
     checking: 'Checking that the phone is held…',
+    creating_passkey: 'Creating a passkey for the browser. Your phone then asks you to approve…',
     signing: 'Approving…',
     declining: 'Declining…',
     listing: 'Loading your phones…',

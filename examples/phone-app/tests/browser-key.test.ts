@@ -31,6 +31,7 @@ for (const [os, makePhone] of Object.entries(PLATFORMS))
       workflows: [{ name: 'bound', actions: ['act'], require: ['browser'] }],
     })
     const { authenticator, asked, passkeys } = passkeysDouble()
+    const prompts: string[] = []
     let handles = 0
     const device = makePhone()
     const createBrowserKey = createBrowserKeys(passkeys, {
@@ -41,7 +42,9 @@ for (const [os, makePhone] of Object.entries(PLATFORMS))
     const { phone } = connect(h, device, undefined, createBrowserKey)
     const approveOne = async () => {
       const session = await h.create({ workflow: 'bound', action: 'act' }, shop)
-      const approved = await phone.approve(await phone.claim(session.universal_link), { gather })
+      const claimed = await phone.claim(session.universal_link)
+      const onPrompt = (prompt: string) => void prompts.push(prompt)
+      const approved = await phone.approve(claimed, { gather, onPrompt })
       assert.ok(awaitsBrowser(approved.session))
       const body = browserProof(authenticator, {
         sessionId: session.id,
@@ -61,6 +64,7 @@ for (const [os, makePhone] of Object.entries(PLATFORMS))
     await approveOne()
     await approveOne()
     assert.equal(asked.length, 1, 'one prompt, at the first approval')
+    assert.deepEqual(prompts, ['browser_key', 'approval', 'approval'])
     assert.deepEqual(asked[0]?.rp, { id: RP_ID, name: 'Bank' })
     assert.equal(asked[0].authenticatorSelection.residentKey, 'required')
 

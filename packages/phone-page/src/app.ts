@@ -49,7 +49,10 @@ export function startApp(dependencies: AppDependencies): App {
   const reject = (reason: 'user_declined' | 'user_unexpected') => {
     const { claimed, screen } = stage
     const needsApp = screen.name === 'problem' && screen.problem === 'app_required'
-    if (claimed !== undefined && (needsApp || shows('request', 'step_up', 'awaiting_browser')))
+    if (
+      claimed !== undefined &&
+      (needsApp || shows('request', 'step_up', 'browser_key', 'awaiting_browser'))
+    )
       void deciding.decline(claimed, reason)
   }
   const act: Readonly<Record<Choice, () => void>> = {
@@ -66,7 +69,7 @@ export function startApp(dependencies: AppDependencies): App {
     decline: () => reject('user_declined'),
     report: () => reject('user_unexpected'),
     continue: () => {
-      if (shows('step_up', 'renew')) stage.untilContinued.end()
+      if (shows('step_up', 'browser_key', 'renew')) stage.untilContinued.end()
       else if (shows('new_key')) void enrolling?.replaceKey()
       else if (stage.screen.name === 'removal') void keys.remove(stage.screen)
     },

@@ -48,6 +48,15 @@ export function createDeciding(
     }
   }
 
+  /** An attested passkey is not discoverable, so the phone creates a second one for the browser. */
+  const onPrompt = async (prompt: 'browser_key' | 'approval') => {
+    const request = stage.request()
+    if (prompt === 'approval' || request === null) return
+    stage.present({ name: 'browser_key', request })
+    await stage.untilContinued()
+    stage.busyWith('signing')
+  }
+
   const explain = (failure: unknown) => {
     const problem = problemOf(failure)
     const isOpen = stage.claimed !== undefined && OPEN_STATES.has(stage.claimed.session.state)
@@ -65,6 +74,7 @@ export function createDeciding(
         stage.claimed = await phone.approve(from, {
           gather,
           onResponse: (known) => (stage.claimed = known),
+          onPrompt,
         })
         stage.presentClaimed(stage.claimed)
       } catch (failure) {

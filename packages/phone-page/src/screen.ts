@@ -15,6 +15,7 @@ export type Screen =
   | { readonly name: 'motion' }
   | RequestScreen
   | { readonly name: 'step_up'; readonly step: StepUpStep; readonly request: ShownRequest }
+  | { readonly name: 'browser_key'; readonly request: ShownRequest }
   | AwaitingBrowserScreen
   | { readonly name: 'working'; readonly task: Task; readonly request: ShownRequest | null }
   | { readonly name: 'approved'; readonly request: ShownRequest; readonly isSynced: boolean }

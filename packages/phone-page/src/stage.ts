@@ -163,7 +163,12 @@ export class Stage {
 const PASSING: ReadonlySet<ProblemKind> = new Set(['offline', 'busy'])
 /** Screens of a session that is open, on which the page waits for its user. */
 const UNDECIDED: ReadonlySet<string> = new Set(['request', 'awaiting_browser'])
-const STILL_OPEN: ReadonlySet<string> = new Set([...UNDECIDED, 'step_up', 'approved'])
+const STILL_OPEN: ReadonlySet<string> = new Set([
+  ...UNDECIDED,
+  'step_up',
+  'browser_key',
+  'approved',
+])
 /** The phone approved, and then the page's browser did not confirm. */
 const NOT_CONFIRMED: ReadonlySet<string> = new Set(['evidence_expired', 'browser_proof_failed'])
 

@@ -52,29 +52,41 @@ export async function installAuthenticator(
       ...(kind.endsWith('synced') ? { flags: SYNCED, counts: false } : {}),
     })
   }
-  let own = make()
+  const keys = new Map<string, ReturnType<typeof make>>()
   await context.exposeBinding('createKey', (_source, challenge: string): KeyResponse => {
-    own = make()
-    const { id, response } = own.register(challenge)
+    const made = make()
+    const { id, response } = made.register(challenge)
+    keys.set(id, made)
     return { id, response: { ...response } }
   })
-  await context.exposeBinding('useKey', (_source, challenge: string): KeyResponse => {
-    // The authenticator hashes its payload into the challenge; here the page has done so.
-    const signed = own.assert('', { clientData: { challenge } })
-    return {
-      id: signed.key_id,
-      response: {
-        authenticatorData: signed.authenticator_data,
-        clientDataJSON: signed.client_data_json,
-        signature: signed.signature,
-      },
-    }
-  })
+  await context.exposeBinding(
+    'useKey',
+    (_source, challenge: string, keyId: string): KeyResponse => {
+      const own = keys.get(keyId)
+      if (own === undefined) throw new RangeError('no such key')
+      // The authenticator hashes its payload into the challenge; here the page has done so.
+      const signed = own.assert('', { clientData: { challenge } })
+      return {
+        id: signed.key_id,
+        response: {
+          authenticatorData: signed.authenticator_data,
+          clientDataJSON: signed.client_data_json,
+          signature: signed.signature,
+        },
+      }
+    },
+  )
   await context.addInitScript(() => {
     const page = globalThis as unknown as Record<
       'createKey' | 'useKey',
-      (challenge: string) => Promise<KeyResponse>
+      (challenge: string, keyId?: string) => Promise<KeyResponse>
     >
+    interface Getting {
+      readonly publicKey: {
+        readonly challenge: Uint8Array
+        readonly allowCredentials?: readonly { readonly id: Uint8Array }[]
+      }
+    }
     const text = (bytes: Uint8Array) =>
       btoa(String.fromCharCode(...bytes))
         .replaceAll('+', '-')
@@ -94,8 +106,10 @@ export async function installAuthenticator(
       value: {
         create: async ({ publicKey }: { publicKey: { challenge: Uint8Array } }) =>
           credential(await page.createKey(text(publicKey.challenge))),
-        get: async ({ publicKey }: { publicKey: { challenge: Uint8Array } }) =>
-          credential(await page.useKey(text(publicKey.challenge))),
+        get: async ({ publicKey: { challenge, allowCredentials } }: Getting) => {
+          const keyId = text(allowCredentials?.[0]?.id ?? new Uint8Array())
+          return credential(await page.useKey(text(challenge), keyId))
+        },
       },
     })
   })

@@ -21,6 +21,7 @@ before(async () => {
       { name: 'attested', webauthn: 'attested' },
       { name: 'known', webauthn: 'known' },
       { name: 'strong', require: ['band:high'] },
+      { name: 'bound', webauthn: 'attested', require: ['browser'] },
     ],
   })
 })
@@ -50,6 +51,36 @@ test('a production tenant bonds through an attested key of the phone', browserTe
   assert.ok((verification?.assertion_confidence ?? 0) >= 0.6)
   assert.ok(!(await page.locator('main').innerText()).includes(SYNCED_NOTE))
   await context.close()
+})
+
+test('explains the second passkey that an attested phone creates', browserTest, async () => {
+  const session = await bank.create({ workflow: 'bound' })
+  const { phone, page, authenticator } = await changeablePhone('attested')
+  await phone.open(session)
+  await press(page, 'Approve')
+  await screen(page, 'browser_key')
+  assert.equal(await heading(page), 'First, a passkey for the browser')
+  assert.ok((await page.locator('main').innerText()).includes('€12,500.00'))
+  const [device] = await bank.devices()
+  assert.equal(device?.browserKey, undefined)
+  authenticator.kind = 'unattested'
+  await press(page, 'Continue')
+  await screen(page, 'awaiting_browser')
+  const [holder] = await bank.devices()
+  assert.ok(holder?.browserKey)
+  await phone.context.close()
+})
+
+test('an attested phone declines before it creates a second passkey', browserTest, async () => {
+  const session = await bank.create({ workflow: 'bound' })
+  const { phone, page } = await changeablePhone('attested')
+  await phone.open(session)
+  await press(page, 'Approve')
+  await screen(page, 'browser_key')
+  await press(page, 'Decline')
+  await screen(page, 'ended')
+  assert.equal((await bank.stateOf(session)).state, 'killed')
+  await phone.context.close()
 })
 
 test('an attested key and motion reach the highest band', browserTest, async () => {

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Invitation } from '@bonded/contract'
+import { PhoneError } from '@bonded/phone'
 import { browserMissing } from '../../../tests/browser.ts'
 import { obstacleIn, recoveryFor, shownInvitation } from '../src/invitation.ts'
 import { canAttest } from '../src/passkey.ts'
+import { problemOf } from '../src/problem.ts'
 import { heading, press, recordPrompts, screen } from './phone-browser.ts'
 import { Sandbox } from './sandbox.ts'
 
@@ -157,6 +159,11 @@ const NEEDS = {
   known: { ...none, names_user: true },
   app: { ...none, formats: ['android-key'] },
 } satisfies Record<string, Invitation['registration']>
+
+test('a request that did not arrive in time reads as a lost connection', () => {
+  const failure = new PhoneError('refused', { reason: 'request_timeout', status: 408 })
+  assert.equal(problemOf(failure), 'offline')
+})
 
 test('an invitation hides no characters, and its logo is a file of the service', () => {
   const origin = 'https://bond.example'

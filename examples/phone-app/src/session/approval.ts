@@ -201,6 +201,7 @@ export function startApproval(handoff: Handoff, given: ApprovalDependencies): Ap
       claimed = await phone.approve(from, {
         gather,
         onResponse: (known) => (claimed = known),
+        onPrompt: (kind) => working(kind === 'browser_key' ? 'creating_passkey' : 'signing'),
         signal: closing.signal,
       })
       const { state, outcome } = claimed.session

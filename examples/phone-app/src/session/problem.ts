@@ -37,6 +37,7 @@ const OF_REASON: Readonly<Record<string, ProblemKind>> = {
   credential_missing: 'phone_unknown',
   device_not_found: 'phone_unknown',
   assertion_invalid: 'phone_unknown',
+  request_timeout: 'offline',
   rate_limited: 'busy',
   overloaded: 'busy',
   operation_timeout: 'busy',

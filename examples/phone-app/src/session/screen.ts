@@ -37,6 +37,7 @@ export type Task =
   | 'setting_up'
   | 'opening'
   | 'checking'
+  | 'creating_passkey'
   | 'signing'
   | 'declining'
   | 'listing'

@@ -90,15 +90,24 @@ export function checkDevice(attempt: PhoneAttempt): Result<void> {
  * Checks whether the phone has a key that can answer in the browser, where the workflow requires
  * one, or registers one with its approval. Otherwise the user would approve in vain. Authenticators
  * of phones attest only keys that are not discoverable, so other devices may be unable to use them.
+ *
+ * A claim is rejected with a reason that apps knew before the proof of the browser, so that they
+ * say that this phone cannot approve the request. Newer apps read `param`.
  */
 export function checkBrowserKey(
-  { session, device }: Pick<PhoneAttempt, 'session' | 'device'>,
+  { session, device, forClaim }: Pick<PhoneAttempt, 'session' | 'device' | 'forClaim'>,
   isBrought: boolean,
 ): Result<void> {
   const isReady = device.browserKey !== undefined || isDiscoverable(device)
-  return !requiresBrowser(session.policy) || isBrought || isReady
-    ? accept(undefined)
-    : reject('browser_key_required', { step: 'browser_key' })
+  if (!requiresBrowser(session.policy) || isBrought || isReady) return accept(undefined)
+  const step = 'browser_key'
+  return forClaim === true
+    ? reject('key_format_not_accepted', {
+        param: 'browser_key',
+        step,
+        detail: 'It needs a passkey for the browser too. Register one, or open the link instead.',
+      })
+    : reject('browser_key_required', { step })
 }
 
 function isDiscoverable(device: Device): boolean {

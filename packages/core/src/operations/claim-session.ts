@@ -33,10 +33,11 @@ export async function claimSession(
     // Each pass evaluates the stored data. A pass is repeated only if another call changed the
     // session in between.
     for (;;) {
-      const attempt = yield* loadAndExpireAttempt(service, tables, { id, device, nonce })
-      if (attempt === undefined) return reject('session_not_live')
+      const loaded = yield* loadAndExpireAttempt(service, tables, { id, device, nonce })
+      if (loaded === undefined) return reject('session_not_live')
+      const attempt = { ...loaded, forClaim: true }
       const { now } = attempt
-      const early = checkPhone({ ...attempt, forClaim: true })
+      const early = checkPhone(attempt)
       const verdict = early.ok ? checkBrowserKey(attempt, input.bringsBrowserKey) : early
       if (!verdict.ok) return yield* rejectAndRecord(tables, attempt, verdict.rejection)
       const { session, tenant, nonces } = attempt

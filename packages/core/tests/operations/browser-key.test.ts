@@ -51,7 +51,7 @@ test('an app registers its browser key with an approval, and the key answers in 
   const phone = await h.register()
   const session = await createFor(s)
   // An app that knows nothing of the browser stops before the user approves.
-  assert.equal(reasonOf(await h.claim(phone, session)), 'browser_key_required')
+  assert.equal(reasonOf(await h.claim(phone, session)), 'key_format_not_accepted')
   assert.equal((await claimWith(s, phone, session)).status, 200)
   const view = await h.view(phone, session)
   assert.equal(reasonOf(await h.attest(phone, view)), 'browser_key_required')
@@ -313,7 +313,7 @@ test('a phone removes its browser key and stays, and a proof in progress fails',
     'device_not_found',
   )
   const next = await createFor(s)
-  assert.equal(reasonOf(await h.claim(phone, next)), 'browser_key_required')
+  assert.equal(reasonOf(await h.claim(phone, next)), 'key_format_not_accepted')
 })
 
 test('a page with an attested passkey can answer by a second, discoverable one', async () => {
@@ -368,7 +368,7 @@ test('a phone with an attested passkey needs a second, discoverable one', async 
   const { h } = s
   const phone = await h.register(undefined, webauthnKey())
   const session = await createFor(s)
-  assert.equal(reasonOf(await h.claim(phone, session)), 'browser_key_required')
+  assert.equal(reasonOf(await h.claim(phone, session)), 'key_format_not_accepted')
   const { authenticator, browserKey } = await newBrowserKey(h)
   const approved = await approveWith(s, phone, session, browserKey)
   assert.equal(approved.body.state, 'step_up_required', approved.text)

@@ -384,5 +384,6 @@ test('an added phone waits 72 hours, and a phone without a passkey does not serv
   assert.equal((await s.h.claim(added.phone, await createFor(s, { subject_ref }))).status, 200)
   const software = await s.h.register()
   const rejected = await s.h.claim(software, await createFor(s))
-  assert.equal(reasonOf(rejected), 'browser_key_required')
+  const { reason, param } = (rejected.body as { error: { reason: string; param: string } }).error
+  assert.deepEqual([reason, param], ['key_format_not_accepted', 'browser_key'])
 })

@@ -56,6 +56,9 @@ export const en = {
     'This request needs proof that the phone is held, not lying still. Hold it or walk with it.',
   'step_up.recorded': '{seconds} of {needed} seconds',
   'step_up.attempts': 'Attempts left: {count}',
+  'browser_key.title': 'First, a passkey for the browser',
+  'browser_key.body':
+    'You confirm this request in the browser too. For that, your phone creates another passkey, and then asks you to approve.',
   'browser.title': 'Now confirm on the computer in front of you',
   'browser.body':
     '{tenant} asks you to confirm there. A second QR code may appear: scan it with this phone too.',

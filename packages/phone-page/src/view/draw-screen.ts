@@ -97,6 +97,16 @@ export function drawScreen(screen: Screen, context: DrawingContext): DrawnScreen
       return drawRequest(screen, context)
     case 'step_up':
       return drawStepUp(screen, context)
+    case 'browser_key':
+      return statement(
+        {
+          symbol: ['phone', 'busy'],
+          title: messages['browser_key.title'],
+          body: [messages['browser_key.body']],
+        },
+        ...summaryOf(screen.request),
+        decisionBar([button(messages['action.continue'], () => onChoice('continue'))], context),
+      )
     case 'awaiting_browser':
       return drawAwaitingBrowser(screen, context)
     case 'working': {

@@ -82,6 +82,7 @@ const screens: Record<string, { screen: Screen; access?: MotionAccess }> = {
       } as const,
     ]),
   ),
+  'browser-key': { screen: { name: 'browser_key', request: REQUEST } },
   'awaiting-browser': {
     screen: { name: 'awaiting_browser', request: REQUEST, notice: null },
   },

@@ -111,6 +111,17 @@ async function send<R extends Route>(
   throw new PhoneError('answer_unreadable', { reason: parsed.problem, status: route.status })
 }
 
+/**
+ * The reason of a rejection. A claim without a browser key is rejected with a reason that older
+ * apps know too; here it has the name of what is missing (protocol 14).
+ */
+function reasonOf(error: Members): string {
+  const reason = textOf(error, 'reason') ?? textOf(error, 'code') ?? 'unexplained'
+  const needsBrowserKey =
+    reason === 'key_format_not_accepted' && textOf(error, 'param') === 'browser_key'
+  return needsBrowserKey ? 'browser_key_required' : reason
+}
+
 function rejectionOf(response: {
   readonly status: number
   readonly error: Members
@@ -121,7 +132,7 @@ function rejectionOf(response: {
   const request_id = textOf(error, 'requestId')
   const server_time = textOf(error, 'server_time')
   return new PhoneError('refused', {
-    reason: textOf(error, 'reason') ?? textOf(error, 'code') ?? 'unexplained',
+    reason: reasonOf(error),
     status,
     ...(request_id === undefined ? {} : { request_id }),
     ...(server_time === undefined || Number.isNaN(Date.parse(server_time)) ? {} : { server_time }),

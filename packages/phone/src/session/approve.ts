@@ -8,10 +8,18 @@ import { awaitsBrowser, requireAnswerable, requiredSignals } from './step-up.ts'
 /** Protocol 4: the third valid assertion that misses the policy ends the session. */
 const MAX_ATTEMPTS = 3
 
+/** What the platform asks the user for. */
+export type Prompt = 'browser_key' | 'approval'
+
 export interface Approving {
   readonly gather: GatherSignals
   /** Called after each response, so that a screen can follow. */
   readonly onResponse?: ((claimed: ClaimedSession) => void) | undefined
+  /**
+   * Called before each prompt of the platform, so that a screen can explain it. It may wait for the
+   * user. `browser_key`, only where the request needs one, creates a passkey and approves nothing.
+   */
+  readonly onPrompt?: ((prompt: Prompt) => void | Promise<void>) | undefined
   readonly signal?: AbortSignalLike | undefined
 }
 
@@ -30,6 +38,7 @@ export async function approve(
   {
     gather,
     onResponse,
+    onPrompt,
     signal,
     oneAtATime,
   }: Approving & { oneAtATime: <T>(act: () => Promise<T>) => Promise<T> },
@@ -40,7 +49,7 @@ export async function approve(
     const signals = await gather(required)
     requireAnswerable(required, signals)
     const before = known
-    known = await oneAtATime(() => attestOnce(phone, before, { signals, signal }))
+    known = await oneAtATime(() => attestOnce(phone, before, { signals, onPrompt, signal }))
     onResponse?.(known)
     if (!awaitsPhone(known.session.state) || awaitsBrowser(known.session)) break
   }

@@ -19,6 +19,7 @@ import { awaitsBrowser } from './step-up.ts'
 
 interface Attempt {
   readonly signals: PhoneSignals
+  readonly onPrompt?: ((prompt: 'browser_key' | 'approval') => void | Promise<void>) | undefined
   readonly signal?: AbortSignalLike | undefined
 }
 
@@ -35,7 +36,8 @@ export async function attestOnce(
   attempt: Attempt,
 ): Promise<ClaimedSession> {
   // First: the user needs longer for it than the evidence may wait.
-  const prepared = await withBrowserKey(phone, claimed)
+  const prepared = await withBrowserKey(phone, claimed, attempt)
+  await attempt.onPrompt?.('approval')
   let gathered = await fetchEvidence(phone, prepared, attempt)
   const submitCurrent = async () =>
     withServerTime(phone, gathered.claimed.server_time, async (server_time) => {
@@ -56,10 +58,11 @@ export async function attestOnce(
 async function withBrowserKey(
   phone: PhoneDependencies,
   claimed: ClaimedSession,
+  { onPrompt }: Attempt,
 ): Promise<ClaimedSession> {
-  return claimed.browser_key === 'wanted'
-    ? { ...claimed, browser_key: await newBrowserKey(phone) }
-    : claimed
+  if (claimed.browser_key !== 'wanted') return claimed
+  await onPrompt?.('browser_key')
+  return { ...claimed, browser_key: await newBrowserKey(phone) }
 }
 
 /**
