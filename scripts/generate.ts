@@ -11,6 +11,7 @@ import {
   NEWCOMER_SHARE,
   type Reason,
   REASONS,
+  statusOf,
   WebhookEvent,
 } from '@bonded/contract'
 import { MIGRATIONS } from '../packages/store/src/migrations/migrations.ts'
@@ -33,7 +34,6 @@ import {
 import { MOVES } from '../packages/core/src/domain/transitions.ts'
 import { PHONES_FILE, TEST_ROOTS_FILE } from '../packages/server/src/settings/phones-file.ts'
 import { openApiDocument, reasonsOf } from '../packages/server/src/http/openapi.ts'
-import { statusOf } from '../packages/server/src/http/response/rejection-to-wire.ts'
 import { asyncApiDocument } from './asyncapi.ts'
 import { continuityPage } from './continuity/page.ts'
 import { protocolExample } from './protocol-example.ts'

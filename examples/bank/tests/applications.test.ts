@@ -163,7 +163,7 @@ test('creates the session from the bank’s own draft and ignores the context of
     completion_secret?: string
   }
   assert.equal(session.completion_secret, undefined)
-  assert.deepEqual(h.service.sessions.get(session.id)?.context, {
+  assert.deepEqual(h.service.session(session.id)?.context, {
     display: [
       { label: 'Amount', value: '€12,500' },
       { label: 'Term', value: '36 months' },

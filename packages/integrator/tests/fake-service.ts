@@ -1,28 +1,19 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
+import { encodeBase62, type FullSession, makeId, type PulseVerification } from '@bonded/contract'
+import type { FetchLike, ResponseLike } from '../src/index.ts'
+import { GOOD_VERIFICATION } from '../src/testing/outcomes.ts'
 import {
-  credentialChecksum,
-  encodeBase62,
-  type FullSession,
-  makeId,
-  type PulseVerification,
-} from '@bonded/contract'
-import type { ResponseLike, FetchLike } from '../src/index.ts'
+  type StoredSession,
+  TEST_CREDENTIAL,
+  TEST_ORIGIN,
+  TEST_TENANT_ID,
+  TestService,
+} from '../src/testing/test-service.ts'
 
-const BARE = `sk_beta_${'k'.repeat(10)}_${'s'.repeat(43)}`
-export const SERVER_CREDENTIAL = BARE + credentialChecksum(BARE)
-export const TENANT_ID = `ten_${'t'.repeat(22)}`
-export const BASE_URL = 'https://bonds.test/api/v1'
-
-export const GOOD_VERIFICATION: PulseVerification = {
-  device_possession: true,
-  local_auth: 'verified',
-  assertion_confidence: 0.8,
-  human_presence_confidence: 0.8,
-  assertion_band: 'high',
-  continuity_score_long_lived: 0.7,
-  carrier: { number_verified: false, sim_swap_recent: false, device_status: 'unknown' },
-  sensor_continuity: { motion_present: true, continuity_score: 0.8 },
-}
+export { GOOD_VERIFICATION }
+export const SERVER_CREDENTIAL = TEST_CREDENTIAL
+export const TENANT_ID = TEST_TENANT_ID
+export const BASE_URL = `${TEST_ORIGIN}/api/v1`
 
 /**
  * A fault of one request. `lost`: the service performs it, and its response never arrives.
@@ -44,109 +35,25 @@ export interface SeenRequest {
   readonly redirect?: string
 }
 
-/**
- * The three calls of the service that a gate makes, as the protocol describes them, and its bad
- * days.
- */
+/** A service that checks nothing when a session is read, so that only the gate does. */
+class GullibleService extends TestService {
+  readonly #now: () => number
+
+  constructor(now: () => number) {
+    super(now, { state: 'pending' })
+    this.#now = now
+  }
+
+  override read({ session }: StoredSession): FullSession {
+    return { ...session, server_time: iso(this.#now()) }
+  }
+}
+
+/** The double that the package ships, and the service's bad days. Sessions wait for `bond`. */
 export function fakeService(now: () => number) {
-  const sessions = new Map<string, FullSession>()
-  const keys = new Map<string, { body: string; id: string }>()
+  const service = new GullibleService(now)
   const seen: SeenRequest[] = []
   const faults: (Fault | undefined)[] = []
-  let completions = 0
-
-  const response = (
-    status: number,
-    body: object,
-    headers: Record<string, string> = {},
-  ): ResponseLike => ({
-    status,
-    headers: { get: (name) => headers[name] ?? null },
-    text: async () => JSON.stringify(body),
-  })
-  const reject = (status: number, code: string, reason: string) =>
-    response(status, {
-      error: { code, message: `Refused: ${reason}.`, requestId: `req_${'r'.repeat(22)}`, reason },
-    })
-  const secretOf = (id: string) => `bcs_${createHash('sha256').update(id).digest('base64url')}`
-
-  function create(request: SeenRequest): ResponseLike {
-    const key = request.headers['idempotency-key'] ?? randomBytes(9).toString('hex')
-    const body = request.body ?? '{}'
-    const earlier = keys.get(key)
-    if (earlier && earlier.body !== body)
-      return reject(400, 'invalid_request', 'idempotency_mismatch')
-    const id = earlier?.id ?? makeId('sess', randomBytes(16))
-    if (!earlier) {
-      keys.set(key, { body, id })
-      sessions.set(id, pendingSession(id, JSON.parse(body)))
-    }
-    return response(201, { ...sessions.get(id), completion_secret: secretOf(id) })
-  }
-
-  function pendingSession(id: string, requested: Record<string, never>): FullSession {
-    const nonce = 'n'.repeat(43)
-    return {
-      id,
-      state: 'pending',
-      nonce,
-      qr_payload: `pulse://bond?session_id=${id}&nonce=${nonce}`,
-      api_base_url: 'https://bonds.test',
-      universal_link: `https://bonds.test/bond?session_id=${id}&nonce=${nonce}`,
-      websocket_url: `wss://bonds.test/sessions/${id}`,
-      qr_svg_url: `/v1/sessions/${id}/qr.svg?nonce=${nonce}`,
-      qr_content: 'app_scheme',
-      challenge_expires_at: iso(now() + 120_000),
-      expires_at: iso(now() + 300_000),
-      workflow: requested.workflow ?? null,
-      action: requested.action ?? null,
-      tenant_id: TENANT_ID,
-      server_time: iso(now()),
-      expires_in_ms: 300_000,
-      challenge_expires_in_ms: 120_000,
-      challenge_rotates_in_ms: 60_000,
-      seq: 1,
-      verification: null,
-      context: requested.context ?? null,
-      subject_ref: requested.subject_ref ?? null,
-      watch_token: `bwt_${'w'.repeat(43)}`,
-      step_up: null,
-      hint: 'waiting_for_scan',
-      ended_reason: null,
-      outcome: null,
-    }
-  }
-
-  function complete(id: string, headers: Record<string, string>): ResponseLike {
-    const session = sessions.get(id)
-    if (!session || Date.parse(session.expires_at) <= now())
-      return reject(404, 'not_found', 'session_not_found')
-    if (headers['x-bond-completion-secret'] !== secretOf(id))
-      return reject(400, 'invalid_request', 'completion_secret_mismatch')
-    const digest = headers['x-bond-context-digest']
-    if (digest !== undefined && digest !== session.context?.digest)
-      return reject(400, 'invalid_request', 'context_mismatch')
-    if (session.state !== 'bonded' && session.state !== 'completed')
-      return reject(400, 'invalid_request', 'session_not_bonded')
-    if (session.state === 'bonded') completions++
-    const outcome = (headers['x-bond-outcome'] ?? null) as FullSession['outcome']
-    if (session.state === 'bonded') sessions.set(id, { ...session, state: 'completed', outcome })
-    return response(200, { ok: true, session_id: id })
-  }
-
-  function serve(request: SeenRequest): ResponseLike {
-    if (request.headers.authorization !== `Bearer ${SERVER_CREDENTIAL}`)
-      return reject(401, 'unauthorized', 'credential_invalid')
-    const route = /^\/api\/v1\/sessions(?:\/([^/]+)(\/form-completed)?)?$/.exec(request.path)
-    const [, id, completing] = route ?? []
-    if (!route) return reject(404, 'invalid_request', 'unknown_endpoint')
-    if (id === undefined) return create(request)
-    if (completing) return complete(id, request.headers)
-    const session = sessions.get(id)
-    return session
-      ? response(200, { ...session, server_time: iso(now()) })
-      : reject(404, 'not_found', 'session_not_found')
-  }
 
   const fetch: FetchLike = async (url, init) => {
     const request = {
@@ -165,8 +72,8 @@ export function fakeService(now: () => number) {
       const { status, headers = {}, body = 'upstream says no' } = fault
       return { status, headers: { get: (name) => headers[name] ?? null }, text: async () => body }
     }
-    const done = serve(request)
-    if (fault === 'timed_out') return reject(503, 'unavailable', 'operation_timeout')
+    const done = await service.answer(request)
+    if (fault === 'timed_out') return timedOut()
     if (fault === 'lost') throw new TypeError('the connection was reset')
     if (fault === 'cut') return { ...done, text: async () => (await done.text()).slice(0, 20) }
     return done
@@ -175,28 +82,41 @@ export function fakeService(now: () => number) {
   return {
     fetch,
     seen,
-    sessions,
     /** The faults of the next requests, one each. */
     fault: (...next: (Fault | undefined)[]) => void faults.push(...next),
-    completions: () => completions,
-    change: (id: string, change: Partial<FullSession>) => {
-      const session = sessions.get(id)
-      if (!session) throw new Error(`no session ${id}`)
-      sessions.set(id, { ...session, ...change })
+    completions: () => service.completions,
+    ids: () => [...service.sessions.keys()],
+    session: (id: string) => service.sessions.get(id)?.session,
+    forget: (id: string) => service.sessions.delete(id),
+    change(id: string, change: Partial<FullSession>) {
+      const stored = service.sessions.get(id)
+      if (!stored) throw new Error(`no session ${id}`)
+      stored.session = { ...stored.session, ...change }
     },
     /** The phone approves. */
     bond(id: string, verification: Partial<PulseVerification> = {}) {
       this.change(id, {
         state: 'bonded',
         verification: { ...GOOD_VERIFICATION, ...verification },
-        subject_ref: sessions.get(id)?.subject_ref ?? 's'.repeat(43),
+        subject_ref: this.session(id)?.subject_ref ?? 's'.repeat(43),
       })
     },
-    secretOf,
+    secretOf: (id: string) => service.sessions.get(id)?.completion_secret ?? '',
   }
 }
 
-export function iso(ms: number): string {
+function timedOut(): ResponseLike {
+  const error = {
+    code: 'unavailable',
+    message: 'Refused: operation_timeout.',
+    requestId: makeId('req', randomBytes(16)),
+    reason: 'operation_timeout',
+  }
+  const text = JSON.stringify({ error })
+  return { status: 503, headers: { get: () => null }, text: async () => text }
+}
+
+function iso(ms: number): string {
   return new Date(ms).toISOString()
 }
 

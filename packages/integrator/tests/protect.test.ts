@@ -69,7 +69,7 @@ test('shows the outcome of a protected submit only where the tenant asks for it'
       accept: async () => 'accepted',
       review: async () => 'stored',
     })
-    return h.service.sessions.get(submit.session_id)?.outcome
+    return h.service.session(submit.session_id)?.outcome
   }
   assert.equal(await outcomeOf({}), null)
   assert.equal(await outcomeOf({ confidence: 0.2 }), null)
@@ -85,7 +85,7 @@ test('completes with the outcome that the tenant names', async () => {
   if (verdict.decision !== 'reject') await h.gate.use(verdict, async () => {})
   await h.gate.complete(submit.session_id, { outcome: 'in_review' })
   await h.gate.complete(submit.session_id, { outcome: 'accepted' })
-  assert.equal(h.service.sessions.get(submit.session_id)?.outcome, 'in_review')
+  assert.equal(h.service.session(submit.session_id)?.outcome, 'in_review')
 })
 
 test('leaves the bond unused when the action throws, so that the user can submit again', async () => {

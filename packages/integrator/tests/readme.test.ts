@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
+import * as testing from '../src/testing/testing.ts'
 import * as integrator from '../src/index.ts'
 import { BASE_URL, fakeService, SERVER_CREDENTIAL } from './fake-service.ts'
 
@@ -34,4 +35,24 @@ test('the program of the README runs', async () => {
   }
   const outcome = await program.default(given)
   assert.deepEqual(outcome, { outcome: 'completed', decision: 'accept', result: 'A-1' })
+})
+
+test('the tests of the README pass', async () => {
+  const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8')
+  const code = [...readme.matchAll(/```js\n([^`]*(?:`[^`]+)*?)```/g)]
+    .map(([, each = '']) => each)
+    .find((each) => each.includes('@bonded/integrator/testing'))
+  assert.ok(code)
+  const given = { assert, ...integrator, ...testing }
+  const names = Object.keys(given).filter((name) => code.includes(name))
+  const body = code.replaceAll(/^import .*$/gm, '')
+  const source = `export default async ({ ${names.join(', ')} }, test) => { ${body} }`
+  const program = (await import(`data:text/javascript,${encodeURIComponent(source)}`)) as {
+    default: (names: typeof given, test: (name: string, run: () => Promise<void>) => void) => void
+  }
+  const tests = new Map<string, () => Promise<void>>()
+  program.default(given, (name, run) => void tests.set(name, run))
+  for (const run of tests.values()) await run()
+  // Every outcome but those of a bond has its own name, or shares it with another tier.
+  assert.ok(tests.size > 15, [...tests.keys()].join())
 })

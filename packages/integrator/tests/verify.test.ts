@@ -60,7 +60,7 @@ const rejections: Record<RejectReason, Spoil[]> = {
     async (h, submit) => (await disown(h, submit.session_id, ''), { ...submit, owner: '' }),
   ],
   session_unavailable: [
-    (h, submit) => (h.service.sessions.delete(submit.session_id), submit),
+    (h, submit) => (h.service.forget(submit.session_id), submit),
     (h, submit) => (
       h.service.fault({ status: 503 }, { status: 503 }, { status: 503 }, { status: 503 }), submit
     ),

@@ -7,6 +7,7 @@ import {
   type ProtectOutcome,
   type PublicCreatedSession,
 } from '@bonded/integrator'
+import { testBonded } from '@bonded/integrator/testing'
 
 const gate: Gate<MemoryTransaction> = createGate({
   baseUrl: 'https://bond.example/api/v1',
@@ -29,3 +30,7 @@ export const outcome: Promise<ProtectOutcome<number>> = gate.protect({
 export const secret = session.then((created) => created.session.completion_secret)
 // @ts-expect-error the types of the schemas are there too: a state is a string.
 export const state: Promise<number> = session.then((created) => created.session.state)
+const { service } = testBonded({ state: 'bonded', reason: 'low_confidence', tier: 'chip' })
+export const tested = createGate({ ...service, store: memoryPendingStore() })
+// @ts-expect-error a state has only its own reasons.
+testBonded({ state: 'killed', reason: 'low_confidence' })

@@ -1,11 +1,9 @@
 // A gate of the integrator package, without any other package of this repository.
 import { bindingDigest, createGate, memoryPendingStore } from '@bonded/integrator'
+import { testBonded } from '@bonded/integrator/testing'
 
-const gate = createGate({
-  baseUrl: 'https://bond.example/api/v1',
-  serverCredential: `sk_beta_${'k'.repeat(10)}_${'s'.repeat(43)}0g38Dm`,
-  store: memoryPendingStore(),
-})
+const { service } = testBonded()
+const gate = createGate({ ...service, store: memoryPendingStore() })
 const verdict = await gate.verify({
   session_id: `sess_${'a'.repeat(22)}`,
   owner: 'user-1',

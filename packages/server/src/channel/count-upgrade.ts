@@ -1,10 +1,9 @@
 import type { IncomingMessage } from 'node:http'
-import type { LimitName, SessionId } from '@bonded/contract'
+import { type LimitName, type SessionId, statusOf } from '@bonded/contract'
 import { accept, type Rejection, type Result, reject } from '@bonded/core/domain/rejection'
 import type { Limit } from '@bonded/core/domain/limits'
 import { clientAddress } from '../http/connection/client-address.ts'
 import { takesOfNetworks } from '../http/limits.ts'
-import { statusOf } from '../http/response/rejection-to-wire.ts'
 import type { Service } from '@bonded/core/operations/service'
 import type { Take } from '@bonded/core/ports/limiter'
 

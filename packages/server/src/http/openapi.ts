@@ -33,6 +33,7 @@ import {
   RemoveDeviceRequest,
   RotatedToken,
   RotateTokenRequest,
+  statusOf,
   SubjectKeys,
   Timeline,
   Version,
@@ -49,7 +50,6 @@ import {
   WebhooksDue,
   WebhookTestEvent,
 } from '@bonded/contract'
-import { statusOf } from './response/rejection-to-wire.ts'
 
 /** Rejections that any endpoint can return. */
 const EVERYWHERE: readonly Reason[] = [

@@ -1,4 +1,10 @@
-import { DISPLAY_TEXT, DISTINCT_LABELS, type Reason, type RequestId } from '@bonded/contract'
+import {
+  DISPLAY_TEXT,
+  DISTINCT_LABELS,
+  type Reason,
+  type RequestId,
+  statusOf,
+} from '@bonded/contract'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import type { Rejection } from '@bonded/core/domain/rejection'
@@ -8,7 +14,7 @@ import { StoreError } from '@bonded/core/ports/store'
 import { awaitsContinue } from './expectations.ts'
 import { countFailure } from '../limits.ts'
 import { Rejected } from './rejected.ts'
-import { rejectionToWire, statusOf } from './rejection-to-wire.ts'
+import { rejectionToWire } from './rejection-to-wire.ts'
 import { alignResponse } from './response-timing.ts'
 
 /** The failures of the service itself, which the operator must see. */

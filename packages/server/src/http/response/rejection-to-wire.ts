@@ -1,4 +1,4 @@
-import { type ErrorResponse, REASONS, type Reason, type RequestId } from '@bonded/contract'
+import { type ErrorResponse, REASONS, type RequestId, statusOf } from '@bonded/contract'
 import type { Rejection } from '@bonded/core/domain/rejection'
 
 /** A rejection as an HTTP response. */
@@ -36,34 +36,6 @@ export function rejectionToWire(rejection: Rejection, requestId: RequestId): Wir
     },
   }
 }
-
-/**
- * Returns the HTTP status of a reason: that of its code, except for four with a specific status.
- */
-export function statusOf(reason: Reason): number {
-  switch (reason) {
-    case 'unknown_endpoint':
-      return 404
-    case 'method_not_allowed':
-      return 405
-    case 'body_too_large':
-      return 413
-    case 'unsupported_media_type':
-      return 415
-    default:
-      return STATUS_BY_CODE[REASONS[reason].code]
-  }
-}
-
-const STATUS_BY_CODE = {
-  invalid_request: 400,
-  unauthorized: 401,
-  forbidden: 403,
-  not_found: 404,
-  rate_limited: 429,
-  internal_error: 500,
-  unavailable: 503,
-} as const
 
 function headersOf(
   status: number,
