@@ -18,6 +18,7 @@ import type { Clock } from '@bonded/core/ports/clock'
 import type { Meter } from '@bonded/core/ports/meter'
 import type { Tracer } from '@bonded/core/ports/tracer'
 import type { CarrierProvider } from '@bonded/core/ports/carrier'
+import type { WebhookTransport } from '@bonded/core/ports/webhooks'
 import { sharedSettings } from '@bonded/server/settings/shared-settings'
 import { VERSION } from '@bonded/server/version'
 import { closeService, type ComposedService, composeService } from '@bonded/server/compose'
@@ -38,6 +39,7 @@ interface ServiceParts {
   readonly meter?: Meter
   readonly tracer?: Tracer
   readonly carrier?: CarrierProvider
+  readonly webhooks?: WebhookTransport
   readonly passportTrust?: PassportTrust
   readonly log?: Logger
   /** Set by the command that restores the database, which others must not open yet. */
@@ -140,8 +142,10 @@ async function openDatabase(
 export async function withService<T>(
   options: SettingFlags,
   work: (service: Service) => Promise<T>,
+  given: Pick<ServiceParts, 'clock'> = {},
 ): Promise<T> {
   const service = await openService(readConfig(process.env, options), {
+    ...given,
     waitForLockMs: WAIT_FOR_LOCK_MS,
   })
   try {

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Command } from 'commander'
 import type { CarrierSettings } from '@bonded/server/adapters/carrier/carrier-client'
+import { httpsTransport } from '@bonded/server/adapters/webhooks/https-transport'
 import { systemClock } from '@bonded/store/clock/system-clock'
 import {
   NO_PASSPORT_TRUST,
@@ -14,6 +15,7 @@ import type { ScriptSource } from '@bonded/server/http/pages/hosted-script'
 import type { LoadPhonePage } from '@bonded/server/http/pages/phone-page'
 import { buildOnce } from '@bonded/server/http/pages/static-file'
 import { openLog } from '@bonded/server/log'
+import type { Clock } from '@bonded/core/ports/clock'
 import type { Meter } from '@bonded/core/ports/meter'
 import type { Tracer } from '@bonded/core/ports/tracer'
 import type { TraceSettings } from '@bonded/server/settings/trace-settings'
@@ -78,11 +80,17 @@ function onEndSignal(action: () => void): void {
   whenSignaled = action
 }
 
+interface ServeOptions {
+  readonly script?: ScriptSource
+  /** By default the machine's, or that of the database. */
+  readonly clock?: Clock
+}
+
 /** Starts the configured service, on a file as the only one, and writes `service.pid`. */
 export async function serve(
   config: Config,
   log: ReturnType<typeof openLog>,
-  script = hostedScript(),
+  { script = hostedScript(), clock }: ServeOptions = {},
 ): Promise<RunningService> {
   await using started = new StartedParts()
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
@@ -92,7 +100,7 @@ export async function serve(
     started.use(lockForServing(config.databaseFile))
     quickCheck(config.databaseFile)
   }
-  const passportTrust = await trustIn(config.cscaDir)
+  const passportTrust = await trustIn(config.cscaDir, clock)
   const figures =
     config.metricsPort === undefined
       ? undefined
@@ -101,11 +109,16 @@ export async function serve(
     config.traces === undefined
       ? undefined
       : started.use(await openTraces(config.traces, { log, meter: figures?.meter }))
-  const carrier = config.carriers.length === 0 ? undefined : await carrierOf(config.carriers)
+  const carrier = config.carriers.length === 0 ? undefined : await carrierOf(config.carriers, clock)
   const serviceParts = {
     ...(figures && { meter: figures.meter }),
     ...(traces && { tracer: traces.tracer }),
     ...(carrier && { carrier }),
+    // Receivers have their own clocks, and an attempt takes the time that it takes.
+    ...(clock && {
+      clock,
+      webhooks: httpsTransport({ clock: systemClock, hosts: config.webhookHosts }),
+    }),
     passportTrust,
     log,
     serves: true,
@@ -139,13 +152,13 @@ export async function serve(
   return { ...running, [Symbol.asyncDispose]: () => parts[Symbol.asyncDispose]() }
 }
 
-async function trustIn(cscaDir: string): Promise<PassportTrust> {
+async function trustIn(cscaDir: string, clock: Clock = systemClock): Promise<PassportTrust> {
   if (!existsSync(cscaDir)) return NO_PASSPORT_TRUST
   // Loaded here, because a service without this folder does not need the readers.
   const { readTrustFolder } = await import(
     '@bonded/server/adapters/attestation/passport/trust-folder'
   )
-  return readTrustFolder(cscaDir, systemClock.now())
+  return readTrustFolder(cscaDir, clock.now())
 }
 
 /** The widget's script, built when it is first loaded, and cached. */
@@ -163,10 +176,13 @@ export const phonePage: LoadPhonePage = async () => {
   return loadPhonePage()
 }
 
-async function carrierOf(carriers: readonly CarrierSettings[]): Promise<CarrierProvider> {
+async function carrierOf(
+  carriers: readonly CarrierSettings[],
+  clock: Clock = systemClock,
+): Promise<CarrierProvider> {
   // Loaded here, because a service without carriers does not need the library.
   const { camaraCarrier } = await import('@bonded/server/adapters/carrier/camara')
-  return camaraCarrier(carriers, { clock: systemClock })
+  return camaraCarrier(carriers, { clock })
 }
 
 /** The tracer, and the exporter that sends its spans until the end. */

@@ -4,6 +4,7 @@ export { explain } from './explain.ts'
 
 /** The commands that this package adds to `bonded`. */
 export const COMMANDS: Commands = {
+  clock: async () => (await import('./clock/clock.ts')).clockCommand(),
   dev: async () => (await import('./dev/dev.ts')).devCommand(),
   listen: async () => (await import('./listen/listen.ts')).listenCommand(),
   phone: async () => (await import('./phone/phone.ts')).phoneCommand(),

@@ -20,7 +20,12 @@ type Format = Exclude<PhoneDevice['format'], 'webauthn'>
 /** The format of a key, and the authority that attests it. */
 export type KeyKind =
   | { readonly format: 'software' }
-  | { readonly format: Exclude<Format, 'software'>; readonly authority: () => TestAuthority }
+  | {
+      readonly format: Exclude<Format, 'software'>
+      readonly authority: () => TestAuthority
+      /** When the authority certifies a key. */
+      readonly now: () => number
+    }
 
 /** Returns the format of the key that is stored for an origin. Undefined if there is none. */
 export async function registeredFormat(
@@ -94,7 +99,7 @@ function signerOf(kind: KeyKind, key: () => Promise<KeyObject>): Signer {
     case 'software':
       return softwareSigner(key)
     case 'apple-app-attest':
-      return appleSigner({ key, authority: kind.authority })
+      return appleSigner({ key, authority: kind.authority, now: kind.now })
     case 'android-key':
       return androidSigner({ key, authority: kind.authority })
   }

@@ -10,10 +10,11 @@ import { SIMULATED_APPLE_APP, type TestAuthority } from './test-authority.ts'
 interface Keeper {
   readonly key: () => Promise<KeyObject>
   readonly authority: () => TestAuthority
+  readonly now: () => number
 }
 
 /** Signs as an iPhone does. The state store counts instead of the Secure Enclave. */
-export function appleSigner({ key, authority }: Keeper): PlatformSigner {
+export function appleSigner({ key, authority, now }: Keeper): PlatformSigner {
   const { team_id, bundle_id, category, bundleVersion } = SIMULATED_APPLE_APP
   const app = { appId: `${team_id}.${bundle_id}`, extensions: { category, bundleVersion } }
   return {
@@ -23,7 +24,7 @@ export function appleSigner({ key, authority }: Keeper): PlatformSigner {
         authority: authority().apple,
         privateKey: await key(),
         clientDataHash: sha256(challenge),
-        now: Date.now(),
+        now: now(),
       }
       const { keyId, attestationObject } = attestKey({ ...app, environment: 'production' }, of)
       return { key_id: keyId, attestation_object: attestationObject.toString('base64url') }
@@ -39,7 +40,7 @@ export function appleSigner({ key, authority }: Keeper): PlatformSigner {
 }
 
 /** Signs as an Android phone with a trusted execution environment and a verified boot does. */
-export function androidSigner({ key, authority }: Keeper): PlatformSigner {
+export function androidSigner({ key, authority }: Omit<Keeper, 'now'>): PlatformSigner {
   return {
     format: 'android-key',
     async attest(challenge) {

@@ -51,6 +51,8 @@ export interface SimulatedPhoneOptions {
   readonly fetch?: FetchLike
   readonly WebSocket?: WebSocketConstructor
   readonly clock?: PhoneClock
+  /** The time of day of its authority: by default the machine's. */
+  readonly now?: () => number
   /** Random source of the sensors. A seeded one makes a run repeatable. */
   readonly random?: Random
   /** The passport that is read when a step-up requires its chip. */
@@ -136,6 +138,7 @@ export function createSimulatedPhone(options: SimulatedPhoneOptions = {}): Simul
     WebSocket = nodeWebSocket,
     clock = nodeClock,
     random = Math.random,
+    now = Date.now,
   } = options
   const state =
     options.stateFile === undefined ? memoryStateStore() : fileStateStore(options.stateFile)
@@ -167,7 +170,7 @@ export function createSimulatedPhone(options: SimulatedPhoneOptions = {}): Simul
       (await registeredFormat(state, origin)) ??
       (origin === own ? options.formatOfNewKeys : undefined) ??
       'software'
-    return format === 'software' ? { format } : { format, authority }
+    return format === 'software' ? { format } : { format, authority, now }
   }
   const throwaway = async (origin: string) =>
     openEnrollment(memoryStateStore(), origin, await kindAt(origin))

@@ -103,7 +103,7 @@ test('a service does not start while the settings lack the relying party id of a
   const folder = mkdtempSync(join(tmpdir(), 'bonded-rp-id-'))
   const start = (settings: Readonly<Record<string, string>>) => {
     const config = readConfig({ BONDED_DATA_DIR: folder, BONDED_PORT: '0', ...settings })
-    return serve(config, pino({ enabled: false }), NO_SCRIPT)
+    return serve(config, pino({ enabled: false }), { script: NO_SCRIPT })
   }
   const origin = { BONDED_PUBLIC_ORIGIN: 'https://bond.bank.example' }
   const service = await openService(readConfig({ BONDED_DATA_DIR: folder, ...origin }))

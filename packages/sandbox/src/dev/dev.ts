@@ -2,13 +2,15 @@ import { join } from 'node:path'
 import { parseId } from '@bonded/contract'
 import { loadTestAuthority } from '@bonded/simulator'
 import { Command } from 'commander'
-import pino from 'pino'
+import pino, { type Logger } from 'pino'
 import type { RunningService } from '@bonded/server/compose'
-import { readConfig } from '@bonded/server/settings/config'
-import { LOG_OPTIONS, logStream } from '@bonded/server/log'
+import { type Config, readConfig } from '@bonded/server/settings/config'
+import { LOG_OPTIONS, logStream, openLog } from '@bonded/server/log'
 import { inspectSession } from '@bonded/core/operations/admin/inspect-session'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { jsonOption } from '@bonded/cli/arguments'
+import { listenForClock } from '../clock/clock-socket.ts'
+import { storedClock } from '../clock/sandbox-clock.ts'
 import { DEMO_ACTION, DEMO_WORKFLOW, type DemoTenant, demoTenant } from './demo-tenant.ts'
 import { newestCode } from './newest-code.ts'
 import { RestartableService } from './restartable-service.ts'
@@ -26,16 +28,22 @@ const DEMO_PORT = '8789'
 
 type DemoExample = typeof import('@bonded/example-demo')
 type Activity = ReturnType<DemoExample['createActivity']>
+type Examples = Awaited<ReturnType<typeof loadExamples>>
+
+interface DevOptions extends Options {
+  readonly demo: boolean
+}
 
 /**
- * `bonded dev`: a service, a demo bank and a simulated phone on one machine. Works in the
- * repository only.
+ * `bonded dev`: a service whose clock can be advanced, a demo bank and a simulated phone on one
+ * machine. The demo works in the repository only.
  */
 export function devCommand(): Command {
   return new Command('dev')
     .description('Run a sandbox on this machine: the service, a demo bank and a simulated phone')
+    .option('--no-demo', 'Without the bank and the phone, which only the repository has')
     .addOption(jsonOption('Print the addresses as JSON, and read no keys'))
-    .action(async (options: Options) => {
+    .action(async (options: DevOptions) => {
       // The test roots are created first: reading the configuration then trusts the simulated
       // phone.
       const { dataDir, environment } = readConfig(process.env, options)
@@ -45,7 +53,7 @@ export function devCommand(): Command {
         })
       loadTestAuthority(dataDir)
       await using started = new StartedParts()
-      await startSandbox(started, options)
+      await (options.demo ? startSandbox : startWithoutDemo)(started, options)
       closeOnSignal(options, started.move())
     })
 }
@@ -62,21 +70,63 @@ function inDev(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   }
 }
 
-/** Starts the service, the phone and the bank, in this order, and prints their addresses. */
-async function startSandbox(started: StartedParts, options: Options): Promise<void> {
-  const { demo, bank } = await loadExamples()
-  // The address of a tunnel changes with each start, and with it the RP ID.
-  const config = { ...readConfig(inDev(process.env), options), formerRpIds: undefined }
-  const running: { service?: RestartableService } = {}
-  const activity = demo.createActivity({ stateOf: (id) => stateOf(running.service, id) })
+/** The address of a tunnel changes with each start, and with it the RP ID. */
+function configOf(options: Options): Config {
+  return { ...readConfig(inDev(process.env), options), formerRpIds: undefined }
+}
+
+/** Starts the service with a clock that `bonded clock` advances. */
+async function startService(
+  started: StartedParts,
+  { config, log }: { readonly config: Config; readonly log: Logger },
+): Promise<RestartableService> {
+  const clock = storedClock(config.dataDir)
   const script = hostedScript()
   // The first page needs it soon. A failure is reported to the page, which loads it again.
   script.load().catch(() => {})
-  const service = await RestartableService.start(() =>
-    serve(config, logTo(activity, options), script),
+  const service = started.use(
+    await RestartableService.start(() => serve(config, log, { script, clock })),
   )
-  running.service = started.use(service)
+  started.use(await listenForClock(config.dataDir, clock))
+  return service
+}
 
+async function startWithoutDemo(started: StartedParts, options: Options): Promise<void> {
+  const config = configOf(options)
+  const log = openLog('error', options.json === true ? 'stderr' : 'stdout')
+  const { port } = await startService(started, { config, log })
+  print(options, { service: config.publicOrigin, pid: process.pid, port }, [
+    `A sandbox runs at ${config.publicOrigin}. Create a tenant with bonded tenant create.`,
+    'Advance its clock with bonded clock advance. Stop it with Ctrl+C.',
+  ])
+}
+
+/** Starts the service, the phone and the bank, in this order, and prints their addresses. */
+async function startSandbox(started: StartedParts, options: Options): Promise<void> {
+  const examples = await loadExamples()
+  const config = configOf(options)
+  const running: { service?: RestartableService } = {}
+  const activity = examples.demo.createActivity({ stateOf: (id) => stateOf(running.service, id) })
+  const service = await startService(started, { config, log: logTo(activity, options) })
+  running.service = service
+  await startDemo(started, options, { examples, config, activity, service })
+}
+
+async function startDemo(
+  started: StartedParts,
+  options: Options,
+  {
+    examples: { demo, bank },
+    config,
+    activity,
+    service,
+  }: {
+    readonly examples: Examples
+    readonly config: Config
+    readonly activity: Activity
+    readonly service: RestartableService
+  },
+): Promise<void> {
   const bankOrigin = `http://localhost:${process.env.BANK_PORT ?? BANK_PORT}`
   const tenant = await demoTenant(serviceOf(service), {
     dataDir: config.dataDir,
@@ -140,7 +190,9 @@ async function loadExamples() {
       bank: await import('@bonded/example-bank'),
     }
   } catch (cause) {
-    throw new OperatorError('bonded dev works in the repository only. Use bonded serve', { cause })
+    throw new OperatorError('The demo works in the repository only. Run bonded dev --no-demo', {
+      cause,
+    })
   }
 }
 

@@ -23,6 +23,11 @@ export class RestartableService implements AsyncDisposable {
     return this.#running?.service
   }
 
+  /** The port that it listens on; undefined while it is stopped. */
+  get port(): number | undefined {
+    return this.#running?.port
+  }
+
   /** Stops the service, as a deployment does: open requests are completed first. */
   stop(): Promise<void> {
     return this.#enqueue(async () => {

@@ -16,6 +16,7 @@ import { Command, Option } from 'commander'
 import { readConfig, type SettingFlags } from '@bonded/server/settings/config'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { jsonOption } from '@bonded/cli/arguments'
+import { storedClock } from '../clock/sandbox-clock.ts'
 import { describeRejection, describeRun } from './describe-run.ts'
 import { fields, print } from '@bonded/cli/output'
 import { keyCommands, type PhoneOptions } from './phone-keys.ts'
@@ -140,6 +141,7 @@ export function phoneAt(
     authorityFolder: dataDir,
     format,
     ...(createBrowserKey && { createBrowserKey }),
+    now: () => storedClock(dataDir).now(),
     formatOfNewKeys: besideItsService ? 'apple-app-attest' : 'software',
   })
 }

@@ -95,6 +95,7 @@ export class Stage implements Disposable {
       origin,
       stateFile: file,
       fetch,
+      now: () => this.service.clock.now(),
       ...(authorityFolder === undefined
         ? {}
         : { authorityFolder, formatOfNewKeys: 'apple-app-attest' as const }),

@@ -4,10 +4,12 @@ import { findTestRoots } from '@bonded/simulator'
 import { Argument, Command, Option } from 'commander'
 import { readConfig } from '@bonded/server/settings/config'
 import { listEndpoints } from '@bonded/core/operations/admin/webhooks'
+import type { Service } from '@bonded/core/operations/service'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { jsonOption } from '@bonded/cli/arguments'
 import { type Options, withService } from '@bonded/cli/open'
 import { fields, print } from '@bonded/cli/output'
+import { storedClock } from '../clock/sandbox-clock.ts'
 import { takeCredential } from '../backend.ts'
 import { causeEvent, WANTED } from './cause-event.ts'
 
@@ -61,7 +63,7 @@ async function trigger(type: EventType, options: TriggerOptions): Promise<void> 
     })
   if (type === 'session.expired' && options.json !== true)
     process.stderr.write('Waiting until the session expires.\n')
-  const { caused, endpoints } = await withService(options, async (service) => {
+  const cause = async (service: Service) => {
     const caused = await causeEvent(
       { type, reason: options.reason },
       {
@@ -75,7 +77,8 @@ async function trigger(type: EventType, options: TriggerOptions): Promise<void> 
     )
     const tenantId = parseId('ten', caused.tenant_id)
     return { caused, endpoints: tenantId ? await listEndpoints(service, tenantId) : [] }
-  })
+  }
+  const { caused, endpoints } = await withService(options, cause, { clock: storedClock(dataDir) })
   print(options, { ...caused, endpoints: endpoints.length }, [
     ...fields(caused),
     ...(endpoints.length === 0

@@ -30,7 +30,7 @@ test('a node that starts without its database is alive and not ready, and serves
     BONDED_PORT: String(port),
     BONDED_ROOT_KEYS: `k1:${Buffer.from(ROOT_KEY.bytes).toString('base64url')}`,
   })
-  const starting = serve(config, log, NO_SCRIPT)
+  const starting = serve(config, log, { script: NO_SCRIPT })
   const ask = (path: string, init?: RequestInit) =>
     fetch(`http://127.0.0.1:${port}${path}`, init).catch(() => undefined)
   const alive = await until(() => ask('/health/alive'), WITHIN_MS)
