@@ -1,35 +1,24 @@
-/** The codes of the errors of this package. */
-export const GATE_ERROR_CODES = [
-  'service_unavailable',
-  'rate_limited',
-  'unauthorized',
-  'forbidden',
-  'invalid_request',
-  'not_found',
-  'unexpected_answer',
-  'invalid_configuration',
-  'session_unknown',
-  'action_not_committed',
-  'verdict_invalid',
-] as const
+/** What to do about each error of this package. */
+export const GATE_REMEDIES = {
+  service_unavailable:
+    'Retry later. If it persists, check the network and the status of the service.',
+  rate_limited: 'Retry after `retryAfterMs`. Limit how many sessions one visitor can create.',
+  unauthorized: 'Set serverCredential to a credential of this service that is not revoked.',
+  forbidden: 'Enable the workflow and action for this credential: see `bonded key list`.',
+  invalid_request: 'Change the call: the message and `reason` name what is wrong.',
+  not_found: 'Create a new session: this one was deleted, or belongs to another tenant.',
+  unexpected_answer: 'Set baseUrl to the service itself: something else answered.',
+  invalid_configuration: 'Change the option that the message names. No call was made.',
+  session_unknown: 'Use the store and the session id of the create: no row has this id.',
+  action_not_committed: 'Call complete after `use` or `protect` has committed.',
+  verdict_invalid: 'Pass `use` the object that `verify` of the same gate returned.',
+} as const
 
-/**
- * One of the codes of a {@link GateError}.
- *
- * | code | what to do |
- * |---|---|
- * | `service_unavailable` | no usable response after all attempts: retry later |
- * | `rate_limited` | wait `retryAfterMs` |
- * | `unauthorized`, `forbidden` | the server credential is wrong, or not enabled for this workflow and action |
- * | `invalid_request` | the call is wrong; see `reason` |
- * | `not_found` | the session was purged after its end, or belongs to another tenant |
- * | `unexpected_answer` | the response is not one of the service: check `baseUrl` |
- * | `invalid_configuration` | an option of `createGate` is wrong; thrown before any call |
- * | `session_unknown` | the pending store has no row for this session |
- * | `action_not_committed` | complete was called before the row was used |
- * | `verdict_invalid` | `use` was given something that this gate's `verify` did not return |
- */
-export type GateErrorCode = (typeof GATE_ERROR_CODES)[number]
+/** One of the codes of a {@link GateError}. {@link GATE_REMEDIES} says what to do about each. */
+export type GateErrorCode = keyof typeof GATE_REMEDIES
+
+/** The codes of the errors of this package. */
+export const GATE_ERROR_CODES = Object.keys(GATE_REMEDIES) as readonly GateErrorCode[]
 
 interface GateErrorDetails {
   readonly reason?: string | undefined
@@ -39,14 +28,16 @@ interface GateErrorDetails {
 }
 
 /**
- * The one error this package throws. Branch on `code`, never on the message.
+ * The one error this package throws: `message` says what happened, and `remedy` what to do. Branch
+ * on `code`, never on the texts.
  *
- * @example new GateError('rate_limited', 'Too many requests.', { retryAfterMs: 2000 }).retryable //
- * true
+ * @example new GateError('rate_limited', 'Too many requests.').retryable // true
  */
 export class GateError extends Error {
   override readonly name = 'GateError'
   readonly code: GateErrorCode
+  /** What you can do. For your log: it is not written for the user of the form. */
+  readonly remedy: string
   /** The reason of the service's rejection, if it has one. */
   readonly reason: string | undefined
   /** The request id, by which the operator finds this call. */
@@ -57,6 +48,7 @@ export class GateError extends Error {
   constructor(code: GateErrorCode, message: string, details: GateErrorDetails = {}) {
     super(message, details.cause === undefined ? {} : { cause: details.cause })
     this.code = code
+    this.remedy = GATE_REMEDIES[code]
     this.reason = details.reason
     this.requestId = details.requestId
     this.retryAfterMs = details.retryAfterMs
