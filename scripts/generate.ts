@@ -121,7 +121,7 @@ function version(): string {
 function configuration(): string {
   const rows = SETTINGS.map(
     ({ name, key, about, fallback, expects, secret }) =>
-      `| \`${name}\` | \`${key}\` | ${about} | ${expects}${secret ? ' (secret)' : ''} | ${fallback.replaceAll('<', '&lt;')} |`,
+      `| \`${name}\` | \`${key}\` | ${about} | ${expects}${secret ? ' (secret)' : ''} | ${/^https?:/.test(fallback) ? `\`${fallback}\`` : fallback.replaceAll('<', '&lt;')} |`,
   )
   return `${NOTE}# Configuration\n\nA flag overrides the environment, and the environment overrides the YAML file that \`BONDED_CONFIG\` names. Invalid settings are reported all at once.\n\nSecrets can be in files, as Docker, systemd, and Kubernetes mount them: ${secretFiles()} name a file whose content is the setting.\n\n| environment | file | description | value | default |\n|---|---|---|---|---|\n${rows.join('\n')}\n\n## Phones file (\`BONDED_PHONES\`)\n\nThe apps whose keys may register. Without an app, the service rejects keys of its format with \`format_not_enabled\`. The roots of Apple and Google are built in.\n\n${sections(PHONES_FILE)}\n## Test roots file (\`BONDED_TEST_ROOTS\`)\n\nSandbox only. The simulated phone writes its own: \`test-roots.json\` in the data folder.\n\n${sections(TEST_ROOTS_FILE)}\n${carriersFile()}`
 }
@@ -322,5 +322,5 @@ function endpointsWith(reason: Reason): string {
 function reasonPage(reason: Reason): string {
   const { code, message } = REASONS[reason]
   const { retry, cause, remedy } = REASON_GUIDES[reason]
-  return `${NOTE}# ${reason}\n\n**What happened.** ${message}\n\n**Likely cause.** ${cause}\n\n**What to do.** ${remedy}\n\n| | |\n|---|---|\n| status | ${statusOf(reason)} |\n| \`error.code\` | \`${code}\` |\n| \`error.reason\` | \`${reason}\` |\n| retryable | ${RETRY_TEXT[retry]} |\n\n${endpointsWith(reason)}\n`
+  return `${NOTE}# ${reason}\n\n**What happened.** ${message}\n\n**Likely cause.** ${cause}\n\n**What to do.** ${remedy}\n\n| member | value |\n|---|---|\n| status | ${statusOf(reason)} |\n| \`error.code\` | \`${code}\` |\n| \`error.reason\` | \`${reason}\` |\n| retryable | ${RETRY_TEXT[retry]} |\n\n${endpointsWith(reason)}\n`
 }

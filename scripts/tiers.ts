@@ -44,8 +44,11 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
   ],
   /** Start PostgreSQL. This tier also runs the files of `ON_POSTGRES`. */
   postgres: ['packages/store/tests/postgres/*.test.ts', 'tests/nodes/*.test.ts'],
-  /** The example app: its screens against a real service, and its bundles with Expo. */
-  app: ['examples/phone-app/tests/{app,build}.test.ts'],
+  /**
+   * What installs from its own lockfile: the example app, with its screens against a real service
+   * and its bundles with Expo, and the documentation site.
+   */
+  app: ['examples/phone-app/tests/{app,build}.test.ts', 'tests/site/*.test.ts'],
   /** Many random histories, inputs and mutants; kills and bursts. */
   soak: [
     // Every byte of every recording, and RSA keys for each passport.

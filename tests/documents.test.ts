@@ -61,6 +61,15 @@ test('every image is small and shown by a document, and every shown image exists
   assert.deepEqual([...new Set(shown)].toSorted(), images)
 })
 
+test('every column of a table has a heading', () => {
+  const unnamed = documents.flatMap((path) =>
+    [...read(path).matchAll(/^(\|.*)\n\|(?:\s*:?-+:?\s*\|)+$/gm)].flatMap(([, heading = '']) =>
+      /\|\s*\|/.test(heading) ? [`${path}: ${heading}`] : [],
+    ),
+  )
+  assert.deepEqual(unnamed, [])
+})
+
 test('every path in ARCHITECTURE.md exists', () => {
   const named = [
     ...architecture.matchAll(/`((?:packages|examples|docs|scripts|bench|tests)\/[^`\s]*)`/g),

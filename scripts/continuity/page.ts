@@ -93,7 +93,7 @@ export function continuityPage(): string {
   ].join('\n\n')
 }
 
-const ACCURACY_HEAD = ['', 'windows', 'accepted', 'not accepted', 'accepted, in %']
+const ACCURACY_HEAD = ['situation', 'windows', 'accepted', 'not accepted', 'accepted, in %']
 
 function accuracy({ windows, rates, unrelated, replays }: RecordedCounts): string[] {
   return [

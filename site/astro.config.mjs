@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs'
+import starlight from '@astrojs/starlight'
+import { defineConfig } from 'astro/config'
+
+/** Written by scripts/site from docs/README.md. */
+const sidebar = JSON.parse(readFileSync(new URL('sidebar.json', import.meta.url), 'utf8'))
+
+/** A table that scrolls can be focused, so that the keyboard scrolls it too. */
+const focusTables = `
+const observer = new ResizeObserver((entries) => {
+  for (const { target } of entries)
+    if (target.scrollWidth > target.clientWidth) target.tabIndex = 0
+    else target.removeAttribute('tabindex')
+})
+for (const table of document.querySelectorAll('.sl-markdown-content table')) observer.observe(table)`
+
+export default defineConfig({
+  integrations: [
+    starlight({
+      title: 'Bonded Sessions',
+      sidebar,
+      expressiveCode: { frames: false, defaultProps: { wrap: true } },
+      customCss: ['./src/site.css'],
+      head: [{ tag: 'script', attrs: { type: 'module' }, content: focusTables }],
+      social: [
+        {
+          icon: 'github',
+          label: 'Repository',
+          href: 'https://github.com/bonded-sessions/bonded-sessions',
+        },
+      ],
+    }),
+  ],
+})
