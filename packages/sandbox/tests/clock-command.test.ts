@@ -3,12 +3,14 @@ import { randomBytes } from 'node:crypto'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { test } from 'node:test'
-import { COMMAND, CREATE_TENANT, machine } from '../../../tests/harness/process.ts'
+import { setImmediate } from 'node:timers/promises'
+import { COMMAND, CREATE_TENANT, machine, until } from '../../../tests/harness/process.ts'
 import { freePorts } from '../../../tests/npm-start.ts'
 
 const MINUTE_MS = 60_000
+const WITHIN_MS = 20_000
 
-test('advances the clock of a sandbox without the demo, and no other', async () => {
+test('a sandbox without the demo answers test values, and alone has a clock', async () => {
   using m = machine()
   const [port] = await freePorts()
   const origin = `http://localhost:${port}`
@@ -29,12 +31,32 @@ test('advances the clock of a sandbox without the demo, and no other', async () 
       headers: { authorization: `Bearer ${server_credential}` },
     })
     const { id } = (await created.json()) as { id: string }
+    const read = async (session: { readonly id: string }) => {
+      const response = await fetch(`${origin}/api/v1/sessions/${session.id}`, {
+        headers: { authorization: `Bearer ${server_credential}` },
+      })
+      return (await response.json()) as { state: string }
+    }
+    const answered = await fetch(`${origin}/api/v1/sessions`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${server_credential}`,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify({
+        context: { display: [{ label: 'Name', value: 'test_user_declined' }] },
+      }),
+    })
+    const declined = (await answered.json()) as { id: string }
+    const state = await until(async () => {
+      await setImmediate()
+      const { state } = await read(declined)
+      return state === 'pending' ? undefined : state
+    }, WITHIN_MS)
+    assert.equal(state, 'killed')
     assert.equal(m.json('clock', 'show').ahead_ms, 0)
     assert.equal(m.json('clock', 'advance', '6m').ahead_ms, 6 * MINUTE_MS)
-    const read = await fetch(`${origin}/api/v1/sessions/${id}`, {
-      headers: { authorization: `Bearer ${server_credential}` },
-    })
-    assert.equal(((await read.json()) as { state: string }).state, 'expired')
+    assert.equal((await read({ id })).state, 'expired')
     using production = machine({
       folder: m.folder,
       env: {

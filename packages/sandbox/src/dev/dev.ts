@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { parseId } from '@bonded/contract'
-import { loadTestAuthority } from '@bonded/simulator'
+import { findTestRoots, loadTestAuthority } from '@bonded/simulator'
 import { Command } from 'commander'
 import pino, { type Logger } from 'pino'
 import type { RunningService } from '@bonded/server/compose'
@@ -9,6 +9,8 @@ import { LOG_OPTIONS, logStream, openLog } from '@bonded/server/log'
 import { inspectSession } from '@bonded/core/operations/admin/inspect-session'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { jsonOption } from '@bonded/cli/arguments'
+import { AnsweringPhone } from '../answer/answering-phone.ts'
+import { explain } from '../explain.ts'
 import { listenForClock } from '../clock/clock-socket.ts'
 import { storedClock } from '../clock/sandbox-clock.ts'
 import { DEMO_ACTION, DEMO_WORKFLOW, type DemoTenant, demoTenant } from './demo-tenant.ts'
@@ -88,6 +90,15 @@ async function startService(
     await RestartableService.start(() => serve(config, log, { script, clock })),
   )
   started.use(await listenForClock(config.dataDir, clock))
+  const phone = new AnsweringPhone({
+    service: () => service.service,
+    origin: config.publicOrigin,
+    folder: config.dataDir,
+    isAttested: findTestRoots(config.dataDir) !== undefined,
+    onFailure: (failure, value = 'Test values') =>
+      void process.stderr.write(`${value}: ${explain(failure).message}\n`),
+  })
+  started.use(phone.start())
   return service
 }
 

@@ -23,7 +23,11 @@ export async function newestCode(
   )
   const session = recent.find((each) => stateAt(each, now) === 'pending')
   if (session === undefined) return undefined
+  return { session, link: linkOf(service, session) }
+}
+
+/** The link in the QR code that the session shows now. */
+export function linkOf(service: Service, session: Session): string {
   const { nonce } = viewOf(service, session)
-  const link = `${service.settings.publicOrigin}/bond?session_id=${session.id}&nonce=${nonce}`
-  return { session, link }
+  return `${service.settings.publicOrigin}/bond?session_id=${session.id}&nonce=${nonce}`
 }

@@ -3,21 +3,15 @@ import {
   COMPLETION_SECRET_HEADER,
   type CompletionOutcome,
   type CreatedSession,
-  type DeviceId,
   type EndedReason,
   type EventType,
   hasEnded,
   OUTCOME_HEADER,
-  type SessionId,
   WATCH_HEADER,
 } from '@bonded/contract'
-import { MAX_FAILED_ASSERTIONS, MAX_VALID_ASSERTIONS } from '@bonded/core/domain/lifetimes'
-import { moveDevice } from '@bonded/core/operations/admin/devices'
-import { killSessionAsOperator } from '@bonded/core/operations/admin/kill-session'
 import { listEndpoints } from '@bonded/core/operations/admin/webhooks'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
-import { nodeFetch, type Outcome, PhoneError } from '@bonded/simulator'
-import { describeRejection } from '../phone/describe-run.ts'
+import { ANSWERS, play } from './answers.ts'
 import type { Stage } from './stage.ts'
 
 /** Takes real calls to the change that an event is sent for. */
@@ -28,8 +22,8 @@ export const ANY = 'any'
 
 /** How a session ends without a completion, by the reason that its tenant reads. */
 const KILLED: Readonly<Record<EndedReason, Script>> = {
-  user_declined: (stage) => play(stage, 'decline'),
-  user_unexpected: (stage) => play(stage, 'not-me'),
+  user_declined: ANSWERS.user_declined,
+  user_unexpected: ANSWERS.user_unexpected,
   async canceled(stage) {
     const { id, watch_token } = await stage.create()
     await stage.call(`/sessions/${id}/cancel`, {
@@ -37,16 +31,13 @@ const KILLED: Readonly<Record<EndedReason, Script>> = {
       headers: { origin: stage.tenant.origins[0] ?? '', [WATCH_HEADER]: watch_token },
     })
   },
-  policy_not_met: (stage) => approveLocked(stage, MAX_VALID_ASSERTIONS),
-  too_many_attempts: forge,
+  policy_not_met: ANSWERS.policy_not_met,
+  too_many_attempts: ANSWERS.too_many_attempts,
   async killed_by_tenant(stage) {
     const { id } = await stage.create()
     await stage.call(`/sessions/${id}`, { method: 'DELETE' })
   },
-  async killed_by_operator(stage) {
-    const { id } = await stage.create()
-    await killSessionAsOperator(stage.service, id as SessionId)
-  },
+  killed_by_operator: ANSWERS.killed_by_operator,
 }
 
 /** How a session is completed, by what the backend says. */
@@ -58,24 +49,16 @@ const COMPLETED: Readonly<Record<CompletionOutcome, Script>> = {
 /** How to cause each event. Where it has several reasons, one script for each, the usual first. */
 export const SCRIPTS: Readonly<Record<EventType, Readonly<Record<string, Script>>>> = {
   'session.created': { [ANY]: async (stage) => void (await stage.create()) },
-  'session.step_up_required': { [ANY]: (stage) => approveLocked(stage, 1) },
-  'session.bonded': { [ANY]: (stage) => play(stage, 'approve') },
+  'session.step_up_required': { [ANY]: ANSWERS.step_up_required },
+  'session.bonded': { [ANY]: ANSWERS.bonded },
   'session.completed': COMPLETED,
   'session.killed': KILLED,
   'session.expired': { [ANY]: expire },
-  'session.reported': { [ANY]: KILLED.user_unexpected },
+  'session.reported': { [ANY]: ANSWERS.user_unexpected },
   'device.suspect': { [ANY]: copyKey },
-  'device.blocked': { [ANY]: block },
-  'device.key_added': { [ANY]: addKey },
+  'device.blocked': { [ANY]: ANSWERS.device_blocked },
+  'device.key_added': { [ANY]: ANSWERS.device_key_added },
   'webhook.test': { [ANY]: testEndpoints },
-}
-
-async function play(stage: Stage, outcome: Outcome): Promise<void> {
-  const { qr_payload } = await stage.create()
-  const phone = stage.phone()
-  stage.deviceId = (await phone.register()).device_id
-  const { rejection } = await phone.run(qr_payload, outcome)
-  if (rejection !== undefined) throw new OperatorError(describeRejection(rejection))
 }
 
 async function complete(stage: Stage, outcome: CompletionOutcome): Promise<void> {
@@ -84,37 +67,6 @@ async function complete(stage: Stage, outcome: CompletionOutcome): Promise<void>
   await stage.call(`/sessions/${id}/form-completed`, {
     headers: { [COMPLETION_SECRET_HEADER]: completion_secret, [OUTCOME_HEADER]: outcome },
   })
-}
-
-/** Sends approvals of a phone that its user has not unlocked. */
-async function approveLocked(stage: Stage, attempts: number): Promise<void> {
-  const { qr_payload } = await stage.create({ stepsUp: true })
-  const request = await stage.phone().scan(qr_payload)
-  const stop = new AbortController()
-  let sent = 0
-  const onResponse = () => {
-    sent += 1
-    if (sent === attempts) stop.abort()
-  }
-  await request
-    .approve({ evidence: () => 'locked', onResponse, signal: stop.signal })
-    .catch(ignoring('cancelled', 'policy_not_met'))
-}
-
-/** Sends approvals that are not the key's: another hash than that of the signed data. */
-async function forge(stage: Stage): Promise<void> {
-  const { qr_payload } = await stage.create()
-  const forging: typeof nodeFetch = (url, request) =>
-    nodeFetch(url, url.endsWith('/attestations') ? withForgedHash(request) : request)
-  const request = await stage.phone(stage.phoneFile(), forging).scan(qr_payload)
-  for (let attempt = 0; attempt < MAX_FAILED_ASSERTIONS; attempt++)
-    await request.approve({ evidence: () => 'carried' }).catch(ignoring('assertion_invalid'))
-}
-
-function withForgedHash(request: Parameters<typeof nodeFetch>[1]): typeof request {
-  const body = JSON.parse(request.body ?? '{}') as { app_attest: object }
-  const app_attest = { ...body.app_attest, client_data_hash: 'A'.repeat(43) }
-  return { ...request, body: JSON.stringify({ ...body, app_attest }) }
 }
 
 /** Waits for the service's time: no call ends a session early in this way. */
@@ -135,18 +87,6 @@ async function copyKey(stage: Stage): Promise<void> {
   await stage.phone(copy).run(qr_payload, 'approve')
 }
 
-async function block(stage: Stage): Promise<void> {
-  await play(stage, 'approve')
-  await moveDevice(stage.service, stage.deviceId as DeviceId, 'block')
-}
-
-async function addKey(stage: Stage): Promise<void> {
-  await play(stage, 'approve')
-  const phone = await stage.phone().library()
-  const second = await stage.phone(stage.phoneFile('second')).library()
-  await second.acceptKey(await phone.addKey(await second.proposeKey()))
-}
-
 async function testEndpoints(stage: Stage): Promise<void> {
   for (const { id } of await listEndpoints(stage.service, stage.tenant.id))
     await stage.call(`/webhook-endpoints/${id}/test`)
@@ -155,14 +95,4 @@ async function testEndpoints(stage: Stage): Promise<void> {
 function sessionOf({ session }: Stage): CreatedSession {
   if (session === undefined) throw new OperatorError('No session was created')
   return session
-}
-
-/** Ignores the rejections that a script is for. */
-function ignoring(...expected: readonly string[]): (failure: unknown) => void {
-  return (failure) => {
-    const isExpected =
-      failure instanceof PhoneError &&
-      (expected.includes(failure.code) || expected.includes(failure.reason ?? ''))
-    if (!isExpected) throw failure
-  }
 }

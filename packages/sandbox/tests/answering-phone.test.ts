@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { harness, type TenantKeys } from '../../../tests/harness/harness.ts'
+import { NO_SCRIPT } from '../../../tests/harness/no-script.ts'
+import { freePorts } from '../../../tests/npm-start.ts'
+import { AnsweringPhone, answerIn, TEST_VALUES } from '../src/answer/answering-phone.ts'
+import { WANTED } from '../src/trigger/cause-event.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'bonded-answer-'))
+const [port] = await freePorts()
+const h = await harness({ hosting: { port, script: NO_SCRIPT } })
+after(async () => {
+  await h[Symbol.asyncDispose]()
+  rmSync(folder, { recursive: true, force: true })
+})
+const failures: string[] = []
+const phone = new AnsweringPhone({
+  service: () => h.service,
+  origin: `http://127.0.0.1:${port}`,
+  folder,
+  isAttested: false,
+  onFailure: (failure, value) => failures.push(`${value}: ${String(failure)}`),
+})
+const answer = async () => {
+  const answers = await phone.look()
+  await Promise.all(answers)
+  return answers.length
+}
+const create = (value: string, more: object = {}, keys: TenantKeys = h.shop) =>
+  h.create({ workflow: 'strict', context: { display: [{ label: 'Name', value }] }, ...more }, keys)
+
+/** The state, and the reason or the outcome, that each value leads to. */
+const EXPECTED: Readonly<Record<string, readonly [state: string, reason: string | null]>> = {
+  test_bonded: ['bonded', null],
+  test_bonded_after_step_up: ['bonded', null],
+  test_step_up_required: ['step_up_required', null],
+  test_user_declined: ['killed', 'user_declined'],
+  test_user_unexpected: ['killed', 'user_unexpected'],
+  test_policy_not_met: ['killed', 'policy_not_met'],
+  test_too_many_attempts: ['killed', 'too_many_attempts'],
+  test_killed_by_operator: ['killed', 'killed_by_operator'],
+  test_device_blocked: ['bonded', null],
+  test_device_key_added: ['bonded', null],
+}
+
+test('the table has every value', () => {
+  assert.deepEqual(TEST_VALUES.toSorted(), Object.keys(EXPECTED).toSorted())
+})
+
+for (const [value, expected] of Object.entries(EXPECTED))
+  test(`answers ${value} by real calls`, async () => {
+    const session = await create(value)
+    assert.equal(await answer(), 1)
+    assert.deepEqual(failures, [])
+    const { state, ended_reason, verification } = (await h.get(session)).body
+    assert.deepEqual([state, ended_reason], expected)
+    // The bond of a blocked phone no longer passes the gate.
+    if (state === 'bonded') assert.equal(verification === null, value === 'test_device_blocked')
+    assert.equal(await answer(), 0, 'once')
+  })
+
+test('is the same user each time, so that a session can name the user', async () => {
+  const first = await create('test_bonded')
+  await answer()
+  const { subject_ref } = (await h.get(first)).body
+  const named = await create('test_bonded', { workflow: 'named', subject_ref })
+  await answer()
+  assert.deepEqual((await h.get(named)).body.subject_ref, subject_ref)
+  assert.deepEqual(failures, [])
+})
+
+test('the guide has each test value and each trigger, in the same row', () => {
+  const guide = readFileSync(join(import.meta.dirname, '../../../docs/guides/testing.md'), 'utf8')
+  const rows = [...guide.matchAll(/^\| [^|]+ \|([^|]*)\|([^|]*)\|$/gm)].map(
+    ([, value = '', trigger = '']) => ({
+      value: /`(test_\w+)`/.exec(value)?.[1] ?? '',
+      triggers: [...trigger.matchAll(/`([a-z_]+\.[a-z_]+)(?: --reason (\w+))?`/g)].map(
+        ([, type = '', reason]) => nameOf({ type, reason }),
+      ),
+    }),
+  )
+  const values = rows.flatMap(({ value }) => (value === '' ? [] : [value]))
+  assert.deepEqual(values.toSorted(), TEST_VALUES.toSorted())
+  const triggers = rows.flatMap((row) => row.triggers)
+  assert.deepEqual(triggers.toSorted(), WANTED.map(nameOf).toSorted())
+  // The reason of a value is that of its trigger.
+  for (const row of rows) {
+    const reason = EXPECTED[row.value]?.[1] ?? undefined
+    if (reason !== undefined) assert.ok(row.triggers.includes(`session.killed ${reason}`))
+  }
+})
+
+function nameOf({ type, reason }: { type: string; reason?: string | undefined }): string {
+  return reason === undefined ? type : `${type} ${reason}`
+}
+
+test('finds a value as a word, the first one of several, and no other word', () => {
+  const inValue = (...values: string[]) =>
+    answerIn({ context: { display: values.map((value) => ({ label: 'Text', value })) } })
+  assert.equal(inValue('Ada', 'Ms test_user_declined, Berlin'), 'user_declined')
+  assert.equal(inValue('test_bonded@example.com'), 'bonded')
+  assert.equal(inValue('test_bonded test_user_declined'), 'bonded')
+  for (const value of [
+    'test',
+    'test_',
+    'test_other',
+    'latest_bonded',
+    'test_bonded2',
+    'TEST_BONDED',
+  ])
+    assert.equal(inValue(value), undefined, value)
+  assert.equal(inValue('test_constructor', 'test_to_string'), undefined)
+  assert.equal(answerIn({ context: null }), undefined)
+})
+
+test('ignores a session without a value, and every session of a production tenant', async () => {
+  const live = await h.addTenant({ environment: 'production', name: 'Live' })
+  const sessions = [await create('Ada Lovelace'), await create('test_bonded', {}, live)] as const
+  assert.equal(await answer(), 0)
+  assert.equal((await h.get(sessions[0])).body.state, 'pending')
+  assert.equal((await h.get(sessions[1], live)).body.state, 'pending')
+})
+
+test('reports an answer that the policy does not permit, and goes on', async () => {
+  const never = 'a'.repeat(43)
+  await create('test_bonded', { workflow: 'named', subject_ref: never })
+  await create('test_bonded')
+  assert.equal(await answer(), 2)
+  assert.equal(failures.length, 1)
+  assert.match(failures[0] ?? '', /^test_bonded: /)
+})
