@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { type CommandResult, type EmptyFolder, succeed } from './empty-folder.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
@@ -16,13 +16,14 @@ export const FRAMEWORKS = {
   fastify: { example: 'fastify', from: 'fastify' },
   hono: { example: 'hono', from: 'hono' },
   fetch: { example: 'fetch', from: 'fetch' },
+  next: { example: 'fetch', from: 'next' },
 } as const
 
 /** Installs the frameworks. Returns the reason to skip if there is no registry. */
 export function frameworksMissing(): string | false {
   const lock = readFileSync(join(SOURCE, 'package-lock.json'), 'utf8')
   const isInstalled = () =>
-    existsSync(join(INSTALLED, 'node_modules/fastify')) &&
+    existsSync(join(INSTALLED, 'node_modules/next')) &&
     readFileSync(join(INSTALLED, 'package-lock.json'), 'utf8') === lock
   if (isInstalled()) return false
   rmSync(INSTALLED, { recursive: true, force: true })
@@ -50,6 +51,19 @@ export function addedLines(code: string): readonly string[] {
   return code.split('\n').filter((line) => line.trim() !== '' && !own.test(line))
 }
 
+/** The files of a Next project that the README describes, by path. */
+export function nextRoutes(readme: string): ReadonlyMap<string, string> {
+  const [, first = '', code = '', second = ''] =
+    /`(app\/\S+route\.js)` is `(.+?)`, and `(app\/\S+route\.js)` the same with `submit`/.exec(
+      readme,
+    ) ?? []
+  assert.ok(second)
+  return new Map([
+    [first, code],
+    [second, code.replace('session', 'submit')],
+  ])
+}
+
 /** Makes a fresh project with the tarball and the example, and runs one approval through it. */
 export function runProject(
   folder: EmptyFolder,
@@ -69,6 +83,22 @@ export function runProject(
   const readme = readFileSync(join(project, 'node_modules/@bonded/integrator/README.md'), 'utf8')
   const code = exampleOf(readme, example).replace(`from '${example}'`, `from '${from}'`)
   writeFileSync(join(project, 'form.js'), code)
+  if (from === 'next') addNext(project, readme)
   const approve = join(project, 'approve.mjs')
-  return folder.run([process.execPath, approve, example, folder.bin], env)
+  const name = from === 'next' ? from : example
+  return folder.run([process.execPath, approve, name, folder.bin], env)
+}
+
+function addNext(project: string, readme: string): void {
+  cpSync(join(SOURCE, 'next.config.js'), join(project, 'next.config.js'))
+  // Next runs in another process, so the test reads what was saved by a route.
+  const saved = "export { GET } from '../../saved.js'\n"
+  writeFileSync(
+    join(project, 'saved.js'),
+    "import { saved } from './bank.js'\nexport const GET = () => Response.json(saved)\n",
+  )
+  for (const [path, code] of [...nextRoutes(readme), ['app/saved/route.js', saved] as const]) {
+    mkdirSync(dirname(join(project, path)), { recursive: true })
+    writeFileSync(join(project, path), code)
+  }
 }

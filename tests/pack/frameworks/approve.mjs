@@ -29,7 +29,7 @@ console.log(
     statuses: [stranger, changed, accepted, again].map(({ status }) => status),
     shown: session.context.display,
     answer: accepted.body,
-    saved,
+    saved: name === 'next' ? await (await fetch(`http://localhost:${port}/saved`)).json() : saved,
   }),
 )
 process.exit(0)
