@@ -1,5 +1,6 @@
 import type { PendingStore } from './pending-store.ts'
-import { COLUMNS, fromStored, toStored } from './row.ts'
+import { fromStored } from './row.ts'
+import { INSERT, REMOVE, SELECT, USE, valuesOf } from './postgres-statements.ts'
 
 interface QueryResult {
   readonly rows: readonly Record<string, unknown>[]
@@ -18,18 +19,8 @@ export interface PgPool<Client extends PgClient = PgClient> {
   connect(): Promise<Client>
 }
 
-/** Run it once, with your own migrations. Let only the backend's role read the secrets. */
-export const POSTGRES_PENDING_TABLE = `create table if not exists bond (
-  session_id text primary key, workflow text not null, action text not null, owner text not null,
-  completion_secret text not null, context_digest text, subject_ref text,
-  created_at timestamptz not null, expires_at timestamptz not null, used_at timestamptz)`
-
-const INSERT = `insert into bond (${COLUMNS.join(', ')})
-  values (${COLUMNS.map((_, index) => `$${index + 1}`).join(', ')}) on conflict do nothing`
-const SELECT = `select ${COLUMNS.join(', ')} from bond where session_id = $1`
-// One guarded statement: a concurrent use waits for the row's lock, and then changes nothing.
-const USE = 'update bond set used_at = $3 where session_id = $1 and owner = $2 and used_at is null'
-const REMOVE = 'delete from bond where expires_at < $1'
+export { POSTGRES_PENDING_TABLE } from './postgres-statements.ts'
+export { postgresJsPendingStore, type PostgresJsSql } from './postgres-js.ts'
 
 /**
  * A pending store on PostgreSQL, with a pool of `pg`. `accept` receives the client of the
@@ -42,11 +33,7 @@ export function postgresPendingStore<Client extends PgClient>(
 ): PendingStore<Client> {
   return {
     async put(row) {
-      const stored = toStored(row)
-      await pool.query(
-        INSERT,
-        COLUMNS.map((name) => stored[name]),
-      )
+      await pool.query(INSERT, valuesOf(row))
     },
     async find(session_id) {
       const { rows } = await pool.query(SELECT, [session_id])
