@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { en } from '../src/messages/messages.ts'
@@ -13,6 +15,8 @@ import {
 } from './gallery.ts'
 import { browserTest, Harness, init, noBrowser, require } from './harness.ts'
 
+/** Set it to a folder to keep a picture of every screen. */
+const PICTURES = process.env.SCREENSHOTS_DIR
 const axe = createRequire(import.meta.url).resolve('axe-core')
 const SCREENS = [...Object.keys(en.screens), ...LEG_SCREENS]
 /** These tests draw some thousand screens. */
@@ -88,8 +92,18 @@ for (const [scheme, context] of Object.entries({
     const page = await h.open({ ...context, body: boxes.join('') })
     await loadGallery(page)
     await page.addScriptTag({ path: axe })
-    for (const tag of ['en', 'de', 'ar', 'ja'])
+    for (const tag of ['en', 'de', 'ar', 'ja']) {
       assert.deepEqual(await violationsIn(page, tag), [], tag)
+      if (PICTURES === undefined) continue
+      mkdirSync(PICTURES, { recursive: true })
+      const path = join(PICTURES, `widget-${scheme.replace(' ', '-')}-${tag}.png`)
+      await page.setViewportSize({ width: 1_900, height: 1_000 })
+      await page.addStyleTag({
+        content: 'main { columns: 5 } [data-screen] { break-inside: avoid }',
+      })
+      await page.screenshot({ path, fullPage: true, timeout: 60_000 })
+      await page.setViewportSize({ width: 420, height: 560 })
+    }
   })
 
 test('axe finds nothing in the main screens of any language', longTest, async () => {

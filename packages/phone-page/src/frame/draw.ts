@@ -42,12 +42,16 @@ function parts(screen: FrameScreen, look: Look): Node[] {
       ]
     }
     case 'offline':
-      return [button(words.confirm, look.onReopen), element('p', { role: 'status' }, words.offline)]
+      return [
+        title(words.title),
+        button(words.confirm, look.onReopen),
+        element('p', { role: 'status' }, words.offline),
+      ]
     case 'done':
     case 'ended':
     case 'unsupported':
     case 'misplaced':
-      return [element('h1', { tabindex: '-1', role: 'status' }, words[screen.name])]
+      return [title(element('span', { role: 'status' }, words[screen.name]))]
   }
 }
 
@@ -55,9 +59,13 @@ function heading(request: BrowserFrame, { words, languages, titleOf }: Look): No
   const action = titleOf(request, languages)
   const values = { tenant: request.tenant_name, action }
   return [
-    element('h1', { tabindex: '-1' }, words.title),
+    title(words.title),
     element('p', { class: 'request' }, ...fillNodes(words.request, values).flatMap(visible)),
   ]
+}
+
+function title(text: Node | string): HTMLElement {
+  return element('h1', { tabindex: '-1' }, text)
 }
 
 /** Blanks in a name or a title are drawn, so that neither can imitate the other. */

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { build } from 'esbuild'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { browserMissing, openBrowser } from '../../../tests/browser.ts'
+import { bundle } from '../build/bundle.ts'
+import { en } from '../src/frame/messages.ts'
+import { directionOf, LANGUAGES } from '../src/messages/language.ts'
+
+/** Set it to a folder to keep a picture of every screen. */
+const PICTURES = process.env.SCREENSHOTS_DIR
+const ROOT = join(import.meta.dirname, '..')
+const axe = createRequire(import.meta.url).resolve('axe-core')
+const browserTest = { skip: browserMissing, timeout: 120_000 }
+/** What a widget of 360 by 168 px, and one on a phone at 200 % zoom, leaves to the frame. */
+const COMPACT = { width: 344, height: 140 }
+const NARROW = { width: 153, height: 195 }
+const REQUEST = { tenant_name: 'Harbour Bank' }
+const SCREENS = {
+  confirm: { name: 'confirm', request: REQUEST, note: null },
+  retry: { name: 'confirm', request: REQUEST, note: 'retry' },
+  again: { name: 'confirm', request: REQUEST, note: 'offline' },
+  confirming: { name: 'confirming', request: REQUEST },
+  ...Object.fromEntries(
+    ['offline', 'done', 'ended', 'unsupported', 'misplaced'].map((name) => [name, { name }]),
+  ),
+}
+const WORDS = new Map<string, object>([
+  ['en', en],
+  ...Object.entries(
+    JSON.parse(readFileSync(join(ROOT, 'frame-words.json'), 'utf8')) as Record<string, object>,
+  ),
+])
+const GALLERY = `
+import { drawFrame } from './src/frame/draw.ts'
+const acts = { onConfirm() {}, onReopen() {} }
+globalThis.draw = (screen, { tag, dir, words, title }) => {
+  Object.assign(document.documentElement, { lang: tag, dir })
+  const look = { ...acts, words, languages: [tag], titleOf: () => title }
+  drawFrame(document.querySelector('main'), screen, look)
+}`
+
+let browser: Browser
+let style: string
+let script: string
+before(async () => {
+  if (browserMissing) return
+  browser = await openBrowser()
+  style = (await bundle()).frame.style
+  const { outputFiles } = await build({
+    stdin: { contents: GALLERY, resolveDir: ROOT },
+    bundle: true,
+    write: false,
+    format: 'iife',
+    conditions: ['@bonded/source'],
+    define: { BONDED_FRAME_WORDS: '{}' },
+    tsconfigRaw: {},
+  })
+  script = outputFiles[0]?.text ?? ''
+})
+after(async () => browser?.close())
+
+async function open(options: BrowserContextOptions): Promise<Page> {
+  const page = await (await browser.newContext(options)).newPage()
+  await page.setContent(
+    `<!doctype html><html lang="en"><head><title>x</title><style>${style}</style></head><body><main></main></body></html>`,
+  )
+  await page.addScriptTag({ content: script })
+  return page
+}
+
+/** Draws a screen. Returns the excess height and width, and whether the button is in view. */
+async function draw(page: Page, screen: string, tag: string, title = 'Credit application') {
+  const drawn = SCREENS[screen as keyof typeof SCREENS]
+  const language = { tag, dir: directionOf(tag), words: WORDS.get(tag), title }
+  const found = await page.evaluate<[number, number, boolean]>(`(() => {
+    draw(${JSON.stringify(drawn)}, ${JSON.stringify(language)})
+    const { scrollHeight, scrollWidth } = document.scrollingElement
+    const button = document.querySelector('button')?.getBoundingClientRect()
+    const isInView = button === undefined || (button.top >= 0 && button.bottom <= innerHeight)
+    return [scrollHeight - innerHeight, scrollWidth - innerWidth, isInView]
+  })()`)
+  if (PICTURES !== undefined) {
+    mkdirSync(PICTURES, { recursive: true })
+    await page.screenshot({ path: join(PICTURES, `frame-${tag}-${screen}.png`) })
+  }
+  return found
+}
+
+test('every screen fits the smallest widget in every language', browserTest, async () => {
+  const page = await open({ viewport: COMPACT })
+  for (const tag of ['en', ...LANGUAGES])
+    for (const screen of Object.keys(SCREENS))
+      assert.deepEqual(await draw(page, screen, tag), [0, 0, true], `${screen} in ${tag}`)
+  await page.context().close()
+})
+
+test('a request and a hint of two lines each fit the smallest widget', browserTest, async () => {
+  const page = await open({ viewport: COMPACT })
+  const title = 'Antrag auf einen Ratenkredit für Privatkunden · Absenden'
+  for (const screen of ['confirm', 'retry'])
+    assert.deepEqual(await draw(page, screen, 'de', title), [0, 0, true], screen)
+  await page.context().close()
+})
+
+test(
+  'the button shows, and nothing is too wide, at 200 % zoom on a phone',
+  browserTest,
+  async () => {
+    const page = await open({ viewport: NARROW, hasTouch: true })
+    for (const tag of ['en', ...LANGUAGES])
+      for (const screen of Object.keys(SCREENS))
+        assert.deepEqual((await draw(page, screen, tag)).slice(1), [0, true], `${screen} in ${tag}`)
+    await page.context().close()
+  },
+)
+
+for (const [look, options] of Object.entries({
+  light: { colorScheme: 'light' },
+  dark: { colorScheme: 'dark' },
+  'forced colors': { forcedColors: 'active' },
+} as const))
+  test(`axe finds nothing in any screen of the frame in ${look}`, browserTest, async () => {
+    const page = await open({ viewport: COMPACT, ...options })
+    await page.addScriptTag({ path: axe })
+    for (const tag of ['en', 'de', 'ar'])
+      for (const screen of Object.keys(SCREENS)) {
+        await draw(page, screen, tag)
+        const violations = await page.evaluate(
+          `axe.run(document, { resultTypes: ['violations'], rules: { region: { enabled: false } } })
+            .then(({ violations }) => violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]))`,
+        )
+        assert.deepEqual(violations, [], `${screen} in ${tag}`)
+      }
+    await page.context().close()
+  })
