@@ -1,6 +1,7 @@
 import { against, CORE, INTEGRATOR, SERVER, STORE } from './against.ts'
 import { FORGED } from './forged.ts'
 import type { Mutant } from './mutant.ts'
+import { RECEIPT_MUTANTS } from './receipts.ts'
 import { RELAYED } from './relayed.ts'
 import { WEBHOOKS } from './webhooks.ts'
 
@@ -306,6 +307,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...REPLAYED,
   ...RELAYED,
   ...WEBHOOKS,
+  ...RECEIPT_MUTANTS,
   ...CROSS_TENANT,
   ...LEAKED,
   ...DOUBLED,

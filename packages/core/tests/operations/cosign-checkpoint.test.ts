@@ -204,6 +204,7 @@ test('a witness that is down, slow, or wrong delays nothing and adds nothing', a
     () => ({ status: 302 }),
     () => ({ status: 200, body: 'x'.repeat(1_000_000) }),
     () => ({ status: 200, body: one.cosignature('another text\n') }),
+    () => ({ status: 200, body: two.cosignature('another text\n') }),
     () => ({ status: 409, body: 'many\n' }),
     // It names another size each time.
     () => ({ status: 409, body: '0\n' }),
@@ -256,6 +257,23 @@ test('nodes share the rounds, and an unchanged checkpoint is cosigned again afte
   h.clock.advance(HOUR_MS)
   assert.equal((await s.round()).done, 3)
   assert.equal(s.witnesses[0].requests.length, 2)
+})
+
+test('a cosigned checkpoint replaces a smaller one only', async () => {
+  await using s = await scene()
+  const { store, clock } = s.h.service
+  const cosigned: string[] = []
+  for (const [note, size] of [
+    ['two', 2],
+    ['one', 1],
+    ['again', 2],
+    ['three', 3],
+  ] as const) {
+    const of = { size, now: clock.now() }
+    await store.write(({ receiptLog }) => receiptLog.storeCosigned(note, of))
+    cosigned.push((await store.read(({ receiptLog }) => receiptLog.head())).cosigned)
+  }
+  assert.deepEqual(cosigned, ['two', 'two', 'again', 'three'])
 })
 
 test('a log that was rewound gets no cosignature, and says why', async () => {

@@ -15,8 +15,11 @@ import {
   base64,
   checkpointText,
   LOG_DELAY_SECONDS,
+  LOG_RETENTION_MS,
   noteSignature,
+  proofText,
 } from '../../src/domain/receipt-log.ts'
+import { purgeSessions } from '../../src/operations/purge-sessions.ts'
 import { appendReceipts } from '../../src/operations/receipt-log.ts'
 import type { StoredReceipt } from '../../src/ports/tables/receipt-table.ts'
 import { SignerError } from '../../src/ports/signer.ts'
@@ -175,6 +178,31 @@ test('a rotation of the key leaves earlier checkpoints and the log valid', async
     assert.equal((await h.call('GET', `/receipts/log/consistency/${path}`)).status, 404, path)
 })
 
+test('a checkpoint of another log proves nothing, although the same key has signed it', async () => {
+  await using h = await harness()
+  const { session } = await h.reach('completed')
+  const { receipt } = await receiptOf(h, session)
+  const { keys } = h.service
+  const signer = testSigner()
+  const jwks = { keys: signer.publicKeys }
+  const tree = new MerkleTree(keys.sha256Bytes, 0, [])
+  tree.append([keys.digest(receipt)])
+  const noteOf = async (origin: string) => {
+    const text = checkpointText({ origin, size: 1, root: tree.root() })
+    const signature = await signer.sign(Buffer.from(text))
+    return `${text}\n${noteSignature(keys.sha256Bytes, { origin, key: signer.publicKeys[0], signature })}`
+  }
+  const [own, other] = [await noteOf(ORIGIN), await noteOf('other.example/receipts/log')]
+  const reasonOf = async (checkpoint: string) => {
+    const proof = proofText({ index: 0, path: [], checkpoint })
+    const verdict = await verifyReceipt({ receipt, jwks, proof })
+    return verdict.decision === 'accept' ? 'accept' : verdict.reason
+  }
+  assert.deepEqual([await reasonOf(own), await reasonOf(other)], ['accept', 'log_mismatch'])
+  const verdict = await verifyConsistency({ older: own, newer: other, proof: '', jwks })
+  assert.deepEqual(verdict, { decision: 'reject', reason: 'log_mismatch' })
+})
+
 test('100 of 100 tamperings of an operator with the database and all keys are caught by a stored checkpoint', async () => {
   await using h = await harness()
   const { keys } = h.service
@@ -266,6 +294,21 @@ test('nodes that append at once give every receipt one place', async () => {
   assert.deepEqual(await h.service.store.read((tables) => tables.receipts.unlogged(1)), [])
 })
 
+test('of two changes of the log from one size, the second changes nothing', async () => {
+  await using h = await harness()
+  await addReceipts(h, 3)
+  const write = h.service.store.write.bind(h.service.store)
+  const now = h.clock.now()
+  const append = (size: number) =>
+    write((tables) => tables.receiptLog.append({ before: 3, size, tiles: [], now }))
+  assert.deepEqual([await append(5), await append(4)], [true, false])
+  await write((tables) => tables.receiptLog.storeCheckpoint('five', 5))
+  for (const size of [4, 5])
+    await write((tables) => tables.receiptLog.storeCheckpoint('late', size))
+  const head = await h.service.store.read((tables) => tables.receiptLog.head())
+  assert.deepEqual([head.size, head.checkpoint, head.checkpointSize], [5, 'five', 5])
+})
+
 test('a signer that fails after the append leaves the checkpoint to the next run', async () => {
   const honest = testSigner()
   let isBroken = true
@@ -279,7 +322,8 @@ test('a signer that fails after the append leaves the checkpoint to the next run
     },
   })
   await assert.rejects(addReceipts(h, 10), SignerError)
-  assert.equal((await h.call('GET', '/receipts/log/checkpoint')).status, 404)
+  for (const path of ['checkpoint', 'tile/0/000.p/10', 'tile/entries/000.p/1', 'consistency/1/10'])
+    assert.equal((await h.call('GET', `/receipts/log/${path}`)).status, 404, path)
   isBroken = false
   await appendReceipts(h.service)
   assert.equal(sizeOf(await checkpointOf(h)), 10)
@@ -297,4 +341,16 @@ test('the retention of the log deletes full tiles only, and later entries keep t
   const { receipt, proof } = await receiptOf(h, session)
   const verdict = await verifyReceipt({ receipt, proof: proof ?? '', jwks: await keysOf(h) })
   assert.equal(verdict.decision, 'accept')
+})
+
+test('the log has an entry until its retention ends', async () => {
+  await using h = await harness()
+  await addReceipts(h, 256)
+  const statuses: number[] = []
+  for (const ms of [LOG_RETENTION_MS - 60_000, 120_000]) {
+    h.clock.advance(ms)
+    await purgeSessions(h.service)
+    statuses.push((await h.call('GET', '/receipts/log/tile/entries/000')).status)
+  }
+  assert.deepEqual(statuses, [200, 404])
 })

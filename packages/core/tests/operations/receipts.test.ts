@@ -113,9 +113,24 @@ test('makes the receipts that are due without a request, and keeps them after th
   assert.equal((await h.get(session)).status, 404)
   const { receipt } = (await fetchReceipt(h, session)).body
   assert.equal((await claimsOf(h, receipt)).state, 'completed')
-  h.clock.advance(RECEIPT_RETENTION_MS)
+  h.clock.advance(RECEIPT_RETENTION_MS - 2 * DAY_MS)
+  await purgeSessions(h.service)
+  assert.equal((await fetchReceipt(h, session)).status, 200)
+  h.clock.advance(2 * DAY_MS)
   await purgeSessions(h.service)
   assert.equal(await reasonOf(fetchReceipt(h, session)), 'session_not_found')
+})
+
+test('the entry of a receipt has 128 random bits, so it cannot be guessed', async () => {
+  await using h = await harness()
+  const ids = new Set<string>()
+  for (let count = 0; count < 3; count++) {
+    const { session } = await h.reach('bonded')
+    const { jti } = await claimsOf(h, (await fetchReceipt(h, session)).body.receipt)
+    assert.equal(Buffer.from(jti, 'base64url').length, 16)
+    ids.add(jti)
+  }
+  assert.equal(ids.size, 3)
 })
 
 test('a completion while its bond is signed leaves the receipt of the completion due', async () => {

@@ -1,0 +1,244 @@
+import { against, CORE, INTEGRATOR, SERVER, STORE } from './against.ts'
+import type { Mutant } from './mutant.ts'
+
+const RECEIPT = `${INTEGRATOR}/tests/receipt.test.ts`
+const RECEIPTS = `${CORE}/tests/operations/receipts.test.ts`
+const LOG = `${CORE}/tests/operations/receipt-log.test.ts`
+const COSIGNED = `${CORE}/tests/operations/cosign-checkpoint.test.ts`
+const MERKLE = `${CORE}/tests/domain/merkle.test.ts`
+const VERIFY_RECEIPT = `${INTEGRATOR}/src/receipt/verify-receipt.ts`
+const VERIFY_LOG = `${INTEGRATOR}/src/receipt/verify-log.ts`
+const CHECKPOINT = `${INTEGRATOR}/src/receipt/checkpoint.ts`
+const PROOFS = `${INTEGRATOR}/src/receipt/merkle.ts`
+const WITNESSES = `${INTEGRATOR}/src/receipt/witnesses.ts`
+const LOG_TABLE = `${STORE}/src/tables/receipt-log-table.ts`
+
+/** Mutants that accept a receipt or a log which the service or the phone did not make. */
+const FORGED = against('forged', [
+  [
+    'the signature of a receipt is not verified',
+    VERIFY_RECEIPT,
+    "if (!(await crypto.subtle.verify('Ed25519', key, bytes, signed)))",
+    'if (bytes.length + signed.length + key.usages.length === 0)',
+    RECEIPT,
+  ],
+  [
+    'another statement of the service counts as a receipt',
+    VERIFY_RECEIPT,
+    "|| head?.alg !== 'EdDSA' || head.typ !== RECEIPT_TYPE",
+    "|| head?.alg !== 'EdDSA' || head.typ === undefined",
+    RECEIPT,
+  ],
+  [
+    'a receipt of another service is accepted',
+    VERIFY_RECEIPT,
+    "if (issuer !== undefined && claims.iss !== issuer) return reject('issuer_mismatch')",
+    '',
+    RECEIPT,
+  ],
+  [
+    'the signature of the phone in a receipt is not verified',
+    VERIFY_RECEIPT,
+    "if (!(await isSignedByPhone(claims.phone))) return reject('phone_signature_mismatch')",
+    '',
+    RECEIPT,
+  ],
+  [
+    'the phone signed for another session than the receipt says',
+    VERIFY_RECEIPT,
+    'if (!isSame || phone.format',
+    'if (phone.format',
+    RECEIPT,
+  ],
+  [
+    'the receipt shows another context than the phone showed',
+    VERIFY_RECEIPT,
+    "return payload?.context === shown ? undefined : 'context_mismatch'",
+    "return payload?.context !== shown && shown === '' ? 'context_mismatch' : undefined",
+    RECEIPT,
+  ],
+  [
+    'a proof of inclusion need not lead to the root',
+    VERIFY_LOG,
+    'root !== undefined && same(root, checkpoint.root)',
+    'root !== undefined && same(root, root)',
+    LOG,
+  ],
+  [
+    'the checkpoint of another log proves a receipt',
+    VERIFY_LOG,
+    "if (checkpoint.origin !== origin) return reject('log_mismatch')",
+    '',
+    LOG,
+  ],
+  [
+    'two checkpoints of different logs are compared',
+    VERIFY_LOG,
+    "if (older.origin !== newer.origin) return reject('log_mismatch')",
+    '',
+    LOG,
+  ],
+  [
+    'a proof of consistency need not lead to the older root',
+    PROOFS,
+    'last === 0 && same(before, older.root) && same(after, newer.root)',
+    'last === 0 && same(before, before) && same(after, newer.root)',
+    MERKLE,
+  ],
+  [
+    'two logs of the same size are one log',
+    PROOFS,
+    'return proof.length === 0 && same(older.root, newer.root)',
+    'return proof.length === 0',
+    MERKLE,
+  ],
+  [
+    'a checkpoint counts under any key id',
+    CHECKPOINT,
+    'if (!same(keyId, signature.subarray(0, KEY_ID_BYTES))) continue',
+    'if (keyId.length !== KEY_ID_BYTES) continue',
+    LOG,
+  ],
+  [
+    'the signature of a checkpoint is not verified',
+    CHECKPOINT,
+    "return crypto.subtle.verify('Ed25519', key, signature.subarray(KEY_ID_BYTES), bytes)",
+    'return key.usages.length + bytes.length > 0',
+    LOG,
+  ],
+  [
+    'a cosignature is not verified',
+    WITNESSES,
+    "return crypto.subtle.verify('Ed25519', key, bytes.subarray(SIGNATURE_AT), message)",
+    'return key.usages.length + message.length > 0',
+    COSIGNED,
+  ],
+  [
+    'the cosignatures of one key count twice',
+    WITNESSES,
+    ' && keys.size === witnesses.length',
+    '',
+    COSIGNED,
+  ],
+  [
+    'a receipt without cosignatures is accepted',
+    WITNESSES,
+    'return cosigners.length >= required',
+    'return cosigners.length <= required',
+    COSIGNED,
+  ],
+  [
+    'the service publishes a cosignature that does not verify',
+    `${SERVER}/src/adapters/witness/witness-client.ts`,
+    'if (time > MAX_TIME || !isSigned)',
+    'if (time > MAX_TIME && !isSigned)',
+    COSIGNED,
+  ],
+  [
+    'the service stores what another key has signed',
+    `${SERVER}/src/adapters/signer/command-signer.ts`,
+    '&& verify(null, bytes, publicKey, signature)',
+    '&& verify.length > 0 && publicKey.type.length > 0',
+    `${SERVER}/tests/adapters/signer/receipt-signer.test.ts`,
+  ],
+  [
+    'a phone dates its approval back',
+    `${CORE}/src/domain/phone-rules.ts`,
+    'issuedAt >= now - ISSUED_AT_MAX_AGE_MS',
+    'issuedAt >= 0 * ISSUED_AT_MAX_AGE_MS',
+    `${CORE}/tests/operations/attest.test.ts`,
+  ],
+])
+
+/** Mutants that show a receipt or its content to others. */
+const LEAKED: readonly Mutant[] = [
+  ...against('cross-tenant', [
+    [
+      'a receipt for another tenant is accepted',
+      VERIFY_RECEIPT,
+      "if (tenantId !== undefined && claims.aud !== tenantId) return reject('tenant_mismatch')",
+      '',
+      RECEIPT,
+    ],
+    [
+      'another tenant reads a receipt',
+      `${CORE}/src/operations/read-receipt.ts`,
+      'receipt && isVisible(receipt, key) ? receipt : undefined',
+      'receipt && isVisible.length > 0 ? receipt : undefined',
+      RECEIPTS,
+    ],
+  ]),
+  ...against('relayed', [
+    [
+      'a receipt of another browser is returned',
+      `${CORE}/src/operations/read-receipt.ts`,
+      'if (commitment != null && !opensCommitment',
+      "if (commitment === '' && !opensCommitment",
+      RECEIPTS,
+    ],
+  ]),
+  ...against('leaked', [
+    [
+      'the entry of a receipt can be guessed from its content',
+      `${CORE}/src/operations/make-receipts.ts`,
+      'id: encodeBase64url(random.id())',
+      'id: encodeBase64url(new Uint8Array(random.id().length))',
+      RECEIPTS,
+    ],
+    [
+      'a receipt outlives its retention',
+      `${CORE}/src/operations/purge-sessions.ts`,
+      'tables.receipts.purge(now - receiptRetentionMs,',
+      'tables.receipts.purge(now - 2 * receiptRetentionMs,',
+      RECEIPTS,
+    ],
+    [
+      'an entry of the log outlives its retention',
+      `${CORE}/src/operations/purge-sessions.ts`,
+      'tables.receiptLog.prune(now - logRetentionMs,',
+      'tables.receiptLog.prune(now - 2 * logRetentionMs,',
+      LOG,
+    ],
+    [
+      'the log publishes entries that no checkpoint covers',
+      `${SERVER}/src/http/pages/receipt-log.ts`,
+      'return covered < wanted ? undefined :',
+      'return covered < 0 * wanted ? undefined :',
+      LOG,
+    ],
+  ]),
+]
+
+/** Mutants in which two nodes make two logs. */
+const RACED = against('raced', [
+  [
+    'of two appends at once both succeed',
+    LOG_TABLE,
+    'where number = 1 and size = $1',
+    'where number = 1 and $1 = $1',
+    LOG,
+  ],
+  [
+    'an older checkpoint replaces a newer one',
+    LOG_TABLE,
+    'where number = 1 and checkpoint_size < $2',
+    'where number = 1 and checkpoint_size <> $2',
+    LOG,
+  ],
+  [
+    'a smaller cosigned checkpoint replaces a larger one',
+    LOG_TABLE,
+    'where number = 1 and cosigned_size <= $2',
+    'where number = 1 and $2 = $2',
+    COSIGNED,
+  ],
+  [
+    'all nodes ask the witnesses',
+    LOG_TABLE,
+    'where number = 1 and witness_due_at <= $1',
+    'where number = 1 and $1 = $1',
+    COSIGNED,
+  ],
+])
+
+export const RECEIPT_MUTANTS: readonly Mutant[] = [...FORGED, ...LEAKED, ...RACED]
