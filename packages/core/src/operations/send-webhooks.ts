@@ -1,6 +1,5 @@
 import type { WebhookEndpointId } from '@bonded/contract'
 import {
-  type Attempt,
   type AttemptResult,
   batchSize,
   isGone,
@@ -15,6 +14,7 @@ import type { WebhookResult } from '../ports/meter.ts'
 import type { Tables } from '../ports/store.ts'
 import type { WebhookDelivery, WebhookEndpoint } from '../ports/tables/webhook-table.ts'
 import type { Work } from '../ports/work.ts'
+import { type Attempted, ResultRecorder } from './record-results.ts'
 import type { Service } from './service.ts'
 
 /** Reports the queue to the meter. */
@@ -35,7 +35,7 @@ export function dueEndpoints(service: Service, limit: number): Promise<readonly 
 }
 
 /**
- * Claims due deliveries of an endpoint, sends them at once, and stores each result. A process that
+ * Claims due deliveries of an endpoint, sends them at once, and stores the results. A process that
  * dies at any point loses nothing: its claims end, and another one sends the deliveries again.
  *
  * @param most the most deliveries at once
@@ -46,20 +46,29 @@ export async function sendBatch(
   id: WebhookEndpointId,
   { most, signal }: { readonly most: number; readonly signal: AbortSignal },
 ): Promise<boolean> {
-  const { clock, store } = service
+  const { clock, meter, store } = service
   const { endpoint, claimed } = await store.write((tables) => claim(tables, clock, { id, most }))
   if (endpoint === undefined || claimed.length === 0) return false
   const secrets = liveSecrets(service, endpoint)
+  const recorder = new ResultRecorder(store, ({ result, verdict }) =>
+    meter.attemptedWebhook(resultOf(result), verdict.state === 'failed'),
+  )
   const results = await Promise.all(
-    claimed.map((delivery) => sendAndRecord(service, { endpoint, delivery, secrets, signal })),
+    claimed.map(async (delivery) => {
+      const attempted = await attempt(service, { endpoint, delivery, secrets, signal })
+      if (!signal.aborted) recorder.add(attempted)
+      return attempted.result
+    }),
   )
   // The process stops. What it has not stored is sent again when its claim ends.
-  if (signal.aborted) return false
+  if (signal.aborted) {
+    await recorder.end()
+    return false
+  }
   const now = clock.now()
   const standing = judgeEndpoint(endpoint.failures, results, now)
-  await store.write((tables) =>
-    tables.webhooks.recordEndpoint(endpoint, { ...standing, now, isGone: results.some(isGone) }),
-  )
+  const change = { ...standing, now, isGone: results.some(isGone) }
+  await recorder.end((tables) => tables.webhooks.recordEndpoint(endpoint, change))
   return standing.pausedUntil <= now && standing.failures === 0 && claimed.length === most
 }
 
@@ -77,32 +86,28 @@ function* claim(
   return { endpoint, claimed: yield* webhooks.claim(id, { now, until: now + LEASE_MS, limit }) }
 }
 
-async function sendAndRecord(
-  { clock, meter, random, store, webhooks }: Service,
+async function attempt(
+  { clock, random, webhooks }: Service,
   given: {
     readonly endpoint: WebhookEndpoint
     readonly delivery: WebhookDelivery
     readonly secrets: readonly string[]
     readonly signal: AbortSignal
   },
-): Promise<AttemptResult> {
+): Promise<Attempted> {
   const { endpoint, delivery, secrets, signal } = given
   const { url, scheme } = endpoint
   const at = clock.now()
   const message = { url, scheme, secrets, id: delivery.eventId, body: delivery.payload }
   const result: AttemptResult =
     secrets.length === 0 ? { error: 'secret_unavailable' } : await webhooks.send(message, signal)
-  if (signal.aborted) return result
   const now = clock.now()
-  const line: Attempt = { ...withoutCredentials(result), at, ms: now - at }
   const verdict = judgeAttempt(result, {
     attempt: delivery.attempts + 1,
     now,
     random: (random.id()[0] ?? 0) / 0xff,
   })
-  await store.write((tables) => tables.webhooks.record(delivery, line, verdict))
-  meter.attemptedWebhook(resultOf(result), verdict.state === 'failed')
-  return result
+  return { delivery, result, line: { ...withoutCredentials(result), at, ms: now - at }, verdict }
 }
 
 /** The secrets of an endpoint that sign now, the current one first. */

@@ -143,7 +143,7 @@ export function webhookTable({ forUpdate, forWork }: Dialect): WebhookTable {
 
     *record({ ordinal, dueAt, attempts, history }, attempt, verdict) {
       const log = [...history, attempt].slice(-MAX_HISTORY)
-      yield* changed(
+      yield* sent(
         `update webhook_delivery set state = $3, due_at = $4, attempts = $5, history = $6
          where ordinal = $1 and due_at = $2`,
         [ordinal, dueAt, verdict.state, verdict.dueAt, attempts + 1, JSON.stringify(log)],
