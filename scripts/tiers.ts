@@ -37,6 +37,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'packages/widget/tests/{foreign-messages,layout,network,npm,own-members,page}.test.ts',
     'tests/{batch,browser-key,npm-start,quickstart}.test.ts',
     'tests/outside/*.test.ts',
+    'tests/samples/programs.test.ts',
     'tests/widget/*/*.test.ts',
     'packages/widget/tests/containment/*.test.ts',
     'tests/pack/*.test.ts',

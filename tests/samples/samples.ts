@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ROOT } from '../../scripts/site/documents.ts'
+
+/** A sample of a document: a fenced block. */
+export interface Sample {
+  readonly path: string
+  /** Counted from 1. */
+  readonly line: number
+  readonly language: string
+  readonly code: string
+  /** The comment on the line above: `run by FILE`, or `not run: REASON`. */
+  readonly label: string
+}
+
+const BLOCK = /(?:^ *<!-- (.+) -->\n)?^( *)```(\w+)\n([\s\S]*?)^\2```$/gm
+
+/** The samples of a document, in order. */
+export function samplesOf(path: string): readonly Sample[] {
+  const text = readFileSync(join(ROOT, path), 'utf8')
+  return [...text.matchAll(BLOCK)].map(
+    ([block, label = '', indent = '', language = '', code = ''], index, all) => ({
+      path,
+      line: text.slice(0, (all[index]?.index ?? 0) + block.indexOf('```')).split('\n').length,
+      language,
+      code: code.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+      label,
+    }),
+  )
+}
+
+/** Runs a sample of a document with the names that its reader has. Imports are among the names. */
+export async function runSample(
+  sample: Sample | undefined,
+  names: Readonly<Record<string, unknown>>,
+  result = 'undefined',
+): Promise<unknown> {
+  if (sample === undefined) throw new Error('the document has no such sample')
+  const body = sample.code.replaceAll(/^import .*$/gm, '').replaceAll(/^export /gm, '')
+  const source = `export default async ({ ${Object.keys(names).join(', ')} }) => { ${body}\nreturn ${result} }`
+  const program = (await import(
+    `data:text/javascript,${encodeURIComponent(source.replaceAll(TYPES, ''))}`
+  )) as { default: (given: typeof names) => Promise<unknown> }
+  return program.default(names)
+}
+
+/** The type annotations of the samples' parameters and results. */
+const TYPES = /: (?:Request|Secret|Promise<Response>)(?=[,)]| \{)/g
