@@ -20,6 +20,12 @@ const HASH_BYTES = 32
 const LEAF = Uint8Array.of(0)
 const NODE = Uint8Array.of(1)
 
+/** A proof needs a tile that was not read, such as one that the retention has deleted. */
+export class MissingTile extends Error {
+  readonly code = 'tile_missing'
+  override readonly name = 'MissingTile'
+}
+
 /** The hash of an entry. */
 export function leafHash(sha256: Sha256, entry: Uint8Array): Uint8Array {
   return sha256(LEAF, entry)
@@ -135,9 +141,7 @@ export class MerkleTree {
     const at = (first % TILE_WIDTH) * HASH_BYTES
     const hashes = tile?.subarray(at, at + count * HASH_BYTES)
     if (hashes?.length !== count * HASH_BYTES)
-      throw new RangeError(
-        `tile ${level}/${Math.floor(first / TILE_WIDTH)} is missing or too short`,
-      )
+      throw new MissingTile(`${level}/${Math.floor(first / TILE_WIDTH)}`)
     return this.#merge(hashes)
   }
 

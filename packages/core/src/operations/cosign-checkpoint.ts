@@ -61,7 +61,7 @@ async function askFrom(
   const { checkpoint, checkpointSize: to } = head
   const problem = `it has cosigned ${old} entries, but the log has ${to}. Its database is older than the log, or another service has the same public origin`
   if (old > to) return { problem }
-  const proof = await consistencyOf(service, { from: old, to }).catch(() => undefined)
+  const proof = await consistencyOf(service, { from: old, to })
   if (proof === undefined) return { problem: `there is no proof from ${old} to ${to} entries` }
   return witness.cosign({ checkpoint, old, proof }, service.shutdown.endOfWaiting)
 }

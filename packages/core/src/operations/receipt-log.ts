@@ -1,6 +1,7 @@
 import {
   edgeTiles,
   MerkleTree,
+  MissingTile,
   proofTiles,
   type Sha256,
   type Tile,
@@ -105,7 +106,10 @@ export function* inclusionOf(
   return { path: new MerkleTree(sha256, size, tiles).inclusion(index), checkpoint }
 }
 
-/** The proof that one size of the log is a prefix of another; undefined if it has no such sizes. */
+/**
+ * The proof that one size of the log is a prefix of another. Undefined if it has no such sizes, or
+ * no longer the entries before them.
+ */
 export async function consistencyOf(
   { keys, store }: Service,
   { from, to }: { readonly from: number; readonly to: number },
@@ -115,7 +119,12 @@ export async function consistencyOf(
     if (from > to || to > head.checkpointSize) return undefined
     if (from === 0 || from === to) return []
     const tiles = yield* readTiles(receiptLog, proofTiles(from - 1, to))
-    return new MerkleTree(keys.sha256Bytes, to, tiles).consistency(from)
+    try {
+      return new MerkleTree(keys.sha256Bytes, to, tiles).consistency(from)
+    } catch (failure) {
+      if (failure instanceof MissingTile) return undefined
+      throw failure
+    }
   })
 }
 

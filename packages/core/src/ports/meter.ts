@@ -16,6 +16,7 @@ export const OTHER_ROUTES = [
   'frame',
   'portal',
   'app_links',
+  'receipt_log',
   'unmatched',
   'broken',
 ] as const

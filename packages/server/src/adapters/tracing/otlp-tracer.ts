@@ -9,7 +9,14 @@ const ERROR = 2
 const MAX_RATIO_STEPS = 2 ** 32
 
 /** Requests without information, or at the mercy of anonymous callers, have no span. */
-const UNTRACED: readonly RouteName[] = ['unmatched', 'broken', 'script', 'logo', 'app_links']
+const UNTRACED: readonly RouteName[] = [
+  'unmatched',
+  'broken',
+  'script',
+  'logo',
+  'app_links',
+  'receipt_log',
+]
 /** Beyond these, an open request has no parts. */
 const MAX_OPEN_REQUESTS = 10_000
 

@@ -26,7 +26,7 @@ export const RECEIPT_LOG_PATHS = [
  * entries, which never change. The proof of consistency saves a tenant the computation from tiles.
  */
 export function serveReceiptLog(app: FastifyInstance, service: Service): void {
-  const options = limitPage(service, 'app_links')
+  const options = limitPage(service, 'receipt_log')
   const notFound = () => new Rejected({ reason: 'page_not_found' })
 
   app.get(`${LOG_PATH}/checkpoint`, options, async (_request, reply) => {
