@@ -150,8 +150,8 @@ export const RELAYED = against('relayed', [
   [
     'the challenge of a browser key is accepted twice',
     `${CORE}/src/operations/browser-key.ts`,
-    'if (!isChallengeUsed && !(yield*',
-    'if (isChallengeUsed && !(yield*',
+    'if (!isChallengeUsed && !(yield* tables.devices.useChallenge(challenge, challengeExpiresAt)))',
+    'if (!isChallengeUsed && challengeExpiresAt === 0)',
     BROWSER_KEY,
   ],
   [

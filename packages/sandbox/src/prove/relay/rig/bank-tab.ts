@@ -46,14 +46,16 @@ export async function bankTab(page: Page, bank: Bank, search = ''): Promise<Bank
   if (page.url() !== `${bank.origin}/${search}`) await page.goto(`${bank.origin}/${search}`)
   const card = (name: string) => page.locator(`.card[data-screen=${name}]`)
   const outcome = () => page.evaluate('globalThis.outcome') as Promise<Outcome | null>
-  const endOr = async (screen: string): Promise<Outcome | string | null> => {
+  const endOr = async (...screens: string[]): Promise<Outcome | string | null> => {
     const ended = page.waitForFunction('globalThis.outcome').then(outcome)
-    const shown = card(screen)
-      .waitFor()
-      .then(() => screen)
-    // One of the two never happens, and ends with the tab.
-    for (const either of [ended, shown]) either.catch(() => {})
-    return Promise.race([ended, shown])
+    const shown = screens.map((screen) =>
+      card(screen)
+        .waitFor()
+        .then(() => screen),
+    )
+    // All but one never happen, and end with the tab.
+    for (const each of [ended, ...shown]) each.catch(() => {})
+    return Promise.race([ended, ...shown])
   }
   const nameOf = (given: Outcome | string | null) =>
     typeof given === 'string' ? given : (given?.reason ?? String(given?.state))
@@ -72,7 +74,12 @@ export async function bankTab(page: Page, bank: Bank, search = ''): Promise<Bank
       return (await response.json()) as PublicCreatedSession
     },
     async finish() {
-      const first = await endOr('browser')
+      const first = await endOr('browser', 'browser_frame')
+      if (first === 'browser_frame') {
+        const frame = page.frameLocator('[data-pulse-widget] iframe')
+        await frame.getByRole('button', { name: 'Confirm', exact: true }).click()
+        return nameOf(await endOr())
+      }
       if (first !== 'browser') return nameOf(first)
       await page.getByRole('button', { name: 'Confirm on this computer' }).click()
       return nameOf(await endOr('browser_again'))

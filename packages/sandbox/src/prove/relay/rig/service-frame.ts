@@ -33,6 +33,12 @@ export function frameIn(page: Page, { origin }: RelayService): Frame | undefined
   return page.frames().find((frame) => frame.url().startsWith(`${origin}/frame/`))
 }
 
+/** Resolves when the frame has said to its page that it listens. A message before that is lost. */
+export async function listens(page: Page | Frame): Promise<'listens'> {
+  await page.waitForFunction(`messages.some(({ data }) => data.type === 'ready')`)
+  return 'listens'
+}
+
 /** The screen that the frame shows, once it shows one. */
 export async function frameScreen(frame: Frame | Page): Promise<string> {
   return String(await frame.locator('article').getAttribute('data-screen'))

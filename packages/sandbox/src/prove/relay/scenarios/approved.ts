@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import type { Computer, Passkey } from '../rig/people.ts'
 import { drawSecret } from '../rig/proof.ts'
 import type { RelayService } from '../rig/relay-service.ts'
-import { frameIn, frameScreen, startMessage } from '../rig/service-frame.ts'
+import { frameIn, frameScreen, listens, startMessage } from '../rig/service-frame.ts'
 import { approvedSession, bonds } from '../rig/sessions.ts'
 import { HOSTS, type Stage } from '../rig/stage.ts'
 
@@ -30,14 +30,16 @@ export async function approved<Result>(
   return await act({ service, session, computer, passkeys })
 }
 
-/** Starts the frame from its page, and presses its button where it has one. */
+/** Starts the frame from its page once it listens, and presses its button where it has one. */
 export async function confirmIn(page: Page, { service, session }: Approved): Promise<string> {
   const frame = frameIn(page, service)
   if (frame === undefined) return 'frame_blocked'
+  await listens(page)
   const { commitment } = drawSecret()
   const message = startMessage(session, { tenant: service.bank, commitment })
   await page.evaluate(`frames[0].postMessage(${message}, '*')`)
-  if ((await frameScreen(frame)) !== 'confirm') return `frame_${await frameScreen(frame)}`
+  const screen = await frameScreen(frame)
+  if (screen !== 'confirm') return `frame_${screen}`
   await frame.getByRole('button').click()
   await page.waitForFunction(`messages.some(({ data }) => /done|failed/.test(data.type))`)
   return bonds(service, session)

@@ -3,7 +3,14 @@ import type { Frame, Page } from 'playwright-core'
 import { PASSED } from '../rig/bank.ts'
 import { credentialId } from '../rig/people.ts'
 import { drawSecret, promptPage, proofPayload, sendProof } from '../rig/proof.ts'
-import { frameIn, framing, frameScreen, frameUrl, startMessage } from '../rig/service-frame.ts'
+import {
+  frameIn,
+  framing,
+  frameScreen,
+  frameUrl,
+  listens,
+  startMessage,
+} from '../rig/service-frame.ts'
 import { proveFrom } from '../rig/sessions.ts'
 import { HOSTS } from '../rig/stage.ts'
 import type { Scenario } from '../scenario.ts'
@@ -35,7 +42,7 @@ async function postFromPopup({ service, session, computer }: Approved): Promise<
 async function postFromBeside({ service, session, computer }: Approved): Promise<string> {
   const { page } = computer
   await page.goto(framing(service.bank.origin, frameUrl(service, service.bank)))
-  await page.waitForFunction(`messages.some(({ data }) => data.type === 'ready')`)
+  await listens(page)
   await page.evaluate(`new Promise((loaded) => {
     const other = document.createElement('iframe')
     other.src = '${EVIL}/'
@@ -77,7 +84,9 @@ export const FRAMES: readonly Scenario[] = [
         // In two of the tenant's own pages, which may frame it.
         await page.goto(framing(given.service.bank.origin, framing(given.service.bank.origin, url)))
         const deep = frameIn(page, given.service)
-        return { direct, within, deep: deep && (await frameScreen(deep)) }
+        const parent = deep?.parentFrame()
+        if (!deep || !parent) throw new Error('the frame was blocked two frames deep')
+        return { direct, within, deep: await Promise.race([frameScreen(deep), listens(parent)]) }
       })
       const related = await approved(stage, stage.service('related'), async (given) => {
         const { service, session, computer } = given
@@ -93,7 +102,7 @@ export const FRAMES: readonly Scenario[] = [
       return [
         { name: 'the frame', ended: framed.direct, stoppedBy: 'frame_blocked' },
         { name: 'through the tenant’s page', ended: framed.within, stoppedBy: 'frame_blocked' },
-        { name: 'two frames deep', ended: String(framed.deep), stoppedBy: 'misplaced' },
+        { name: 'two frames deep', ended: framed.deep, stoppedBy: 'misplaced' },
         { name: 'the page itself', ended: related, stoppedBy: 'cross_origin' },
       ]
     },

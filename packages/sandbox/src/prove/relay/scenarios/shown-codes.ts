@@ -5,6 +5,9 @@ import { HOSTS } from '../rig/stage.ts'
 import type { Scenario } from '../scenario.ts'
 import { relay, submitRelayed } from './relay.ts'
 
+/** Above the counter of any passkey here. */
+const FORGED_COUNTER = 1_000_000
+
 /** The attacker shows the QR code, or its link, of the attacker's own session. */
 export const SHOWN_CODES: readonly Scenario[] = [
   {
@@ -73,7 +76,8 @@ export const SHOWN_CODES: readonly Scenario[] = [
         const forger = createAuthenticator({ origin: service.origin, rpId: service.rpId })
         const payload = proofPayload(session, { tenant: service.bank, commitment })
         const assertion = {
-          ...forger.confirm(payload, service.bank.origin),
+          // A counter that no check rejects, so that only the signature can.
+          ...forger.confirm(payload, service.bank.origin, { counter: FORGED_COUNTER }),
           // The credential that the service asks for, which its public view names.
           ...(passkey && { id: credentialId(passkey), rawId: credentialId(passkey) }),
         }
