@@ -8,8 +8,9 @@ import { canonicalJson, encodeBase64url, NotCanonicalError } from '@bonded/contr
  * @throws {NotCanonicalError} for values that JSON cannot represent: `undefined`, NaN, a Date, a
  * lone surrogate; for a `toJSON` function, which could replace the record; and for integers beyond
  * 2^53 - 1, of which JavaScript reads several as one. Pass those as strings
- * @example await bindingDigest({ amount: 12500 }) === await bindingDigest({ amount: 12500 }) //
- * true
+ * @example
+ * const digest = await bindingDigest({ amount: 12500 })
+ * digest === (await bindingDigest({ amount: 12500 })) // true
  */
 export async function bindingDigest(record: object): Promise<string> {
   rejectUnsafeIntegers(record)

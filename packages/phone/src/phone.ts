@@ -170,10 +170,11 @@ export interface Phone {
  * Creates a phone from a signer, a store, fetch and a clock. It needs no Node and no DOM.
  *
  * @example
- * const phone = createPhone({ origin: 'https://bond.example', signer, sha256, store, fetch, clock,
- * WebSocket }) const claimed = await phone.claim(scannedText) show(requestOf(claimed.session)) //
- * and ask the user const bonded = await phone.approve(claimed, { gather }) const { session } =
- * await phone.waitForEnd(bonded) // session.state === 'completed'
+ * const phone = createPhone({ origin, signer, sha256, store, fetch, clock, WebSocket })
+ * const claimed = await phone.claim(scannedText)
+ * show(requestOf(claimed.session)) // and ask the user
+ * const bonded = await phone.approve(claimed, { gather })
+ * const { session } = await phone.waitForEnd(bonded) // session.state === 'completed'
  */
 export function createPhone(options: PhoneOptions): Phone {
   const phone: PhoneDependencies = Object.freeze({ ...options })

@@ -135,9 +135,11 @@ const USER_HANDLE_BYTES = 16
  * @example
  * const signer = createWebAuthnSigner({
  *   credentials: navigator.credentials,
- * signalUnknownCredential: PublicKeyCredential.signalUnknownCredential?.bind(PublicKeyCredential),
- *   rpId: location.hostname, rpName: 'Example Bank approvals', keyName: 'Approvals, Nov 23, 2026',
- *   random: (length) => crypto.getRandomValues(new Uint8Array(length)), })
+ *   rpId: location.hostname,
+ *   rpName: 'Example Bank approvals',
+ *   keyName: 'Approvals, Nov 23, 2026',
+ *   random: (length) => crypto.getRandomValues(new Uint8Array(length)),
+ * })
  */
 export function createWebAuthnSigner(options: WebAuthnSignerOptions): WebAuthnSigner {
   const { credentials } = options
