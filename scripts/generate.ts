@@ -15,6 +15,7 @@ import {
   WebhookEvent,
 } from '@bonded/contract'
 import { MIGRATIONS } from '../packages/store/src/migrations/migrations.ts'
+import { EXIT_CODES } from '../packages/cli/src/exit-codes.ts'
 import { argumentTerms, describeArgument, describeOption } from '../packages/cli/src/help.ts'
 import { bondedProgram } from '../packages/service/src/program.ts'
 import { isSettingFlag } from '../packages/cli/src/setting-flags.ts'
@@ -244,7 +245,11 @@ function commandLine(program: Command): string {
       .join('')
     return `## bonded ${path}${cell(given)}\n\n${cell(command.description())}.\n\n| argument or option | description |\n|---|---|\n${rows.join('\n')}\n`
   })
-  return `${NOTE}# Command line\n\nThe commands work on the database directly. A running service applies a change within a second.\n\n- **Names.** Text output and JSON use the same names for the same members. Columns have them in capitals.\n- **Help.** \`bonded help <command>\` and \`bonded <command> --help\` print the same text.\n- **Settings.** Every [setting](configuration.md) that is not secret is also a flag of every command: \`--port\` for \`BONDED_PORT\`. \`bonded help config\` lists them.\n- **Exit codes.** 0 is success, 1 is failure, 2 is wrong usage or configuration.\n- **JSON.** With \`--json\` every command prints one JSON document to stdout. A failure has the member \`error\`, with a \`code\` for scripts and a \`message\` for people: \`{"error":{"code":"not_found","message":"No tenant ten_…."}}\`. Usage errors have the code \`usage\`. The document is the whole output, on failure too.\n\n${sections.join('\n')}`
+  const exits = Object.values(EXIT_CODES).map((row) => {
+    const codes = 'codes' in row ? row.codes.map((code) => `\`${code}\``).join(', ') : 'all others'
+    return `| ${row.exit} | ${cell(row.meaning)} | ${codes} |`
+  })
+  return `${NOTE}# Command line\n\nThe commands work on the database directly. A running service applies a change within a second.\n\n- **Names.** Text output and JSON use the same names for the same members. Columns have them in capitals.\n- **Help.** \`bonded help <command>\` and \`bonded <command> --help\` print the same text.\n- **Settings.** Every [setting](configuration.md) that is not secret is also a flag of every command: \`--port\` for \`BONDED_PORT\`. \`bonded help config\` lists them.\n- **JSON.** With \`--json\` every command prints one JSON document to stdout. A failure is one line on stderr, with a \`code\` for scripts and a \`message\` for people: \`{"error":{"code":"not_found","message":"No tenant ten_…."}}\`. A report of checks or attacks is printed to stdout also where it finds something; the command then ends with 1.\n- **Long work** shows its progress on stderr, on a terminal only.\n\n## Exit codes\n\n| exit code | meaning | codes of failures |\n|---|---|---|\n${exits.join('\n')}\n\n${sections.join('\n')}`
 }
 
 function leavesOf(

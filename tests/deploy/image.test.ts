@@ -135,7 +135,7 @@ test('the build steps make an image that serves as user 65532 from a read-only f
   await exited
   const down = spawnSync('setpriv', isolated({ BONDED_PORT: String(port) }, undefined))
   assert.equal(down.status, 1, 'the health check fails without a service')
-  for (const command of ['clock', 'dev', 'phone', 'prove']) {
+  for (const command of ['clock', 'dev', 'open', 'phone', 'prove']) {
     const ran = spawnSync('setpriv', isolated({}, [command]), { encoding: 'utf8' })
     assert.equal(ran.status, 2, ran.stdout)
     assert.match(ran.stderr, /needs the package @bonded\/sandbox, which is not installed/)

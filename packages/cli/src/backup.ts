@@ -6,7 +6,7 @@ import { type Config, readConfig } from '@bonded/server/settings/config'
 import { VERSION } from '@bonded/server/version'
 import { jsonOption } from './arguments.ts'
 import type { Options } from './open.ts'
-import { print } from './output.ts'
+import { print, showStep } from './output.ts'
 import { rootKeyPlace, storedRootKeys } from './stored-root-keys.ts'
 
 interface BackupOptions extends Options {
@@ -38,7 +38,12 @@ export function backupCommand(): Command {
           version: VERSION,
           rootKeys: storedRootKeys(config),
         },
-        (draft) => dump(config, options, draft),
+        async (draft) => {
+          showStep(options, 'Copying and checking the database')
+          const schema = await dump(config, options, draft)
+          showStep(options, 'Sealing the copy')
+          return schema
+        },
       )
       const keys = manifest.root_keys.join(', ')
       print(options, { file, ...manifest, root_keys_included: false }, [

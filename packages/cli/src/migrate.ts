@@ -7,7 +7,7 @@ import { type Config, readConfig } from '@bonded/server/settings/config'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { jsonOption } from './arguments.ts'
 import type { Options } from './open.ts'
-import { print, table } from './output.ts'
+import { print, showStep, table } from './output.ts'
 
 /** `bonded migrate`: the database schema. */
 export function migrateCommand(): Command {
@@ -22,6 +22,7 @@ export function migrateCommand(): Command {
     .addOption(jsonOption())
     .action(async (options: Options & { runtimeRole?: string }) => {
       const { runtimeRole } = options
+      showStep(options, 'Migrating the database')
       const applied = await applySteps(readConfig(process.env, options), runtimeRole)
       const schema =
         applied.length === 0

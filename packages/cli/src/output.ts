@@ -16,6 +16,11 @@ export function print(
   )
 }
 
+/** Says what long work does now: on stderr, and on a terminal only. */
+export function showStep({ json }: { readonly json?: boolean | undefined }, step: string): void {
+  if (json !== true && process.stderr.isTTY) process.stderr.write(`${step} …\n`)
+}
+
 /**
  * Members of documents as aligned columns, under the names that they have in JSON, in capitals.
  * Without documents, the sentence that says so.

@@ -32,8 +32,8 @@ export interface CommandPart {
 }
 
 const EPILOGUE = `
-Exit codes: 0 success, 1 failure, 2 wrong usage or configuration.
-With --json, a command prints one JSON document. A failure is {"error":{"code","message"}}.
+Exit codes: 0 success, 1 failure, 2 wrong usage or configuration, 3 not found, 4 try again later.
+With --json, a command prints one JSON document. A failure is {"error":{"code","message"}} on stderr.
 
 Run "bonded help <command>" for the options of a command, and "bonded help config" for the settings,
 which are options of every command.`

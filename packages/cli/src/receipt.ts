@@ -6,9 +6,12 @@ import {
   type WitnessedVerdict,
   type WitnessPolicy,
 } from '@bonded/integrator/witnesses'
+import type { SessionId } from '@bonded/contract'
+import { findReceipt } from '@bonded/core/operations/admin/find-receipt'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { Argument, Command, Option } from 'commander'
-import { jsonOption } from './arguments.ts'
+import { jsonOption, sessionArgument } from './arguments.ts'
+import { type Options, withService } from './open.ts'
 import { fields, print } from './output.ts'
 
 interface VerifyOptions {
@@ -20,9 +23,10 @@ interface VerifyOptions {
   readonly requireWitnesses?: number
 }
 
-/** `bonded receipt`: verifies receipts without a service and without a network. */
+/** `bonded receipt`: prints receipts, and verifies them without a service and a network. */
 export function receiptCommand(): Command {
-  const command = new Command('receipt').description('Verify a receipt offline')
+  const command = new Command('receipt').description('Print and verify receipts')
+  command.addCommand(getCommand())
   command
     .command('verify')
     .description('Verify the signatures of the service and of the phone')
@@ -82,6 +86,17 @@ export function receiptCommand(): Command {
       print(options, { origin, size }, [`The log only grew: ${origin}, ${size} entries.`])
     })
   return command
+}
+
+function getCommand(): Command {
+  return new Command('get')
+    .description('Print the receipt of a session; it outlives the session')
+    .addArgument(sessionArgument())
+    .addOption(jsonOption('Print the JSON document of the API, with the proof of the log'))
+    .action(async (id: SessionId, options: Options) => {
+      const { jws, proof } = await withService(options, (service) => findReceipt(service, id))
+      print(options, { receipt: jws, proof }, [jws])
+    })
 }
 
 const keysOption = () =>

@@ -17,7 +17,7 @@ import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { jsonOption } from './arguments.ts'
 import { postgresProgramsOption } from './backup.ts'
 import { openService, type Options } from './open.ts'
-import { print } from './output.ts'
+import { print, showStep } from './output.ts'
 import { StartedParts } from './started-parts.ts'
 import { storedRootKeys } from './stored-root-keys.ts'
 
@@ -102,6 +102,7 @@ async function restorePostgresFile(
       '--replace replaces a SQLite file. Restore into an empty PostgreSQL database, and set BONDED_DATABASE_URL to it',
       { code: 'invalid' },
     )
+  showStep(options, 'Restoring into the database')
   // Loaded here, because a restore of SQLite does not need it.
   const { restoreToPostgres } = await import('./restore-postgres.ts')
   const killed = await restoreToPostgres({
@@ -151,8 +152,11 @@ async function restoreFile({
   const copy = restoringCopyOf(config.databaseFile)
   removeCopy(config.databaseFile)
   try {
+    showStep(options, 'Opening the backup')
     await extractPayload(file, manifest, copy)
+    showStep(options, 'Checking the copy')
     verifyCopy(copy)
+    showStep(options, 'Migrating the copy, and ending its live sessions')
     const service = await openService({ ...config, databaseFile: copy })
     let killed = 0
     try {

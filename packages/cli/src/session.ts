@@ -1,4 +1,5 @@
 import {
+  escapeHiddenJson,
   SESSION_STATES,
   type SessionId,
   type SessionState,
@@ -18,6 +19,7 @@ import {
   sessionArgument,
 } from './arguments.ts'
 import { type Options, withService } from './open.ts'
+import { followSession, type SessionEnd } from './session-tail.ts'
 import { fields, isoTime, print, table } from './output.ts'
 
 interface ListOptions extends Options {
@@ -50,6 +52,16 @@ export function sessionCommand(): Command {
     .action(async (id: SessionId, options: Options) => {
       const { timeline } = await withService(options, (service) => inspectSession(service, id))
       print(options, timeline, timeline.map(timelineLine))
+    })
+  command
+    .command('tail')
+    .description('Follow the events of a session until it ends, which the last line says')
+    .addArgument(sessionArgument())
+    .addOption(jsonOption('Print one line of JSON for each event'))
+    .action(async (id: SessionId, options: Options) => {
+      await withService(options, async (service) => {
+        for await (const line of followSession(service, id)) printLine(options, line)
+      })
     })
   command
     .command('kill')
@@ -112,6 +124,15 @@ function describeSession(session: Session, state: SessionState) {
     verification: session.verification,
     step_up: session.stepUp,
   }
+}
+
+function printLine(options: Options, line: TimelineEntry | SessionEnd): void {
+  if (options.json === true) process.stdout.write(`${escapeHiddenJson(JSON.stringify(line))}\n`)
+  else print(options, line, ['kind' in line ? timelineLine(line) : endLine(line)])
+}
+
+function endLine({ session_id, state, ended_reason }: SessionEnd): string {
+  return `Session ${session_id} is ${state}${ended_reason === null ? '' : ` (${ended_reason})`}.`
 }
 
 function timelineLine(entry: TimelineEntry): string {

@@ -257,5 +257,5 @@ test('a blocked subject is rejected at its next call, shown as blocked, and serv
 
   assert.equal(m.json('subject', 'unblock', subject_id).blocked_at, null)
   assert.equal(await status(), 'active')
-  assert.equal(m.run('subject', 'show', `sub_${'0'.repeat(22)}`).status, 1)
+  assert.equal(m.run('subject', 'show', `sub_${'0'.repeat(22)}`).status, 3)
 })

@@ -147,7 +147,7 @@ test('issues a key for a scope and revokes it once', () => {
   assert.ok(isServerCredential(issued.server_credential))
   assert.equal(json('key', 'revoke', issued.key).revoked, issued.key)
   assert.equal(run('key', 'revoke', issued.key).status, 1)
-  assert.equal(run('key', 'issue', tenant_id, '--kind', 'server', '--workflow', 'w:z').status, 1)
+  assert.equal(run('key', 'issue', tenant_id, '--kind', 'server', '--workflow', 'w:z').status, 3)
 })
 
 test('sets, replaces and restores the rate limits of a tenant', () => {
@@ -183,11 +183,11 @@ test('sets, replaces and restores the rate limits of a tenant', () => {
     [notTheirs.status, notTheirs.stderr.trim()],
     [1, 'error: device cannot be set for a tenant. Use create, create_address, get, backend.'],
   )
-  assert.equal(run('tenant', 'limits', `ten_${'0'.repeat(22)}`, '--limit', 'get=1').status, 1)
+  assert.equal(run('tenant', 'limits', `ten_${'0'.repeat(22)}`, '--limit', 'get=1').status, 3)
   assert.equal(run(...create, '--limit', 'create=fast').status, 2)
 })
 
-test('exits with 1 for a rejection and with 2 for wrong usage, without a stack', () => {
+test('exits with 1 for a rejection, 2 for wrong usage, and 3 for what does not exist, without a stack', () => {
   const { run } = commandLine()
   const localhost = run(
     'tenant',
@@ -219,7 +219,7 @@ test('exits with 1 for a rejection and with 2 for wrong usage, without a stack',
   const unknown = run('session', 'show', `sess_${'0'.repeat(22)}`)
   assert.deepEqual(
     [unknown.status, /^error: No session sess_0+\. /.test(unknown.stderr)],
-    [1, true],
+    [3, true],
   )
 })
 
@@ -236,7 +236,7 @@ test('explains how to start a service that accepts the key format of the phone',
   )
   assert.deepEqual(
     [unreachable.status, /did not answer/.test(unreachable.stderr)],
-    [1, true],
+    [4, true],
     unreachable.stderr,
   )
   assert.ok(statSync(join(folder, 'test-roots.json')).isFile())

@@ -84,7 +84,7 @@ test('does not restore while a service uses the database, also with --replace', 
   const rejected = target.run('restore', backup, '--replace', '--json')
   assert.equal(service.child.exitCode, null)
   assert.deepEqual(
-    [rejected.status, JSON.parse(rejected.stdout).error.code],
+    [rejected.status, JSON.parse(rejected.stderr).error.code],
     [1, 'database_in_use'],
   )
 })
@@ -93,7 +93,7 @@ test('rejects an existing database, and with --replace leaves it beside the rest
   using target = elsewhere()
   target.json(...CREATE_TENANT)
   const rejected = target.run('restore', backup, '--json')
-  assert.deepEqual([rejected.status, JSON.parse(rejected.stdout).error.code], [1, 'conflict'])
+  assert.deepEqual([rejected.status, JSON.parse(rejected.stderr).error.code], [1, 'conflict'])
   const { replaced } = target.json('restore', backup, '--replace') as { replaced: string }
   const tenantsIn = (file: string) => {
     using database = new DatabaseSync(file, { readOnly: true })
@@ -191,7 +191,7 @@ test('rejects a backup of a newer version before it connects to the database', a
   await writeBackup(newer, { store: 'postgresql', now: 0, version: '9.9.9', rootKeys }, () => 9_999)
   const url = 'postgres://bonded@127.0.0.1:1/bonded'
   const rejected = target.run('restore', newer, '--database-url', url, '--json')
-  const { error } = JSON.parse(rejected.stdout) as { error: { code: string; message: string } }
+  const { error } = JSON.parse(rejected.stderr) as { error: { code: string; message: string } }
   assert.deepEqual([rejected.status, error.code], [1, 'backup_invalid'])
   assert.match(error.message, /bonded 9\.9\.9, which is newer than this version/)
 })
@@ -200,7 +200,7 @@ test('never generates a root key for a backup or a restore', () => {
   using target = machine()
   for (const command of ['backup', 'restore']) {
     const rejected = target.run(command, join(target.folder, 'any.backup'), '--json')
-    assert.equal(JSON.parse(rejected.stdout).error.code, 'not_found')
+    assert.equal(JSON.parse(rejected.stderr).error.code, 'not_found')
   }
   assert.deepEqual(readdirSync(target.folder), [])
 })

@@ -65,8 +65,8 @@ test('rejects an update that removes the unknown, repeats a workflow, or leaves 
   const { tenant_id } = m.json(...CREATE_TENANT)
   const before = m.json('tenant', 'show', tenant_id)
   for (const [options, status, code] of [
-    [['--remove-origin', 'https://c.example'], 1, 'not_found'],
-    [['--remove-workflow', 'x'], 1, 'not_found'],
+    [['--remove-origin', 'https://c.example'], 3, 'not_found'],
+    [['--remove-workflow', 'x'], 3, 'not_found'],
     [['--remove-workflow', 'w'], 1, 'invalid'],
     [['--add-workflow', 'w:b'], 1, 'invalid'],
     [['--add-origin', 'http://localhost:1'], 1, 'invalid'],
@@ -74,7 +74,7 @@ test('rejects an update that removes the unknown, repeats a workflow, or leaves 
     [[], 2, 'usage'],
   ] as const) {
     const ran = m.run('tenant', 'update', tenant_id, ...options, '--json')
-    const { error } = JSON.parse(ran.stdout) as { error: { code: string } }
+    const { error } = JSON.parse(ran.stderr) as { error: { code: string } }
     assert.deepEqual([ran.status, error.code], [status, code], options.join(' '))
   }
   assert.deepEqual(m.json('tenant', 'show', tenant_id), before, 'nothing was changed')
@@ -102,7 +102,7 @@ test('rejects a name that looks like that of another tenant, and warns if the op
   const first = m.json(...CREATE_TENANT)
   // A Cyrillic letter.
   const create = CREATE_TENANT.map((argument) => (argument === 'A' ? '\u0410' : argument))
-  assert.equal(JSON.parse(m.run(...create, '--json').stdout).error.code, 'conflict')
+  assert.equal(JSON.parse(m.run(...create, '--json').stderr).error.code, 'conflict')
   assert.equal(first.similar_tenant_id, null)
   const warning = `Warning: the name looks like that of the tenant ${first.tenant_id}.`
   assert.ok(m.run(...create, '--allow-similar-name').stdout.includes(warning))
@@ -111,7 +111,7 @@ test('rejects a name that looks like that of another tenant, and warns if the op
 
   const update = ['tenant', 'update', allowed.tenant_id, '--name']
   assert.ok(!m.run(...update, 'Other').stdout.includes('Warning'))
-  assert.equal(JSON.parse(m.run(...update, 'A', '--json').stdout).error.code, 'conflict')
+  assert.equal(JSON.parse(m.run(...update, 'A', '--json').stderr).error.code, 'conflict')
   assert.ok(m.run(...update, 'A', '--allow-similar-name').stdout.includes(warning))
   const kept = m.json('tenant', 'update', allowed.tenant_id, '--add-origin', 'https://b.example')
   assert.equal(kept.similar_tenant_id, null, 'the name was not changed')

@@ -42,7 +42,10 @@ export function createBackend(origin: string, credential: string): Backend {
       },
       ...(body && { body: JSON.stringify(body) }),
     }).catch((cause: unknown) => {
-      throw new OperatorError(`The service does not answer at ${origin}`, { cause })
+      throw new OperatorError(`The service does not answer at ${origin}`, {
+        code: 'unreachable',
+        cause,
+      })
     })
     const text = await response.text()
     const answer = text === '' ? {} : (JSON.parse(text) as { error?: { message: string } })

@@ -7,6 +7,7 @@ export const COMMANDS: Commands = {
   clock: async () => (await import('./clock/clock.ts')).clockCommand(),
   dev: async () => (await import('./dev/dev.ts')).devCommand(),
   listen: async () => (await import('./listen/listen.ts')).listenCommand(),
+  open: async () => (await import('./open/open.ts')).openCommand(),
   phone: async () => (await import('./phone/phone.ts')).phoneCommand(),
   prove: async () => (await import('./prove/prove.ts')).proveCommand(),
   trigger: async () => (await import('./trigger/trigger.ts')).triggerCommand(),

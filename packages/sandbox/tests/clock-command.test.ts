@@ -75,6 +75,6 @@ test('a sandbox without the demo answers test values, and alone has a clock', as
     await ended
   }
   const { status, stderr } = m.run('clock', 'advance', '1m')
-  assert.deepEqual([status, /No sandbox with a clock runs/.test(stderr)], [1, true])
+  assert.deepEqual([status, /No sandbox with a clock runs/.test(stderr)], [3, true])
   assert.equal(m.run('clock', 'advance', '0').status, 2)
 })

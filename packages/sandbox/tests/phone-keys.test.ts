@@ -71,7 +71,7 @@ test('explains why a second phone cannot be added, and that a key was removed', 
     [addTo(registered.folder), 'refused', /registered already.*--new-phone/],
     [() => keysOf(removed), 'refused', /does not know the key of this phone.*phone\.json/],
   ] as const) {
-    const { error } = await failing().catch(({ stdout }: { stdout: string }) => JSON.parse(stdout))
+    const { error } = await failing().catch(({ stderr }: { stderr: string }) => JSON.parse(stderr))
     assert.equal(error.code, code)
     assert.match(error.message, message)
   }

@@ -22,7 +22,21 @@ test('causes an event of a running sandbox, and says that no endpoint receives i
     [caused.event, caused.reason, caused.endpoints],
     ['session.killed', 'canceled', 0],
   )
-  assert.equal(m.json('session', 'show', session_id).ended_reason, 'canceled')
+  const tail = m.run('session', 'tail', session_id, '--json').stdout.trim().split('\n')
+  assert.equal(JSON.parse(tail[0] ?? '').kind, 'created')
+  assert.deepEqual(JSON.parse(tail.at(-1) ?? ''), {
+    session_id,
+    state: 'killed',
+    ended_reason: 'canceled',
+  })
+  const { stderr } = m.run('open', session_id, '--json')
+  assert.equal(JSON.parse(stderr).error.code, 'conflict')
+  const created = await fetch(`${serving.origin}/api/v1/sessions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${server_credential}` },
+  })
+  const { id } = (await created.json()) as { id: string }
+  assert.match(m.json('open', id).url, new RegExp(`/bond\\?session_id=${id}&nonce=`))
   assert.ok(!serving.output().includes(server_credential))
 })
 
@@ -69,12 +83,16 @@ test('causes nothing in a production service, or without a credential', () => {
     },
   })
   using bare = machine()
-  for (const [m, message] of [
-    [production, /needs a sandbox/],
-    [bare, /Set BONDED_SERVER_CREDENTIAL/],
+  const trigger = ['trigger', 'session.created']
+  const listen = ['listen', '--forward-to', 'http://localhost:1']
+  for (const [m, words, message] of [
+    [production, trigger, /needs a sandbox/],
+    [production, listen, /needs a sandbox/],
+    [production, ['open', 'portal'], /needs a sandbox/],
+    [bare, trigger, /Set BONDED_SERVER_CREDENTIAL/],
   ] as const) {
-    const { status, stdout } = m.run('trigger', 'session.created', '--json')
-    assert.equal(status, 1)
-    assert.match(JSON.parse(stdout).error.message, message)
+    const { status, stderr } = m.run(...words, '--json')
+    assert.equal(status, 1, words.join(' '))
+    assert.match(JSON.parse(stderr).error.message, message)
   }
 })

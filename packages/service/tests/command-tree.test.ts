@@ -101,8 +101,8 @@ test('prints a usage error as one JSON document with --json, and exits with 2', 
     ['serve', '--port', 'x'],
   ]) {
     const { status, stdout, stderr } = m.run(...args, '--json')
-    assert.deepEqual([status, stderr], [2, ''], args.join(' '))
-    const { error } = JSON.parse(stdout) as { error: { code: string; message: string } }
+    assert.deepEqual([status, stdout], [2, ''], args.join(' '))
+    const { error } = JSON.parse(stderr) as { error: { code: string; message: string } }
     assert.equal(error.code, args[0] === 'serve' ? 'configuration_invalid' : 'usage')
     assert.equal(typeof error.message, 'string')
   }
@@ -129,8 +129,8 @@ for (const shell of SHELLS) {
 test('prints no text beside the document of a rejection with --json', () => {
   using m = machine()
   const { status, stdout, stderr } = m.run('tenant', 'show', `ten_${'0'.repeat(22)}`, '--json')
-  assert.deepEqual([status, stderr], [1, ''])
-  assert.equal(JSON.parse(stdout).error.code, 'not_found')
+  assert.deepEqual([status, stdout], [3, ''])
+  assert.equal(JSON.parse(stderr).error.code, 'not_found')
 })
 
 test('repeats what the operator typed as typed', () => {

@@ -67,19 +67,19 @@ test('rejects an id of the wrong form as a usage error, and an unknown one as no
     [['session', 'show', 'sess_x'], 2, 'usage'],
     [['session', 'kill', `ten_${zeros}`], 2, 'usage'],
     [['session', 'list', '--after', 'x'], 2, 'usage'],
-    [['session', 'show', `sess_${zeros}`], 1, 'not_found'],
-    [['session', 'kill', `sess_${zeros}`], 1, 'not_found'],
-    [['tenant', 'show', `ten_${zeros}`], 1, 'not_found'],
-    [['key', 'list', `ten_${zeros}`], 1, 'not_found'],
-    [['key', 'revoke', 'unknown'], 1, 'not_found'],
-    [['device', 'block', `dev_${zeros}`], 1, 'not_found'],
+    [['session', 'show', `sess_${zeros}`], 3, 'not_found'],
+    [['session', 'kill', `sess_${zeros}`], 3, 'not_found'],
+    [['tenant', 'show', `ten_${zeros}`], 3, 'not_found'],
+    [['key', 'list', `ten_${zeros}`], 3, 'not_found'],
+    [['key', 'revoke', 'unknown'], 3, 'not_found'],
+    [['device', 'block', `dev_${zeros}`], 3, 'not_found'],
     [['phone', 'decline', '--qr', 'x', '--as', 'approve'], 2, 'usage'],
     [['phone', 'approve', '--qr', 'x', '--as', 'decline'], 2, 'usage'],
     [['phone', 'approve', '--qr', '/nowhere.png'], 1, 'invalid'],
     [['serve', '--port', 'x'], 2, 'configuration_invalid'],
   ] as const) {
     const ran = m.run(...words, '--json')
-    const { error } = JSON.parse(ran.stdout) as { error: { code: string; message: string } }
+    const { error } = JSON.parse(ran.stderr) as { error: { code: string; message: string } }
     assert.deepEqual([ran.status, error.code], [status, code], words.join(' '))
     assert.ok(error.message.length > 10 && !/ at .*:\d+:\d+/.test(error.message), error.message)
   }

@@ -33,12 +33,17 @@ export async function readReceipt(
 ): Promise<Result<ReadReceipt>> {
   const found = await findOrMakeReceipt(service, caller, wanted)
   if (!found.ok) return found
-  const { jws, logIndex: index } = found.value
-  if (index === null) return accept({ jws, proof: null })
-  const proved = await service.store.read((tables) =>
-    inclusionOf(service.keys.sha256Bytes, tables, index),
-  )
-  return accept({ jws, proof: proved === undefined ? null : proofText({ index, ...proved }) })
+  return accept(await withProof(service, found.value))
+}
+
+/** Adds the proof that the log has a stored receipt. */
+export async function withProof(
+  { keys, store }: Service,
+  { jws, logIndex: index }: StoredReceipt,
+): Promise<ReadReceipt> {
+  if (index === null) return { jws, proof: null }
+  const proved = await store.read((tables) => inclusionOf(keys.sha256Bytes, tables, index))
+  return { jws, proof: proved === undefined ? null : proofText({ index, ...proved }) }
 }
 
 interface WantedReceipt {

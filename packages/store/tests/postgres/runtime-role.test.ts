@@ -121,7 +121,7 @@ test('the run-time role has rights on every table, and only those that the migra
 
 test('a command names the table on which its role lacks rights', async () => {
   await server.run(`revoke insert on session from ${ROLE}`, url)
-  const { error } = JSON.parse(node.run('tenant', 'list', '--json').stdout)
+  const { error } = JSON.parse(node.run('tenant', 'list', '--json').stderr)
   assert.equal(error.code, 'database_not_migrated')
   assert.match(error.message, /the role bonded lacks rights on session\./)
   owner.json(...MIGRATE)

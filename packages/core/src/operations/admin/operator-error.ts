@@ -1,7 +1,7 @@
 import type { DeviceId, SessionId, TenantId, SubjectId } from '@bonded/contract'
 
 /** A stable code for scripts when an operator's command is rejected. */
-export type OperatorErrorCode = 'not_found' | 'conflict' | 'invalid' | 'rejected'
+export type OperatorErrorCode = 'not_found' | 'conflict' | 'invalid' | 'rejected' | 'unreachable'
 
 /** An operator's command that cannot be carried out. The message is for the operator. */
 export class OperatorError extends Error {

@@ -45,15 +45,15 @@ Exit code 1: an attack passed with the requirement, was stopped by another check
 is there for it, did not pass without the requirement, or the honest user (0) was stopped.`
 
 async function run({ rounds, only, json }: RelayFlags): Promise<void> {
-  const showsProgress = json !== true && process.stdout.isTTY
+  const showsProgress = json !== true && process.stderr.isTTY
   const figures = await proveRelay({
     scenarios: only,
     rounds,
     onScenario(round, { number }) {
-      if (showsProgress) process.stdout.write(`\rround ${round} of ${rounds}, attack ${number} …  `)
+      if (showsProgress) process.stderr.write(`\rround ${round} of ${rounds}, attack ${number} …  `)
     },
   })
-  if (showsProgress) process.stdout.write('\r\u001b[K')
+  if (showsProgress) process.stderr.write('\r\u001b[K')
   const findings = figures.flatMap((each) => each.findings)
   const ok = findings.length === 0
   const error = { code: 'relay_not_stopped', message: 'A result differs from the expected one.' }

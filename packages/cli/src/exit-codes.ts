@@ -1,0 +1,37 @@
+interface ExitCode {
+  readonly exit: number
+  readonly meaning: string
+  /** The codes of failures that end with it. Undefined for all others. */
+  readonly codes?: readonly string[]
+}
+
+/** How a command ends, by what a script does next. The command reference is generated from it. */
+export const EXIT_CODES = {
+  success: { exit: 0, meaning: 'success', codes: [] },
+  failed: { exit: 1, meaning: 'the command failed, or was rejected' },
+  usage: {
+    exit: 2,
+    meaning: 'wrong usage or configuration: the same command fails again',
+    codes: ['usage', 'configuration_invalid', 'root_key_invalid', 'session_id_key_unusable'],
+  },
+  not_found: { exit: 3, meaning: 'what the command names does not exist', codes: ['not_found'] },
+  unavailable: {
+    exit: 4,
+    meaning: 'the service or its database does not answer now: try again later',
+    codes: ['database_busy', 'database_locked', 'database_unreachable', 'unreachable'],
+  },
+} as const satisfies Record<string, ExitCode>
+
+/** The exit code of a failure. */
+export function exitCodeOf({
+  code,
+  usage,
+}: {
+  readonly code: string
+  readonly usage: boolean
+}): number {
+  const { usage: wrong, failed, not_found, unavailable } = EXIT_CODES
+  if (usage) return wrong.exit
+  const listed: readonly ExitCode[] = [not_found, unavailable]
+  return listed.find(({ codes }) => codes?.includes(code))?.exit ?? failed.exit
+}

@@ -1,0 +1,34 @@
+import { EXIT_CODES, exitCodeOf } from '@bonded/cli/exit-codes'
+import { CommanderError } from 'commander'
+import { loadSandbox } from './program.ts'
+
+/** How a command ends that has thrown. */
+interface Failure {
+  readonly exitCode: number
+  /** Undefined if help or the version was printed. */
+  readonly error?: { readonly code: string; readonly message: string }
+  /** Whether commander has printed it, unless it is silent. */
+  readonly isPrinted: boolean
+}
+
+/** @param name of the command that was run */
+export async function failureOf(failure: unknown, name: string | undefined): Promise<Failure> {
+  if (failure instanceof CommanderError) {
+    const { exit } = EXIT_CODES.usage
+    return failure.exitCode === 0
+      ? { exitCode: 0, isPrinted: true }
+      : {
+          exitCode: exit,
+          error: { code: 'usage', message: withoutPrefix(failure) },
+          isPrinted: true,
+        }
+  }
+  const { explain } = (await loadSandbox(name)) ?? (await import('@bonded/cli/explain'))
+  const { code, message, usage } = explain(failure)
+  return { exitCode: exitCodeOf({ code, usage }), error: { code, message }, isPrinted: false }
+}
+
+/** The message without the prefix that commander adds for a terminal. */
+function withoutPrefix({ code, message }: CommanderError): string {
+  return code === 'commander.help' ? 'A command is missing.' : message.replace(/^error: /, '')
+}
