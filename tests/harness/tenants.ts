@@ -28,13 +28,14 @@ export async function addTenant(
     origins = [SHOP_ORIGIN],
     name = 'Shop',
     limits = {},
+    demo = false,
   }: Partial<Tenant>,
 ): Promise<TenantKeys> {
   const tenant: Tenant = {
     id: makeId('ten', service.random.id()),
     name,
     environment,
-    demo: false,
+    demo,
     origins,
     workflows,
     limits,

@@ -33,6 +33,22 @@ test('accepts an application approved by phone, and completes its session', asyn
   assert.equal(h.service.completions(), 1)
 })
 
+test('passes the secret of the browser on to the service, and only a text', async () => {
+  await using h = await openHarness()
+  const browser = await h.openBrowser()
+  const browser_secret = 's'.repeat(43)
+  for (const [given, sent] of [
+    [browser_secret, browser_secret],
+    [7, null],
+    [undefined, null],
+  ] as const) {
+    const session_id = await browser.approved()
+    await browser.post('/applications', { ...FORM, session_id, browser_secret: given })
+    const read = h.service.seen.findLast(({ path }) => path.endsWith(`/sessions/${session_id}`))
+    assert.equal(new Headers(read?.headers).get('x-bond-browser-secret'), sent)
+  }
+})
+
 test('rejects a submit without a bond, with a sentence that names the next step', async () => {
   await using h = await openHarness()
   const browser = await h.openBrowser()

@@ -15,6 +15,8 @@ const MIN_EXPIRED_BONDS = 3
 export interface BrowserProofReport {
   /** The number of tenants with a workflow that requires the browser. */
   readonly tenants: number
+  /** How many of them are demos: `bonded dev` serves them with related origins. */
+  readonly demos: number
   /** Sentences for the operator. */
   readonly warnings: readonly string[]
 }
@@ -32,7 +34,8 @@ export async function reportBrowserProof(
   const tenants = (await listTenants(service)).filter(hasBrowserWorkflow)
   const warnings = warnOfSettings(service, tenants, siteNameOf)
   for (const tenant of tenants) warnings.push(...(await warnOfGates(service, tenant)))
-  return { tenants: tenants.length, warnings }
+  const demos = tenants.filter(({ demo }) => demo).length
+  return { tenants: tenants.length, demos, warnings }
 }
 
 /** The warnings that need no session: those of a change of tenants. */

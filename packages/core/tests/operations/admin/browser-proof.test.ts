@@ -19,8 +19,9 @@ const origins = (count: number) =>
 test('warns of a tenant that requires the browser and has no origin', async () => {
   await using h = await harness({ workflows: [FREE] })
   const { tenant } = await h.addTenant({ workflows: [BOUND, FREE], origins: [] })
-  const { tenants, warnings } = await reportBrowserProof(h.service, siteNameOf)
-  assert.equal(tenants, 1)
+  await h.addTenant({ workflows: [BOUND], name: 'Demo', demo: true })
+  const { tenants, demos, warnings } = await reportBrowserProof(h.service, siteNameOf)
+  assert.deepEqual([tenants, demos], [2, 1])
   assert.equal(warnings.length, 1)
   assert.match(warnings[0] ?? '', new RegExp(`${tenant.id} requires the browser and has no origin`))
 })
