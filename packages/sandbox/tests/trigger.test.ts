@@ -13,13 +13,16 @@ import {
   inspectEvent,
   listDeliveries,
 } from '@bonded/core/operations/admin/webhooks'
-import { harness, type TenantKeys } from '../../../tests/harness/harness.ts'
+import { harness, type TenantKeys, WORKFLOWS } from '../../../tests/harness/harness.ts'
 import { NO_SCRIPT } from '../../../tests/harness/no-script.ts'
 import { causeEvent, WANTED, type Wanted } from '../src/trigger/cause-event.ts'
 import { freePort } from '../../../tests/harness/free-port.ts'
 
 const port = await freePort()
-const h = await harness({ hosting: { port, script: NO_SCRIPT } })
+const h = await harness({
+  hosting: { port, script: NO_SCRIPT },
+  workflows: [...WORKFLOWS, { name: 'confirmed', actions: ['act'], require: ['browser'] }],
+})
 const events: WebhookEvent[] = []
 after(() => h[Symbol.asyncDispose]())
 await createEndpoint(h.service, {
@@ -48,7 +51,13 @@ for (const wanted of WANTED) {
     assert.ok(found, sent.map((event) => event.type).join())
     const { session } = found.data
     if (type.startsWith('session.')) assert.equal(session?.id, caused.session_id)
-    if (reason !== undefined) assert.equal(session?.ended_reason ?? session?.outcome, reason)
+    if (type === 'session.expired')
+      assert.equal(
+        sent.some((event) => event.type === 'session.bonded'),
+        reason === 'bonded',
+      )
+    else if (reason !== undefined)
+      assert.equal(session?.ended_reason ?? session?.outcome ?? session?.hint, reason)
   })
 }
 

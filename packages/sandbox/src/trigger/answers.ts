@@ -7,15 +7,21 @@ import type { Service } from '@bonded/core/operations/service'
 import { nodeFetch, type Outcome, PhoneError, type SimulatedPhone } from '@bonded/simulator'
 import { describeRejection } from '../phone/describe-run.ts'
 
+/** What the policy of a new session must require. */
+export interface Needs {
+  /** Something that the approval of a locked phone lacks. */
+  readonly stepsUp?: boolean
+  /** The proof of the browser. */
+  readonly browser?: boolean
+}
+
 /** What answers a session: a phone, and an operator. */
 export interface AnsweringParty {
   readonly service: Service
   /** The phone that answered. */
   deviceId: string | undefined
   /** The session to answer. */
-  create(options?: {
-    readonly stepsUp?: boolean
-  }): Promise<{ readonly id: string; readonly qr_payload: string }>
+  create(needs?: Needs): Promise<{ readonly id: string; readonly qr_payload: string }>
   phoneFile(name?: string): string
   phone(file?: string, fetch?: typeof nodeFetch): SimulatedPhone
 }
@@ -45,8 +51,12 @@ export const ANSWERS = {
 export type AnswerName = keyof typeof ANSWERS
 
 /** @throws {OperatorError} if the service rejects what the phone sends */
-export async function play(party: AnsweringParty, outcome: Outcome): Promise<void> {
-  const { qr_payload } = await party.create()
+export async function play(
+  party: AnsweringParty,
+  outcome: Outcome,
+  needs: Needs = {},
+): Promise<void> {
+  const { qr_payload } = await party.create(needs)
   const phone = party.phone()
   party.deviceId = (await phone.register()).device_id
   const { rejection } = await phone.run(qr_payload, outcome)

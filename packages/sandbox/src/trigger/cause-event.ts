@@ -56,8 +56,10 @@ export async function causeEvent({ type, reason }: Wanted, given: StageOptions):
 /** The policy of a workflow can lead elsewhere. */
 async function check(stage: Stage, { type, reason }: Required<Wanted>): Promise<void> {
   if (stage.session === undefined) return
-  const { id, state, ended_reason, outcome, workflow } = await stage.read(stage.session)
-  const isOfReason = reason === ANY || reason === (ended_reason ?? outcome)
+  const { id, state, ended_reason, outcome, hint, workflow } = await stage.read(stage.session)
+  // A session that has expired no longer says from which state.
+  const isOfReason =
+    reason === ANY || state === 'expired' || reason === (ended_reason ?? outcome ?? hint)
   if (eventTypesOf(state, ended_reason).includes(type) && isOfReason) return
   throw new OperatorError(
     `The session ${id} is ${state}${ended_reason === null ? '' : ` (${ended_reason})`}, because of the policy of the workflow ${workflow}. Name another one with --workflow`,

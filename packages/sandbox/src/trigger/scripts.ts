@@ -7,6 +7,7 @@ import {
   type EventType,
   hasEnded,
   OUTCOME_HEADER,
+  type SessionHint,
   WATCH_HEADER,
 } from '@bonded/contract'
 import { listEndpoints } from '@bonded/core/operations/admin/webhooks'
@@ -46,14 +47,32 @@ const COMPLETED: Readonly<Record<CompletionOutcome, Script>> = {
   in_review: (stage) => complete(stage, 'in_review'),
 }
 
+/** What is still required, by the hint. */
+const STEPS: Readonly<Partial<Record<SessionHint, Script>>> = {
+  step_up: ANSWERS.step_up_required,
+  browser: (stage) => play(stage, 'approve', { browser: true }),
+}
+
+/** How a session expires, by its state before. */
+const EXPIRED: Readonly<Record<'pending' | 'bonded', Script>> = {
+  async pending(stage) {
+    await stage.create()
+    await untilExpired(stage)
+  },
+  async bonded(stage) {
+    await play(stage, 'approve')
+    await untilExpired(stage)
+  },
+}
+
 /** How to cause each event. Where it has several reasons, one script for each, the usual first. */
 export const SCRIPTS: Readonly<Record<EventType, Readonly<Record<string, Script>>>> = {
   'session.created': { [ANY]: async (stage) => void (await stage.create()) },
-  'session.step_up_required': { [ANY]: ANSWERS.step_up_required },
+  'session.step_up_required': STEPS,
   'session.bonded': { [ANY]: ANSWERS.bonded },
   'session.completed': COMPLETED,
   'session.killed': KILLED,
-  'session.expired': { [ANY]: expire },
+  'session.expired': EXPIRED,
   'session.reported': { [ANY]: ANSWERS.user_unexpected },
   'device.suspect': { [ANY]: copyKey },
   'device.blocked': { [ANY]: ANSWERS.device_blocked },
@@ -70,8 +89,8 @@ async function complete(stage: Stage, outcome: CompletionOutcome): Promise<void>
 }
 
 /** Waits for the service's time: no call ends a session early in this way. */
-async function expire(stage: Stage): Promise<void> {
-  const session = await stage.create()
+async function untilExpired(stage: Stage): Promise<void> {
+  const session = sessionOf(stage)
   while (!hasEnded((await stage.read(session)).state)) await stage.pause()
 }
 

@@ -7,8 +7,14 @@ import { listKeys } from '@bonded/core/operations/admin/keys'
 import { authenticate } from '@bonded/core/operations/authenticate'
 import type { Service } from '@bonded/core/operations/service'
 import type { Tenant } from '@bonded/core/domain/tenant'
+import type { Needs } from './answers.ts'
 import { type Backend, createBackend } from '../backend.ts'
-import { createSimulatedPhone, nodeFetch, type SimulatedPhone } from '@bonded/simulator'
+import {
+  createAuthenticator,
+  createSimulatedPhone,
+  nodeFetch,
+  type SimulatedPhone,
+} from '@bonded/simulator'
 
 /** Where an event is caused, and by whom. */
 export interface StageOptions {
@@ -69,10 +75,10 @@ export class Stage implements Disposable {
   /**
    * Creates a session as the backend.
    *
-   * @param stepsUp whether its policy must miss the approval of a phone that is locked
+   * @param needs what its policy must require
    */
-  async create({ stepsUp = false } = {}): Promise<CreatedSession> {
-    const { name, actions } = workflowOf(this.tenant, this.#options.workflow, stepsUp)
+  async create(needs: Needs = {}): Promise<CreatedSession> {
+    const { name, actions } = workflowOf(this.tenant, this.#options.workflow, needs)
     const body = { workflow: name, action: actions[0] }
     this.session = await this.call<CreatedSession>('/sessions', { body })
     return this.session
@@ -96,6 +102,9 @@ export class Stage implements Disposable {
       stateFile: file,
       fetch,
       now: () => this.service.clock.now(),
+      // No page uses the key, so no private key is stored.
+      createBrowserKey: async ({ challenge, rp_id }) =>
+        createAuthenticator({ origin, rpId: rp_id }).register(challenge),
       ...(authorityFolder === undefined
         ? {}
         : { authorityFolder, formatOfNewKeys: 'apple-app-attest' as const }),
@@ -118,32 +127,29 @@ export class Stage implements Disposable {
   }
 }
 
-/** A new phone has neither a passport nor a key for the browser, and its user is unknown. */
-function isOpenToNewPhones({ subject, passport, require, min_key_age_seconds }: Workflow): boolean {
-  return (
-    subject !== 'required' &&
-    passport !== 'required' &&
-    require?.includes('browser') !== true &&
-    (min_key_age_seconds ?? 0) === 0
-  )
+/** A new phone has no passport, and its user is unknown. */
+function isOpenToNewPhones({ subject, passport, min_key_age_seconds }: Workflow): boolean {
+  return subject !== 'required' && passport !== 'required' && (min_key_age_seconds ?? 0) === 0
 }
 
-/** @param stepsUp whether its policy must require something that a locked phone lacks */
-function workflowOf({ workflows }: Tenant, wanted: string | undefined, stepsUp: boolean): Workflow {
+function meets({ require = [] }: Workflow, { stepsUp = false, browser = false }: Needs): boolean {
+  return require.includes('browser') === browser && (!stepsUp || require.length > 0)
+}
+
+function workflowOf({ workflows }: Tenant, wanted: string | undefined, needs: Needs): Workflow {
   const found =
     wanted === undefined
-      ? workflows.find(
-          (workflow) =>
-            isOpenToNewPhones(workflow) && (!stepsUp || (workflow.require ?? []).length > 0),
-        )
+      ? workflows.find((workflow) => isOpenToNewPhones(workflow) && meets(workflow, needs))
       : workflows.find(({ name }) => name === wanted)
   if (found !== undefined) return found
   if (wanted !== undefined)
     throw new OperatorError(`The tenant has no workflow ${wanted}`, { code: 'not_found' })
   throw new OperatorError(
-    stepsUp
-      ? 'The tenant has no workflow that requires a proof, such as local_auth, of a new phone'
-      : 'A new simulated phone can meet no workflow of the tenant. Name one with --workflow',
+    needs.browser === true
+      ? 'The tenant has no workflow that requires the browser, of a new phone'
+      : needs.stepsUp === true
+        ? 'The tenant has no workflow that requires a proof, such as local_auth, of a new phone'
+        : 'A new simulated phone can meet no workflow of the tenant. Name one with --workflow',
     { code: 'invalid' },
   )
 }

@@ -10,7 +10,7 @@ import { startService } from '@bonded/server/compose'
 import { readConfig } from '@bonded/server/settings/config'
 import pino from 'pino'
 import type { Front } from './front.ts'
-import { MovingClock } from './moving-clock.ts'
+import { SandboxClock } from '../../../clock/sandbox-clock.ts'
 
 /** A workflow that a phone's approval bonds, and the same one with the proof of the browser. */
 export const WORKFLOWS = { without: 'transfer', with: 'transfer_confirmed' } as const
@@ -75,7 +75,7 @@ export interface RelayService extends AsyncDisposable {
   readonly address: string
   readonly apiBase: string
   readonly rpId: string
-  readonly clock: MovingClock
+  readonly clock: SandboxClock
   /** For what an operator does. */
   readonly operator: Service
   readonly bank: RelayTenant
@@ -96,7 +96,7 @@ export async function startRelayService(
   const folder = mkdtempSync(join(tmpdir(), 'bonded-prove-relay-'))
   const origin = `https://${kind.host}`
   const { rpId = kind.host } = kind
-  const clock = new MovingClock()
+  const clock = new SandboxClock()
   const config = readConfig({
     BONDED_PUBLIC_ORIGIN: origin,
     BONDED_RP_ID: rpId,
