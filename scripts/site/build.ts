@@ -55,7 +55,9 @@ function documentPages(all: ReadonlySet<string>): readonly Page[] {
     if (path === HOME) return homePage(text, all)
     const { title, body } = splitTitle(siteLinks(text, path, all), path)
     const frontmatter = { editUrl: editUrl(text, path) }
-    return { slug: slugOf(path, all) ?? '', title, body, frontmatter }
+    const slug = slugOf(path, all) ?? ''
+    // The README and the home page have the same title.
+    return { slug, title: slug === 'overview' ? 'Overview' : title, body, frontmatter }
   })
 }
 

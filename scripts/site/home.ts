@@ -31,6 +31,8 @@ export function homePage(text: string, all: ReadonlySet<string>): Page {
       description: tagline,
       template: 'splash',
       editUrl: false,
+      // Without it, the title of the window is that of the page and of the site.
+      head: [{ tag: 'title', content: title }],
       hero: { title, tagline, image: { html } },
     },
   }

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { buildSite, installSite } from '../../scripts/site/build.ts'
 import { ROOT } from '../../scripts/site/documents.ts'
 
@@ -35,5 +35,5 @@ export function builtSite() {
 /** The file of the site that an address serves. */
 export function fileAt(site: string, path: string): string | undefined {
   const file = join(site, 'dist', decodeURI(path), path.endsWith('/') ? 'index.html' : '')
-  return existsSync(file) && dirname(file) !== file ? file : undefined
+  return existsSync(file) ? file : undefined
 }
