@@ -28,7 +28,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'packages/cli/tests/beside-a-service.test.ts',
     'packages/cli/tests/{cli,doctor,receipt,webhook}.test.ts',
     'packages/server/tests/webhook-kill.test.ts',
-    'packages/integrator/tests/receipt-python.test.ts',
+    'packages/integrator/tests/{python-client,receipt-python}.test.ts',
     'packages/sandbox/tests/{clock,clock-command,phone-keys,prove-durability,prove-relay,relay-people,trigger-command}.test.ts',
     'packages/service/tests/{command-tree,failures,help}.test.ts',
     'packages/cli/tests/{restore,serve-*,tenant-*}.test.ts',
@@ -49,7 +49,11 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
    * What installs from its own lockfile: the example app, with its screens against a real service
    * and its bundles with Expo, and the documentation site.
    */
-  app: ['examples/phone-app/tests/{app,build}.test.ts', 'tests/site/*.test.ts'],
+  app: [
+    'examples/phone-app/tests/{app,build}.test.ts',
+    'examples/{django,express,fastify,next}/tests/*.test.ts',
+    'tests/site/*.test.ts',
+  ],
   /** Many random histories, inputs and mutants; kills and bursts. */
   soak: [
     // Every byte of every recording, and RSA keys for each passport.

@@ -26,7 +26,7 @@ const LINTER = join(ROOT, 'node_modules/oxlint/bin/oxlint')
 const FOLDERS = globSync('{packages,examples}/*/package.json', { cwd: ROOT })
   .map(dirname)
   // The example app is not a workspace.
-  .filter((folder) => folder !== 'examples/phone-app')
+  .filter((folder) => !/^examples\/(?:django|express|fastify|next|phone-app)$/.test(folder))
 
 interface Manifest {
   readonly dependencies?: Readonly<Record<string, string>>

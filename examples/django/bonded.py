@@ -1,0 +1,214 @@
+"""A client of Bonded Sessions for a Python backend, with the standard library only.
+
+It makes the three calls of a backend (protocol 3) and the checks of the gate (description, part 4).
+Store a row for each session that you create, and use it in the transaction of your action.
+"""
+import base64
+import datetime
+import hashlib
+import json
+import math
+import random
+import secrets
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+MIN_CONFIDENCE = 0.55
+MIN_CONTINUITY = 0.6
+ATTEMPTS = 4
+ATTEMPT_SECONDS = 3
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
+
+
+class BondedError(Exception):
+    """A failed call. Branch on `status` (None: no answer) and `reason`, never on the text."""
+
+    def __init__(self, message, status=None, reason=None, request_id=None):
+        super().__init__(message)
+        self.status, self.reason, self.request_id = status, reason, request_id
+
+    @property
+    def retryable(self):
+        return self.status is None or self.status == 429 or self.status >= 500
+
+
+def canonical_json(value):
+    """RFC 8785 for what a form has. Decimal numbers have no exact form: pass them as strings."""
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    if isinstance(value, int):
+        if abs(value) > 2**53 - 1:
+            raise TypeError("pass an integer beyond 2^53 - 1 as a string")
+        return str(value)
+    if isinstance(value, str):
+        value.encode()  # A lone surrogate raises.
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, (list, tuple)):
+        return "[" + ",".join(map(canonical_json, value)) + "]"
+    if isinstance(value, dict) and all(isinstance(name, str) for name in value):
+        names = sorted(value, key=lambda name: name.encode("utf-16-be"))
+        pairs = (f"{canonical_json(name)}:{canonical_json(value[name])}" for name in names)
+        return "{" + ",".join(pairs) + "}"
+    raise TypeError(f"a {type(value).__name__} has no canonical form: pass a string")
+
+
+def binding_digest(record):
+    """The digest of a record, for the context at create and of the submitted form later."""
+    digest = hashlib.sha256(canonical_json(record).encode()).digest()
+    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """The credential never follows a redirect to another host."""
+
+    def redirect_request(self, *_):
+        return None
+
+
+class Bonded:
+    """The calls of a backend. `base_url` ends in /api/v1."""
+
+    def __init__(self, base_url, server_credential, sleep=time.sleep):
+        url = urllib.parse.urlsplit(base_url)
+        if url.path != "/api/v1" or url.query or "@" in url.netloc:
+            raise ValueError("base_url must be the API base, such as https://bond.example/api/v1")
+        if url.scheme != "https" and not (url.scheme == "http" and url.hostname in LOCAL_HOSTS):
+            raise ValueError("base_url must be https: the credential travels over it")
+        self._base_url, self._credential, self._sleep = base_url, server_credential, sleep
+        self._opener = urllib.request.build_opener(_NoRedirect)
+
+    def create(self, workflow, action, display, digest):
+        """Creates a session. Keep its completion_secret, and send the page all other members."""
+        body = {"workflow": workflow, "action": action}
+        body["context"] = {"display": display, "digest": digest}
+        # One key for all attempts: a repetition returns the session that exists already.
+        return self._call("POST", "", {"Idempotency-Key": secrets.token_urlsafe(24)}, body)
+
+    def read(self, session_id):
+        return self._call("GET", f"/{urllib.parse.quote(session_id, safe='')}")
+
+    def complete(self, session_id, completion_secret, digest):
+        """After the commit of the action. Safe to repeat."""
+        headers = {"X-Bond-Completion-Secret": completion_secret, "X-Bond-Context-Digest": digest}
+        path = f"/{urllib.parse.quote(session_id, safe='')}/form-completed"
+        return self._call("POST", path, headers)
+
+    def _call(self, method, path, headers=None, body=None):
+        for attempt in range(ATTEMPTS):
+            try:
+                return self._send(method, path, headers or {}, body)
+            except BondedError as error:
+                if not error.retryable or attempt == ATTEMPTS - 1:
+                    raise
+                self._sleep(random.uniform(0, 0.2 * 2**attempt))
+
+    def _send(self, method, path, headers, body):
+        sent = {"Authorization": f"Bearer {self._credential}", "Accept": "application/json"}
+        if body is not None:
+            sent["Content-Type"] = "application/json"
+        request = urllib.request.Request(
+            f"{self._base_url}/sessions{path}",
+            data=None if body is None else json.dumps(body).encode(),
+            headers={**sent, **headers},
+            method=method,
+        )
+        try:
+            with self._opener.open(request, timeout=ATTEMPT_SECONDS) as response:
+                answer = json.loads(response.read())
+        except urllib.error.HTTPError as error:
+            raise _rejection(error) from None
+        except (OSError, ValueError) as error:
+            # No answer, or half of one: the service may have performed the call.
+            raise BondedError("the service did not answer") from error
+        if not isinstance(answer, dict):
+            raise BondedError("the answer is not one of the service: check base_url", 0)
+        return answer
+
+
+def _rejection(response):
+    try:
+        error = json.loads(response.read())["error"]
+        message, reason, request_id = error["message"], error.get("reason"), error["requestId"]
+    except (OSError, ValueError, TypeError, KeyError):
+        message, reason, request_id = f"the service answered {response.code}", None, None
+    return BondedError(message, response.code, reason, request_id)
+
+
+def judge_submit(session, row, owner, workflow, action, digest):
+    """The checks of a protected submit, in the order of the contract: (decision, reasons).
+
+    `session` is the answer to `read`, `row` your own row of the session (a dict), and `digest` the
+    `binding_digest` of the form as it was submitted. After `accept`, act and then complete.
+    """
+    reason = _session_rejection(session, row, owner, workflow, action)
+    reason = reason or _verification_rejection(session, row, digest)
+    if reason:
+        return "reject", [reason]
+    doubts = _doubts(session["verification"])
+    return ("review", doubts) if doubts else ("accept", [])
+
+
+def _session_rejection(session, row, owner, workflow, action):
+    if not row:
+        return "session_not_ours"
+    if session.get("id") != row["session_id"]:
+        return "session_unavailable"
+    if session.get("state") != "bonded":
+        return "session_not_bonded"
+    if session.get("workflow") != workflow:
+        return "workflow_mismatch"
+    if session.get("action") != action:
+        return "action_mismatch"
+    # By the service's own clock: a wrong one here neither ends a bond early nor prolongs it.
+    if not _time(session.get("expires_at")) > _time(session.get("server_time")):
+        return "session_expired"
+    # Two missing owners are not the same owner.
+    is_ours = isinstance(owner, str) and owner.strip() != "" and row["owner"] == owner
+    if not is_ours or (row["workflow"], row["action"]) != (workflow, action):
+        return "session_not_ours"
+    return None
+
+
+def _verification_rejection(session, row, digest):
+    verification = session.get("verification")
+    if not isinstance(verification, dict):
+        return "verification_missing"
+    if verification.get("device_possession") is not True:
+        return "device_not_possessed"
+    if verification.get("local_auth") != "verified":
+        return "local_auth_not_verified"
+    approved = (session.get("context") or {}).get("digest")
+    if not digest or not approved:
+        return "context_missing"
+    if not digest == approved == row["context_digest"]:
+        return "context_mismatch"
+    return None
+
+
+def _doubts(verification):
+    confidence = verification.get("human_presence_confidence")
+    if confidence is None:
+        confidence = verification.get("assertion_confidence")
+    carrier = verification.get("carrier") or {}
+    continuity = verification.get("sensor_continuity") or {}
+    checks = {
+        "low_confidence": _at_least(confidence, MIN_CONFIDENCE),
+        "sim_swap_recent": carrier.get("sim_swap_recent", False) is False,
+        "low_continuity": _at_least(continuity.get("continuity_score"), MIN_CONTINUITY),
+    }
+    return [name for name, passed in checks.items() if not passed]
+
+
+def _at_least(score, minimum):
+    """A score must be a number: True and "0.9" are none."""
+    return type(score) in (int, float) and score >= minimum
+
+
+def _time(text):
+    """Seconds since the epoch. A text that is no time is later than nothing."""
+    try:
+        return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+    except (AttributeError, ValueError):
+        return math.nan

@@ -1,0 +1,1 @@
+export { session as POST } from '../../form.js'

@@ -1,0 +1,62 @@
+// What every program has already: a sign-in, drafts, and the protected action.
+// Replace the maps by your database.
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+
+const { BONDED_ORIGIN, BONDED_PUBLISHABLE_KEY, BONDED_SERVER_CREDENTIAL } = process.env
+
+export const service = {
+  baseUrl: `${BONDED_ORIGIN}/api/v1`,
+  serverCredential: BONDED_SERVER_CREDENTIAL,
+}
+
+const MAX_DRAFTS = 1_000
+const PURPOSES = ['car', 'home', 'other']
+const drafts = new Map()
+const applications = []
+
+/** The login of a browser, from its cookies. */
+export const loginOf = (cookies) => /(?:^|; )login=([0-9a-f-]{36})(?:;|$)/.exec(cookies ?? '')?.[1]
+export const draftOf = (login) => drafts.get(login)
+export const display = ({ amount, purpose }) => [
+  { label: 'Amount', value: `€${amount}` },
+  { label: 'Loan for', value: purpose },
+]
+
+/** The protected action. */
+export async function save(form) {
+  return `A-${applications.push(form)}`
+}
+
+/** Stores what the user is about to submit, and gives a new browser its login. */
+export function saveDraft(cookies, fields) {
+  const { amount, purpose } = fields ?? {}
+  const isValid =
+    Number.isInteger(amount) && amount >= 1 && amount <= 100_000 && PURPOSES.includes(purpose)
+  if (!isValid)
+    return {
+      status: 400,
+      headers: {},
+      body: { error: { message: 'Check the fields of the form.' } },
+    }
+  const login = loginOf(cookies) ?? randomUUID()
+  if (drafts.size >= MAX_DRAFTS) drafts.delete(drafts.keys().next().value)
+  drafts.set(login, { amount, purpose })
+  const cookie = `login=${login}; Path=/; HttpOnly; SameSite=Lax`
+  return { status: 200, headers: { 'set-cookie': cookie }, body: { saved: true } }
+}
+
+const read = (name) => readFileSync(join(import.meta.dirname, name), 'utf8')
+
+/** The page that shows the widget, its script, and the headers of both. */
+export const page = () =>
+  read('page.html')
+    .replaceAll('{{origin}}', BONDED_ORIGIN)
+    .replaceAll('{{publishable_key}}', BONDED_PUBLISHABLE_KEY)
+export const script = () => read('page.js')
+const socket = BONDED_ORIGIN?.replace(/^http/, 'ws')
+export const pageHeaders = {
+  'content-security-policy': `default-src 'none'; script-src 'self' ${BONDED_ORIGIN}; connect-src 'self' ${BONDED_ORIGIN} ${socket}; img-src ${BONDED_ORIGIN} data:; style-src-attr 'unsafe-inline'; frame-ancestors 'none'`,
+}

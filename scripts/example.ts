@@ -1,0 +1,167 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join, resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
+
+/**
+ * `npm run example NAME`: installs an example from its lockfile and the packed @bonded/integrator,
+ * and starts it beside a sandbox of its own. PORT and BONDED_PORT choose the ports.
+ */
+const ROOT = resolve(import.meta.dirname, '..')
+const EXAMPLES = ['express', 'fastify', 'next', 'django']
+const { PORT = '8788', BONDED_PORT = '8787' } = process.env
+const BONDED = join(ROOT, 'packages/service/bin/bonded.js')
+const NAME = process.argv[2] ?? ''
+if (!EXAMPLES.includes(NAME)) throw new Error(`usage: npm run example -- ${EXAMPLES.join(' | ')}`)
+
+const origin = `http://localhost:${BONDED_PORT}`
+const data = mkdtempSync(join(tmpdir(), 'bonded-example-'))
+/** Outside this repository, as in a project of your own. */
+const folder = join(data, 'project')
+const children: ChildProcess[] = []
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => void stop().then(() => process.exit(0)))
+
+try {
+  for (const port of [BONDED_PORT, PORT]) await checkFree(port)
+  await install()
+  const service = start(process.execPath, [BONDED, 'serve'], {
+    cwd: ROOT,
+    env: { BONDED_DATA_DIR: data, BONDED_PORT },
+    // Its log would hide the messages of the example.
+    output: 'ignore',
+  })
+  await answers(`${origin}/health/ready`, service)
+  const tenant = await createTenant()
+  const [command, ...args] = startCommand()
+  const example = start(command, args, {
+    cwd: folder,
+    env: {
+      PORT,
+      BONDED_ORIGIN: origin,
+      BONDED_SERVER_CREDENTIAL: tenant.server_credential,
+      BONDED_PUBLISHABLE_KEY: tenant.publishable_key,
+      NEXT_TELEMETRY_DISABLED: '1',
+      PYTHONPATH: [join(folder, 'vendor'), folder].join(delimiter),
+      DATABASE: join(data, 'site.sqlite3'),
+    },
+  })
+  await answers(`http://localhost:${PORT}/`, example)
+  console.log(`Ready: http://localhost:${PORT}
+Choose "Continue to approval", and save a screenshot of the page. Approve it with
+  npx bonded phone approve --qr screenshot.png
+Stop with Ctrl+C.`)
+  await once(example, 'exit')
+} finally {
+  await stop()
+}
+
+/** Copies the example and the parts that all of them share, and installs what they need. */
+async function install(): Promise<void> {
+  const isInstalled = (path: string) => /^(?:node_modules|vendor)$/.test(path)
+  mkdirSync(join(folder, 'vendor'), { recursive: true })
+  const own = (path: string) => !isInstalled(path.slice(join(ROOT, 'examples', NAME).length + 1))
+  cpSync(join(ROOT, 'examples', NAME), folder, { recursive: true, filter: own })
+  cpSync(join(ROOT, 'examples/site'), folder, { recursive: true })
+  if (NAME === 'django') {
+    const wanted = ['-r', 'requirements.txt', '--require-hashes', '--no-deps', '--quiet']
+    const target = ['--target', 'vendor', '--disable-pip-version-check']
+    return run('python3', ['-m', 'pip', 'install', ...wanted, ...target], folder)
+  }
+  await run('npm', ['run', '--silent', 'build', '--', 'integrator'], ROOT)
+  await run('npm', ['run', '--silent', 'pack', '--', join(folder, 'vendor'), 'integrator'], ROOT)
+  const tarball = join(folder, 'vendor', 'bonded-integrator-0.1.0.tgz')
+  // Without the version, package.json and the lockfile stay the same from release to release.
+  renameSync(tarball, join(folder, 'vendor/integrator.tgz'))
+  await run(
+    'npm',
+    ['ci', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'],
+    folder,
+  )
+}
+
+function startCommand(): readonly [string, ...string[]] {
+  return NAME === 'django' ? ['python3', 'server.py'] : ['npm', 'start', '--silent']
+}
+
+interface Started {
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string>>
+  readonly output?: 'ignore'
+}
+
+/** Starts a program in a process group of its own, because npm starts further ones. */
+function start(
+  command: string,
+  args: readonly string[],
+  { cwd, env, output }: Started,
+): ChildProcess {
+  const { NODE_OPTIONS: _own, ...inherited } = process.env
+  const child = spawn(command, args, {
+    cwd,
+    env: { ...inherited, ...env },
+    stdio: ['ignore', output ?? 'inherit', 'inherit'],
+    detached: true,
+  })
+  children.push(child)
+  return child
+}
+
+async function stop(): Promise<void> {
+  for (const child of children.splice(0)) {
+    const isRunning = child.exitCode === null && child.signalCode === null
+    if (!isRunning || child.pid === undefined) continue
+    const ended = once(child, 'exit')
+    process.kill(-child.pid, 'SIGTERM')
+    await ended
+  }
+  rmSync(data, { recursive: true, force: true })
+}
+
+/** Runs a program to its end. */
+async function run(command: string, args: readonly string[], cwd: string): Promise<void> {
+  const child = start(command, args, { cwd, env: {} })
+  const [code] = (await once(child, 'exit')) as [number | null]
+  if (code !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${code}`)
+}
+
+/** Another program on the port would answer in place of the example. */
+async function checkFree(port: string): Promise<void> {
+  const isTaken = await fetch(`http://localhost:${port}/`).then(
+    () => true,
+    () => false,
+  )
+  if (isTaken) throw new Error(`Port ${port} is in use. Choose others with PORT and BONDED_PORT.`)
+}
+
+/** Waits until a program answers. */
+async function answers(url: string, program: ChildProcess): Promise<void> {
+  for (;;) {
+    const response = await fetch(url).catch(() => undefined)
+    if (response?.ok) return
+    if (program.exitCode !== null) throw new Error(`the program of ${url} has ended`)
+    await new Promise((done) => setTimeout(done, 100))
+  }
+}
+
+interface Keys {
+  readonly server_credential: string
+  readonly publishable_key: string
+}
+
+async function createTenant(): Promise<Keys> {
+  const words = ['tenant', 'create', '--name', 'My shop', '--environment', 'sandbox', '--demo']
+  const workflow = ['--workflow', 'credit_application:submit_application', '--json']
+  const child = spawn(
+    process.execPath,
+    [BONDED, ...words, '--origin', `http://localhost:${PORT}`, ...workflow],
+    {
+      cwd: ROOT,
+      env: { ...process.env, BONDED_DATA_DIR: data, BONDED_PORT },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  )
+  return JSON.parse(await text(child.stdout)) as Keys
+}

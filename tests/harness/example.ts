@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { freePort } from './free-port.ts'
+
+const ROOT = resolve(import.meta.dirname, '../..')
+const NO_REGISTRY =
+  /\b(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|No matching distribution found|No module named pip)\b/
+
+/** Starts an example by the command of its README. Returns why it cannot be installed here. */
+export async function startExample(name: string) {
+  const readme = readFileSync(join(ROOT, 'examples', name, 'README.md'), 'utf8')
+  const [, command = ''] = /^```sh\n(npm run example .*)\n```$/m.exec(readme) ?? []
+  const folder = mkdtempSync(join(tmpdir(), 'bonded-phone-'))
+  const port = await freePort()
+  const { NODE_OPTIONS: _conditions, ...inherited } = process.env
+  const env = { ...inherited, PORT: String(port), BONDED_PORT: String(await freePort()) }
+  const [program = '', ...args] = command.split(' ')
+  const child = spawn(program, args, {
+    cwd: ROOT,
+    // Where no index answers, pip would retry for a minute.
+    env: { ...env, PIP_RETRIES: '1', BONDED_DATA_DIR: folder },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  })
+  const ended = once(child, 'exit')
+  let printed = ''
+  const ready = new Promise<boolean>((done) => {
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk) => {
+        printed += String(chunk)
+        if (printed.includes(`Ready: http://localhost:${port}`)) done(true)
+      })
+    void ended.then(() => done(false))
+  })
+  const stop = async () => {
+    if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, 'SIGTERM')
+    await ended
+    rmSync(folder, { recursive: true, force: true })
+  }
+  if (await ready) return { origin: `http://localhost:${port}`, phone: folder, stop }
+  await stop()
+  if (NO_REGISTRY.test(printed)) return `no registry has the packages of examples/${name}`
+  throw new Error(`${command} failed: ${printed}`)
+}
+
+/** The page and the phone of an example: a stranger, a changed form, the approved one, twice. */
+export async function passGate({ origin, phone }: { origin: string; phone: string }) {
+  const post = async (path: string, body: object, cookie = '') => {
+    const response = await fetch(origin + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin', cookie },
+      body: JSON.stringify(body),
+    })
+    const [login = ''] = response.headers.get('set-cookie')?.split(';') ?? []
+    return { status: response.status, login, body: (await response.json()) as ExampleReply }
+  }
+  const page = await (await fetch(origin)).text()
+  assert.match(page, /pk_beta_/)
+  const form = { amount: 12_500, purpose: 'car' }
+  assert.equal((await post('/drafts', { ...form, purpose: 'war' })).status, 400)
+  const { login } = await post('/drafts', form)
+  const { login: other } = await post('/drafts', form)
+  const { body: session } = await post('/bond-session', {}, login)
+  assert.ok(!JSON.stringify(session).includes('completion_secret'))
+  assert.deepEqual(session.context?.display[0], { label: 'Amount', value: '€12500' })
+  const submit = (fields: object, cookie = login) =>
+    post('/applications', { ...fields, session_id: session.id }, cookie)
+  const early = await submit(form)
+  const words = ['phone', 'approve', '--qr', session.universal_link ?? '', '--no-wait']
+  execFileSync(process.execPath, [join(ROOT, 'packages/service/bin/bonded.js'), ...words], {
+    env: { ...process.env, BONDED_DATA_DIR: phone },
+  })
+  const stranger = await submit(form, other)
+  const changed = await submit({ ...form, amount: 99_999 })
+  const accepted = await submit(form)
+  const again = await submit(form)
+  return {
+    statuses: [early, stranger, changed, accepted, again].map(({ status }) => status),
+    outcome: accepted.body.outcome,
+    result: accepted.body.result,
+  }
+}
+
+interface ExampleReply {
+  readonly id?: string
+  readonly universal_link?: string
+  readonly context?: { readonly display: readonly object[] }
+  readonly outcome?: string
+  readonly result?: string
+}
+
+/** What every example answers to `passGate`. */
+export const PASSED = {
+  statuses: [403, 403, 403, 200, 403],
+  outcome: 'accepted',
+  result: 'A-1',
+}
