@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import http, { type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -160,6 +160,10 @@ test('takes the place of a socket that a killed sandbox has left', async () => {
     writeFileSync(join(other, 'clock.sock'), '')
     const listening = await listenForClock(other, new SandboxClock())
     assert.equal((await advanceClock(other, MINUTE_MS)).ahead_ms, MINUTE_MS)
+    // What cannot be stored is not promised, and the sandbox goes on.
+    mkdirSync(join(other, 'clock.json.draft'))
+    await assert.rejects(advanceClock(other, MINUTE_MS), /wrong type/)
+    assert.equal((await advanceClock(other, 0)).ahead_ms, MINUTE_MS)
     await listening[Symbol.asyncDispose]()
     await assert.rejects(advanceClock(other, 0), /Start bonded dev/)
   } finally {

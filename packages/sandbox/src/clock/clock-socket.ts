@@ -5,6 +5,7 @@ import { connect, createServer } from 'node:net'
 import { join, relative, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
+import { explain } from '../explain.ts'
 import { type SandboxClock, storeClock } from './sandbox-clock.ts'
 
 /** As far as one command may advance the clock. */
@@ -53,7 +54,11 @@ export async function listenForClock(
 function answer(dataDir: string, clock: SandboxClock, ms: number): string {
   if (!Number.isSafeInteger(ms) || ms < 0 || ms > MAX_ADVANCE_MS) return ''
   if (ms > 0) {
-    storeClock(dataDir, clock.aheadMs + ms)
+    try {
+      storeClock(dataDir, clock.aheadMs + ms)
+    } catch (failure) {
+      return JSON.stringify({ problem: explain(failure).message })
+    }
     clock.advance(ms)
   }
   const reading: ClockReading = {
@@ -66,13 +71,22 @@ function answer(dataDir: string, clock: SandboxClock, ms: number): string {
 /**
  * Advances the clock of the sandbox that runs on this data folder; by 0 to read it.
  *
- * @throws {OperatorError} where none runs
+ * @throws {OperatorError} where none runs, or it cannot store the advance
  */
 export async function advanceClock(dataDir: string, ms: number): Promise<ClockReading> {
+  const answered = await request(dataDir, ms)
+  if ('problem' in answered) throw new OperatorError(answered.problem)
+  return answered
+}
+
+async function request(
+  dataDir: string,
+  ms: number,
+): Promise<ClockReading | { readonly problem: string }> {
   const socket = connect(socketPath(dataDir))
   try {
     socket.end(String(ms))
-    return JSON.parse(await text(socket)) as ClockReading
+    return JSON.parse(await text(socket)) as ClockReading | { readonly problem: string }
   } catch (cause) {
     throw new OperatorError(
       `No sandbox with a clock runs on the data folder ${dataDir}. Start bonded dev; bonded serve has no clock that can be advanced`,

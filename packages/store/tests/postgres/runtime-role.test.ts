@@ -131,7 +131,7 @@ test('a command names the table on which its role lacks rights', async () => {
 test('migrate up rejects a run-time role that does not exist, or could change the schema', async () => {
   const rejection = (role: string) => {
     const { error } = JSON.parse(
-      owner.run('migrate', 'up', '--runtime-role', role, '--json').stdout,
+      owner.run('migrate', 'up', '--runtime-role', role, '--json').stderr,
     )
     assert.equal(error.code, 'database_unsuitable')
     return error.message as string
