@@ -5,12 +5,14 @@ import type { AddressInfo } from 'node:net'
 import type { Signer } from '../../packages/core/src/ports/signer.ts'
 import { isConsistent } from '../../packages/integrator/src/receipt/merkle.ts'
 
-/** A response of a witness. Status 0 closes the connection without one. */
+/** A response of a witness. Status 0 closes the connection without one; `NEVER` keeps it open. */
 interface Reply {
   readonly status: number
   readonly type?: string
   readonly body?: string
 }
+
+export const NEVER = -1
 
 const sha256 = (bytes: Uint8Array | string) => createHash('sha256').update(bytes).digest()
 const spki = (x: string) => ({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' }) as const
@@ -88,7 +90,7 @@ export async function startWitness(
       const honest = isSubmission ? await answer(body) : { status: 404 }
       const { status, type = 'text/plain', body: text = '' } = instead?.(honest) ?? honest
       if (status === 0) request.socket.destroy()
-      else response.writeHead(status, { 'content-type': type }).end(text)
+      else if (status !== NEVER) response.writeHead(status, { 'content-type': type }).end(text)
     })
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')

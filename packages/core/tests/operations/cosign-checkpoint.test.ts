@@ -5,7 +5,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { pino } from 'pino'
 import { type Harness, harness } from '../../../../tests/harness/harness.ts'
 import { testSigner } from '../../../../tests/harness/test-signer.ts'
-import { startWitness } from '../../../../tests/harness/test-witness.ts'
+import { NEVER, startWitness } from '../../../../tests/harness/test-witness.ts'
 import type { ReceiptKeySet } from '../../../integrator/src/index.ts'
 import {
   verifyWitnessedReceipt,
@@ -193,7 +193,22 @@ test('only cosignatures of different known keys on this text count', async () =>
     await assert.rejects(verifyWitnesses(note, policy), { code: 'invalid_configuration' })
 })
 
-test('a witness that is down, slow, or wrong delays nothing and adds nothing', async () => {
+test('a witness that never answers delays no receipt, and costs the others nothing', async () => {
+  await using s = await scene()
+  const { h } = s
+  const [, two] = s.witnesses
+  two.respond(() => ({ status: NEVER }))
+  await s.grow()
+  const round = s.round()
+  while (two.requests.length === 0) await turn()
+  const get = await s.receipt()
+  assert.match((await get()).proof ?? '', /^2$/m)
+  h.clock.advance(ROUND_MS)
+  assert.equal((await round).done, 2)
+  assert.deepEqual(await s.cosigners(), ['w1.example', 'w3.example'])
+})
+
+test('a witness that is down or wrong delays nothing and adds nothing', async () => {
   await using s = await scene()
   const [one, two, three] = s.witnesses
   const get = await s.receipt()
