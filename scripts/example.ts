@@ -1,6 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -70,16 +78,41 @@ async function install(): Promise<void> {
     const target = ['--target', 'vendor', '--disable-pip-version-check']
     return run('python3', ['-m', 'pip', 'install', ...wanted, ...target], folder)
   }
-  await run('npm', ['run', '--silent', 'build', '--', 'integrator'], ROOT)
-  await run('npm', ['run', '--silent', 'pack', '--', join(folder, 'vendor'), 'integrator'], ROOT)
-  const tarball = join(folder, 'vendor', 'bonded-integrator-0.1.0.tgz')
-  // Without the version, package.json and the lockfile stay the same from release to release.
-  renameSync(tarball, join(folder, 'vendor/integrator.tgz'))
+  await packIntegrator()
   await run(
     'npm',
     ['ci', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'],
     folder,
   )
+}
+
+/** Packs @bonded/integrator in a copy: the repository may be building it at the same time. */
+async function packIntegrator(): Promise<void> {
+  const copy = join(data, 'build')
+  const isBuilt = (path: string) => /[\\/](?:node_modules|dist|tests)$/.test(path)
+  const parts = [
+    'packages/contract',
+    'packages/integrator',
+    'scripts',
+    'LICENSE',
+    'tsconfig.base.json',
+  ]
+  for (const part of [...parts, 'tsconfig.build.json'])
+    cpSync(join(ROOT, part), join(copy, part), {
+      recursive: true,
+      filter: (path) => !isBuilt(path),
+    })
+  const modules = join(copy, 'node_modules')
+  mkdirSync(join(modules, '@bonded'), { recursive: true })
+  symlinkSync(join(copy, 'packages/contract'), join(modules, '@bonded/contract'), 'junction')
+  for (const name of ['typebox', 'typescript'])
+    symlinkSync(join(ROOT, 'node_modules', name), join(modules, name), 'junction')
+  const vendor = join(folder, 'vendor')
+  await run(process.execPath, ['scripts/build.ts', 'integrator'], copy)
+  await run(process.execPath, ['scripts/pack.ts', vendor, 'integrator'], copy)
+  // Without the version, package.json and the lockfile stay the same from release to release.
+  const [tarball = ''] = readdirSync(vendor)
+  renameSync(join(vendor, tarball), join(vendor, 'integrator.tgz'))
 }
 
 function startCommand(): readonly [string, ...string[]] {

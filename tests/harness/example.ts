@@ -4,14 +4,31 @@ import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { test } from 'node:test'
 import { freePort } from './free-port.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const NO_REGISTRY =
   /\b(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|No matching distribution found|No module named pip)\b/
 
-/** Starts an example by the command of its README. Returns why it cannot be installed here. */
-export async function startExample(name: string) {
+/** Starts an example by the command of its README, and sends forms through its gate. */
+export function testExample(name: string): void {
+  test(`one command starts the ${name} site, and an approved form passes its gate`, async (t) => {
+    const example = await startExample(name)
+    if (typeof example === 'string') {
+      console.warn(`LOUD: ${example}`)
+      return t.skip(example)
+    }
+    try {
+      assert.deepEqual(await passGate(example), PASSED)
+    } finally {
+      await example.stop()
+    }
+  })
+}
+
+/** Returns why the example cannot be installed here. */
+async function startExample(name: string) {
   const readme = readFileSync(join(ROOT, 'examples', name, 'README.md'), 'utf8')
   const [, command = ''] = /^```sh\n(npm run example .*)\n```$/m.exec(readme) ?? []
   const folder = mkdtempSync(join(tmpdir(), 'bonded-phone-'))
@@ -48,7 +65,7 @@ export async function startExample(name: string) {
 }
 
 /** The page and the phone of an example: a stranger, a changed form, the approved one, twice. */
-export async function passGate({ origin, phone }: { origin: string; phone: string }) {
+async function passGate({ origin, phone }: { origin: string; phone: string }) {
   const post = async (path: string, body: object, cookie = '') => {
     const response = await fetch(origin + path, {
       method: 'POST',
@@ -94,7 +111,7 @@ interface ExampleReply {
 }
 
 /** What every example answers to `passGate`. */
-export const PASSED = {
+const PASSED = {
   statuses: [403, 403, 403, 200, 403],
   outcome: 'accepted',
   result: 'A-1',
