@@ -245,6 +245,8 @@ test('does not prove a browser that has another passkey, and asks again', browse
   const frame = frameOf(page)
   await frame.getByRole('button', { name: 'Confirm' }).click()
   await frame.getByText('Not confirmed.').waitFor()
+  // A user of the keyboard continues where the last press was.
+  assert.equal(await frame.locator('button:focus').count(), 1)
   assert.equal((await sandbox.stateOf(session)).state, 'step_up_required')
   await page.context().close()
 })

@@ -25,7 +25,10 @@ const SCREENS = {
   again: { name: 'confirm', request: REQUEST, note: 'offline' },
   confirming: { name: 'confirming', request: REQUEST },
   ...Object.fromEntries(
-    ['offline', 'done', 'ended', 'unsupported', 'misplaced'].map((name) => [name, { name }]),
+    ['opening', 'offline', 'done', 'ended', 'unsupported', 'misplaced'].map((name) => [
+      name,
+      { name },
+    ]),
   ),
 }
 const WORDS = new Map<string, object>([

@@ -6,7 +6,7 @@ import type { FrameService, ServiceResult } from './service.ts'
 export type FrameScreen =
   | { readonly name: 'confirm'; readonly request: BrowserFrame; readonly note: Note | null }
   | { readonly name: 'confirming'; readonly request: BrowserFrame }
-  | { readonly name: 'offline' | 'done' | 'ended' | 'unsupported' | 'misplaced' }
+  | { readonly name: 'opening' | 'offline' | 'done' | 'ended' | 'unsupported' | 'misplaced' }
 
 /** Why the user is asked again. */
 export type Note = 'retry' | 'offline'
@@ -81,6 +81,7 @@ export function startFrame(start: Start, dependencies: FrameDependencies): Start
   return {
     async open() {
       if (credentials === undefined) return fail('unsupported')
+      show({ name: 'opening' })
       const opened = await service.open(start)
       if (opened.kind === 'offline') return show({ name: 'offline' })
       // A page of another tenant has given its session to this tenant's frame.

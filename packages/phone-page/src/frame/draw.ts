@@ -20,7 +20,9 @@ export function drawFrame(root: HTMLElement, screen: FrameScreen, look: Look): v
   const hadFocus = root.contains(document.activeElement)
   const article = element('article', { 'data-screen': screen.name }, ...parts(screen, look))
   root.replaceChildren(article)
-  if (hadFocus) article.querySelector<HTMLElement>('button, h1')?.focus()
+  if (!hadFocus) return
+  const next = article.querySelector('button') ?? article.querySelector('h1')
+  next?.focus()
 }
 
 function parts(screen: FrameScreen, look: Look): Node[] {
@@ -41,6 +43,8 @@ function parts(screen: FrameScreen, look: Look): Node[] {
         element('p', { role: 'status' }, words.confirming),
       ]
     }
+    case 'opening':
+      return [title(words.title)]
     case 'offline':
       return [
         title(words.title),

@@ -39,7 +39,9 @@ export async function listens(page: Page | Frame): Promise<'listens'> {
   return 'listens'
 }
 
-/** The screen that the frame shows, once it shows one. */
+/** The screen that the frame shows, once it has read the session. */
 export async function frameScreen(frame: Frame | Page): Promise<string> {
-  return String(await frame.locator('article').getAttribute('data-screen'))
+  return String(
+    await frame.locator('article:not([data-screen=opening])').getAttribute('data-screen'),
+  )
 }
