@@ -10,18 +10,23 @@ const h = await harness()
 after(() => h[Symbol.asyncDispose]())
 const LONGER_THAN_ANY_SESSION_MS = 600_000
 
-/** The first statement of each writing unit waits for the row of another node for ten minutes. */
+/**
+ * The first statement of each writing unit waits for the row of another node, until ten minutes
+ * from now. The time is one for all units: the service writes in the background as well, and a
+ * session that ended a day ago is deleted.
+ */
 function waitForRows(): Disposable {
+  const until = h.clock.now() + LONGER_THAN_ANY_SESSION_MS
   const write = h.service.store.write.bind(h.service.store)
   const waiting = mock.method(h.service.store, 'write', <T>(unit: Unit<T>) =>
-    write((tables) => late(unit(tables))),
+    write((tables) => late(unit(tables), until)),
   )
   return { [Symbol.dispose]: () => waiting.mock.restore() }
 }
 
-function* late<T>(work: Work<T>): Work<T> {
+function* late<T>(work: Work<T>, until: number): Work<T> {
   let step = work.next()
-  h.clock.advance(LONGER_THAN_ANY_SESSION_MS)
+  h.clock.advance(Math.max(until - h.clock.now(), 0))
   while (step.done !== true) step = work.next(yield step.value)
   return step.value
 }
