@@ -131,9 +131,10 @@ export async function recordPrompts(page: Page): Promise<string[]> {
   return prompts
 }
 
-/** Waits until the page shows a screen. */
-export async function screen(page: Page, name: string): Promise<void> {
-  await page.locator(`article[data-screen=${name}]`).waitFor({ state: 'visible' })
+/** Waits until the page shows a screen, or one of several. */
+export async function screen(page: Page, ...names: readonly string[]): Promise<void> {
+  const any = names.map((name) => `[data-screen=${name}]`).join()
+  await page.locator(`article:is(${any})`).waitFor({ state: 'visible' })
 }
 
 /** The name of the screen that the page shows now. */

@@ -116,8 +116,9 @@ ${this.script === undefined ? widget : own}</html>`
   async approved(prepare?: (page: Page) => Promise<unknown>) {
     const opened = await this.opened(prepare)
     await press(opened.phone.page, 'Approve')
-    // A passkey that is copied before it has signed would repeat its counter.
-    await screen(opened.phone.page, 'awaiting_browser')
+    // A passkey that is copied before it has signed would repeat its counter. A page whose browser
+    // cannot answer ends the session at once, so the phone may never show that it waits.
+    await screen(opened.phone.page, 'awaiting_browser', 'ended')
     await opened.sync()
     return opened
   }
