@@ -12,13 +12,21 @@ const START_TIMEOUT_MS = 60_000
 /**
  * What `npm start` gives a newcomer: a bank to open and a service behind it.
  *
- * @param withDefaultPorts uses the ports that the README names
+ * @param options.withDefaultPorts uses the ports that the README names
+ * @param options.env settings of the service
  */
-export async function npmStart({ withDefaultPorts = false } = {}) {
+export async function npmStart(
+  options: {
+    readonly withDefaultPorts?: boolean
+    readonly env?: Readonly<Record<string, string>>
+  } = {},
+) {
+  const { withDefaultPorts = false } = options
   const folder = mkdtempSync(join(tmpdir(), 'bonded-start-'))
   const [servicePort, bankPort] = withDefaultPorts ? [8787, 8788] : await freePorts()
   const env = {
     ...process.env,
+    ...options.env,
     BONDED_PORT: String(servicePort),
     BANK_PORT: String(bankPort),
     DEMO_PORT: withDefaultPorts ? '8789' : '0',

@@ -70,7 +70,13 @@ export class StagePage {
   }
 
   async shows(heading: string | RegExp): Promise<void> {
-    await this.phone.getByRole('heading', { name: heading }).waitFor()
+    await this.phone
+      .getByRole('heading', { name: heading })
+      .waitFor()
+      .catch(async (cause: unknown) => {
+        const screen = await this.phone.locator('#screen').innerText()
+        throw new Error(`The phone does not show ${heading}, but: ${screen}`, { cause })
+      })
   }
 
   /** Waits for what the bank says about the application. */
