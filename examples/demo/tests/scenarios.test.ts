@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { browserMissing, openBrowser } from '../../../tests/browser.ts'
 import { npmStart } from '../../../tests/npm-start.ts'
-import { isWritingImages, StagePage } from './stage.ts'
+import { ENVIRONMENT, isWritingImages, StagePage } from './stage.ts'
 
 const inBrowser = { skip: browserMissing, timeout: 240_000 }
 let sandbox: Awaited<ReturnType<typeof npmStart>>
@@ -13,9 +13,7 @@ let expiring: StagePage
 
 before(async () => {
   if (browserMissing) return
-  // One phone approves in all tests, more often in a minute than a user would.
-  const env = { BONDED_RATE_LIMITS: 'device=1200' }
-  sandbox = await npmStart({ withDefaultPorts: isWritingImages, env })
+  sandbox = await npmStart({ withDefaultPorts: isWritingImages, env: ENVIRONMENT })
   browser = await openBrowser()
 })
 after(async () => {

@@ -9,6 +9,8 @@ const IMAGES = resolve(import.meta.dirname, '../../../docs/images')
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8')
 /** `WRITE_IMAGES=1` writes the images of the README. */
 export const isWritingImages = process.env.WRITE_IMAGES === '1'
+/** One phone approves in all tests, more often in a minute than a user would. */
+export const ENVIRONMENT = { BONDED_RATE_LIMITS: 'device=1200' }
 /** Colors are rounded to multiples of this, so that an image stays small. */
 const COLOR_STEP = 5
 /** A busy machine needs seconds for a page. */
