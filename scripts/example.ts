@@ -22,7 +22,10 @@ const EXAMPLES = ['express', 'fastify', 'next', 'django']
 const { PORT = '8788', BONDED_PORT = '8787' } = process.env
 const BONDED = join(ROOT, 'packages/service/bin/bonded.js')
 const NAME = process.argv[2] ?? ''
-if (!EXAMPLES.includes(NAME)) throw new Error(`usage: npm run example -- ${EXAMPLES.join(' | ')}`)
+if (!EXAMPLES.includes(NAME)) {
+  console.error(`Usage: npm run example -- ${EXAMPLES.join(' | ')}`)
+  process.exit(2)
+}
 
 const origin = `http://localhost:${BONDED_PORT}`
 const data = mkdtempSync(join(tmpdir(), 'bonded-example-'))
@@ -62,6 +65,9 @@ Choose "Continue to approval", and save a screenshot of the page. Approve it wit
   npx bonded phone approve --qr screenshot.png
 Stop with Ctrl+C.`)
   await once(example, 'exit')
+} catch (failure) {
+  console.error(failure instanceof Error ? failure.message : failure)
+  process.exitCode = 1
 } finally {
   await stop()
 }
