@@ -64,7 +64,7 @@ export const jump = (offsetMs: number) => ({
     CLOCK_OFFSET_FILE: clockFile(folder),
   }),
   begin: (_: Cluster, folder: string) => writeFileSync(clockFile(folder), String(offsetMs)),
-  end: (_: Cluster, folder: string) => rmSync(clockFile(folder)),
+  end: (_: Cluster, folder: string) => writeFileSync(clockFile(folder), '0'),
 })
 const PAUSE_MS = 30_000
 /** Stops the process of the first node. */
