@@ -193,6 +193,13 @@ const LEAKED: readonly Mutant[] = [
       RECEIPTS,
     ],
     [
+      'the purge deletes a receipt that the log does not have',
+      `${STORE}/src/tables/receipt-table.ts`,
+      'and log_index is not null order by',
+      'order by',
+      LOG,
+    ],
+    [
       'an entry of the log outlives its retention',
       `${CORE}/src/operations/purge-sessions.ts`,
       'tables.receiptLog.prune(now - logRetentionMs,',

@@ -190,18 +190,20 @@ async function checkWebhooks(config: Config): Promise<Summary> {
   }
 }
 
-/** Reports the log of receipts, and warns if no witness cosigns it. */
+/** Reports the log of receipts, and warns if it lacks a receipt or no witness cosigns it. */
 async function checkReceipts(config: Config): Promise<Summary> {
   const none = 'No receipts yet.'
   if (!(await isReadable(config))) return none
   const service = await openService(config)
   try {
     const { entries, cosigners, warnings } = await reportReceiptLog(service)
-    if (entries === 0) return none
+    if (entries === 0 && warnings.length === 0) return none
     const witnesses = config.witnesses.length
-    const says = `The log has ${entries} entries.`
-    if (witnesses === 0) return `${says} No witness is configured.`
-    return { says: `${says} Cosigned by ${cosigners} of ${witnesses} witnesses.`, warnings }
+    const cosigned =
+      witnesses === 0
+        ? 'No witness is configured.'
+        : `Cosigned by ${cosigners} of ${witnesses} witnesses.`
+    return { says: `The log has ${entries} entries. ${cosigned}`, warnings }
   } finally {
     await closeService(service)
   }

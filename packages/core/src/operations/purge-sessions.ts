@@ -11,8 +11,9 @@ const BATCH_SMALL_ROWS = 200
 /**
  * Deletes sessions that ended 24 hours ago, with their events and failure counts, Idempotency-Keys
  * whose sessions are no longer readable, expired registration challenges, deliveries of 30 days
- * ago, and receipts and entries of their log at the end of their retention. The store alone has
- * the remaining work, so a process that stops midway loses nothing.
+ * ago, and receipts and entries of their log at the end of their retention. A receipt that the log
+ * does not have stays. The store alone has the remaining work, so a process that stops midway loses
+ * nothing.
  */
 export async function purgeSessions(service: Service): Promise<Batch> {
   const now = service.clock.now()

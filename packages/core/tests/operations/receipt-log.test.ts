@@ -19,6 +19,7 @@ import {
   noteSignature,
   proofText,
 } from '../../src/domain/receipt-log.ts'
+import { reportReceiptLog } from '../../src/operations/admin/report-receipt-log.ts'
 import { purgeSessions } from '../../src/operations/purge-sessions.ts'
 import { appendReceipts } from '../../src/operations/receipt-log.ts'
 import type { StoredReceipt } from '../../src/ports/tables/receipt-table.ts'
@@ -39,6 +40,12 @@ const sizeOf = (checkpoint: string) => Number(checkpoint.split('\n')[1])
 
 /** Stores receipts without their sessions, and appends them. */
 async function addReceipts(h: Harness, count: number): Promise<void> {
+  await storeReceipts(h, count)
+  while ((await appendReceipts(h.service)).done > 0);
+}
+
+/** Stores receipts without their sessions. The log does not have them yet. */
+async function storeReceipts(h: Harness, count: number): Promise<void> {
   await h.service.store.write(function* (tables) {
     for (let number = 0; number < count; number++)
       yield* tables.receipts.add({
@@ -53,7 +60,6 @@ async function addReceipts(h: Harness, count: number): Promise<void> {
         logIndex: null,
       })
   })
-  while ((await appendReceipts(h.service)).done > 0);
 }
 
 /** Lets maintenance run until the log has every receipt. */
@@ -341,6 +347,35 @@ test('the retention of the log deletes full tiles only, and later entries keep t
   const { receipt, proof } = await receiptOf(h, session)
   const verdict = await verifyReceipt({ receipt, proof: proof ?? '', jwks: await keysOf(h) })
   assert.equal(verdict.decision, 'accept')
+})
+
+test('the purge keeps a receipt until the log has it', async () => {
+  await using h = await harness()
+  const purge = () => h.service.store.write(({ receipts }) => receipts.purge(h.clock.now(), 2))
+  await storeReceipts(h, 3)
+  assert.equal(await purge(), 0)
+  await appendReceipts(h.service)
+  assert.equal(sizeOf(await checkpointOf(h)), 3)
+  // As many as one purge deletes: they do not stop those that the log has.
+  await storeReceipts(h, 2)
+  assert.deepEqual([await purge(), await purge()], [2, 1])
+  await appendReceipts(h.service)
+  assert.equal(sizeOf(await checkpointOf(h)), 5)
+  assert.equal(await purge(), 2)
+})
+
+test('doctor warns of a receipt that the log does not have in time', async () => {
+  await using h = await harness()
+  const warningsAfter = async (ms: number) => {
+    const clock = { ...h.service.clock, now: () => h.clock.now() + ms }
+    return (await reportReceiptLog({ ...h.service, clock })).warnings.join()
+  }
+  const delayMs = LOG_DELAY_SECONDS * 1_000
+  await storeReceipts(h, 1)
+  assert.equal(await warningsAfter(delayMs), '')
+  assert.match(await warningsAfter(delayMs + 1), /^The receipt of 20.* is not in the log/)
+  await appendReceipts(h.service)
+  assert.equal(await warningsAfter(delayMs + 1), '')
 })
 
 test('the log has an entry until its retention ends', async () => {

@@ -42,7 +42,8 @@ export function receiptTable({ forUpdate }: Dialect): ReceiptTable {
     *purge(madeBy, limit) {
       return yield* changed(
         `delete from receipt where made_at <= $1 and (session_id, state) in (
-           select session_id, state from receipt where made_at between 0 and $1 order by made_at limit $2)`,
+           select session_id, state from receipt
+           where made_at between 0 and $1 and log_index is not null order by made_at limit $2)`,
         [madeBy, limit],
       )
     },

@@ -31,6 +31,11 @@ export interface ReceiptTable {
   /** The receipts that are not in the log, oldest first. */
   unlogged(limit: number): Work<readonly StoredReceipt[]>
   setLogIndex(receipt: StoredReceipt, index: number): Work<void>
-  /** Deletes receipts that were made by the instant, at most `limit`. @returns how many */
+  /**
+   * Deletes receipts that were made by the instant and are in the log, at most `limit`: without its
+   * entry, the log could not show that a deleted receipt existed.
+   *
+   * @returns how many
+   */
   purge(madeBy: Instant, limit: number): Work<number>
 }
