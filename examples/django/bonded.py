@@ -4,11 +4,13 @@ It makes the three calls of a backend (protocol 3) and the checks of the gate (d
 Store a row for each session that you create, and use it in the transaction of your action.
 """
 import base64
+import dataclasses
 import datetime
 import hashlib
 import json
 import math
 import random
+import re
 import secrets
 import time
 import urllib.error
@@ -60,6 +62,31 @@ def binding_digest(record):
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
+@dataclasses.dataclass(frozen=True)
+class Policy:
+    """What your backend requires of a bond. Repeat what the policy of the workflow requires."""
+
+    workflow: str
+    action: str
+    passport_required: bool = False
+    # For `require: ["browser"]`: the exact origin of your page, such as https://www.bank.example.
+    browser_origin: str | None = None
+    # Accepts sessions without a `subject_ref` in a workflow that requires the browser, such as a
+    # registration: they prove that a phone and the page are together, but not whose they are.
+    first_bond: bool = False
+    # Your tenant: a session of another one is rejected.
+    tenant_id: str | None = None
+
+    def __post_init__(self):
+        origin = self.browser_origin
+        if origin is not None and not re.fullmatch(r"https?://[a-z0-9.:\[\]-]+", origin):
+            raise ValueError("browser_origin must be an origin, such as https://www.bank.example")
+
+    @property
+    def needs_user(self):
+        return self.browser_origin is not None and not self.first_bond
+
+
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
     """The credential never follows a redirect to another host."""
 
@@ -79,15 +106,25 @@ class Bonded:
         self._base_url, self._credential, self._sleep = base_url, server_credential, sleep
         self._opener = urllib.request.build_opener(_NoRedirect)
 
-    def create(self, workflow, action, display, digest):
-        """Creates a session. Keep its completion_secret, and send the page all other members."""
-        body = {"workflow": workflow, "action": action}
+    def create(self, policy, display, digest, subject_ref=None):
+        """Creates a session. Keep its completion_secret, and send the page all other members.
+
+        With the `subject_ref` of an earlier bond, only a phone of that user can approve. Store it.
+        """
+        if policy.needs_user and subject_ref is None:
+            raise ValueError("pass the subject_ref of the user, or set first_bond")
+        body = {"workflow": policy.workflow, "action": policy.action}
         body["context"] = {"display": display, "digest": digest}
+        if subject_ref is not None:
+            body["subject_ref"] = subject_ref
         # One key for all attempts: a repetition returns the session that exists already.
         return self._call("POST", "", {"Idempotency-Key": secrets.token_urlsafe(24)}, body)
 
-    def read(self, session_id):
-        return self._call("GET", f"/{urllib.parse.quote(session_id, safe='')}")
+    def read(self, session_id, browser_secret=None):
+        """Reads a session. The service shows a proof of the browser only for the form's secret."""
+        is_secret = re.fullmatch(r"[A-Za-z0-9_-]{43}", str(browser_secret)) is not None
+        headers = {"X-Bond-Browser-Secret": browser_secret} if is_secret else {}
+        return self._call("GET", f"/{urllib.parse.quote(session_id, safe='')}", headers)
 
     def complete(self, session_id, completion_secret, digest):
         """After the commit of the action. Safe to repeat."""
@@ -136,42 +173,46 @@ def _rejection(response):
     return BondedError(message, response.code, reason, request_id)
 
 
-def judge_submit(session, row, owner, workflow, action, digest):
+def judge_submit(session, row, owner, policy, digest):
     """The checks of a protected submit, in the order of the contract: (decision, reasons).
 
     `session` is the answer to `read`, `row` your own row of the session (a dict), and `digest` the
     `binding_digest` of the form as it was submitted. After `accept`, act and then complete.
     """
-    reason = _session_rejection(session, row, owner, workflow, action)
-    reason = reason or _verification_rejection(session, row, digest)
+    reason = _session_rejection(session, row, owner, policy)
+    reason = reason or _verification_rejection(session, row, policy, digest)
     if reason:
         return "reject", [reason]
     doubts = _doubts(session["verification"])
     return ("review", doubts) if doubts else ("accept", [])
 
 
-def _session_rejection(session, row, owner, workflow, action):
+def _session_rejection(session, row, owner, policy):
     if not row:
         return "session_not_ours"
+    if policy.needs_user and row["subject_ref"] is None:
+        return "subject_mismatch"
     if session.get("id") != row["session_id"]:
         return "session_unavailable"
     if session.get("state") != "bonded":
         return "session_not_bonded"
-    if session.get("workflow") != workflow:
+    if policy.tenant_id is not None and session.get("tenant_id") != policy.tenant_id:
+        return "tenant_mismatch"
+    if session.get("workflow") != policy.workflow:
         return "workflow_mismatch"
-    if session.get("action") != action:
+    if session.get("action") != policy.action:
         return "action_mismatch"
     # By the service's own clock: a wrong one here neither ends a bond early nor prolongs it.
     if not _time(session.get("expires_at")) > _time(session.get("server_time")):
         return "session_expired"
     # Two missing owners are not the same owner.
     is_ours = isinstance(owner, str) and owner.strip() != "" and row["owner"] == owner
-    if not is_ours or (row["workflow"], row["action"]) != (workflow, action):
+    if not is_ours or (row["workflow"], row["action"]) != (policy.workflow, policy.action):
         return "session_not_ours"
     return None
 
 
-def _verification_rejection(session, row, digest):
+def _verification_rejection(session, row, policy, digest):
     verification = session.get("verification")
     if not isinstance(verification, dict):
         return "verification_missing"
@@ -179,11 +220,18 @@ def _verification_rejection(session, row, digest):
         return "device_not_possessed"
     if verification.get("local_auth") != "verified":
         return "local_auth_not_verified"
-    approved = (session.get("context") or {}).get("digest")
+    if policy.passport_required and _member(verification, "passport", "tier") != "chip":
+        return "passport_chip_missing"
+    approved = _member(session, "context", "digest")
     if not digest or not approved:
         return "context_missing"
     if not digest == approved == row["context_digest"]:
         return "context_mismatch"
+    if row["subject_ref"] is not None and session.get("subject_ref") != row["subject_ref"]:
+        return "subject_mismatch"
+    origin = _member(verification, "browser", "origin")
+    if policy.browser_origin is not None and origin != policy.browser_origin:
+        return "browser_not_proved"
     return None
 
 
@@ -191,14 +239,19 @@ def _doubts(verification):
     confidence = verification.get("human_presence_confidence")
     if confidence is None:
         confidence = verification.get("assertion_confidence")
-    carrier = verification.get("carrier") or {}
-    continuity = verification.get("sensor_continuity") or {}
+    sim_swap = _member(verification, "carrier", "sim_swap_recent")
+    continuity = _member(verification, "sensor_continuity", "continuity_score")
     checks = {
         "low_confidence": _at_least(confidence, MIN_CONFIDENCE),
-        "sim_swap_recent": carrier.get("sim_swap_recent", False) is False,
-        "low_continuity": _at_least(continuity.get("continuity_score"), MIN_CONTINUITY),
+        "sim_swap_recent": sim_swap is None or sim_swap is False,
+        "low_continuity": _at_least(continuity, MIN_CONTINUITY),
     }
     return [name for name, passed in checks.items() if not passed]
+
+
+def _member(value, outer, inner):
+    """A member of an optional object. None if one of them is missing."""
+    return (value.get(outer) or {}).get(inner)
 
 
 def _at_least(score, minimum):

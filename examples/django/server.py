@@ -18,7 +18,8 @@ import bonded
 
 FOLDER = Path(__file__).parent
 ORIGIN, PORT = os.environ["BONDED_ORIGIN"], os.environ["PORT"]
-WORKFLOW, ACTION = "credit_application", "submit_application"
+# What the workflow requires more, such as a passport or the browser, belongs here too.
+POLICY = bonded.Policy("credit_application", "submit_application")
 PURPOSES = ("car", "home", "other")
 MAX_DRAFTS = 1_000
 
@@ -44,7 +45,7 @@ drafts = {}
 TABLES = """
 create table if not exists bond (session_id text primary key, owner text not null,
   workflow text not null, action text not null, completion_secret text not null,
-  context_digest text not null, used_at text);
+  context_digest text not null, subject_ref text, used_at text);
 create table if not exists application (id integer primary key, form text not null);
 """
 
@@ -115,15 +116,19 @@ def create_session(request):
         {"label": "Loan for", "value": draft["purpose"]},
     ]
     digest = bonded.binding_digest(draft)
+    # The subject_ref of an earlier bond of this user, if you store it: then only their phones can
+    # approve.
+    subject_ref = None
     try:
-        session = service.create(WORKFLOW, ACTION, display, digest)
+        session = service.create(POLICY, display, digest, subject_ref)
     except bonded.BondedError as error:
         print(f"create failed: {error} ({error.reason})", file=sys.stderr)
         return problem(503, "Approving by phone does not work at the moment.")
     secret = session.pop("completion_secret")
     with connection.cursor() as cursor:
-        row = [session["id"], login, WORKFLOW, ACTION, secret, digest]
-        cursor.execute("insert into bond values (%s, %s, %s, %s, %s, %s, null)", row)
+        purpose = [POLICY.workflow, POLICY.action]
+        row = [session["id"], login, *purpose, secret, digest, subject_ref]
+        cursor.execute("insert into bond values (%s, %s, %s, %s, %s, %s, %s, null)", row)
     return JsonResponse(session)
 
 
@@ -133,19 +138,21 @@ def submit(request):
     if fields is None:
         return problem(400, "Send the form as JSON.")
     session_id = fields.pop("session_id", None)
+    # Only a workflow that requires the browser has one. It is a secret, and no part of the form.
+    browser_secret = fields.pop("browser_secret", None)
     row = find_row(session_id)
     login = login_of(request)
     if row is None or row["owner"] != login or row["used_at"] is not None:
         return problem(403, "Approve this form with your phone first.")
     try:
         digest = bonded.binding_digest(fields)
-        session = service.read(session_id)
+        session = service.read(session_id, browser_secret)
     except (TypeError, UnicodeEncodeError):
         return problem(400, "Check the fields of the form.")
     except bonded.BondedError as error:
         print(f"read failed: {error} ({error.reason})", file=sys.stderr)
         return problem(503, "We could not confirm your approval. Try again in a minute.")
-    decision, reasons = bonded.judge_submit(session, row, login, WORKFLOW, ACTION, digest)
+    decision, reasons = bonded.judge_submit(session, row, login, POLICY, digest)
     if decision != "accept":
         print(f"{decision}: {reasons}", file=sys.stderr)
         return problem(403, "Approve this form with your phone first.")

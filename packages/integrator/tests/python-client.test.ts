@@ -3,26 +3,49 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { test } from 'node:test'
-import { canonicalJson, type FullSession, judgeSubmit } from '@bonded/contract'
-import { bindingDigest } from '../src/index.ts'
-import { everyOutcome, testBonded } from '../src/testing/testing.ts'
+import { canonicalJson, type FullSession } from '@bonded/contract'
+import {
+  bindingDigest,
+  createGate,
+  type FetchLike,
+  type GatePolicy,
+  memoryPendingStore,
+  type PendingRow,
+  VERDICT_REASONS,
+} from '../src/index.ts'
+import { TEST_TENANT_ID } from '../src/testing/test-service.ts'
+import { everyOutcome, type SessionOutcome, testBonded } from '../src/testing/testing.ts'
 
 const ROOT = resolve(import.meta.dirname, '../../..')
 const EXAMPLE = JSON.parse(
   readFileSync(resolve(ROOT, 'docs/reference/protocol-example.json'), 'utf8'),
 ) as { readonly context: { readonly sent: object; readonly canonical: string } }
+/** A client that returns the arguments of its call. */
+const RECORDED =
+  'type("B", (bonded.Bonded,), {"_call": lambda self, *call: call})("https://bond.test/api/v1", "x")'
+const JUDGE =
+  'bonded.judge_submit(v["session"], v["row"], v["owner"], bonded.Policy("w", "a", **v["policy"]), v["digest"])'
+const PAGE = 'https://www.bank.example'
 const ROW = { workflow: 'w', action: 'a', owner: 'anna', context_digest: 'd'.repeat(43) }
 
-/** Runs a program over the client of examples/django, with a value on its standard input. */
-function python<T>(program: string, input: unknown): T {
-  const code = `import json, sys, bonded\nv = json.load(sys.stdin)\nprint(json.dumps(${program}))`
-  const printed = execFileSync('python3', ['-B', '-c', code], {
+/** An expression over `v` for each value, in one process. An error is its name, in brackets. */
+function python(expression: string, values: readonly unknown[]): unknown[] {
+  const program = `
+import json, sys, bonded
+def run(v):
+    try:
+        return ${expression}
+    except Exception as error:
+        return [type(error).__name__]
+print(json.dumps([run(v) for v in json.load(sys.stdin)]))
+`
+  const printed = execFileSync('python3', ['-B', '-c', program], {
     cwd: resolve(ROOT, 'examples/django'),
-    input: JSON.stringify(input),
+    input: JSON.stringify(values),
     encoding: 'utf8',
     stdio: 'pipe',
   })
-  return JSON.parse(printed) as T
+  return JSON.parse(printed) as unknown[]
 }
 
 test('the Python client writes the canonical JSON and the digest of the contract', async () => {
@@ -35,48 +58,147 @@ test('the Python client writes the canonical JSON and the digest of the contract
     },
     { '\ud83d\ude00': 1, '\ufb33': 2, 1: 'x', '': [] },
   ]
-  const program = '[[bonded.canonical_json(r), bonded.binding_digest(r)] for r in v]'
-  const written = python<[string, string][]>(program, records)
-  assert.equal(written[0]?.[0], canonical)
-  for (const [index, record] of records.entries())
-    assert.deepEqual(written[index], [canonicalJson(record), await bindingDigest(record)])
-  for (const value of ['0.5', '1e400', '9007199254740992', '"\\ud800"', '{"a": 1.0}'])
-    assert.throws(() => python('bonded.canonical_json(json.loads(v))', value), value)
+  const written = python('[bonded.canonical_json(v), bonded.binding_digest(v)]', records)
+  const ours = await Promise.all(
+    records.map(async (record) => [canonicalJson(record), await bindingDigest(record)]),
+  )
+  assert.equal(ours[0]?.[0], canonical)
+  assert.deepEqual(written, ours)
+  const rejected = ['0.5', '1e400', '9007199254740992', '"\\ud800"', '{"a": 1.0}']
+  assert.deepEqual(
+    python('bonded.canonical_json(json.loads(v))', rejected),
+    ['TypeError', 'TypeError', 'TypeError', 'UnicodeEncodeError', 'TypeError'].map((name) => [
+      name,
+    ]),
+  )
 })
 
-test('the Python client judges every session as the contract does', async () => {
-  const cases: { session: FullSession; row: object }[] = []
-  for (const outcome of everyOutcome()) {
-    const bonded = testBonded(outcome)
-    const call = async (method: 'GET' | 'POST', path: string, body?: object) => {
-      const response = await bonded.fetch(`${bonded.service.baseUrl}/sessions${path}`, {
-        method,
-        headers: { authorization: `Bearer ${bonded.service.serverCredential}` },
-        ...(body && { body: JSON.stringify(body) }),
-        redirect: 'manual',
-        signal: new AbortController().signal,
-      })
-      return JSON.parse(await response.text()) as FullSession
-    }
-    const { workflow, action, context_digest: digest } = ROW
-    const { id } = await call('POST', '', { workflow, action, context: { display: [], digest } })
-    cases.push({ session: await call('GET', `/${id}`), row: { ...ROW, session_id: id } })
-  }
-  const judged = python<[string, string[]][]>(
-    `[bonded.judge_submit(c["session"], c["row"], "anna", "w", "a", "${ROW.context_digest}") for c in v]`,
-    cases,
+interface Case {
+  readonly policy: object
+  readonly session: FullSession
+  readonly row: object
+  readonly owner: string
+  readonly digest: string
+  /** The verdict of the integrator's gate. */
+  readonly expected: readonly [string, readonly string[]]
+}
+
+/** What the two gates require, in their own words. */
+const POLICIES: readonly [GatePolicy, object][] = [
+  [{}, {}],
+  [{ tenant_id: TEST_TENANT_ID }, { tenant_id: TEST_TENANT_ID }],
+  [{ tenant_id: 'ten_x' }, { tenant_id: 'ten_x' }],
+  [{ passport: { w: 'required' } }, { passport_required: true }],
+  [{ requireBrowser: { w: { origin: PAGE } } }, { browser_origin: PAGE }],
+  [
+    { requireBrowser: { w: { origin: PAGE, firstBond: true } } },
+    { browser_origin: PAGE, first_bond: true },
+  ],
+]
+
+/** Every outcome; where the phone has proved something, also with a browser, right or wrong. */
+const OUTCOMES = everyOutcome().flatMap((outcome): readonly SessionOutcome[] =>
+  outcome.state === 'bonded'
+    ? [outcome, { ...outcome, browser: PAGE }, { ...outcome, browser: 'https://other.example' }]
+    : [outcome],
+)
+
+/** Judges one outcome of a session under every policy, as the gate of this package does. */
+async function casesOf(outcome: SessionOutcome, subject_ref: string | null): Promise<Case[]> {
+  const bonded = testBonded(outcome)
+  const store = memoryPendingStore()
+  const { workflow, action, owner, context_digest: digest } = ROW
+  const context = { display: [], digest }
+  const open = createGate({ ...bonded.service, store })
+  const { session } = await open.create({ workflow, action, owner, subject_ref, context })
+  const { completion_secret: _secret, ...row } = (await store.find(session.id)) as PendingRow
+  return Promise.all(
+    POLICIES.flatMap(([policy, translated]) =>
+      [undefined, 's'.repeat(43)].map(async (browser_secret) => {
+        let read = {} as FullSession
+        const fetch: FetchLike = async (url, request) => {
+          const response = await bonded.fetch(url, request)
+          read = JSON.parse(await response.text()) as FullSession
+          return response
+        }
+        const gate = createGate({ ...bonded.service, store, fetch, policy })
+        const submit = { session_id: session.id, workflow, action, owner, form_digest: digest }
+        const { decision, reasons } = await gate.verify({ ...submit, browser_secret })
+        const expected = [decision, reasons] as const
+        return { policy: translated, session: read, row, owner, digest, expected }
+      }),
+    ),
   )
-  for (const [index, { session }] of cases.entries()) {
-    const { workflow, action, context_digest } = ROW
-    const verdict = judgeSubmit({
-      session_id: session.id,
-      owner: 'anna',
-      pending: ROW,
-      session,
-      expected: { workflow, action, context_digest },
-      now: Date.parse(session.server_time),
-    })
-    assert.deepEqual(judged[index], [verdict.decision, verdict.reasons], JSON.stringify(session))
-  }
-  assert.ok(new Set(judged.map(([decision]) => decision)).size === 3)
+}
+
+test('the Python client judges every session under every policy as the gate does', async () => {
+  const subjects = [null, 's'.repeat(43)]
+  const cases = (
+    await Promise.all(
+      OUTCOMES.flatMap((outcome) => subjects.map((subject) => casesOf(outcome, subject))),
+    )
+  ).flat()
+  const judged = python(JUDGE, cases) as [string, string[]][]
+  for (const [index, { expected, ...facts }] of cases.entries())
+    assert.deepEqual(judged[index], expected, JSON.stringify(facts))
+  const seen = new Set(judged.flatMap(([decision, reasons]) => [decision, ...reasons]))
+  const ofTheSite = ['session_missing', 'session_unavailable', 'session_not_ours', 'already_used']
+  for (const name of ['accept', ...VERDICT_REASONS].filter((one) => !ofTheSite.includes(one)))
+    assert.ok(seen.has(name), `no case of ${name}`)
+})
+
+test('the Python client rejects another user, a row of another workflow, and a wrong owner', async () => {
+  const [good] = await casesOf({ state: 'bonded' }, null)
+  assert.ok(good)
+  const ours = ['reject', ['session_not_ours']]
+  const rows: readonly [{ owner?: unknown; row?: object }, unknown][] = [
+    [{}, ['accept', []]],
+    [{ owner: 'bob' }, ours],
+    [{ owner: null, row: { owner: null } }, ours],
+    [{ owner: ' ', row: { owner: ' ' } }, ours],
+    [{ row: { workflow: 'x' } }, ours],
+    [{ row: { action: 'x' } }, ours],
+    [{ row: { subject_ref: 'x' } }, ['reject', ['subject_mismatch']]],
+    // A table without the column must not turn the check off.
+    [{ row: { subject_ref: undefined } }, ['KeyError']],
+  ]
+  const wrong = rows.map(([{ owner, row }]) => ({
+    ...good,
+    ...(owner !== undefined && { owner }),
+    row: { ...good.row, ...row },
+  }))
+  assert.deepEqual(
+    python(JUDGE, wrong),
+    rows.map(([, expected]) => expected),
+  )
+})
+
+test('the Python client starts with no origin that a page cannot have, and needs the user', () => {
+  const origins = ['', 'bank.example', 'https://bank.example/', 'https://*.bank.example/a']
+  assert.deepEqual(python('bonded.Policy("w", "a", browser_origin=v).action', [...origins, PAGE]), [
+    ...origins.map(() => ['ValueError']),
+    'a',
+  ])
+  const subject_ref = 's'.repeat(43)
+  const body = { workflow: 'w', action: 'a', context: { display: [], digest: 'd' } }
+  assert.deepEqual(
+    python(
+      `${RECORDED}.create(bonded.Policy("w", "a", browser_origin="${PAGE}", first_bond=v["first"]), [], "d", v["user"])[3]`,
+      [
+        { user: null, first: false },
+        { user: subject_ref, first: false },
+        { user: null, first: true },
+      ],
+    ),
+    [['ValueError'], { ...body, subject_ref }, body],
+  )
+})
+
+test('the Python client sends the secret of the browser, and no other text of the form', () => {
+  const secret = 's'.repeat(43)
+  const others = [null, '', `${secret}x`, `${secret.slice(1)}\n`, `${secret}\n`, [secret]]
+  assert.deepEqual(python(`${RECORDED}.read("sess_x", v)[2]`, [secret, ...others]), [
+    { 'X-Bond-Browser-Secret': secret },
+    ...others.map(() => ({})),
+  ])
 })
