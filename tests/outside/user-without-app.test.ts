@@ -225,6 +225,8 @@ globalThis.result = (async () => {
 class Phone {
   readonly #page: Page
   readonly #prompts: string[] = []
+  /** Prompts and responses, for a failure to name. */
+  readonly #events: string[] = []
 
   private constructor(page: Page) {
     this.#page = page
@@ -248,11 +250,21 @@ class Phone {
       },
     })
     await page.exposeFunction('prompted', (kind: string) => void phone.#prompts.push(kind))
+    await page.exposeFunction('answered', (how: string) => void phone.#events.push(how))
+    page.on('response', (response) => {
+      const { pathname } = new URL(response.url())
+      phone.#events.push(`${response.request().method()} ${pathname}: ${response.status()}`)
+    })
+    page.on('requestfailed', (request) => {
+      phone.#events.push(`${request.url()}: ${request.failure()?.errorText}`)
+    })
     await page.addInitScript(`for (const kind of ['create', 'get']) {
       const ask = CredentialsContainer.prototype[kind]
       CredentialsContainer.prototype[kind] = function (options) {
         prompted(kind)
-        return ask.call(this, options)
+        const answer = ask.call(this, options)
+        answer.then(() => answered(kind + ' signed'), (error) => answered(kind + ': ' + error))
+        return answer
       }
     }
     DeviceMotionEvent.requestPermission = async () => 'granted'`)
@@ -274,7 +286,13 @@ class Phone {
     await request.waitFor()
     await page.evaluate(`(${replay})(${JSON.stringify(motion)}, ${CARRIED_SECONDS})`)
     await page.getByRole('button', { name: 'Approve', exact: true }).click()
-    await page.locator('article[data-screen=completed]').waitFor()
+    await page
+      .locator('article[data-screen=completed]')
+      .waitFor()
+      .catch(async (cause: unknown) => {
+        const seen = [await page.locator('body').innerText(), ...this.#events].join('\n')
+        throw new Error(`The phone did not come to the end. It shows: ${seen}`, { cause })
+      })
     return [...this.#prompts]
   }
 }

@@ -116,6 +116,18 @@ test('retries after at least the wait that a busy service requests', async () =>
   assert.equal(own, 1_000)
 })
 
+test('repeats a request that did not arrive in time, as its reason allows', async () => {
+  const { service, phone, clock } = harness()
+  // 408 is what a proxy says.
+  service.fail(
+    '/claim',
+    { status: 400, reason: 'request_timeout' },
+    { status: 408, reason: 'request_timeout' },
+  )
+  await phone.claim(service.payload)
+  assert.deepEqual(clock.waits, [250, 1_000])
+})
+
 test('gives up when the service requests a wait of one minute', async () => {
   const { service, phone, clock } = harness()
   service.fail('/claim', { status: 429, reason: 'rate_limited', retry_after_s: 60 })

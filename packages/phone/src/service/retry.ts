@@ -1,5 +1,5 @@
 import { withRetry as repeat, type RetryPolicy } from '@bonded/contract'
-import { isLost, PhoneError } from '../errors.ts'
+import { isLost, isRejection, PhoneError } from '../errors.ts'
 import type { AbortSignalLike, PhoneClock } from '../ports.ts'
 
 /** Three repetitions, within the time that a user looks at the phone. */
@@ -35,9 +35,16 @@ export function withRetry<T>(
   })
 }
 
-/** Whether a later attempt can succeed: no response, a failure of the service, or 429. */
+/** Statuses of a request that nobody has read: it came too slowly, as proxies say, or too often. */
+const UNREAD: ReadonlySet<number | undefined> = new Set([408, 429])
+
+/**
+ * Whether a later attempt can succeed: no response, a failure of the service, or a request that
+ * came too slowly or too often.
+ */
 export function isRetryable(error: unknown): boolean {
-  return isLost(error) || (error instanceof PhoneError && error.status === 429)
+  if (isLost(error) || isRejection(error, 'request_timeout')) return true
+  return error instanceof PhoneError && UNREAD.has(error.status)
 }
 
 /**

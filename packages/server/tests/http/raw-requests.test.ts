@@ -161,3 +161,16 @@ test('closes the connection of a rejected body that never ends', async () => {
   more()
   assert.match(await client.closed, /credential_missing/)
 })
+
+// A browser connects ahead of its requests. It would take a response for that to its first one.
+test('closes a connection without any request silently, and responds to half a request', async () => {
+  const { server } = h.running.app
+  const { headersTimeout } = server
+  server.headersTimeout = 1
+  using idle = await rawClient(h.running.port)
+  using slow = await rawClient(h.running.port)
+  slow.send('GET /version HTTP/1.1\r\nHost:')
+  assert.equal(await idle.closed, '')
+  isRejected(await slow.closed, 400, 'request_timeout')
+  server.headersTimeout = headersTimeout
+})

@@ -30,7 +30,8 @@ interface Context {
 /**
  * Responds to requests that Node's parser rejects, in the error shape, directly on the socket. Node
  * would respond with an empty body. A request that already had its response when its body broke
- * gets no second response.
+ * gets no second response. A connection that never had a request gets none: browsers connect ahead
+ * of their requests, and would take the response for that to the first one.
  */
 export function respondToBrokenRequests(server: Server, context: Context): void {
   const latest = new WeakMap<Duplex, ServerResponse>()
@@ -38,7 +39,9 @@ export function respondToBrokenRequests(server: Server, context: Context): void 
     latest.set(request.socket, response),
   )
   server.on('clientError', (failure: ParseFailure, socket) => {
-    if (!socket.writable || respondsToAnother(latest.get(socket))) return void socket.destroy()
+    const isUnused = 'bytesRead' in socket && socket.bytesRead === 0
+    if (isUnused || !socket.writable || respondsToAnother(latest.get(socket)))
+      return void socket.destroy()
     void respond(context, socket, reasonOf(failure))
   })
   server.on('connect', (_request, socket) => void respond(context, socket, 'malformed_request'))
