@@ -15,14 +15,12 @@ export interface Call {
 export type Backend = <T>(path: string, call?: Call) => Promise<T>
 
 /**
- * Takes the server credential out of the environment. It is the backend's setting: the service's
- * configuration rejects names that it does not know.
+ * The server credential in the environment.
  *
  * @throws {OperatorError} without one
  */
-export function takeCredential(): string {
+export function readCredential(): string {
   const credential = process.env[CREDENTIAL]
-  delete process.env[CREDENTIAL]
   if (credential !== undefined && credential !== '') return credential
   throw new OperatorError(`Set ${CREDENTIAL} to a server credential of the tenant`, {
     code: 'invalid',

@@ -22,7 +22,7 @@ test('causes an event of a running sandbox, and says that no endpoint receives i
     [caused.event, caused.reason, caused.endpoints],
     ['session.killed', 'canceled', 0],
   )
-  const tail = m.run('session', 'tail', session_id, '--json').stdout.trim().split('\n')
+  const tail = backend.run('session', 'tail', session_id, '--json').stdout.trim().split('\n')
   assert.equal(JSON.parse(tail[0] ?? '').kind, 'created')
   assert.deepEqual(JSON.parse(tail.at(-1) ?? ''), {
     session_id,

@@ -5,7 +5,7 @@ import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { readConfig } from '@bonded/server/settings/config'
 import { jsonOption } from '@bonded/cli/arguments'
 import type { Options } from '@bonded/cli/open'
-import { createBackend, takeCredential } from '../backend.ts'
+import { createBackend, readCredential } from '../backend.ts'
 import { type Forwarded, Forwarder } from './forwarder.ts'
 import { listeningSecret } from './listening-secret.ts'
 
@@ -41,7 +41,7 @@ export function listenCommand(): Command {
 }
 
 async function listen(options: ListenOptions): Promise<void> {
-  const credential = takeCredential()
+  const credential = readCredential()
   const { publicOrigin, dataDir, environment } = readConfig(process.env, options)
   if (environment === 'production')
     throw new OperatorError('bonded listen needs a sandbox. Unset BONDED_ENVIRONMENT', {

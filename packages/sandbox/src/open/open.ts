@@ -9,7 +9,7 @@ import { type Config, readConfig } from '@bonded/server/settings/config'
 import { jsonOption } from '@bonded/cli/arguments'
 import { type Options, withService } from '@bonded/cli/open'
 import { print } from '@bonded/cli/output'
-import { createBackend, takeCredential } from '../backend.ts'
+import { createBackend, readCredential } from '../backend.ts'
 import { storedClock } from '../clock/sandbox-clock.ts'
 import { linkOf } from '../dev/newest-code.ts'
 
@@ -41,7 +41,7 @@ export function openCommand(): Command {
     )
     .addOption(jsonOption('Print the address as JSON, and open nothing'))
     .action(async (place: Place, options: OpenOptions) => {
-      const credential = place === 'portal' ? takeCredential() : ''
+      const credential = place === 'portal' ? readCredential() : ''
       const config = readConfig(process.env, options)
       if (config.environment === 'production')
         throw new OperatorError('bonded open needs a sandbox. Unset BONDED_ENVIRONMENT', {

@@ -10,7 +10,7 @@ import { jsonOption } from '@bonded/cli/arguments'
 import { type Options, withService } from '@bonded/cli/open'
 import { fields, print } from '@bonded/cli/output'
 import { storedClock } from '../clock/sandbox-clock.ts'
-import { takeCredential } from '../backend.ts'
+import { readCredential } from '../backend.ts'
 import { causeEvent, WANTED } from './cause-event.ts'
 
 /** How often the command reads a session whose end it awaits. */
@@ -55,7 +55,7 @@ export function triggerCommand(): Command {
 }
 
 async function trigger(type: EventType, options: TriggerOptions): Promise<void> {
-  const credential = takeCredential()
+  const credential = readCredential()
   const { publicOrigin, dataDir, environment } = readConfig(process.env, options)
   if (environment === 'production')
     throw new OperatorError('bonded trigger needs a sandbox. Unset BONDED_ENVIRONMENT', {

@@ -118,6 +118,9 @@ export class ConfigError extends Error {
   }
 }
 
+/** A backend's variables, in the guides and examples: one shell has them beside the settings. */
+const OF_BACKENDS = ['BONDED_SERVER_CREDENTIAL', 'BONDED_PUBLISHABLE_KEY']
+
 /**
  * The configuration: a flag beats the environment, the environment beats the file that
  * `BONDED_CONFIG` names.
@@ -131,7 +134,7 @@ export function readConfig(variables: NodeJS.ProcessEnv, flags: SettingFlags = {
   const file = readFile(flags.BONDED_CONFIG ?? environment.BONDED_CONFIG, mistakes)
   for (const name of Object.keys(environment)) {
     const known = name === 'BONDED_CONFIG' || SETTINGS.some((setting) => setting.name === name)
-    if (name.startsWith('BONDED_') && !known)
+    if (name.startsWith('BONDED_') && !known && !OF_BACKENDS.includes(name))
       mistakes.push({
         setting: name,
         value: 'is set',
