@@ -179,6 +179,8 @@ test('every bonded command in a manual exists, with its options', () => {
     const { options } = helpOf(path)
     for (const option of words.filter((word) => word.startsWith('--')))
       assert.ok(options.includes(option), `bonded ${path.join(' ')} does not accept ${option}`)
+    if (words.some((word) => word.startsWith('http://localhost')) && path[0] === 'tenant')
+      assert.ok(words.includes('--demo'), `bonded ${words.join(' ')} is rejected without --demo`)
   }
 })
 

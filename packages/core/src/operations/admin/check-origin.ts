@@ -43,7 +43,7 @@ export function checkOrigin(origin: string, { environment, demo }: Owner): strin
     return `${origin} is the unspecified address, which no page has`
   const local = hostname === 'localhost' || isWithin(LOOPBACK, hostname)
   if (local && !demo)
-    return `${origin} is this machine: only a demo tenant of the sandbox may use it`
+    return `${origin} is this machine: only a sandbox tenant that was created with --demo may use it`
   if (!local && protocol !== 'https:') return `${origin} is not https`
   if (environment === 'production' && isWithin(PRIVATE, hostname))
     return `${origin} is a private address. A production tenant's pages have public ones`
