@@ -62,7 +62,7 @@ try {
   await answers(`http://localhost:${PORT}/`, example)
   console.log(`Ready: http://localhost:${PORT}
 Choose "Continue to approval", and save a screenshot of the page. Approve it with
-  npx bonded phone approve --qr screenshot.png
+  npx bonded phone approve --qr screenshot.png --data-dir ${data}
 Stop with Ctrl+C.`)
   await once(example, 'exit')
 } catch (failure) {

@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
+import { loadTestAuthority } from '@bonded/simulator'
 import { freePort } from './free-port.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
@@ -31,7 +32,9 @@ export function testExample(name: string): void {
 async function startExample(name: string) {
   const readme = readFileSync(join(ROOT, 'examples', name, 'README.md'), 'utf8')
   const [, command = ''] = /^```sh\n(npm run example .*)\n```$/m.exec(readme) ?? []
+  // What the demo leaves: its simulated phone is an iPhone, which the example's service rejects.
   const folder = mkdtempSync(join(tmpdir(), 'bonded-phone-'))
+  loadTestAuthority(folder)
   const port = await freePort()
   const { NODE_OPTIONS: _conditions, ...inherited } = process.env
   const env = { ...inherited, PORT: String(port), BONDED_PORT: String(await freePort()) }
@@ -49,7 +52,8 @@ async function startExample(name: string) {
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (chunk) => {
         printed += String(chunk)
-        if (printed.includes(`Ready: http://localhost:${port}`)) done(true)
+        if (printed.includes(`Ready: http://localhost:${port}`) && printed.includes('Stop with'))
+          done(true)
       })
     void ended.then(() => done(false))
   })
@@ -58,14 +62,28 @@ async function startExample(name: string) {
     await ended
     rmSync(folder, { recursive: true, force: true })
   }
-  if (await ready) return { origin: `http://localhost:${port}`, phone: folder, stop }
+  const approve = (link: string) => {
+    const [, words = ''] = /^ *npx bonded (phone approve --qr .*)$/m.exec(printed) ?? []
+    const phone = words.replace('screenshot.png', link).split(' ')
+    const bonded = join(ROOT, 'packages/service/bin/bonded.js')
+    execFileSync(process.execPath, [bonded, ...phone, '--no-wait'], {
+      env: { ...process.env, BONDED_DATA_DIR: folder, BONDED_PORT: env.BONDED_PORT },
+    })
+  }
+  if (await ready) return { origin: `http://localhost:${port}`, approve, stop }
   await stop()
   if (NO_REGISTRY.test(printed)) return `no registry has the packages of examples/${name}`
   throw new Error(`${command} failed: ${printed}`)
 }
 
+interface Example {
+  readonly origin: string
+  /** Runs the command that the example prints, with a link in place of the screenshot. */
+  readonly approve: (link: string) => void
+}
+
 /** The page and the phone of an example: a stranger, a changed form, the approved one, twice. */
-async function passGate({ origin, phone }: { origin: string; phone: string }) {
+async function passGate({ origin, approve }: Example) {
   const post = async (path: string, body: object, cookie = '') => {
     const response = await fetch(origin + path, {
       method: 'POST',
@@ -87,10 +105,7 @@ async function passGate({ origin, phone }: { origin: string; phone: string }) {
   const submit = (fields: object, cookie = login) =>
     post('/applications', { ...fields, session_id: session.id }, cookie)
   const early = await submit(form)
-  const words = ['phone', 'approve', '--qr', session.universal_link ?? '', '--no-wait']
-  execFileSync(process.execPath, [join(ROOT, 'packages/service/bin/bonded.js'), ...words], {
-    env: { ...process.env, BONDED_DATA_DIR: phone },
-  })
+  approve(session.universal_link ?? '')
   const stranger = await submit(form, other)
   const changed = await submit({ ...form, amount: 99_999 })
   const accepted = await submit(form)
