@@ -35,7 +35,7 @@ export function withRetry<T>(
   })
 }
 
-/** Statuses of a request that nobody has read: it came too slowly, as proxies say, or too often. */
+/** Statuses of a request that no service has read: it came too slowly, or too often. */
 const UNREAD: ReadonlySet<number | undefined> = new Set([408, 429])
 
 /**
