@@ -2,10 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CREATE_TENANT, machine, until } from '../../../tests/harness/process.ts'
 
-/** A running service applies a change of the command line within this time. */
-const APPLIED_WITHIN_MS = 1_000
+/**
+ * A running service looks for changes of the command line every second. A busy machine takes
+ * longer.
+ */
+const APPLIED_WITHIN_MS = 10_000
 
-test('a running service applies new origins and workflows of a tenant within a second', async () => {
+test('a running service applies new origins and workflows of a tenant', async () => {
   using m = machine()
   await using service = await m.serve()
   const tenant = m.json(...CREATE_TENANT)
@@ -38,14 +41,13 @@ test('a running service applies new origins and workflows of a tenant within a s
   )
   const change = ['--add-origin', 'https://b.example', '--add-workflow', 'v:x']
   await m.jsonMeanwhile('tenant', 'update', tenant.tenant_id, ...change)
-  const since = Date.now()
   await until(
     async () => ((await create('v')).status === 201 ? true : undefined),
     APPLIED_WITHIN_MS,
   )
   await until(
     async () => ((await readFrom('https://b.example')) === 200 ? true : undefined),
-    APPLIED_WITHIN_MS - (Date.now() - since),
+    APPLIED_WITHIN_MS,
   )
   await m.jsonMeanwhile(
     'tenant',
