@@ -4,7 +4,7 @@ import {
   dueEndpoints,
   measureWebhooks,
   resealWebhooks,
-  sendBatch,
+  sendDue,
 } from '@bonded/core/operations/send-webhooks'
 import type { Service } from '@bonded/core/operations/service'
 import type { WebhookEndpoint } from '@bonded/core/ports/tables/webhook-table'
@@ -100,12 +100,11 @@ export class WebhookSender implements AsyncDisposable {
     this.#lanes.set(id, { tenantId, ended })
   }
 
-  /** Sends until nothing is due, an attempt fails, or other endpoints should have the lane. */
   async #drain(id: WebhookEndpointId): Promise<void> {
-    const options = { most: MOST_AT_ONCE, signal: this.#stop.signal }
-    for (let batches = 0; batches < MAX_BATCHES && !this.#isClosed; batches++)
-      if (!(await sendBatch(this.#service, id, options))) return
-    // The endpoint has more, and returns behind those that wait longer.
-    if (!this.#isClosed) queueMicrotask(() => this.#run())
+    let batches = 1
+    const mayClaim = () => !this.#isClosed && batches++ < MAX_BATCHES
+    await sendDue(this.#service, id, { most: MOST_AT_ONCE, signal: this.#stop.signal, mayClaim })
+    // The endpoint may have more, and returns behind those that wait longer.
+    if (!this.#isClosed && batches > MAX_BATCHES) queueMicrotask(() => this.#run())
   }
 }

@@ -1,4 +1,4 @@
-import { dueEndpoints, sendBatch } from '../../core/src/operations/send-webhooks.ts'
+import { dueEndpoints, sendDue } from '../../core/src/operations/send-webhooks.ts'
 import type { Store } from '../../core/src/ports/store.ts'
 import type { WebhookTransport } from '../../core/src/ports/webhooks.ts'
 import { localBus } from '../src/adapters/bus/local-bus.ts'
@@ -13,7 +13,10 @@ import { ROOT_KEY } from '../../../tests/harness/harness.ts'
 import { settingsOf } from '../../../tests/harness/test-database.ts'
 import { TestClock } from '../../../tests/harness/test-clock.ts'
 
-/** The steps of a delivery, after each of which a process can die. */
+/**
+ * The steps of two deliveries, sent one after the other: the first is claimed, sent, and recorded
+ * with the claim of the second, which then ends. A process can die after each.
+ */
 export const STEPS = ['found', 'claimed', 'sent', 'recorded', 'ended'] as const
 export type Step = (typeof STEPS)[number]
 
@@ -42,7 +45,7 @@ async function sendAndDie(): Promise<void> {
   const dying: Store = Object.assign(Object.create(store) as Store, {
     async write(unit: Parameters<Store['write']>[0]) {
       const value = await store.write(unit)
-      // The claim, the result, and what it says about the endpoint.
+      // The first claim; the result of each delivery, with the next claim.
       if (++writes === 2) reached('recorded')
       if (writes === 3) reached('ended')
       return value
@@ -60,7 +63,8 @@ async function sendAndDie(): Promise<void> {
   const [endpoint] = await dueEndpoints(service, 1)
   if (endpoint === undefined) throw new Error('nothing is due')
   reached('found')
-  await sendBatch(service, endpoint.id, { most: 8, signal: new AbortController().signal })
+  const { signal } = new AbortController()
+  await sendDue(service, endpoint.id, { most: 1, signal, mayClaim: () => true })
 }
 
 async function openStore(

@@ -1,13 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Store } from '../../core/src/ports/store.ts'
 import { LEASE_MS } from '../../core/src/domain/webhooks.ts'
 import {
   listEndpoints,
   testEndpoint,
   updateEndpoint,
 } from '../../core/src/operations/admin/webhooks.ts'
-import { sendBatch } from '../../core/src/operations/send-webhooks.ts'
+import { sendDue } from '../../core/src/operations/send-webhooks.ts'
 import { allEnded, logOf, type Receiver, scene, until } from './webhook-scene.ts'
+
+/** Bounded, so that a sender that claims the same delivery forever ends. */
+function lane(most: number) {
+  let batches = 20
+  return { most, signal: new AbortController().signal, mayClaim: () => --batches > 0 }
+}
 
 test('of senders that work at once, one gets each delivery', async () => {
   await using s = await scene()
@@ -16,9 +23,26 @@ test('of senders that work at once, one gets each delivery', async () => {
   const sent = await Promise.all(
     Array.from({ length: 20 }, () => testEndpoint(h.service, endpoint.id)),
   )
-  const options = { most: 7, signal: new AbortController().signal }
-  await Promise.all(Array.from({ length: 4 }, () => sendBatch(h.service, endpoint.id, options)))
+  await Promise.all(Array.from({ length: 4 }, () => sendDue(h.service, endpoint.id, lane(2))))
   assert.deepEqual(receiver.ids().toSorted(), sent.toSorted())
+})
+
+test('one unit stores the results of a batch and claims the next one', async () => {
+  await using s = await scene()
+  const { h, receiver } = s
+  const { endpoint } = await s.add()
+  for (let count = 0; count < 8; count++) await testEndpoint(h.service, endpoint.id)
+  let units = 0
+  const store: Store = Object.assign(Object.create(h.service.store) as Store, {
+    write(unit: Parameters<Store['write']>[0]) {
+      units++
+      return h.service.store.write(unit)
+    },
+  })
+  await sendDue({ ...h.service, store }, endpoint.id, lane(4))
+  assert.equal(receiver.received.length, 8)
+  // The first claim, and one for each batch.
+  assert.equal(units, 3)
 })
 
 test('410 of an old URL, answered after the URL was changed, does not disable the endpoint', async () => {
@@ -68,7 +92,6 @@ test('a disabled endpoint gets nothing, also from a sender that has found it bef
   const { endpoint } = await s.add()
   await testEndpoint(h.service, endpoint.id)
   await updateEndpoint(h.service, endpoint.id, { enabled: false })
-  const options = { most: 1, signal: new AbortController().signal }
-  assert.equal(await sendBatch(h.service, endpoint.id, options), false)
+  await sendDue(h.service, endpoint.id, lane(1))
   assert.equal(receiver.received.length, 0)
 })

@@ -1,5 +1,6 @@
 import type { WebhookEndpointId } from '@bonded/contract'
 import {
+  type Attempt,
   type AttemptResult,
   batchSize,
   isGone,
@@ -7,6 +8,7 @@ import {
   judgeEndpoint,
   LEASE_MS,
   succeeded,
+  type Verdict,
 } from '../domain/webhooks.ts'
 import { withoutCredentials } from '../domain/redaction.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -14,7 +16,6 @@ import type { WebhookResult } from '../ports/meter.ts'
 import type { Tables } from '../ports/store.ts'
 import type { WebhookDelivery, WebhookEndpoint } from '../ports/tables/webhook-table.ts'
 import type { Work } from '../ports/work.ts'
-import { type Attempted, ResultRecorder } from './record-results.ts'
 import type { Service } from './service.ts'
 
 /** Reports the queue to the meter. */
@@ -34,80 +35,100 @@ export function dueEndpoints(service: Service, limit: number): Promise<readonly 
   return service.store.read((tables) => tables.webhooks.dueEndpoints(now, limit))
 }
 
-/**
- * Claims due deliveries of an endpoint, sends them at once, and stores the results. A process that
- * dies at any point loses nothing: its claims end, and another one sends the deliveries again.
- *
- * @param most the most deliveries at once
- * @returns whether the endpoint may have more
- */
-export async function sendBatch(
-  service: Service,
-  id: WebhookEndpointId,
-  { most, signal }: { readonly most: number; readonly signal: AbortSignal },
-): Promise<boolean> {
-  const { clock, meter, store } = service
-  const { endpoint, claimed } = await store.write((tables) => claim(tables, clock, { id, most }))
-  if (endpoint === undefined || claimed.length === 0) return false
-  const secrets = liveSecrets(service, endpoint)
-  const recorder = new ResultRecorder(store, ({ result, verdict }) =>
-    meter.attemptedWebhook(resultOf(result), verdict.state === 'failed'),
-  )
-  const results = await Promise.all(
-    claimed.map(async (delivery) => {
-      const attempted = await attempt(service, { endpoint, delivery, secrets, signal })
-      if (!signal.aborted) recorder.add(attempted)
-      return attempted.result
-    }),
-  )
-  // The process stops. What it has not stored is sent again when its claim ends.
-  if (signal.aborted) {
-    await recorder.end()
-    return false
-  }
-  const now = clock.now()
-  const standing = judgeEndpoint(endpoint.failures, results, now)
-  const change = { ...standing, now, isGone: results.some(isGone) }
-  await recorder.end((tables) => tables.webhooks.recordEndpoint(endpoint, change))
-  return standing.pausedUntil <= now && standing.failures === 0 && claimed.length === most
+/** Deliveries of one endpoint that are sent at once. */
+interface Batch {
+  readonly endpoint: WebhookEndpoint
+  readonly claimed: readonly WebhookDelivery[]
 }
 
-/** Reads the endpoint again in each batch: it can be disabled, or have a new URL or secret. */
+/** An attempt, and what follows from it. */
+interface Attempted {
+  readonly delivery: WebhookDelivery
+  readonly result: AttemptResult
+  readonly line: Attempt
+  readonly verdict: Verdict
+}
+
+/**
+ * Sends the due deliveries of an endpoint, batch by batch, until an attempt fails or few are due.
+ * One unit stores the results of a batch and claims the next one. A process that dies at any point
+ * loses nothing: its claims end, and another one sends the deliveries again.
+ *
+ * @param given.most the most deliveries at once
+ * @param given.mayClaim called before each further batch
+ */
+export async function sendDue(
+  service: Service,
+  id: WebhookEndpointId,
+  given: {
+    readonly most: number
+    readonly signal: AbortSignal
+    readonly mayClaim: () => boolean
+  },
+): Promise<void> {
+  const { clock, meter, store } = service
+  const { most, signal, mayClaim } = given
+  let batch = await store.write((tables) => claim(tables, clock, { id, most }))
+  while (batch !== undefined) {
+    const { endpoint, claimed } = batch
+    const attempts = await sendBatch(service, batch, signal)
+    // Attempts that were ended by a shutdown say nothing about the endpoint.
+    const isStopped = attempts.length < claimed.length
+    const [now, results] = [clock.now(), attempts.map(({ result }) => result)]
+    const standing = judgeEndpoint(endpoint.failures, results, now)
+    const change = { ...standing, now, isGone: results.some(isGone) }
+    const continues = !isStopped && standing.failures === 0 && claimed.length === most && mayClaim()
+    batch = await store.write(function* (tables) {
+      for (const { delivery, line, verdict } of attempts)
+        yield* tables.webhooks.record(delivery, line, verdict)
+      if (!isStopped) yield* tables.webhooks.recordEndpoint(endpoint, change)
+      return continues ? yield* claim(tables, clock, { id, most }) : undefined
+    })
+    for (const { result, verdict } of attempts)
+      meter.attemptedWebhook(resultOf(result), verdict.state === 'failed')
+  }
+}
+
+/** Reads the endpoint again for each batch: it can be disabled, or have a new URL or secret. */
 function* claim(
   { webhooks }: Tables,
   clock: Clock,
   { id, most }: { readonly id: WebhookEndpointId; readonly most: number },
-): Work<{ endpoint?: WebhookEndpoint; claimed: readonly WebhookDelivery[] }> {
+): Work<Batch | undefined> {
   const now = clock.now()
   const endpoint = yield* webhooks.findEndpoint(id)
   if (endpoint === undefined || endpoint.disabledAt !== null || now < endpoint.pausedUntil)
-    return { claimed: [] }
+    return undefined
   const limit = batchSize(endpoint.failures, most)
-  return { endpoint, claimed: yield* webhooks.claim(id, { now, until: now + LEASE_MS, limit }) }
+  const claimed = yield* webhooks.claim(id, { now, until: now + LEASE_MS, limit })
+  return claimed.length === 0 ? undefined : { endpoint, claimed }
 }
 
-async function attempt(
-  { clock, random, webhooks }: Service,
-  given: {
-    readonly endpoint: WebhookEndpoint
-    readonly delivery: WebhookDelivery
-    readonly secrets: readonly string[]
-    readonly signal: AbortSignal
-  },
-): Promise<Attempted> {
-  const { endpoint, delivery, secrets, signal } = given
+/** @returns the attempts that ended before the signal; the claims of the others end later */
+async function sendBatch(
+  service: Service,
+  { endpoint, claimed }: Batch,
+  signal: AbortSignal,
+): Promise<readonly Attempted[]> {
+  const { clock, random, webhooks } = service
   const { url, scheme } = endpoint
-  const at = clock.now()
-  const message = { url, scheme, secrets, id: delivery.eventId, body: delivery.payload }
-  const result: AttemptResult =
-    secrets.length === 0 ? { error: 'secret_unavailable' } : await webhooks.send(message, signal)
-  const now = clock.now()
-  const verdict = judgeAttempt(result, {
-    attempt: delivery.attempts + 1,
-    now,
-    random: (random.id()[0] ?? 0) / 0xff,
+  const secrets = liveSecrets(service, endpoint)
+  const attempts = claimed.map(async (delivery) => {
+    const at = clock.now()
+    const message = { url, scheme, secrets, id: delivery.eventId, body: delivery.payload }
+    const result: AttemptResult =
+      secrets.length === 0 ? { error: 'secret_unavailable' } : await webhooks.send(message, signal)
+    if (signal.aborted) return []
+    const now = clock.now()
+    const verdict = judgeAttempt(result, {
+      attempt: delivery.attempts + 1,
+      now,
+      random: (random.id()[0] ?? 0) / 0xff,
+    })
+    const line = { ...withoutCredentials(result), at, ms: now - at }
+    return [{ delivery, result, line, verdict }]
   })
-  return { delivery, result, line: { ...withoutCredentials(result), at, ms: now - at }, verdict }
+  return (await Promise.all(attempts)).flat()
 }
 
 /** The secrets of an endpoint that sign now, the current one first. */
