@@ -54,7 +54,10 @@ export class StagePage {
 
   /** Chooses a scenario by its link. */
   async choose(title: string): Promise<void> {
+    // The page before may be of the same scenario, and shows it until the new one comes.
+    const loaded = this.page.waitForEvent('load')
     await this.page.getByRole('link', { name: title, exact: true }).click()
+    await loaded
     await this.page.locator('.demo-bar a[aria-current]', { hasText: title }).waitFor()
     // The phone has selected the scenario once its frame has loaded.
     await this.phone.locator('#screen:not([data-screen="loading"])').waitFor()
