@@ -4,7 +4,11 @@ import { LIMIT_NAMES, type Workflow } from '@bonded/contract'
 import { loadPhonePage } from '@bonded/phone-page/files'
 import pino from 'pino'
 import type { PassportTrust } from '../packages/server/src/adapters/attestation/passport/passport-trust.ts'
-import type { Attestation } from '../packages/server/src/adapters/attestation/attestation.ts'
+import {
+  type Attestation,
+  createAttestation,
+} from '../packages/server/src/adapters/attestation/attestation.ts'
+import { NO_APPS } from '../packages/server/src/adapters/attestation/phone-trust.ts'
 import {
   type ConnectionLimits,
   DEFAULT_CONNECTION_LIMITS,
@@ -15,11 +19,12 @@ import { NO_APP_LINKS, type Service } from '../packages/core/src/operations/serv
 import type { ScriptSource } from '../packages/server/src/http/pages/hosted-script.ts'
 import type { Clock } from '../packages/core/src/ports/clock.ts'
 import { startService, composeService } from '../packages/server/src/compose.ts'
+import { systemClock } from '../packages/store/src/clock/system-clock.ts'
 import { NO_SCRIPT } from '../tests/harness/no-script.ts'
 import { postgresNode } from './postgres-nodes.ts'
 import { respondToRequests, type Ready, workFolder } from './process.ts'
 
-export const BENCH_ORIGIN = 'https://bond.example'
+const BENCH_ORIGIN = 'https://bond.example'
 
 /** The origin of the tenants' pages without `hosting`. */
 export const PAGE_ORIGIN = 'https://page.example'
@@ -35,10 +40,13 @@ export interface BenchReady extends Ready {
 }
 
 export interface BenchService {
-  readonly clock: Clock
-  readonly attestation: Attestation
+  /** Absent: the machine's. */
+  readonly clock?: Clock
+  /** Absent: software phones only. */
+  readonly attestation?: Attestation
   readonly passportTrust?: PassportTrust
-  readonly workflow: Workflow
+  /** Absent: one without step-up. */
+  readonly workflow?: Workflow
   /** How many tenants the service has. Default: 1. */
   readonly tenants?: number
   /** Absent: the service counts every call and rejects none. */
@@ -74,11 +82,12 @@ const NEVER_REJECTED: Limits = {
  *
  * @returns the service, with which the process can act as its operator
  */
-export async function serveBench(bench: BenchService): Promise<Service> {
-  const { workflow, limits = NEVER_REJECTED, connections = MANY_CONNECTIONS, ...rest } = bench
-  const { hosting, tenants = 1, measures, ...parts } = rest
+export async function serveBench(bench: BenchService = {}): Promise<Service> {
+  const { clock = systemClock, workflow = { name: 'w', actions: ['a'] }, ...rest } = bench
+  const { hosting, tenants = 1, measures, ...others } = rest
+  const { limits = NEVER_REJECTED, connections = MANY_CONNECTIONS, ...parts } = others
   const folder = workFolder()
-  const node = await postgresNode(bench.clock.now())
+  const node = await postgresNode(clock.now())
   const service = composeService({
     databaseFile: join(folder, 'bonded.db'),
     ...(node === undefined ? {} : { openStore: node.openStore }),
@@ -95,6 +104,8 @@ export async function serveBench(bench: BenchService): Promise<Service> {
       connections,
       deviceTokenTtlMs: 180 * 24 * 60 * 60_000,
     },
+    clock,
+    attestation: createAttestation(NO_APPS, { origin: BENCH_ORIGIN, clock, fetch }),
     ...parts,
   })
   const created = await Promise.all(

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { RUNTIME_FLAGS } from '../packages/service/bin/runtime-flags.js'
 import type { BurstTask, BurstWindow } from './burst-load-process.ts'
 import type { TrustedIssuers } from './burst-service-process.ts'
-import { Child, median, type Ready, sharedNowMs } from './process.ts'
+import { Child, median, percentile, type Ready, sharedNowMs } from './process.ts'
 import type { Latencies, SteadyTask } from './steady-load-process.ts'
 
 /**
@@ -72,15 +72,17 @@ const figures = {
   idle: {
     p50_ms: ofRounds('idle', 0.5),
     p99_ms: ofRounds('idle', 0.99),
-    p99_of_all_ms: quantile(all.idle, 0.99),
+    p99_of_all_ms: percentile(all.idle, 0.99),
   },
   burst: {
     p50_ms: ofRounds('burst', 0.5),
     p99_ms: ofRounds('burst', 0.99),
-    p99_of_all_ms: quantile(all.burst, 0.99),
+    p99_of_all_ms: percentile(all.burst, 0.99),
   },
-  ratio: median(rounds.map((round) => quantile(round.burst, 0.99) / quantile(round.idle, 0.99))),
-  ratio_of_all: quantile(all.burst, 0.99) / quantile(all.idle, 0.99),
+  ratio: median(
+    rounds.map((round) => percentile(round.burst, 0.99) / percentile(round.idle, 0.99)),
+  ),
+  ratio_of_all: percentile(all.burst, 0.99) / percentile(all.idle, 0.99),
   target: TARGET_RATIO,
 }
 if (process.argv.includes('--json')) console.log(JSON.stringify(figures))
@@ -104,10 +106,5 @@ else {
 }
 
 function ofRounds(phase: 'idle' | 'burst', part: number): number {
-  return median(rounds.map((round) => quantile(round[phase], part)))
-}
-
-function quantile(figures: readonly number[], part: number): number {
-  const sorted = [...figures].sort((a, b) => a - b)
-  return sorted[Math.ceil(part * sorted.length) - 1] ?? Number.NaN
+  return median(rounds.map((round) => percentile(round[phase], part)))
 }

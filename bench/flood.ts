@@ -139,40 +139,23 @@ function printShedding(rows: readonly Shedding[]): void {
 }
 
 function print(rows: readonly Outcome[]): void {
-  const ms = (figure: number) => figure.toFixed(1)
-  const cells = rows.map(({ attack, server, alive, idle, flood, ratio, failed, tally, ...row }) => [
-    server === 'bare' ? `${attack}, bare Node` : attack,
-    `${ms(idle.p50_ms)} / ${ms(idle.p99_ms)}`,
-    `${ms(flood.p50_ms)} / ${ms(flood.p99_ms)}`,
-    `${ratio.toFixed(1)}×`,
-    String(failed),
-    `${row.idle_mb.toFixed(0)} → ${row.peak_mb.toFixed(0)}`,
-    String(tally.opened),
-    String(tally.closed),
-    String(tally.held),
-    Object.entries(tally.statuses)
-      .map(([status, count]) => `${status}: ${count}`)
-      .join(' '),
-    alive ? 'yes' : 'no',
-    server === 'bare' ? 'comparison' : row.missed.join(', ') || 'met',
-  ])
-  const header = [
-    'flood',
-    'idle p50 / p99 ms',
-    'flood p50 / p99 ms',
-    'ratio',
-    'failed',
-    'RSS MB',
-    'opened',
-    'closed',
-    'held',
-    'responses',
-    'alive',
-    'targets',
-  ]
-  const widths = header.map((title, column) =>
-    Math.max(...[header, ...cells].map((row) => row[column]?.length ?? title.length)),
+  const ms = ({ p50_ms, p99_ms }: Percentiles) => `${p50_ms.toFixed(1)} / ${p99_ms.toFixed(1)}`
+  console.table(
+    rows.map(({ attack, server, alive, idle, flood, ratio, failed, tally, ...row }) => ({
+      flood: server === 'bare' ? `${attack}, bare Node` : attack,
+      'idle p50 / p99 ms': ms(idle),
+      'flood p50 / p99 ms': ms(flood),
+      ratio: `${ratio.toFixed(1)}×`,
+      failed,
+      'RSS MB': `${row.idle_mb.toFixed(0)} → ${row.peak_mb.toFixed(0)}`,
+      opened: tally.opened,
+      closed: tally.closed,
+      held: tally.held,
+      responses: Object.entries(tally.statuses)
+        .map(([status, count]) => `${status}: ${count}`)
+        .join(' '),
+      alive: alive ? 'yes' : 'no',
+      targets: server === 'bare' ? 'comparison' : row.missed.join(', ') || 'met',
+    })),
   )
-  for (const row of [header, ...cells])
-    console.log(row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '))
 }

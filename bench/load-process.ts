@@ -1,19 +1,9 @@
-import {
-  canonicalJson,
-  type CreatedSession,
-  type PhoneSession,
-  type VerifiedEvidence,
-} from '@bonded/contract'
+import type { CreatedSession } from '@bonded/contract'
 import { setTimeout as pause } from 'node:timers/promises'
 import { WebSocket } from 'ws'
-import {
-  attestation,
-  carriedSignals,
-  evidenceRequest,
-  newKey,
-  type TestPhone,
-} from '../tests/harness/phone.ts'
-import { respondToTasks, send, shedCalls } from './http-calls.ts'
+import { newKey, type TestPhone } from '../tests/harness/phone.ts'
+import { respondToTasks, shedCalls } from './http-calls.ts'
+import { type DoneCall, ServiceCalls } from './phones.ts'
 
 /** The parent's messages. */
 export interface Task {
@@ -50,7 +40,7 @@ export interface Load {
 
 /** All phones share one key, so that the floor needs only one. */
 const key = newKey()
-let responses: Record<string, object> = {}
+const responses: Record<string, string> = {}
 let durations = new Map<string, number[]>()
 
 respondToTasks(async (task: Task): Promise<Load> => {
@@ -60,7 +50,9 @@ respondToTasks(async (task: Task): Promise<Load> => {
   const began = performance.now()
   await (task.rate === undefined ? closedLoop(task) : openLoop(task, task.rate))
   return {
-    responses,
+    responses: Object.fromEntries(
+      Object.entries(responses).map(([name, text]) => [name, JSON.parse(text) as object]),
+    ),
     publicKey: key.public_key,
     seconds: (performance.now() - began) / 1_000,
     shed: shedCalls() - shedBefore,
@@ -122,49 +114,25 @@ async function enrol(task: Task): Promise<TestPhone> {
       key_id: 'none',
       counter: 0,
     }
-  const { challenge } = (await call(task, 'POST', '/devices/challenges')) as { challenge: string }
   // The first phone has the key with which the floor verifies. The others have their own.
-  const own = phone === undefined ? key : newKey()
-  const registered = (await call(task, 'POST', '/devices', {
-    body: { format: 'software', challenge, public_key: own.public_key },
-  })) as Omit<TestPhone, 'counter' | 'privateKey'>
-  return { ...registered, privateKey: own.privateKey, counter: 0 }
+  return callsOf(task).enrol(phone === undefined ? key : newKey())
 }
 
 /** Create, channel open, claim, evidence, attest, frame received, get, complete. */
 async function lifecycle(task: Task, own: TestPhone): Promise<void> {
-  const backend = { token: task.credential }
-  const mobile = { token: own.device_token }
-  const created = (await call(task, 'POST', '/sessions', {
-    ...backend,
-    body: { workflow: 'w', action: 'a' },
-  })) as CreatedSession
+  const calls = callsOf(task)
+  const bond = await calls.create(own)
   const opening = performance.now()
-  const channel = watch(task, created)
+  const channel = watch(task, bond.created)
   await channel.frames(1)
   note('channel', performance.now() - opening)
-  const view = (await call(task, 'POST', `/sessions/${created.id}/claim`, {
-    ...mobile,
-    body: { nonce: created.nonce, device_id: own.device_id },
-  })) as PhoneSession
-  const session = { ...view, id: created.id }
-  const { local_auth, ...sensors } = carriedSignals(Date.parse(view.server_time))
-  const signals = task.short === true ? { local_auth } : { local_auth, ...sensors }
-  const { verified_evidence } = (await call(task, 'POST', '/evidence', {
-    ...mobile,
-    body: evidenceRequest(own, session, signals, view.server_time),
-  })) as { verified_evidence: VerifiedEvidence }
-  await call(task, 'POST', '/attestations', {
-    ...mobile,
-    body: attestation(own, session, verified_evidence, view.server_time),
-  })
+  await calls.claim(bond)
+  await calls.fetchEvidence(bond, { short: task.short === true })
+  await calls.attest(bond, calls.sign(bond))
   // hello, scanned, evaluating, bonded; the floor sends as many.
   await channel.frames(4)
-  await call(task, 'GET', `/sessions/${created.id}`, backend)
-  await call(task, 'POST', `/sessions/${created.id}/form-completed`, {
-    ...backend,
-    secret: created.completion_secret ?? '',
-  })
+  await calls.get(bond)
+  await calls.complete(bond)
   await channel.frames(5)
   channel.close()
 }
@@ -205,29 +173,13 @@ function nextPort({ ports }: Task): number {
   return ports[turns++ % ports.length] ?? 0
 }
 
-async function call(
-  task: Task,
-  method: string,
-  path: string,
-  given: { token?: string; body?: object; secret?: string } = {},
-): Promise<object> {
-  const headers: Record<string, string> = {}
-  if (given.token !== undefined) headers.authorization = `Bearer ${given.token}`
-  if (given.secret !== undefined) headers['x-bond-completion-secret'] = given.secret
-  if (given.body !== undefined) headers['content-type'] = 'application/json'
-  const payload = given.body === undefined ? {} : { payload: canonicalJson(given.body) }
+function callsOf(task: Task): ServiceCalls {
+  return new ServiceCalls({ port: () => nextPort(task), credential: task.credential }, noteCall)
+}
+
+function noteCall({ method, path, ms, response }: DoneCall): void {
   const name =
     method === 'GET' ? 'get' : path === '/sessions' ? 'create' : (path.split('/').at(-1) ?? '')
-  const began = performance.now()
-  const text = await send({
-    port: nextPort(task),
-    method,
-    path: `/api/v1${path}`,
-    headers,
-    ...payload,
-  })
-  note(name, performance.now() - began)
-  const response = JSON.parse(text) as object
+  note(name, ms)
   responses[name] = response
-  return response
 }

@@ -12,7 +12,6 @@ import {
   type TestPhone,
 } from '../tests/harness/phone.ts'
 import { send } from './http-calls.ts'
-import type { Ready } from './process.ts'
 
 /** One session on its way to a bond, and its phone. */
 export interface Bond {
@@ -22,19 +21,39 @@ export interface Bond {
   evidence?: VerifiedEvidence
 }
 
+interface Given {
+  readonly token?: string
+  readonly secret?: string
+  readonly payload?: string
+}
+
+/** A call that succeeded. */
+export interface DoneCall {
+  readonly method: string
+  readonly path: string
+  readonly ms: number
+  readonly response: string
+}
+
 /** The calls of the service, each with its caller's credential. */
 export class ServiceCalls {
-  readonly #port: number
+  readonly #nextPort: () => number
   readonly #credential: string
+  readonly #onDone: (call: DoneCall) => void
 
-  constructor({ port, credential }: Ready) {
-    this.#port = port
+  /** @param of.port a function where several nodes take the calls in turns */
+  constructor(
+    of: { readonly port: number | (() => number); readonly credential: string },
+    onDone: (call: DoneCall) => void = () => {},
+  ) {
+    const { port, credential } = of
+    this.#nextPort = typeof port === 'number' ? () => port : port
     this.#credential = credential
+    this.#onDone = onDone
   }
 
-  async enrol(): Promise<TestPhone> {
+  async enrol({ public_key, privateKey } = newKey()): Promise<TestPhone> {
     const challenge = await this.challenge()
-    const { public_key, privateKey } = newKey()
     const body = { format: 'software', challenge, public_key }
     return {
       ...(await this.#call<Omit<TestPhone, 'counter' | 'privateKey'>>('POST', '/devices', {
@@ -95,17 +114,8 @@ export class ServiceCalls {
   }
 
   async attest({ phone }: Bond, payload: string): Promise<string> {
-    const headers = {
-      authorization: `Bearer ${phone.device_token}`,
-      'content-type': 'application/json',
-    }
-    const response = await send({
-      port: this.#port,
-      method: 'POST',
-      path: '/api/v1/attestations',
-      headers,
-      payload,
-    })
+    const token = phone.device_token
+    const response = await this.#send('POST', '/attestations', { token, payload })
     const { state } = JSON.parse(response) as PhoneSession
     if (state !== 'bonded') throw new Error(`the session ended as ${state}`)
     return response
@@ -115,18 +125,31 @@ export class ServiceCalls {
     return this.#call('GET', `/sessions/${created.id}`, { token: this.#credential })
   }
 
-  async #call<T>(
-    method: string,
-    path: string,
-    { token, body }: { token?: string; body?: object } = {},
-  ): Promise<T> {
+  complete({ created: { id, completion_secret } }: Bond): Promise<PhoneSession> {
+    const given = { token: this.#credential, secret: completion_secret }
+    return this.#call('POST', `/sessions/${id}/form-completed`, given)
+  }
+
+  async #call<T>(method: string, path: string, { body, ...given }: Given & { body?: object } = {}) {
+    const payload = body && { payload: canonicalJson(body) }
+    return JSON.parse(await this.#send(method, path, { ...given, ...payload })) as T
+  }
+
+  async #send(method: string, path: string, { token, secret, payload }: Given): Promise<string> {
     const headers: Record<string, string> = {}
     if (token !== undefined) headers.authorization = `Bearer ${token}`
-    if (body !== undefined) headers['content-type'] = 'application/json'
-    const payload = body === undefined ? {} : { payload: canonicalJson(body) }
-    return JSON.parse(
-      await send({ port: this.#port, method, path: `/api/v1${path}`, headers, ...payload }),
-    ) as T
+    if (secret !== undefined) headers['x-bond-completion-secret'] = secret
+    if (payload !== undefined) headers['content-type'] = 'application/json'
+    const began = performance.now()
+    const response = await send({
+      port: this.#nextPort(),
+      method,
+      path: `/api/v1${path}`,
+      headers,
+      ...(payload !== undefined && { payload }),
+    })
+    this.#onDone({ method, path, ms: performance.now() - began, response })
+    return response
   }
 }
 

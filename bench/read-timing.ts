@@ -6,7 +6,7 @@ import { TestClock } from '../tests/harness/test-clock.ts'
 import { exchangeWith } from '../tests/pressure/exchange.ts'
 import { addShop, registerPhone, run, SHOP_ORIGIN, workFolder } from '../tests/pressure/running.ts'
 import { Line } from './line.ts'
-import { medianTime, samplesInRandomOrder, DISTINGUISHABLE_T, worstWelchT } from './welch.ts'
+import { comparePairs, samplesInRandomOrder } from './welch.ts'
 
 /**
  * Tests whether response times reveal why a session is not found. Sends kinds of reads in random
@@ -125,18 +125,9 @@ for (const { caller, headers, kinds } of GROUPS) {
     }
   }
   await Promise.all(Array.from({ length: LINES }, ask))
-  for (const [a, [nameA]] of kinds.entries()) {
-    for (const [b, [nameB]] of kinds.entries()) {
-      if (b <= a) continue
-      const t = worstWelchT(times[a] as Float64Array, times[b] as Float64Array)
-      if (Math.abs(t) >= DISTINGUISHABLE_T) distinguishable += 1
-      console.log(
-        `${caller}: ${nameA} / ${nameB}: t = ${t.toFixed(2)}${Math.abs(t) >= DISTINGUISHABLE_T ? '  DISTINGUISHABLE' : ''}`,
-      )
-    }
-  }
-  console.log(
-    `${caller}: medians ${kinds.map(([name], at) => `${name} ${medianTime(times[at] as Float64Array).toFixed(1)} µs`).join(', ')}`,
-  )
+  distinguishable += comparePairs({
+    caller,
+    kinds: kinds.map(([name], at) => ({ name, times: times[at] as Float64Array })),
+  })
 }
 process.exitCode = distinguishable > 0 ? 1 : 0

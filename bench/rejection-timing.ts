@@ -19,7 +19,7 @@ import { TestClock } from '../tests/harness/test-clock.ts'
 import { exchangeWith, type Request } from '../tests/pressure/exchange.ts'
 import { addShop, run, workFolder } from '../tests/pressure/running.ts'
 import { Line } from './line.ts'
-import { medianTime, samplesInRandomOrder, DISTINGUISHABLE_T, worstWelchT } from './welch.ts'
+import { comparePairs, samplesInRandomOrder } from './welch.ts'
 
 /**
  * Tests whether response times reveal why an assertion failed. Sends attestations with one fault
@@ -78,22 +78,10 @@ for (const [format, makeKey] of FORMATS) {
   await timesOf(phone, warmUp, WARM_UP_SAMPLES)
   await assertSteps(warmUp)
   const times = await timesOf(phone, await prepare(phone, evidence, SAMPLES), SAMPLES)
-  for (const [a, { step: nameA }] of KINDS.entries()) {
-    for (const [b, { step: nameB }] of KINDS.entries()) {
-      if (b <= a) continue
-      const [left, right] = [times[a], times[b]] as [Float64Array, Float64Array]
-      const t = worstWelchT(left, right)
-      const apart = Math.abs(t) >= DISTINGUISHABLE_T
-      if (apart) distinguishable += 1
-      const difference = `${(medianTime(left) - medianTime(right)).toFixed(1)} µs between the medians`
-      console.log(
-        `${format}: ${nameA} / ${nameB}: t = ${t.toFixed(2)}, ${difference}${apart ? '  DISTINGUISHABLE' : ''}`,
-      )
-    }
-  }
-  console.log(
-    `${format}: medians ${KINDS.map(({ step }, at) => `${step} ${medianTime(times[at] as Float64Array).toFixed(1)} µs`).join(', ')}`,
-  )
+  distinguishable += comparePairs({
+    caller: format,
+    kinds: KINDS.map(({ step }, at) => ({ name: step, times: times[at] as Float64Array })),
+  })
 }
 process.exitCode = distinguishable > 0 ? 1 : 0
 

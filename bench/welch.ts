@@ -1,5 +1,5 @@
 /** Above this threshold two sets of times differ (dudect's bound: once in 100,000 by chance). */
-export const DISTINGUISHABLE_T = 4.5
+const DISTINGUISHABLE_T = 4.5
 /**
  * Outliers come from the machine, not from the service, so times are cropped at several heights, as
  * dudect does.
@@ -7,7 +7,7 @@ export const DISTINGUISHABLE_T = 4.5
 const CROPS = [0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1] as const
 
 /** Welch's t of two sets of times, at the crop where they differ most. */
-export function worstWelchT(a: Float64Array, b: Float64Array): number {
+function worstWelchT(a: Float64Array, b: Float64Array): number {
   const together = Float64Array.from([...a, ...b]).sort()
   const all = CROPS.map((crop) => {
     const ceiling = together[Math.ceil(crop * together.length) - 1] as number
@@ -45,6 +45,31 @@ export function* samplesInRandomOrder(
   for (const place of order) yield { kind: place % kinds, sample: Math.floor(place / kinds) }
 }
 
-export function medianTime(times: Float64Array): number {
+/** The times of each kind of response to one caller, in microseconds. */
+export interface Times {
+  readonly caller: string
+  readonly kinds: readonly { readonly name: string; readonly times: Float64Array }[]
+}
+
+/** Compares each kind with each other one, and prints it. Returns how many pairs differ. */
+export function comparePairs({ caller, kinds }: Times): number {
+  let distinguishable = 0
+  for (const [at, one] of kinds.entries())
+    for (const other of kinds.slice(at + 1)) {
+      const t = worstWelchT(one.times, other.times)
+      const differs = Math.abs(t) >= DISTINGUISHABLE_T
+      if (differs) distinguishable += 1
+      const micros = (medianTime(one.times) - medianTime(other.times)).toFixed(1)
+      console.log(
+        `${caller}: ${one.name} / ${other.name}: t = ${t.toFixed(2)}, ${micros} µs between the medians${differs ? '  DISTINGUISHABLE' : ''}`,
+      )
+    }
+  console.log(
+    `${caller}: medians ${kinds.map(({ name, times }) => `${name} ${medianTime(times).toFixed(1)} µs`).join(', ')}`,
+  )
+  return distinguishable
+}
+
+function medianTime(times: Float64Array): number {
   return times.toSorted()[times.length >> 1] ?? Number.NaN
 }

@@ -1,9 +1,6 @@
 import { SERVER_CREDENTIAL } from '@bonded/contract'
-import { systemClock } from '../../packages/store/src/clock/system-clock.ts'
-import { createAttestation } from '../../packages/server/src/adapters/attestation/attestation.ts'
-import { NO_APPS } from '../../packages/server/src/adapters/attestation/phone-trust.ts'
 import { revokeKey } from '../../packages/core/src/operations/admin/keys.ts'
-import { BENCH_ORIGIN, serveBench } from '../bench-service.ts'
+import { serveBench } from '../bench-service.ts'
 
 /** The message of the parent: a server credential to revoke. */
 export interface Revocation {
@@ -14,12 +11,7 @@ export interface Revocation {
  * The service for three tenants: the attacked one, another one, and one with a revoked key. Limits
  * reject nothing, so that only shedding protects the attacked tenant.
  */
-const service = await serveBench({
-  clock: systemClock,
-  attestation: createAttestation(NO_APPS, { origin: BENCH_ORIGIN, clock: systemClock, fetch }),
-  workflow: { name: 'w', actions: ['a'] },
-  tenants: 3,
-})
+const service = await serveBench({ tenants: 3 })
 process.on('message', ({ revoke }: Partial<Revocation>) => {
   if (revoke !== undefined) void revokeKey(service, SERVER_CREDENTIAL.exec(revoke)?.[1] ?? '')
 })

@@ -1,14 +1,5 @@
-import { systemClock } from '../../packages/store/src/clock/system-clock.ts'
-import { createAttestation } from '../../packages/server/src/adapters/attestation/attestation.ts'
-import { NO_APPS } from '../../packages/server/src/adapters/attestation/phone-trust.ts'
-import { BENCH_ORIGIN, serveBench } from '../bench-service.ts'
+import { serveBench } from '../bench-service.ts'
 import { measureServer } from './server-measures.ts'
 
 /** The service for two tenants, one of which floods it. Rate limits count but reject nothing. */
-await serveBench({
-  clock: systemClock,
-  attestation: createAttestation(NO_APPS, { origin: BENCH_ORIGIN, clock: systemClock, fetch }),
-  workflow: { name: 'w', actions: ['a'] },
-  tenants: 2,
-  measures: measureServer(),
-})
+await serveBench({ tenants: 2, measures: measureServer() })

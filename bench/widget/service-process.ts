@@ -1,17 +1,11 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { loadPulseScript } from '@bonded/widget/script'
-import { createAttestation } from '../../packages/server/src/adapters/attestation/attestation.ts'
-import { NO_APPS } from '../../packages/server/src/adapters/attestation/phone-trust.ts'
-import { systemClock } from '../../packages/store/src/clock/system-clock.ts'
-import { BENCH_ORIGIN, serveBench } from '../bench-service.ts'
+import { serveBench } from '../bench-service.ts'
 
 /** The service in its own process, with the widget for the pages of `BENCH_PAGES`. */
 const script = await loadPulseScript()
 await serveBench({
-  clock: systemClock,
-  attestation: createAttestation(NO_APPS, { origin: BENCH_ORIGIN, clock: systemClock, fetch }),
-  workflow: { name: 'w', actions: ['a'] },
   hosting: {
     port: await freePort(),
     script: { version: script.version, load: () => Promise.resolve(script) },
