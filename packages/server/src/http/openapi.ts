@@ -1,54 +1,14 @@
+import * as contract from '@bonded/contract'
 import {
-  BondedPairAssertion,
-  ClaimRequest,
-  BrowserFrame,
-  BrowserFrameRequest,
-  BrowserProof,
-  ContainmentReport,
-  CreatedSession,
-  CreateSessionRequest,
-  DeclineRequest,
-  DeviceChallenge,
-  DeviceRecord,
   ENDPOINTS,
   type Endpoint,
   ErrorResponse,
-  EvidenceResponse,
-  EvidenceRequest,
-  FormCompleted,
-  FullSession,
-  Invitation,
-  Health,
   idPattern,
   LIMITS,
   type LimitName,
-  PhoneSession,
-  PublicSession,
-  Receipt,
   type Reason,
   REASONS,
-  RecoverDeviceRequest,
-  RegisterDeviceRequest,
-  RegisteredDevice,
-  RemoveDeviceRequest,
-  RotatedToken,
-  RotateTokenRequest,
   statusOf,
-  SubjectKeys,
-  Timeline,
-  Version,
-  CreateWebhookEndpointRequest,
-  RecoverWebhookEndpointRequest,
-  RetryWebhookRequest,
-  UpdateWebhookEndpointRequest,
-  WebhookDeliveryList,
-  WebhookEndpointList,
-  WebhookEndpointRecord,
-  WebhookEndpointWithSecret,
-  WebhookEventLog,
-  WebhookPortalLink,
-  WebhooksDue,
-  WebhookTestEvent,
 } from '@bonded/contract'
 
 /** Rejections that any endpoint can return. */
@@ -69,54 +29,21 @@ const WITH_CREDENTIAL: readonly Reason[] = [
 /** Probes of the process, to which the service responds during an overload too. */
 const PROBES: readonly Endpoint[] = [ENDPOINTS.alive, ENDPOINTS.ready]
 
-/** Request and response schemas, by the type names that generated clients use. */
-const SCHEMAS = {
-  BondedPairAssertion,
-  ClaimRequest,
-  BrowserFrame,
-  BrowserFrameRequest,
-  BrowserProof,
-  ContainmentReport,
-  CreatedSession,
-  CreateSessionRequest,
-  DeclineRequest,
-  DeviceChallenge,
-  DeviceRecord,
+/** The bodies of requests and responses. */
+const BODIES: ReadonlySet<unknown> = new Set([
   ErrorResponse,
-  EvidenceResponse,
-  EvidenceRequest,
-  FormCompleted,
-  FullSession,
-  Invitation,
-  Health,
-  PhoneSession,
-  PublicSession,
-  Receipt,
-  RecoverDeviceRequest,
-  RegisterDeviceRequest,
-  RegisteredDevice,
-  RemoveDeviceRequest,
-  RotatedToken,
-  RotateTokenRequest,
-  SubjectKeys,
-  Timeline,
-  Version,
-  CreateWebhookEndpointRequest,
-  RecoverWebhookEndpointRequest,
-  RetryWebhookRequest,
-  UpdateWebhookEndpointRequest,
-  WebhookDeliveryList,
-  WebhookEndpointList,
-  WebhookEndpointRecord,
-  WebhookEndpointWithSecret,
-  WebhookEventLog,
-  WebhookPortalLink,
-  WebhooksDue,
-  WebhookTestEvent,
-}
-const NAMES = new Map<object, string>(
-  Object.entries(SCHEMAS).map(([name, schema]) => [schema, name]),
-)
+  ...Object.values<Endpoint>(ENDPOINTS).flatMap(({ body, responses }) => [
+    body?.schema,
+    ...Object.values(responses ?? {}),
+  ]),
+])
+/** Their schemas, by the names of the contract, which generated clients use as type names. */
+const SCHEMAS = Object.fromEntries(
+  Object.entries(contract as Readonly<Record<string, unknown>>).filter(([, value]) =>
+    BODIES.has(value),
+  ),
+) as Readonly<Record<string, object>>
+const NAMES = new Map(Object.entries(SCHEMAS).map(([name, schema]) => [schema, name]))
 
 /** Returns a reference to a named schema, or an unnamed schema itself. */
 function named(schema: object): object {
@@ -302,11 +229,8 @@ export function reasonsOf(endpoint: Endpoint): readonly Reason[] {
 }
 
 function failures(endpoint: Endpoint): Record<string, object> {
-  const byStatus = new Map<number, Reason[]>()
-  for (const reason of reasonsOf(endpoint))
-    byStatus.set(statusOf(reason), [...(byStatus.get(statusOf(reason)) ?? []), reason])
   return Object.fromEntries(
-    [...byStatus].map(([status, list]) => [
+    [...Map.groupBy(reasonsOf(endpoint), statusOf)].map(([status, list]) => [
       status,
       {
         description: list.map((reason) => `\`${reason}\`: ${REASONS[reason].message}`).join('\n'),
