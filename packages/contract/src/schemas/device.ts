@@ -1,5 +1,5 @@
 import { type Static, Type } from './type.ts'
-import { BrowserKeyCredential } from './browser-key.ts'
+import { BrowserKeyCredential, newPasskey } from './browser-key.ts'
 import { AppAttest } from './evidence.ts'
 import {
   base64url,
@@ -62,28 +62,11 @@ const androidKey = {
   }),
 }
 
-/**
- * A WebAuthn key, as `PublicKeyCredential.toJSON()` returns it. The service evaluates the id, the
- * type and the two named members of the response.
- */
+/** A WebAuthn key. */
 const webauthnKey = {
   format: word(['webauthn']),
   challenge: Bytes32,
-  registration: closed({
-    id: base64url({ min: 1, max: 1_024 }),
-    type: word(['public-key']),
-    response: closed({
-      clientDataJSON: base64url({ min: 1, max: 4_096 }),
-      attestationObject: base64url({ min: 1, max: MAX_ATTESTATION_LENGTH }),
-      authenticatorData: Type.Optional(base64url({ min: 1, max: MAX_ATTESTATION_LENGTH })),
-      publicKey: Type.Optional(base64url({ min: 1, max: 1_024 })),
-      publicKeyAlgorithm: Type.Optional(Type.Integer()),
-      transports: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 16 })),
-    }),
-    rawId: Type.Optional(base64url({ min: 1, max: 1_024 })),
-    authenticatorAttachment: Type.Optional(Type.String({ maxLength: 64 })),
-    clientExtensionResults: Type.Optional(Type.Object({}, { additionalProperties: true })),
-  }),
+  registration: newPasskey({ clientData: 4_096, attestation: MAX_ATTESTATION_LENGTH }),
 }
 
 /** A software key. Only sandbox tenants accept it. */

@@ -46,6 +46,10 @@ export interface DrawingContext {
 // oxlint-disable-next-line max-lines-per-function -- a switch: one case for each screen
 export function drawScreen(screen: Screen, context: DrawingContext): DrawnScreen {
   const { messages, onChoice } = context
+  const goOn = () => button(messages['action.continue'], () => onChoice('continue'))
+  /** A step that the user takes on this phone. */
+  const next = (title: string, body: readonly (Node | string)[], ...more: readonly Node[]) =>
+    statement({ symbol: ['phone', 'busy'], title, body }, ...more)
   switch (screen.name) {
     case 'loading':
       return {
@@ -56,41 +60,25 @@ export function drawScreen(screen: Screen, context: DrawingContext): DrawnScreen
         ],
       }
     case 'desktop':
-      return statement(
-        {
-          symbol: ['phone', 'busy'],
-          title: messages['desktop.title'],
-          body: [messages['desktop.body']],
-        },
+      return next(
+        messages['desktop.title'],
+        [messages['desktop.body']],
         qrCode(screen.link, messages['desktop.code']),
       )
     case 'setup':
       return drawSetup(screen, context)
     case 'new_key':
-      return statement(
-        {
-          symbol: ['phone', 'busy'],
-          title: messages['new_key.title'],
-          body: fillNodes(messages['new_key.body'], { tenant: screen.tenant }),
-        },
-        footer(button(messages['action.continue'], () => onChoice('continue'))),
+      return next(
+        messages['new_key.title'],
+        fillNodes(messages['new_key.body'], { tenant: screen.tenant }),
+        footer(goOn()),
       )
     case 'renew':
-      return statement(
-        {
-          symbol: ['phone', 'busy'],
-          title: messages['renew.title'],
-          body: [messages['renew.body']],
-        },
-        footer(button(messages['action.continue'], () => onChoice('continue'))),
-      )
+      return next(messages['renew.title'], [messages['renew.body']], footer(goOn()))
     case 'motion':
-      return statement(
-        {
-          symbol: ['phone', 'busy'],
-          title: messages['step_up.motion.title'],
-          body: [messages['motion.note']],
-        },
+      return next(
+        messages['step_up.motion.title'],
+        [messages['motion.note']],
         footer(button(messages['motion.allow'], () => onChoice('allow_motion'))),
       )
     case 'request':
@@ -98,14 +86,11 @@ export function drawScreen(screen: Screen, context: DrawingContext): DrawnScreen
     case 'step_up':
       return drawStepUp(screen, context)
     case 'browser_key':
-      return statement(
-        {
-          symbol: ['phone', 'busy'],
-          title: messages['browser_key.title'],
-          body: [messages['browser_key.body']],
-        },
+      return next(
+        messages['browser_key.title'],
+        [messages['browser_key.body']],
         ...summaryOf(screen.request),
-        decisionBar([button(messages['action.continue'], () => onChoice('continue'))], context),
+        decisionBar([goOn()], context),
       )
     case 'awaiting_browser':
       return drawAwaitingBrowser(screen, context)

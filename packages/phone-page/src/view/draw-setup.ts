@@ -1,7 +1,14 @@
 import type { SetupScreen } from '../screen.ts'
 import { element } from './dom.ts'
 import { drawPage } from './draw-request.ts'
-import { button, type DrawingContext, type DrawnScreen, footer, headingOf } from './draw-screen.ts'
+import {
+  button,
+  type DrawingContext,
+  type DrawnScreen,
+  footer,
+  headingOf,
+  noticeBox,
+} from './draw-screen.ts'
 import { fill, fillNodes } from './fill.ts'
 
 /** Who asks, and for what the phone creates a passkey. The request follows. */
@@ -26,9 +33,7 @@ export function drawSetup(
       ...(logo === null ? [] : [drawLogo(logo)]),
       heading,
       // In view also on a small phone, above the actions.
-      ...(hasNotRecovered
-        ? [element('p', { class: 'notice', role: 'alert' }, messages['setup.recover.failed'])]
-        : []),
+      ...(hasNotRecovered ? [noticeBox(messages['setup.recover.failed'])] : []),
       ...(requesting_origin === null ? [] : [drawPage(requesting_origin, messages)]),
       element('p', {}, messages[isOnly ? 'setup.known' : 'setup.passkey']),
       ...(isOnly && hasNotRecovered

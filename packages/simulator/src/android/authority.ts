@@ -33,6 +33,11 @@ const KEY_DESCRIPTION = '1.3.6.1.4.1.11129.2.1.17'
 const FROM = new Date('2020-01-01T00:00:00Z')
 const UNTIL = new Date('2049-12-31T23:59:59Z')
 
+interface Issuer {
+  readonly name: Name
+  readonly key: KeyObject
+}
+
 /**
  * Creates an authority.
  *
@@ -42,32 +47,22 @@ export function createAndroidAuthority(rootKey: KeyObject = newKey()): AndroidAu
   const intermediateKey = newKey()
   const attestationKey = newKey()
   const dates = { notBefore: FROM, notAfter: UNTIL }
-  const root = certify({
-    serial: 1n,
-    subject: ROOT,
-    issuer: ROOT,
-    publicKey: rootKey,
-    issuerKey: rootKey,
-    ...dates,
-    extensions: [authority()],
-  })
-  const intermediate = certify({
-    serial: 2n,
-    subject: INTERMEDIATE,
-    issuer: ROOT,
-    publicKey: intermediateKey,
-    issuerKey: rootKey,
-    ...dates,
-    extensions: [authority()],
-  })
-  const attestation = certify({
-    serial: 3n,
-    subject: ATTESTATION_KEY,
-    issuer: INTERMEDIATE,
-    publicKey: attestationKey,
-    issuerKey: intermediateKey,
-    ...dates,
-    extensions: [authority()],
+  const authorityOf = (serial: bigint, subject: Name, publicKey: KeyObject, by: Issuer) =>
+    certify({
+      serial,
+      subject,
+      publicKey,
+      issuer: by.name,
+      issuerKey: by.key,
+      ...dates,
+      extensions: [authority()],
+    })
+  const byRoot = { name: ROOT, key: rootKey }
+  const root = authorityOf(1n, ROOT, rootKey, byRoot)
+  const intermediate = authorityOf(2n, INTERMEDIATE, intermediateKey, byRoot)
+  const attestation = authorityOf(3n, ATTESTATION_KEY, attestationKey, {
+    name: INTERMEDIATE,
+    key: intermediateKey,
   })
   return {
     root,

@@ -12,15 +12,7 @@ import {
 } from './static-file.ts'
 
 /** The files of the phone page, as `@bonded/phone-page` builds them. */
-export interface PhonePageFiles {
-  readonly script: string
-  /** `sha384-…` of the script. */
-  readonly scriptIntegrity: string
-  /** Hexadecimal hash of the script, used in its URL. */
-  readonly scriptHash: string
-  readonly style: string
-  /** `sha256-…` of the style. */
-  readonly styleHash: string
+export interface PhonePageFiles extends DocumentFiles {
   /** JSON of the words of each language but English, by its tag. */
   readonly languages: ReadonlyMap<string, string>
   /** Hexadecimal hash of all languages, used in their URLs. */
