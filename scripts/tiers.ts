@@ -47,11 +47,12 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
   postgres: ['packages/store/tests/postgres/*.test.ts', 'tests/nodes/*.test.ts'],
   /**
    * What installs from its own lockfile: the example app, with its screens against a real service
-   * and its bundles with Expo, and the documentation site.
+   * and its bundles with Expo, the documentation site, and a driver of a pending store.
    */
   app: [
     'examples/phone-app/tests/{app,build}.test.ts',
     'examples/{django,express,fastify,next}/tests/*.test.ts',
+    'packages/integrator/tests/better-sqlite3/*.test.ts',
     'tests/site/*.test.ts',
   ],
   /** Many random histories, inputs and mutants; kills and bursts. */

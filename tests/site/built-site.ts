@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buildSite, installSite } from '../../scripts/site/build.ts'
 import { ROOT } from '../../scripts/site/documents.ts'
-
-const NO_REGISTRY = /\b(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH)\b/
+import { NO_REGISTRY } from '../harness/no-registry.ts'
 
 /** Builds the site in a folder of its own, from its lockfile. `skip` says why it could not. */
 export function builtSite() {

@@ -4,6 +4,7 @@ import { cpSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { after, test } from 'node:test'
+import { NO_REGISTRY } from '../../../tests/harness/no-registry.ts'
 
 /**
  * The app outside this repository: installed from its lockfile and the packed packages, in a folder
@@ -12,7 +13,6 @@ import { after, test } from 'node:test'
 const APP = resolve(import.meta.dirname, '..')
 /** Written by tools. The others are the app. */
 const NOT_SOURCES = /^(?:node_modules|vendor|\.expo|android|ios)(?:\/|$)/
-const NO_REGISTRY = /\b(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH)\b/
 /** The first bytes of Hermes bytecode. */
 const HERMES_MAGIC = Buffer.from('c61fbc03c103191f', 'hex')
 const ORIGIN = 'https://bond.example.com'
