@@ -15,6 +15,8 @@ const observer = new ResizeObserver((entries) => {
 for (const table of document.querySelectorAll('.sl-markdown-content table')) observer.observe(table)`
 
 export default defineConfig({
+  // The path of the site on its host. By default the site is the whole host.
+  base: process.env.SITE_BASE || '/',
   integrations: [
     starlight({
       title: 'Bonded Sessions',
