@@ -12,7 +12,7 @@ import {
 
 /**
  * A running service looks for changes of the command line every second. A busy machine takes
- * longer, and nothing else ends a poll of 20 s so early.
+ * longer, but less than half of a poll of 20 s.
  */
 const SEEN_WITHIN_MS = 10_000
 
