@@ -58,7 +58,7 @@ async function run({ rounds, only, json }: RelayFlags): Promise<void> {
   const ok = findings.length === 0
   const error = { code: 'relay_not_stopped', message: 'A result differs from the expected one.' }
   const document = { ok, rounds, scenarios: figures.map(documentOf), ...(ok ? {} : { error }) }
-  print({ json }, document, [...describe(figures), ...verdict(findings)])
+  print({ json }, document, [...describe(figures), ...verdict(only, findings)])
   if (!ok) process.exitCode = 1
 }
 
@@ -82,9 +82,17 @@ function cell({ attempts, passed, reasons }: ModeFigures): string {
   return reasons.length === 0 ? share : `${share}: ${reasons.join(', ')}`
 }
 
-function verdict(findings: readonly string[]): readonly string[] {
-  if (findings.length === 0)
-    return ['', 'With the requirement, every attack is stopped, and the user is not.']
+/** Claims nothing of the scenarios that did not run. The honest user is scenario 0. */
+export function verdict(
+  tried: readonly Scenario[],
+  findings: readonly string[],
+): readonly string[] {
+  if (findings.length === 0) {
+    const attacks = tried.length < SCENARIOS.length ? 'every attack of this run' : 'every attack'
+    const isUserTried = tried.some(({ number }) => number === 0)
+    const user = isUserTried ? ', and the user is not' : ''
+    return ['', `With the requirement, ${attacks} is stopped${user}.`]
+  }
   const hidden = findings.length - SHOWN_FINDINGS
   return [
     '',
