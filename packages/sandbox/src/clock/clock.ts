@@ -1,10 +1,9 @@
 import { Argument, Command, InvalidArgumentError } from 'commander'
-import { readConfig } from '@bonded/server/settings/config'
-import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { jsonOption } from '@bonded/cli/arguments'
 import { parseDuration } from '@bonded/cli/duration'
 import type { Options } from '@bonded/cli/open'
 import { fields, print } from '@bonded/cli/output'
+import { readSandboxConfig } from '../sandbox-options.ts'
 import { advanceClock } from './clock-socket.ts'
 
 /** `bonded clock`: the clock of a sandbox that `bonded dev` runs. */
@@ -27,11 +26,7 @@ export function clockCommand(): Command {
 }
 
 async function ask(options: Options, ms: number): Promise<void> {
-  const { dataDir, environment } = readConfig(process.env, options)
-  if (environment === 'production')
-    throw new OperatorError('bonded clock needs a sandbox. Unset BONDED_ENVIRONMENT', {
-      code: 'invalid',
-    })
+  const { dataDir } = readSandboxConfig('clock', options)
   const reading = await advanceClock(dataDir, ms)
   print(options, reading, fields(reading))
 }

@@ -2,12 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { systemClock } from '@bonded/integrator'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
-import { readConfig } from '@bonded/server/settings/config'
 import { jsonOption } from '@bonded/cli/arguments'
 import type { Options } from '@bonded/cli/open'
 import { createBackend, readCredential } from '../backend.ts'
 import { type Forwarded, Forwarder } from './forwarder.ts'
 import { listeningSecret } from './listening-secret.ts'
+import { originOption, readSandboxConfig } from '../sandbox-options.ts'
 
 /** Soon enough for a developer who waits, and seldom enough for the limits of a backend. */
 const PAUSE_MS = 1_000
@@ -30,23 +30,14 @@ export function listenCommand(): Command {
         .argParser(parseUrl)
         .makeOptionMandatory(),
     )
-    .addOption(
-      new Option('--origin <origin>', 'Origin of the service').default(
-        undefined,
-        'the configured public origin',
-      ),
-    )
+    .addOption(originOption())
     .addOption(jsonOption('Print a JSON document for each event'))
     .action(listen)
 }
 
 async function listen(options: ListenOptions): Promise<void> {
   const credential = readCredential()
-  const { publicOrigin, dataDir, environment } = readConfig(process.env, options)
-  if (environment === 'production')
-    throw new OperatorError('bonded listen needs a sandbox. Unset BONDED_ENVIRONMENT', {
-      code: 'invalid',
-    })
+  const { publicOrigin, dataDir } = readSandboxConfig('listen', options)
   const secret = listeningSecret(dataDir)
   const call = createBackend(options.origin ?? publicOrigin, credential)
   const { forwardTo } = options

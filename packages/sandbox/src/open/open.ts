@@ -2,16 +2,17 @@ import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseId, type SessionId } from '@bonded/contract'
-import { Argument, Command, InvalidArgumentError, Option } from 'commander'
+import { Argument, Command, InvalidArgumentError } from 'commander'
 import { stateAt } from '@bonded/core/domain/session'
 import { OperatorError, sessionNotFound } from '@bonded/core/operations/admin/operator-error'
-import { type Config, readConfig } from '@bonded/server/settings/config'
+import type { Config } from '@bonded/server/settings/config'
 import { jsonOption } from '@bonded/cli/arguments'
 import { type Options, withService } from '@bonded/cli/open'
 import { print } from '@bonded/cli/output'
 import { createBackend, readCredential } from '../backend.ts'
 import { storedClock } from '../clock/sandbox-clock.ts'
 import { linkOf } from '../dev/newest-code.ts'
+import { originOption, readSandboxConfig } from '../sandbox-options.ts'
 
 type Place = 'demo' | 'portal' | SessionId
 
@@ -33,20 +34,11 @@ export function openCommand(): Command {
       'after',
       '\nThe tenant of the portal is that of the server credential in BONDED_SERVER_CREDENTIAL.',
     )
-    .addOption(
-      new Option('--origin <origin>', 'Origin of the service').default(
-        undefined,
-        'the configured public origin',
-      ),
-    )
+    .addOption(originOption())
     .addOption(jsonOption('Print the address as JSON, and open nothing'))
     .action(async (place: Place, options: OpenOptions) => {
       const credential = place === 'portal' ? readCredential() : ''
-      const config = readConfig(process.env, options)
-      if (config.environment === 'production')
-        throw new OperatorError('bonded open needs a sandbox. Unset BONDED_ENVIRONMENT', {
-          code: 'invalid',
-        })
+      const config = readSandboxConfig('open', options)
       const url = await addressOf(place, { config, options, credential })
       print(options, { url }, [url])
       if (options.json !== true && process.stdout.isTTY) openInBrowser(url)

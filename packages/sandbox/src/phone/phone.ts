@@ -19,6 +19,7 @@ import { jsonOption } from '@bonded/cli/arguments'
 import { storedClock } from '../clock/sandbox-clock.ts'
 import { describeRejection, describeRun } from './describe-run.ts'
 import { fields, print } from '@bonded/cli/output'
+import { originOption } from '../sandbox-options.ts'
 import { keyCommands, type PhoneOptions } from './phone-keys.ts'
 
 interface RunOptions extends PhoneOptions {
@@ -109,13 +110,6 @@ function runCommand({ verb, description, variants }: Run): Command {
       print(options, { ...result, ...(error && { error }) }, describeRun(result))
       if (error !== undefined) process.exitCode = 1
     })
-}
-
-function originOption(): Option {
-  return new Option('--origin <origin>', 'Origin of the service').default(
-    undefined,
-    'the configured public origin',
-  )
 }
 
 /**

@@ -2,15 +2,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { EVENT_TYPES, type EventType, parseId } from '@bonded/contract'
 import { findTestRoots } from '@bonded/simulator'
 import { Argument, Command, Option } from 'commander'
-import { readConfig } from '@bonded/server/settings/config'
 import { listEndpoints } from '@bonded/core/operations/admin/webhooks'
 import type { Service } from '@bonded/core/operations/service'
-import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { jsonOption } from '@bonded/cli/arguments'
 import { type Options, withService } from '@bonded/cli/open'
 import { fields, print } from '@bonded/cli/output'
 import { storedClock } from '../clock/sandbox-clock.ts'
 import { readCredential } from '../backend.ts'
+import { originOption, readSandboxConfig } from '../sandbox-options.ts'
 import { causeEvent, WANTED } from './cause-event.ts'
 
 /** How often the command reads a session whose end it awaits. */
@@ -44,23 +43,14 @@ export function triggerCommand(): Command {
         'the first that a new phone can meet',
       ),
     )
-    .addOption(
-      new Option('--origin <origin>', 'Origin of the service').default(
-        undefined,
-        'the configured public origin',
-      ),
-    )
+    .addOption(originOption())
     .addOption(jsonOption())
     .action(trigger)
 }
 
 async function trigger(type: EventType, options: TriggerOptions): Promise<void> {
   const credential = readCredential()
-  const { publicOrigin, dataDir, environment } = readConfig(process.env, options)
-  if (environment === 'production')
-    throw new OperatorError('bonded trigger needs a sandbox. Unset BONDED_ENVIRONMENT', {
-      code: 'invalid',
-    })
+  const { publicOrigin, dataDir } = readSandboxConfig('trigger', options)
   if (type === 'session.expired' && options.json !== true)
     process.stderr.write('Waiting until the session expires.\n')
   const cause = async (service: Service) => {

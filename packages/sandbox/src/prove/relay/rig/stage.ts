@@ -33,6 +33,14 @@ export const HOSTS = {
   evil: 'evil.test',
 } as const
 
+/** A service whose relying party id is the bank's domain. */
+export const OF_DOMAIN: ServiceKind = {
+  host: HOSTS.domain,
+  rpId: 'bank.test',
+  relatedOrigins: true,
+  tenants: [HOSTS.bank],
+}
+
 /** How a page's browser proves itself. */
 export type Way = 'related' | 'framed'
 

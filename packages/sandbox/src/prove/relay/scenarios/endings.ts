@@ -3,7 +3,7 @@ import { MAX_FAILED_BROWSER_PROOFS } from '@bonded/core/domain/lifetimes'
 import { moveDevice } from '@bonded/core/operations/admin/devices'
 import { visitBank } from '../rig/bank-tab.ts'
 import { approvedSession, proveFrom } from '../rig/sessions.ts'
-import { HOSTS } from '../rig/stage.ts'
+import { HOSTS, OF_DOMAIN } from '../rig/stage.ts'
 import type { Scenario } from '../scenario.ts'
 
 /** Longer than the evidence of an approval is current. */
@@ -17,12 +17,7 @@ export const ENDINGS: readonly Scenario[] = [
     today: false,
     // oxlint-disable-next-line max-lines-per-function -- each part ends what the next one needs
     async run(stage) {
-      await using service = await stage.newService({
-        host: HOSTS.domain,
-        rpId: 'bank.test',
-        relatedOrigins: true,
-        tenants: [HOSTS.bank],
-      })
+      await using service = await stage.newService(OF_DOMAIN)
       const person = await stage.newPerson(service)
       await using phone = person.phone
       await using computer = await stage.computer()

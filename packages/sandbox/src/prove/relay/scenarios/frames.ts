@@ -12,7 +12,7 @@ import {
   startMessage,
 } from '../rig/service-frame.ts'
 import { proveFrom } from '../rig/sessions.ts'
-import { HOSTS } from '../rig/stage.ts'
+import { HOSTS, OF_DOMAIN } from '../rig/stage.ts'
 import type { Scenario } from '../scenario.ts'
 import { approved, type Approved, confirmIn } from './approved.ts'
 import { relay, submitRelayed } from './relay.ts'
@@ -127,12 +127,7 @@ export const FRAMES: readonly Scenario[] = [
         await given.computer.page.goto(sibling)
         return proveFrom(given.computer, given)
       })
-      await using domain = await stage.newService({
-        host: HOSTS.domain,
-        rpId: 'bank.test',
-        relatedOrigins: true,
-        tenants: [HOSTS.bank],
-      })
+      await using domain = await stage.newService(OF_DOMAIN)
       const suffix = await approved(stage, domain, async (given) => {
         await given.computer.page.goto(sibling)
         return proveFrom(given.computer, given)
@@ -242,12 +237,7 @@ export const FRAMES: readonly Scenario[] = [
           forgotten: isGone ? PASSED : String(forgotten),
         }
       })
-      await using domain = await stage.newService({
-        host: HOSTS.domain,
-        rpId: 'bank.test',
-        relatedOrigins: false,
-        tenants: [HOSTS.bank],
-      })
+      await using domain = await stage.newService({ ...OF_DOMAIN, relatedOrigins: false })
       const asked = await approved(stage, domain, async (given) => {
         await given.computer.page.goto(`${given.service.bank.origin}/`)
         return proveFrom(given.computer, given)

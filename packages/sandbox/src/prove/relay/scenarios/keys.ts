@@ -14,7 +14,7 @@ import { approveWith, createProgramPhone, join, type ProgramPhone } from '../rig
 import { drawSecret, proofPayload, sendProof } from '../rig/proof.ts'
 import type { RelayService } from '../rig/relay-service.ts'
 import { createSession } from '../rig/sessions.ts'
-import { HOSTS, type Stage } from '../rig/stage.ts'
+import { OF_DOMAIN, type Stage } from '../rig/stage.ts'
 import type { Mode } from '../rig/bank.ts'
 import type { Attempt, Scenario } from '../scenario.ts'
 import { type Relay, relay, submitRelayed } from './relay.ts'
@@ -54,12 +54,7 @@ async function joinVictim(stage: Stage, mode: Mode): Promise<Attempt> {
 
 /** The victim's phone has joined the attacker's subject, and bonds the victim's account first. */
 async function joinAttacker(stage: Stage): Promise<readonly Attempt[]> {
-  await using service = await stage.newService({
-    host: HOSTS.domain,
-    rpId: 'bank.test',
-    relatedOrigins: true,
-    tenants: [HOSTS.bank],
-  })
+  await using service = await stage.newService(OF_DOMAIN)
   const thief = createProgramPhone(service)
   await thief.library.register()
   await using phone = await openPhone(stage.browser)
