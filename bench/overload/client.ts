@@ -111,23 +111,6 @@ export class Client {
     }
   }
 
-  /**
-   * Makes a call that the benchmark does not count.
-   *
-   * @throws when it fails
-   */
-  async post<T>(path: string, body?: object): Promise<T> {
-    const response = await this.#pool()?.send({
-      method: 'POST',
-      path: `/api/v1${path}`,
-      headers: {},
-      ...(body && { body: canonicalJson(body) }),
-    })
-    if (response === undefined || response.status >= 300)
-      throw new Error(`${path} answered ${response?.status}`)
-    return parse<T>(response)
-  }
-
   #pool(): ConnectionPool | undefined {
     return this.#pools[this.#sent++ % this.#pools.length]
   }

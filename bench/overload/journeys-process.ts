@@ -6,11 +6,11 @@ import {
   attestation,
   carriedSignals,
   evidenceRequest,
-  newKey,
   type TestPhone,
 } from '../../tests/harness/phone.ts'
 import { PAGE_ORIGIN } from '../bench-service.ts'
 import { respondToTasks, inTurns } from '../http-calls.ts'
+import { ServiceCalls } from '../phones.ts'
 import { Client, type Tallies } from './client.ts'
 
 /**
@@ -60,7 +60,7 @@ respondToTasks(async (task: JourneyTask): Promise<Journeys> => {
     if (await bond(calls, task, { created, phone, userMs })) finished += 1
     phones.unshift(phone)
   }
-  if (task.step === 'enrol') await enrolPhones(calls, task)
+  if (task.step === 'enrol') await enrolPhones(task)
   if (task.step === 'saturate') {
     const untilMs = performance.now() + task.forMs
     await Promise.all(
@@ -94,16 +94,14 @@ async function offer(task: JourneyTask, one: (userMs: number) => Promise<void>):
   await Promise.all(running)
 }
 
-async function enrolPhones(calls: Client, task: JourneyTask): Promise<void> {
-  const enrol = async (): Promise<TestPhone> => {
-    const { challenge } = await calls.post<{ challenge: string }>('/devices/challenges')
-    const { public_key, privateKey } = newKey()
-    const body = { format: 'software', challenge, public_key }
-    const registered = await calls.post<TestPhone>('/devices', body)
-    return { ...registered, privateKey, counter: 0 }
-  }
+async function enrolPhones({ ports, credential, ...task }: JourneyTask): Promise<void> {
+  let turns = 0
+  const calls = new ServiceCalls({
+    port: () => ports[turns++ % ports.length] ?? 0,
+    credential,
+  })
   const places = Array.from({ length: task.phones })
-  await inTurns(places, task.callers, async () => void phones.push(await enrol()))
+  await inTurns(places, task.callers, async () => void phones.push(await calls.enrol()))
 }
 
 function create(calls: Client, task: JourneyTask): Promise<CreatedSession | undefined> {
