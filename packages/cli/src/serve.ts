@@ -84,13 +84,15 @@ interface ServeOptions {
   readonly script?: ScriptSource
   /** By default the machine's, or that of the database. */
   readonly clock?: Clock
+  /** Country certificates that are trusted for sandbox tenants, beside those of the folder. */
+  readonly sandboxPassportRoots?: readonly Uint8Array[]
 }
 
 /** Starts the configured service, on a file as the only one, and writes `service.pid`. */
 export async function serve(
   config: Config,
   log: ReturnType<typeof openLog>,
-  { script = hostedScript(), clock }: ServeOptions = {},
+  { script = hostedScript(), clock, sandboxPassportRoots = [] }: ServeOptions = {},
 ): Promise<RunningService> {
   await using started = new StartedParts()
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
@@ -100,7 +102,8 @@ export async function serve(
     started.use(lockForServing(config.databaseFile))
     quickCheck(config.databaseFile)
   }
-  const passportTrust = await trustIn(config.cscaDir, clock)
+  const trust = await trustIn(config.cscaDir, clock)
+  const passportTrust = { ...trust, sandbox: [...trust.sandbox, ...sandboxPassportRoots] }
   const figures =
     config.metricsPort === undefined
       ? undefined

@@ -3,15 +3,24 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { createPassport, createPassportAuthority, createPassportChip } from '@bonded/simulator'
 import { harness, type TenantKeys } from '../../../tests/harness/harness.ts'
 import { NO_SCRIPT } from '../../../tests/harness/no-script.ts'
+import { WORKFLOWS } from '../../../tests/harness/tenants.ts'
 import { freePorts } from '../../../tests/npm-start.ts'
 import { AnsweringPhone, answerIn, TEST_VALUES } from '../src/answer/answering-phone.ts'
 import { WANTED } from '../src/trigger/cause-event.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'bonded-answer-'))
 const [port] = await freePorts()
-const h = await harness({ hosting: { port, script: NO_SCRIPT } })
+const h = await harness({
+  hosting: { port, script: NO_SCRIPT },
+  workflows: [
+    ...WORKFLOWS,
+    { name: 'passport', actions: ['act'], passport: 'required' },
+    { name: 'browser', actions: ['act'], require: ['browser'] },
+  ],
+})
 after(async () => {
   await h[Symbol.asyncDispose]()
   rmSync(folder, { recursive: true, force: true })
@@ -22,6 +31,9 @@ const phone = new AnsweringPhone({
   origin: `http://127.0.0.1:${port}`,
   folder,
   isAttested: false,
+  passport: createPassport(createPassportAuthority(h.clock.now()), {
+    chip: createPassportChip({ kind: 'ecdsa' }),
+  }),
   onFailure: (failure, value) => failures.push(`${value}: ${String(failure)}`),
 })
 const answer = async () => {
@@ -37,6 +49,7 @@ const EXPECTED: Readonly<Record<string, readonly [state: string, reason: string 
   test_bonded: ['bonded', null],
   test_bonded_after_step_up: ['bonded', null],
   test_step_up_required: ['step_up_required', null],
+  test_passport_required: ['step_up_required', null],
   test_user_declined: ['killed', 'user_declined'],
   test_user_unexpected: ['killed', 'user_unexpected'],
   test_policy_not_met: ['killed', 'policy_not_met'],
@@ -52,7 +65,8 @@ test('the table has every value', () => {
 
 for (const [value, expected] of Object.entries(EXPECTED))
   test(`answers ${value} by real calls`, async () => {
-    const session = await create(value)
+    const workflow = value === 'test_passport_required' ? 'passport' : 'strict'
+    const session = await create(value, { workflow })
     assert.equal(await answer(), 1)
     assert.deepEqual(failures, [])
     const { state, ended_reason, verification } = (await h.get(session)).body
@@ -61,6 +75,20 @@ for (const [value, expected] of Object.entries(EXPECTED))
     if (state === 'bonded') assert.equal(verification === null, value === 'test_device_blocked')
     assert.equal(await answer(), 0, 'once')
   })
+
+test('test_passport_required leaves nothing but the passport open', async () => {
+  const session = await create('test_passport_required', { workflow: 'passport' })
+  await answer()
+  assert.deepEqual((await h.get(session)).body.step_up?.required, ['passport_chip'])
+})
+
+test('approves in a workflow that requires the browser, and leaves the proof to the page', async () => {
+  const session = await create('test_bonded', { workflow: 'browser' })
+  await answer()
+  assert.deepEqual(failures, [])
+  const { state, hint, step_up } = (await h.get(session)).body
+  assert.deepEqual([state, hint, step_up?.required], ['step_up_required', 'browser', ['browser']])
+})
 
 test('is the same user each time, so that a session can name the user', async () => {
   const first = await create('test_bonded')

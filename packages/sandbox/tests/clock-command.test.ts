@@ -25,10 +25,14 @@ test('a sandbox without the demo answers test values, and alone has a clock', as
       pid: sandbox.pid,
       port,
     })
-    const { server_credential } = m.json(...CREATE_TENANT)
+    const { server_credential } = m.json(...CREATE_TENANT, '--workflow', 'p:a:passport=required')
     const created = await fetch(`${origin}/api/v1/sessions`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${server_credential}` },
+      headers: {
+        authorization: `Bearer ${server_credential}`,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify({ workflow: 'w', action: 'a' }),
     })
     const { id } = (await created.json()) as { id: string }
     const read = async (session: { readonly id: string }) => {
@@ -37,23 +41,29 @@ test('a sandbox without the demo answers test values, and alone has a clock', as
       })
       return (await response.json()) as { state: string }
     }
-    const answered = await fetch(`${origin}/api/v1/sessions`, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${server_credential}`,
-        'content-type': 'application/json',
-      },
-      body: JSON.stringify({
-        context: { display: [{ label: 'Name', value: 'test_user_declined' }] },
-      }),
-    })
-    const declined = (await answered.json()) as { id: string }
-    const state = await until(async () => {
-      await setImmediate()
-      const { state } = await read(declined)
-      return state === 'pending' ? undefined : state
-    }, WITHIN_MS)
-    assert.equal(state, 'killed')
+    const answerTo = async (workflow: string, value: string) => {
+      const answered = await fetch(`${origin}/api/v1/sessions`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${server_credential}`,
+          'content-type': 'application/json',
+        },
+        body: JSON.stringify({
+          workflow,
+          action: 'a',
+          context: { display: [{ label: 'Name', value }] },
+        }),
+      })
+      const session = (await answered.json()) as { id: string }
+      return until(async () => {
+        await setImmediate()
+        const { state } = await read(session)
+        return state === 'bonded' || state === 'killed' ? state : undefined
+      }, WITHIN_MS)
+    }
+    assert.equal(await answerTo('w', 'test_user_declined'), 'killed')
+    // This service alone trusts the passport of its phone.
+    assert.equal(await answerTo('p', 'test_bonded'), 'bonded')
     assert.equal(m.json('clock', 'show').ahead_ms, 0)
     assert.equal(m.json('clock', 'advance', '6m').ahead_ms, 6 * MINUTE_MS)
     assert.equal((await read({ id })).state, 'expired')

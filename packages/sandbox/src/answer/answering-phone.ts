@@ -3,7 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Session, stateAt } from '@bonded/core/domain/session'
 import type { Service } from '@bonded/core/operations/service'
-import { createSimulatedPhone, type nodeFetch, type SimulatedPhone } from '@bonded/simulator'
+import {
+  createAuthenticator,
+  createSimulatedPhone,
+  type nodeFetch,
+  type SimulatedPassport,
+  type SimulatedPhone,
+} from '@bonded/simulator'
 import { linkOf } from '../dev/newest-code.ts'
 import { ANSWERS, type AnswerName, type AnsweringParty } from '../trigger/answers.ts'
 
@@ -34,6 +40,8 @@ interface AnsweringPhoneOptions {
   /** The folder of the phone's keys, and of the test roots if the service trusts them. */
   readonly folder: string
   readonly isAttested: boolean
+  /** The passport of its user, which the service must trust. */
+  readonly passport?: SimulatedPassport
   readonly onFailure: (failure: unknown, value?: string) => void
 }
 
@@ -126,11 +134,15 @@ export class AnsweringPhone implements AsyncDisposable {
   }
 
   #create(stateFile: string, fetch?: typeof nodeFetch): SimulatedPhone {
-    const { origin, folder, isAttested, service } = this.#options
+    const { origin, folder, isAttested, passport, service } = this.#options
     return createSimulatedPhone({
       origin,
       stateFile,
       ...(fetch && { fetch }),
+      ...(passport && { passport }),
+      // Only the page's own browser can answer with it, so no private key is stored.
+      createBrowserKey: async ({ challenge, rp_id }) =>
+        createAuthenticator({ origin, rpId: rp_id }).register(challenge),
       ...(isAttested && { authorityFolder: folder, formatOfNewKeys: 'apple-app-attest' as const }),
       now: () => service()?.clock.now() ?? Date.now(),
     })

@@ -1,6 +1,12 @@
 import { join } from 'node:path'
 import { parseId } from '@bonded/contract'
-import { findTestRoots, loadTestAuthority } from '@bonded/simulator'
+import {
+  createPassport,
+  createPassportAuthority,
+  createPassportChip,
+  findTestRoots,
+  loadTestAuthority,
+} from '@bonded/simulator'
 import { Command } from 'commander'
 import pino, { type Logger } from 'pino'
 import type { RunningService } from '@bonded/server/compose'
@@ -86,8 +92,14 @@ async function startService(
   const script = hostedScript()
   // The first page needs it soon. A failure is reported to the page, which loads it again.
   script.load().catch(() => {})
+  // The keys of the test country stay in this process, so no other service trusts its passports.
+  const country = createPassportAuthority(clock.now())
+  const passport = createPassport(country, { chip: createPassportChip({ kind: 'ecdsa' }) })
+  const sandboxPassportRoots = [country.countryCertificate]
   const service = started.use(
-    await RestartableService.start(() => serve(config, log, { script, clock })),
+    await RestartableService.start(() =>
+      serve(config, log, { script, clock, sandboxPassportRoots }),
+    ),
   )
   started.use(await listenForClock(config.dataDir, clock))
   const phone = new AnsweringPhone({
@@ -95,6 +107,7 @@ async function startService(
     origin: config.publicOrigin,
     folder: config.dataDir,
     isAttested: findTestRoots(config.dataDir) !== undefined,
+    passport,
     onFailure: (failure, value = 'Test values') =>
       void process.stderr.write(`${value}: ${explain(failure).message}\n`),
   })

@@ -4,7 +4,13 @@ import { moveDevice } from '@bonded/core/operations/admin/devices'
 import { killSessionAsOperator } from '@bonded/core/operations/admin/kill-session'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import type { Service } from '@bonded/core/operations/service'
-import { nodeFetch, type Outcome, PhoneError, type SimulatedPhone } from '@bonded/simulator'
+import {
+  type EvidenceProfile,
+  nodeFetch,
+  type Outcome,
+  PhoneError,
+  type SimulatedPhone,
+} from '@bonded/simulator'
 import { describeRejection } from '../phone/describe-run.ts'
 
 /** What the policy of a new session must require. */
@@ -33,7 +39,8 @@ export type Answer = (party: AnsweringParty) => Promise<void>
 const ENDS = {
   user_declined: (party) => play(party, 'decline'),
   user_unexpected: (party) => play(party, 'not-me'),
-  policy_not_met: (party) => approveLocked(party, MAX_VALID_ASSERTIONS),
+  policy_not_met: (party) =>
+    approveWith(party, { evidence: 'locked', attempts: MAX_VALID_ASSERTIONS }),
   too_many_attempts: forge,
   killed_by_operator: kill,
 } satisfies Partial<Record<EndedReason, Answer>>
@@ -43,7 +50,9 @@ export const ANSWERS = {
   bonded: (party) => play(party, 'approve'),
   /** Approves with weak evidence, and answers the step-up. */
   bonded_after_step_up: (party) => play(party, 'step-up'),
-  step_up_required: (party) => approveLocked(party, 1),
+  step_up_required: (party) => approveWith(party, { evidence: 'locked', attempts: 1 }),
+  /** Approves, and does not read the passport that the workflow requires. */
+  passport_required: (party) => approveWith(party, { evidence: 'carried', attempts: 1 }),
   ...ENDS,
   device_blocked: block,
   device_key_added: addKey,
@@ -63,8 +72,11 @@ export async function play(
   if (rejection !== undefined) throw new OperatorError(describeRejection(rejection))
 }
 
-/** Sends approvals of a phone that its user has not unlocked. */
-async function approveLocked(party: AnsweringParty, attempts: number): Promise<void> {
+/** Sends approvals with this evidence, and answers no further step-up. */
+async function approveWith(
+  party: AnsweringParty,
+  { evidence, attempts }: { readonly evidence: EvidenceProfile; readonly attempts: number },
+): Promise<void> {
   const { qr_payload } = await party.create({ stepsUp: true })
   const request = await party.phone().scan(qr_payload)
   const stop = new AbortController()
@@ -74,7 +86,7 @@ async function approveLocked(party: AnsweringParty, attempts: number): Promise<v
     if (sent === attempts) stop.abort()
   }
   await request
-    .approve({ evidence: () => 'locked', onResponse, signal: stop.signal })
+    .approve({ evidence: () => evidence, onResponse, signal: stop.signal })
     .catch(ignoring('cancelled', 'policy_not_met'))
 }
 
