@@ -107,6 +107,8 @@ def save_draft(request):
 @require_POST
 def create_session(request):
     """The widget's sessionEndpoint. The context is built from the saved draft, never the request."""
+    if fields_of(request) is None:
+        return problem(400, "Send JSON.")
     login = login_of(request)
     draft = drafts.get(login)
     if draft is None:

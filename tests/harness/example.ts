@@ -99,6 +99,7 @@ async function passGate({ origin, approve }: Example) {
   assert.equal((await post('/drafts', { ...form, purpose: 'war' })).status, 400)
   const { login } = await post('/drafts', form)
   const { login: other } = await post('/drafts', form)
+  assert.ok(await isRejectedFromAnotherSite(`${origin}/bond-session`, login))
   const { body: session } = await post('/bond-session', {}, login)
   assert.ok(!JSON.stringify(session).includes('completion_secret'))
   assert.deepEqual(session.context?.display[0], { label: 'Amount', value: '€12500' })
@@ -115,6 +116,14 @@ async function passGate({ origin, approve }: Example) {
     outcome: accepted.body.outcome,
     result: accepted.body.result,
   }
+}
+
+/** Sends what the form of another site can send, with the user's cookie. */
+async function isRejectedFromAnotherSite(url: string, cookie: string): Promise<boolean> {
+  const site = { origin: 'https://other.example', 'sec-fetch-site': 'cross-site' }
+  const body = new URLSearchParams({ amount: '1' })
+  const { status } = await fetch(url, { method: 'POST', headers: { ...site, cookie }, body })
+  return [400, 403, 415].includes(status)
 }
 
 interface ExampleReply {
