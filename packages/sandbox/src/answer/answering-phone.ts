@@ -13,12 +13,13 @@ import {
 import { linkOf } from '../dev/newest-code.ts'
 import { ANSWERS, type AnswerName, type AnsweringParty } from '../trigger/answers.ts'
 
-/** Soon enough for a test, and seldom enough for an idle sandbox. */
-const POLL_MS = 250
-/** Sessions that are answered at once. The others wait for the next look. */
+/**
+ * How long after its creation a session is answered: the backend stores its row before the first
+ * webhook, as with a user.
+ */
+export const ANSWER_AFTER_MS = 250
+/** Sessions that are answered at once. The others wait for one of them. */
 const MOST_AT_ONCE = 16
-/** More than a test creates between two looks. */
-const RECENT_SESSIONS = 200
 
 /** A value that a session's context shows, such as `test_bonded`. */
 const VALUE = /\btest_([a-z_]+)\b/g
@@ -34,15 +35,20 @@ const ON_A_NEW_PHONE: readonly AnswerName[] = [
 export const TEST_VALUES = Object.keys(ANSWERS).map((name) => `test_${name}`)
 
 interface AnsweringPhoneOptions {
-  /** Undefined while it is stopped. */
-  readonly service: () => Service | undefined
   readonly origin: string
   /** The folder of the phone's keys, and of the test roots if the service trusts them. */
   readonly folder: string
   readonly isAttested: boolean
   /** The passport of its user, which the service must trust. */
   readonly passport?: SimulatedPassport
-  readonly onFailure: (failure: unknown, value?: string) => void
+  readonly onFailure: (failure: unknown, value: string) => void
+}
+
+/** A session to answer. */
+interface Asked {
+  readonly service: Service
+  readonly session: Session
+  readonly name: AnswerName
 }
 
 /** Reads the outcome that the context of a session asks for. The first value counts. */
@@ -58,83 +64,86 @@ export class AnsweringPhone implements AsyncDisposable {
   readonly #options: AnsweringPhoneOptions
   /** The phone of one user, who is the same across sessions and starts. */
   readonly #phone: SimulatedPhone
-  readonly #answers = new Map<string, Promise<void>>()
-  #answered: ReadonlySet<string> = new Set()
-  #timer: NodeJS.Timeout | undefined
-  #looking: Promise<unknown> = Promise.resolve()
+  readonly #waiting: Asked[] = []
+  readonly #answers = new Set<Promise<void>>()
+  #service: Service | undefined
+  #unsubscribe = () => {}
 
   constructor(options: AnsweringPhoneOptions) {
     this.#options = options
     this.#phone = this.#create(join(options.folder, 'test-phone.json'))
   }
 
-  /** Looks for sessions from now on. */
-  start(): this {
-    this.#looking = this.look().catch((failure: unknown) => this.#options.onFailure(failure))
-    this.#timer = setTimeout(() => void this.#looking.then(() => this.start()), POLL_MS).unref()
-    return this
+  /** Answers the sessions that this service creates from now on, in place of an earlier service. */
+  watch(service: Service): void {
+    this.#unsubscribe()
+    this.#service = service
+    this.#unsubscribe = service.bus.subscribeAll(({ change }) => {
+      if (change?.events[0].kind !== 'created') return
+      const { session } = change
+      const name = answerIn(session)
+      if (name === undefined) return
+      service.clock.schedule(service.clock.now() + ANSWER_AFTER_MS, () => {
+        // Stopped, or replaced by another service.
+        if (this.#service !== service) return
+        this.#waiting.push({ service, session, name })
+        this.#answerNext()
+      })
+    })
+  }
+
+  /** Waits for the answers that are due. */
+  async settled(): Promise<void> {
+    while (this.#answers.size > 0) await Promise.all(this.#answers)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    clearTimeout(this.#timer)
-    await this.#looking
-    clearTimeout(this.#timer)
-    await Promise.all(this.#answers.values())
+    this.#unsubscribe()
+    this.#service = undefined
+    this.#waiting.length = 0
+    await this.settled()
   }
 
-  /** Begins to answer the sessions since the last look. Each result ends with its answer. */
-  async look(): Promise<readonly Promise<void>[]> {
-    const service = this.#options.service()
-    if (service === undefined) return []
-    const now = service.clock.now()
-    const answered = this.#answered
-    const { ids, found } = await service.store.read(function* (tables) {
-      const sessions = yield* tables.sessions.list({ limit: RECENT_SESSIONS })
-      const found: { session: Session; name: AnswerName }[] = []
-      for (const session of sessions) {
-        const name = answerIn(session)
-        if (name === undefined || answered.has(session.id) || stateAt(session, now) !== 'pending')
-          continue
-        const tenant = yield* tables.tenants.find(session.tenantId)
-        if (tenant?.environment === 'sandbox') found.push({ session, name })
-      }
-      return { ids: new Set<string>(sessions.map(({ id }) => id)), found: found.toReversed() }
+  #answerNext(): void {
+    while (this.#answers.size < MOST_AT_ONCE) {
+      const asked = this.#waiting.shift()
+      if (asked === undefined) return
+      const answer = this.#answer(asked)
+        .catch((failure: unknown) => this.#options.onFailure(failure, `test_${asked.name}`))
+        .finally(() => {
+          this.#answers.delete(answer)
+          this.#answerNext()
+        })
+      this.#answers.add(answer)
+    }
+  }
+
+  async #answer({ service, session: { id, tenantId }, name }: Asked): Promise<void> {
+    const { tenant, session } = await service.store.read(function* ({ tenants, sessions }) {
+      return { tenant: yield* tenants.find(tenantId), session: yield* sessions.find(id) }
     })
-    const begun = found.slice(0, Math.max(0, MOST_AT_ONCE - this.#answers.size))
-    this.#answered = new Set([
-      ...[...answered].filter((id) => ids.has(id)),
-      ...begun.map(({ session }) => session.id),
-    ])
-    return begun.map((each) => this.#answer(service, each))
-  }
-
-  #answer(
-    service: Service,
-    { session, name }: { readonly session: Session; readonly name: AnswerName },
-  ): Promise<void> {
+    if (tenant?.environment !== 'sandbox') return
+    if (session === undefined || stateAt(session, service.clock.now()) !== 'pending') return
     const folder = mkdtempSync(join(tmpdir(), 'bonded-answer-'))
     const party: AnsweringParty = {
       service,
       deviceId: undefined,
-      create: async () => ({ id: session.id, qr_payload: linkOf(service, session) }),
+      create: async () => ({ id, qr_payload: linkOf(service, session) }),
       phoneFile: (file = 'phone') => join(folder, `${file}.json`),
       phone: (file, fetch) =>
         file === undefined && fetch === undefined && !ON_A_NEW_PHONE.includes(name)
           ? this.#phone
           : this.#create(file ?? join(folder, 'phone.json'), fetch),
     }
-    const ended = ANSWERS[name](party)
-      .catch((failure: unknown) => this.#options.onFailure(failure, `test_${name}`))
-      .finally(() => {
-        this.#answers.delete(session.id)
-        rmSync(folder, { recursive: true, force: true })
-      })
-    this.#answers.set(session.id, ended)
-    return ended
+    try {
+      await ANSWERS[name](party)
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
   }
 
   #create(stateFile: string, fetch?: typeof nodeFetch): SimulatedPhone {
-    const { origin, folder, isAttested, passport, service } = this.#options
+    const { origin, folder, isAttested, passport } = this.#options
     return createSimulatedPhone({
       origin,
       stateFile,
@@ -144,7 +153,7 @@ export class AnsweringPhone implements AsyncDisposable {
       createBrowserKey: async ({ challenge, rp_id }) =>
         createAuthenticator({ origin, rpId: rp_id }).register(challenge),
       ...(isAttested && { authorityFolder: folder, formatOfNewKeys: 'apple-app-attest' as const }),
-      now: () => service()?.clock.now() ?? Date.now(),
+      now: () => this.#service?.clock.now() ?? Date.now(),
     })
   }
 }

@@ -96,22 +96,23 @@ async function startService(
   const country = createPassportAuthority(clock.now())
   const passport = createPassport(country, { chip: createPassportChip({ kind: 'ecdsa' }) })
   const sandboxPassportRoots = [country.countryCertificate]
-  const service = started.use(
-    await RestartableService.start(() =>
-      serve(config, log, { script, clock, sandboxPassportRoots }),
-    ),
-  )
-  started.use(await listenForClock(config.dataDir, clock))
   const phone = new AnsweringPhone({
-    service: () => service.service,
     origin: config.publicOrigin,
     folder: config.dataDir,
     isAttested: findTestRoots(config.dataDir) !== undefined,
     passport,
-    onFailure: (failure, value = 'Test values') =>
+    onFailure: (failure, value) =>
       void process.stderr.write(`${value}: ${explain(failure).message}\n`),
   })
-  started.use(phone.start())
+  const service = started.use(
+    await RestartableService.start(async () => {
+      const running = await serve(config, log, { script, clock, sandboxPassportRoots })
+      phone.watch(running.service)
+      return running
+    }),
+  )
+  started.use(await listenForClock(config.dataDir, clock))
+  started.use(phone)
   return service
 }
 
