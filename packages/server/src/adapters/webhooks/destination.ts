@@ -25,6 +25,8 @@ export interface Destination {
  */
 export function readDestination(text: string, hosts: readonly string[]): Destination | string {
   if (text.length > MAX_URL || !URL.canParse(text)) return 'it is not a URL'
+  // The parser drops or encodes them, so the stored text would not be the address that is called.
+  if (/[\p{C}\s]/u.test(text)) return 'it has a space or a hidden character'
   const url = new URL(text)
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'it is not an https URL'
   if (url.username !== '' || url.password !== '') return 'it has a user name or a password'

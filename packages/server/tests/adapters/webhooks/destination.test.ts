@@ -194,6 +194,18 @@ test('the operator allows a host with its port, and nothing beside it', () => {
     assert.notEqual(transport.urlProblem(url, 'operator'), undefined, url)
 })
 
+test('rejects a URL with a character that its parser drops or that no reader sees', () => {
+  const transport = httpsTransport({ clock: new TestClock(), hosts: [] })
+  assert.equal(transport.urlProblem('https://bücher.example/a', 'tenant'), undefined)
+  for (const url of [
+    ' https://e.example/',
+    'https://e.example/\r\nHost: b.example',
+    'https://e.exam\tple/',
+    'https://e.example/\u202e',
+  ])
+    assert.match(transport.urlProblem(url, 'tenant') ?? '', /hidden character/, JSON.stringify(url))
+})
+
 test('a tenant cannot choose a host that the operator has allowed', () => {
   const hosts = ['10.0.0.5:8443', 'hooks.internal:443']
   const transport = httpsTransport({ clock: new TestClock(), hosts })
