@@ -20,10 +20,8 @@ import {
 import { passwordOnCommandLine, readDatabaseConfig } from './database-config.ts'
 import { type ConfigMistake, type Raw, readCarriers, readFile } from './config-file.ts'
 import type { AppLinks } from '@bonded/core/operations/service'
-import type { ReceiptKeys } from '../adapters/signer/receipt-keys.ts'
-import { readReceiptSettings } from './receipt-settings.ts'
+import { readReceiptSettings, type ReceiptConfig } from './receipt-settings.ts'
 import { type RelyingParty, readRelyingParty } from './relying-party.ts'
-import type { WitnessSettings } from '../adapters/witness/witness-settings.ts'
 import { parseWebhookHosts } from '../adapters/webhooks/destination.ts'
 import { withSecretFiles } from './secret-files.ts'
 import { SETTINGS, type SettingName } from './settings.ts'
@@ -47,7 +45,7 @@ export interface ChosenSetting {
 }
 
 /** The checked configuration. */
-export interface Config extends RelyingParty {
+export interface Config extends RelyingParty, ReceiptConfig {
   readonly publicOrigin: string
   readonly port: number
   readonly host: string
@@ -57,16 +55,6 @@ export interface Config extends RelyingParty {
   readonly postgres: PostgresSettings | undefined
   /** As given; undefined where the data folder holds it. */
   readonly rootKeys: string | undefined
-  /** The keys of receipts; undefined without the setting. */
-  readonly receiptKeys: ReceiptKeys | undefined
-  /** The program that signs receipts; undefined where the file has the private key. */
-  readonly receiptCommand: string | undefined
-  /** How long a receipt can be fetched. */
-  readonly receiptRetentionMs: number
-  /** How long the entries of the log of receipts can be fetched. */
-  readonly logRetentionMs: number
-  /** Who cosigns the log of receipts. */
-  readonly witnesses: readonly WitnessSettings[]
   readonly appScheme: string
   readonly relatedOrigins: boolean
   readonly qrContent: QrContent
@@ -227,34 +215,25 @@ export function readConfig(variables: NodeJS.ProcessEnv, flags: SettingFlags = {
   const relatedOrigins = related === 'on'
   const qrContent = readQrContent({ given, wrong, appLinks: trusted.appLinks })
   const rootKeys = given('BONDED_ROOT_KEYS')
-  if (stage === 'production' && rootKeys === undefined) {
-    mistakes.push({
-      setting: 'BONDED_ROOT_KEYS',
-      value: 'is not set',
-      expected:
+  if (stage === 'production') {
+    const unsafe = (setting: SettingName, value: string, expected: string) =>
+      mistakes.push({ setting, value, expected })
+    if (rootKeys === undefined)
+      unsafe(
+        'BONDED_ROOT_KEYS',
+        'is not set',
         'a key in production, written as k1:<key>. To generate one: openssl rand -base64 32 | tr +/ -_ | tr -d =',
-    })
-  }
-  if (stage === 'production' && publicOrigin.startsWith('http:')) {
-    mistakes.push({
-      setting: 'BONDED_PUBLIC_ORIGIN',
-      value: JSON.stringify(publicOrigin),
-      expected: 'an https origin in production',
-    })
-  }
-  if (stage === 'production' && limits === 'off') {
-    mistakes.push({
-      setting: 'BONDED_RATE_LIMITS',
-      value: '"off"',
-      expected: 'limits in production; raise them one by one',
-    })
-  }
-  if (stage === 'production' && files.BONDED_TEST_ROOTS !== undefined) {
-    mistakes.push({
-      setting: 'BONDED_TEST_ROOTS',
-      value: JSON.stringify(files.BONDED_TEST_ROOTS),
-      expected: 'no test roots in production, because their private keys are not secret',
-    })
+      )
+    if (publicOrigin.startsWith('http:'))
+      unsafe('BONDED_PUBLIC_ORIGIN', JSON.stringify(publicOrigin), 'an https origin in production')
+    if (limits === 'off')
+      unsafe('BONDED_RATE_LIMITS', '"off"', 'limits in production; raise them one by one')
+    if (files.BONDED_TEST_ROOTS !== undefined)
+      unsafe(
+        'BONDED_TEST_ROOTS',
+        JSON.stringify(files.BONDED_TEST_ROOTS),
+        'no test roots in production, because their private keys are not secret',
+      )
   }
   if (mistakes.length > 0) throw new ConfigError(mistakes)
   return Object.freeze({

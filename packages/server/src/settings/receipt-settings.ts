@@ -16,6 +16,20 @@ const MAX_DAYS = 36_500
 const EXPECTED =
   'a file of Ed25519 keys, PEM or a JSON Web Key Set, that only its owner and group can read. To generate one: openssl genpkey -algorithm ed25519'
 
+/** The checked settings of receipts. */
+export interface ReceiptConfig {
+  /** Undefined without the setting. */
+  readonly receiptKeys: ReceiptKeys | undefined
+  /** The program that signs receipts; undefined where the file has the private key. */
+  readonly receiptCommand: string | undefined
+  /** How long a receipt can be fetched. */
+  readonly receiptRetentionMs: number
+  /** How long the entries of the log of receipts can be fetched. */
+  readonly logRetentionMs: number
+  /** Who cosigns the log of receipts. */
+  readonly witnesses: readonly WitnessSettings[]
+}
+
 /** Reads the settings of receipts. */
 export function readReceiptSettings({
   given,
@@ -25,13 +39,7 @@ export function readReceiptSettings({
   readonly given: (name: SettingName) => string | undefined
   readonly wrong: (name: SettingName) => void
   readonly mistakes: ConfigMistake[]
-}): {
-  readonly receiptKeys: ReceiptKeys | undefined
-  readonly receiptCommand: string | undefined
-  readonly receiptRetentionMs: number
-  readonly logRetentionMs: number
-  readonly witnesses: readonly WitnessSettings[]
-} {
+}): ReceiptConfig {
   const file = given('BONDED_RECEIPT_KEYS')
   const receiptCommand = given('BONDED_RECEIPT_COMMAND')
   const mistake = (problem: string) =>
