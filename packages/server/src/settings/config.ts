@@ -163,7 +163,7 @@ export function readConfig(variables: NodeJS.ProcessEnv, flags: SettingFlags = {
     wrong('BONDED_METRICS_PORT')
   const metricsHost = given('BONDED_METRICS_HOST') ?? '127.0.0.1'
   if (isIP(metricsHost) === 0) wrong('BONDED_METRICS_HOST')
-  const traces = readTraces(given, wrong)
+  const traces = readTraces({ given, wrong })
   const stage = given('BONDED_ENVIRONMENT') ?? 'sandbox'
   if (stage !== 'sandbox' && stage !== 'production') wrong('BONDED_ENVIRONMENT')
   const limits = readLimits(given('BONDED_RATE_LIMITS') ?? 'on')

@@ -1,6 +1,6 @@
 import type { PostgresSettings } from '@bonded/store/postgres/server/connections'
 import { parseDatabaseUrl } from '@bonded/store/postgres/server/database-url'
-import type { SettingName } from './settings.ts'
+import type { SettingName, SettingReader } from './settings.ts'
 
 /** Where the service stores its data: a file of SQLite, or a PostgreSQL database. */
 export interface DatabaseConfig {
@@ -18,15 +18,10 @@ const MAX_TIMEOUT_MS = 60_000
 
 /**
  * Reads the settings of the database.
- *
- * @param options.given returns a setting as given
- * @param options.wrong reports a setting that is not valid
  */
-export function readDatabaseConfig(options: {
-  readonly dataDir: string
-  readonly given: (name: SettingName) => string | undefined
-  readonly wrong: (name: SettingName) => void
-}): DatabaseConfig {
+export function readDatabaseConfig(
+  options: SettingReader & { readonly dataDir: string },
+): DatabaseConfig {
   const { dataDir, given, wrong } = options
   const number = (name: SettingName, bounds: { fallback: string; min: number; max: number }) => {
     const text = given(name) ?? bounds.fallback

@@ -1,18 +1,12 @@
 import { QR_CONTENTS, type QrContent } from '@bonded/contract'
 import type { AppLinks } from '@bonded/core/operations/service'
-import type { SettingName } from './settings.ts'
+import type { SettingReader } from './settings.ts'
 
 /**
  * Reads what QR codes contain. Without an app of the operator, a link that any phone opens: no
  * other program opens the app's scheme.
- *
- * @param options.wrong reports a setting that is not valid
  */
-export function readQrContent(options: {
-  readonly given: (name: SettingName) => string | undefined
-  readonly wrong: (name: SettingName) => void
-  readonly appLinks: AppLinks
-}): QrContent {
+export function readQrContent(options: SettingReader & { readonly appLinks: AppLinks }): QrContent {
   const { given, wrong, appLinks } = options
   const hasApp = hasAppLinks(appLinks) || given('BONDED_APP_SCHEME') !== undefined
   const fallback = hasApp ? 'app_scheme' : 'universal_link'

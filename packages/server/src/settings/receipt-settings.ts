@@ -8,7 +8,7 @@ import {
 } from '../adapters/signer/receipt-keys.ts'
 import { parseWitnesses, type WitnessSettings } from '../adapters/witness/witness-settings.ts'
 import type { ConfigMistake } from './config-file.ts'
-import type { SettingName } from './settings.ts'
+import type { SettingReader } from './settings.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 /** A hundred years. */
@@ -35,11 +35,7 @@ export function readReceiptSettings({
   given,
   wrong,
   mistakes,
-}: {
-  readonly given: (name: SettingName) => string | undefined
-  readonly wrong: (name: SettingName) => void
-  readonly mistakes: ConfigMistake[]
-}): ReceiptConfig {
+}: SettingReader & { readonly mistakes: ConfigMistake[] }): ReceiptConfig {
   const file = given('BONDED_RECEIPT_KEYS')
   const receiptCommand = given('BONDED_RECEIPT_COMMAND')
   const mistake = (problem: string) =>

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { isIP } from 'node:net'
-import type { SettingName } from './settings.ts'
+import type { SettingReader } from './settings.ts'
 
 /** The relying party ids of this service's WebAuthn keys. */
 export interface RelyingParty {
@@ -18,14 +18,10 @@ const HOST_NAME =
 
 /**
  * Reads the relying party ids.
- *
- * @param options.wrong reports a setting that is not valid
  */
-export function readRelyingParty(options: {
-  readonly publicOrigin: string
-  readonly given: (name: SettingName) => string | undefined
-  readonly wrong: (name: SettingName) => void
-}): RelyingParty {
+export function readRelyingParty(
+  options: SettingReader & { readonly publicOrigin: string },
+): RelyingParty {
   const { publicOrigin, given, wrong } = options
   // A wrong origin has its own mistake.
   const host = URL.canParse(publicOrigin) ? new URL(publicOrigin).hostname : ''

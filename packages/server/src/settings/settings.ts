@@ -340,3 +340,11 @@ export const SETTINGS = [
 ] as const
 
 export type SettingName = (typeof SETTINGS)[number]['name']
+
+/** Reads one setting after the other. */
+export interface SettingReader {
+  /** Returns a setting as given. */
+  readonly given: (name: SettingName) => string | undefined
+  /** Reports a setting that is not valid. */
+  readonly wrong: (name: SettingName) => void
+}

@@ -1,4 +1,4 @@
-import type { SettingName } from './settings.ts'
+import type { SettingReader } from './settings.ts'
 
 /** Where traces go, and how many. */
 export interface TraceSettings {
@@ -10,10 +10,7 @@ export interface TraceSettings {
 }
 
 /** Reads the settings of traces, and reports those that are wrong. */
-export function readTraces(
-  given: (name: SettingName) => string | undefined,
-  wrong: (name: SettingName) => void,
-): TraceSettings | undefined {
+export function readTraces({ given, wrong }: SettingReader): TraceSettings | undefined {
   const endpoint = given('BONDED_TRACES_ENDPOINT')
   if (endpoint !== undefined && !isCollector(endpoint)) wrong('BONDED_TRACES_ENDPOINT')
   const headers = parseHeaders(given('BONDED_TRACES_HEADERS'))
