@@ -43,7 +43,7 @@ export const FORGED = against('forged', [
     'return verified.ok ? accept(verified.value.counter) : verified',
     'return accept(verified.ok ? verified.value.counter : device.counter + 1)',
     `${CORE}/tests/operations/subject-keys.test.ts`,
-    `${CORE}/tests/operations/rotate-device-token.test.ts`,
+    'rejects an approval that the apple-app-attest key did not sign',
   ],
   [
     'any watch token of the right length reads',
@@ -51,7 +51,7 @@ export const FORGED = against('forged', [
     'same(watchTokenOf(id, sessionId), token)',
     'watchTokenOf(id, sessionId).length === token.length',
     `${SERVER}/tests/http/credential-matrix.test.ts`,
-    `${SERVER}/tests/channel/channel.test.ts`,
+    'responds to a missing, wrong or foreign watch token',
   ],
   [
     'the service accepts evidence with any signature',
@@ -108,6 +108,7 @@ export const FORGED = against('forged', [
     'if (key?.tenant.id !== tenant.id || isRevoked(key, service.clock.now()))',
     'if (key !== undefined && (key.tenant.id !== tenant.id || isRevoked(key, service.clock.now())))',
     `${CORE}/tests/operations/create-session.test.ts`,
+    'rejects a publishable key that is unknown',
   ],
   [
     'a body with a duplicate member is accepted',

@@ -18,8 +18,15 @@ export interface Mutant {
   /** Occurs in the file exactly once. */
   readonly find: string
   readonly replace: string
-  /** From the root of the repository. At least one test of these fails. */
-  readonly tests: readonly string[]
+  readonly noticedBy: Tests
+}
+
+/** Tests of which at least one fails. */
+export interface Tests {
+  /** From the root of the repository. */
+  readonly file: string
+  /** How their names begin. Without it, they are all tests of the file, up to the one that fails. */
+  readonly begin?: string
 }
 
 /** Returns why the mutant cannot be planted in this text of its file; undefined if it can. */

@@ -28,6 +28,7 @@ const FORGED = against('forged', [
     "|| head?.alg !== 'EdDSA' || head.typ !== RECEIPT_TYPE",
     "|| head?.alg !== 'EdDSA' || head.typ === undefined",
     RECEIPT,
+    'rejects a header of another kind',
   ],
   [
     'a receipt of another service is accepted',
@@ -70,6 +71,7 @@ const FORGED = against('forged', [
     "if (checkpoint.origin !== origin) return reject('log_mismatch')",
     '',
     LOG,
+    'a checkpoint of another log proves nothing',
   ],
   [
     'two checkpoints of different logs are compared',
@@ -77,6 +79,7 @@ const FORGED = against('forged', [
     "if (older.origin !== newer.origin) return reject('log_mismatch')",
     '',
     LOG,
+    'a checkpoint of another log proves nothing',
   ],
   [
     'a proof of consistency need not lead to the older root',
@@ -166,6 +169,7 @@ const LEAKED: readonly Mutant[] = [
       'receipt && isVisible(receipt, key) ? receipt : undefined',
       'receipt && isVisible.length > 0 ? receipt : undefined',
       RECEIPTS,
+      'another tenant and a key of another scope read no receipt',
     ],
   ]),
   ...against('relayed', [
@@ -175,6 +179,7 @@ const LEAKED: readonly Mutant[] = [
       'if (commitment != null && !opensCommitment',
       "if (commitment === '' && !opensCommitment",
       RECEIPTS,
+      'a workflow that requires the browser gives its receipt',
     ],
   ]),
   ...against('leaked', [
@@ -198,6 +203,7 @@ const LEAKED: readonly Mutant[] = [
       'and log_index is not null order by',
       'order by',
       LOG,
+      'the purge keeps a receipt until the log has it',
     ],
     [
       'an entry of the log outlives its retention',
@@ -205,6 +211,7 @@ const LEAKED: readonly Mutant[] = [
       'tables.receiptLog.prune(now - logRetentionMs,',
       'tables.receiptLog.prune(now - 2 * logRetentionMs,',
       LOG,
+      'the log has an entry until its retention ends',
     ],
     [
       'the log publishes entries that no checkpoint covers',
@@ -212,6 +219,7 @@ const LEAKED: readonly Mutant[] = [
       'return covered < wanted ? undefined :',
       'return covered < 0 * wanted ? undefined :',
       LOG,
+      'a signer that fails after the append',
     ],
   ]),
 ]
@@ -224,6 +232,7 @@ const RACED = against('raced', [
     'where number = 1 and size = $1',
     'where number = 1 and $1 = $1',
     LOG,
+    'of two changes of the log from one size',
   ],
   [
     'an older checkpoint replaces a newer one',
@@ -231,6 +240,7 @@ const RACED = against('raced', [
     'where number = 1 and checkpoint_size < $2',
     'where number = 1 and checkpoint_size <> $2',
     LOG,
+    'of two changes of the log from one size',
   ],
   [
     'a smaller cosigned checkpoint replaces a larger one',

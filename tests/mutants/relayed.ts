@@ -34,6 +34,7 @@ export const RELAYED = against('relayed', [
     BROWSER_MEMBERS,
     without('commitment'),
     PROOF,
+    'rejects a proof with the wrong challenge',
   ],
   [
     'the proof of the browser leaves out the session',
@@ -41,6 +42,7 @@ export const RELAYED = against('relayed', [
     BROWSER_MEMBERS,
     without('session_id'),
     PROOF,
+    'rejects a proof with the wrong challenge',
   ],
   [
     'the proof of the browser leaves out the tenant',
@@ -48,6 +50,7 @@ export const RELAYED = against('relayed', [
     BROWSER_MEMBERS,
     without('tenant_id'),
     PROOF,
+    'rejects a proof with the wrong challenge',
   ],
   [
     'the proof of the browser leaves out the action',
@@ -55,6 +58,7 @@ export const RELAYED = against('relayed', [
     BROWSER_MEMBERS,
     without('action'),
     PROOF,
+    'rejects a proof with the wrong challenge',
   ],
   [
     'the proof of the browser leaves out the workflow',
@@ -62,6 +66,7 @@ export const RELAYED = against('relayed', [
     BROWSER_MEMBERS,
     without('workflow'),
     PROOF,
+    'rejects a proof with the wrong challenge',
   ],
   [
     'the proof of the browser leaves out the origin of the page',
@@ -69,6 +74,7 @@ export const RELAYED = against('relayed', [
     BROWSER_MEMBERS,
     without('origin'),
     PROOF,
+    'rejects a proof with the wrong challenge',
   ],
   [
     'another commitment reads the session as proved',
@@ -76,6 +82,7 @@ export const RELAYED = against('relayed', [
     'bonded !== undefined && keys.same(bonded, commitment)',
     'bonded?.length === commitment.length',
     PROOF,
+    'repeated legs answer 200',
   ],
   [
     'a phone that is blocked after its approval bonds',
@@ -83,6 +90,7 @@ export const RELAYED = against('relayed', [
     'if (!usable.ok)\n',
     'if (!usable.ok && now < 0)\n',
     PROOF,
+    'checks the subject again when the proof arrives',
   ],
   [
     'an approval with old evidence bonds',
@@ -90,6 +98,7 @@ export const RELAYED = against('relayed', [
     'if (now >= leg.evidenceUntil) {',
     'if (now < 0) {',
     PROOF,
+    'rejects a proof after the evidence has expired',
   ],
   [
     'a proof with an unchanged counter bonds',
@@ -97,6 +106,7 @@ export const RELAYED = against('relayed', [
     'if (!isCounted)',
     'if (!isCounted && now < 0)',
     PROOF,
+    'rejects a proof with the wrong counter',
   ],
   [
     'a browser fails as often as it likes',
@@ -104,6 +114,7 @@ export const RELAYED = against('relayed', [
     'if (failures >= MAX_FAILED_BROWSER_PROOFS)',
     'if (failures > 10 * MAX_FAILED_BROWSER_PROOFS)',
     PROOF,
+    'after eight failed proofs the phone must approve again',
   ],
   [
     'proofs for an unusable phone are not counted',
@@ -125,6 +136,7 @@ export const RELAYED = against('relayed', [
     'requiresBrowser(session.policy) && isNewlyAdded(device, now)',
     'requiresBrowser(session.policy) && device.createdAt > now',
     PROOF,
+    'an added phone waits 72 hours',
   ],
   [
     'a phone without a passkey serves a workflow that requires the browser',
@@ -132,6 +144,7 @@ export const RELAYED = against('relayed', [
     'requiresBrowser(session.policy) || isBrought ||',
     'requiresBrowser(session.policy) || !isBrought ||',
     PROOF,
+    'an added phone waits 72 hours',
   ],
   [
     'the phone’s signature leaves out its browser key',

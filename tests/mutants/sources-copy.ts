@@ -11,21 +11,19 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, join, resolve } from 'node:path'
+import { basename, join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { pathToFileURL } from 'node:url'
-import type { Mutant } from './mutant.ts'
+import type { Mutant, Tests } from './mutant.ts'
 
 /** The workspaces' links in `node_modules`, copied as links, so that they lead into the copy. */
 const OWN_SCOPE = '@bonded'
-const BATCH_MODULE = pathToFileURL(resolve(import.meta.dirname, '../../scripts/batch.ts')).href
 const COPIED = ['packages', 'tests/harness', 'package.json']
 /** A multiple of the time of all files together. A test that never ends counts as a failure too. */
 const TIMEOUT_MS = 300_000
 
 /** The result of a run of test files. */
 export type Outcome =
-  | { readonly kind: 'passed' }
+  | { readonly kind: 'passed'; readonly tests: readonly string[] }
   | { readonly kind: 'failed'; readonly test: string }
   /** The file does not load, so it needs no test to detect the mutant. */
   | { readonly kind: 'broken'; readonly file: string }
@@ -60,13 +58,8 @@ export class SourcesCopy implements Disposable {
 
   /** Runs the mutant's tests with the mutant planted, up to the first one that fails. */
   outcomeOf(mutant: Mutant): Promise<Outcome> {
-    return this.withMutant(mutant, async () => {
-      for (const file of mutant.tests) {
-        const outcome = await this.#runFile(file)
-        if (outcome.kind !== 'passed') return outcome
-      }
-      return { kind: 'passed' }
-    })
+    const { file, begin = '' } = mutant.noticedBy
+    return this.withMutant(mutant, () => this.#runFile(join(this.root, file), [begin]))
   }
 
   /** Acts while a mutant is planted. */
@@ -87,18 +80,19 @@ export class SourcesCopy implements Disposable {
     }
   }
 
-  /** Runs all files in one process, which is faster than one process each. */
-  run(tests: readonly string[]): Promise<Outcome> {
-    const batch = join(this.root, 'batch.mjs')
-    const files = JSON.stringify(tests.map((file) => join(this.root, file)))
-    writeFileSync(batch, `import { runBatch } from '${BATCH_MODULE}'\nawait runBatch(${files})\n`)
-    return this.#runFile(batch)
+  /** Runs all tests in one process, which is faster than one process for each file. */
+  run(tests: readonly Tests[]): Promise<Outcome> {
+    const files = new Set(tests.map(({ file }) => join(this.root, file)))
+    const all = join(this.root, 'all.mjs')
+    writeFileSync(all, [...files].map((file) => `import ${JSON.stringify(file)}\n`).join(''))
+    return this.#runFile(all, [...new Set(tests.map(({ begin = '' }) => begin))])
   }
 
   /** Ends the run at the first failure: later tests would add nothing, and some would hang. */
-  async #runFile(file: string): Promise<Outcome> {
+  async #runFile(file: string, begins: readonly string[]): Promise<Outcome> {
     const { NODE_TEST_CONTEXT: _ours, ...inherited } = process.env
-    const running = spawn(process.execPath, ['--test-reporter=tap', file], {
+    const named = begins.map((begin) => `--test-name-pattern=^${escaped(begin)}`)
+    const running = spawn(process.execPath, ['--test-reporter=tap', ...named, file], {
       cwd: this.root,
       env: { ...inherited, NODE_OPTIONS: '--conditions=@bonded/source' },
       stdio: ['ignore', 'pipe', 'ignore'],
@@ -106,15 +100,21 @@ export class SourcesCopy implements Disposable {
       killSignal: 'SIGKILL',
     })
     const closed = once(running, 'close')
+    const passed: string[] = []
     for await (const line of createInterface(running.stdout)) {
-      const [, test] = /^ *not ok \d+ - (.*)$/.exec(line) ?? []
-      if (test === undefined) continue
+      const [, not, name] = /^ *(not )?ok \d+ - (.*)$/.exec(line) ?? []
+      if (name === undefined) continue
+      const test = name.replaceAll(/\\([\\#])/g, '$1')
+      if (not === undefined) {
+        passed.push(test)
+        continue
+      }
       running.kill('SIGKILL')
       await closed
       return { kind: 'failed', test }
     }
     const [status, signal] = await closed
-    if (status === 0) return { kind: 'passed' }
+    if (status === 0) return { kind: 'passed', tests: passed }
     return signal === null
       ? { kind: 'broken', file }
       : { kind: 'failed', test: `${file} does not end` }
@@ -123,4 +123,9 @@ export class SourcesCopy implements Disposable {
   [Symbol.dispose](): void {
     rmSync(this.root, { recursive: true, force: true })
   }
+}
+
+/** As a part of a regular expression that matches this text only. */
+function escaped(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
 }
