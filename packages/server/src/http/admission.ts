@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { authenticate } from '@bonded/core/operations/authenticate'
 import type { Caller, Service } from '@bonded/core/operations/service'
 import { eventLoopTurn } from './connection/event-loop-turn.ts'
-import { countAfterBody, countBadCredential, countBeforeBody, rejectExhausted } from './limits.ts'
+import { countAround, countBadCredential, rejectExhausted } from './limits.ts'
 import { Rejected } from './response/rejected.ts'
 import { noteCaller } from './request-line.ts'
 
@@ -38,7 +38,7 @@ export async function admitBeforeBody(admission: Admission): Promise<void> {
     ? rejectExhausted('not_found', call, reply)
     : undefined
   if (over instanceof Promise) over = await over
-  over ??= countBeforeBody(endpoint.limits, call, reply)
+  over ??= countAround(endpoint.limits, { call, reply, isBodyRead: false })
   if (over instanceof Promise) over = await over
   if (over !== undefined) throw new Rejected(over)
 }
@@ -58,7 +58,8 @@ export async function admitAfterBody(admission: Admission): Promise<Caller> {
     isRecent && request.caller !== undefined ? request.caller : await callerOf(admission)
   request.caller = caller
   noteCaller(request, caller)
-  let over = countAfterBody(endpoint.limits, { service, request, caller }, reply)
+  const call = { service, request, caller }
+  let over = countAround(endpoint.limits, { call, reply, isBodyRead: true })
   if (over instanceof Promise) over = await over
   if (over !== undefined) throw new Rejected(over)
   return caller

@@ -180,42 +180,27 @@ function needsBody(name: LimitName, { caller }: CountedCall): boolean {
   return name === 'create' || name === 'create_address' || name === 'evidence'
 }
 
-/** Counts a call against the limits that do not need its body. See `countCall`. */
-export function countBeforeBody(
-  names: readonly LimitName[],
-  call: CountedCall,
-  reply: FastifyReply,
-): MaybePromise<Rejection | undefined> {
-  return countThose(names, { call, reply, late: false })
-}
-
-/** Counts a call against the limits that need its body. See `countCall`. */
-export function countAfterBody(
-  names: readonly LimitName[],
-  call: CountedCall,
-  reply: FastifyReply,
-): MaybePromise<Rejection | undefined> {
-  return countThose(names, { call, reply, late: true })
-}
-
 interface Counting {
   readonly call: CountedCall
   readonly reply: FastifyReply
   /** Whether to count the limits that need the body, or those that do not. */
-  readonly late: boolean
+  readonly isBodyRead: boolean
 }
 
-function countThose(
+/** Counts a call before its body is read, or after it, against the limits of that time. */
+export function countAround(
   names: readonly LimitName[],
   counting: Counting,
 ): MaybePromise<Rejection | undefined> {
-  const { call, reply, late } = counting
+  const { call, reply, isBodyRead } = counting
   for (let index = 0; index < names.length; index++) {
     const name = names[index] as LimitName
-    if (needsBody(name, call) !== late) continue
+    if (needsBody(name, call) !== isBodyRead) continue
     const rejected = countOne(name, call, reply)
     if (rejected instanceof Promise)
-      return rejected.then((rejection) => rejection ?? countThose(names.slice(index + 1), counting))
+      return rejected.then(
+        (rejection) => rejection ?? countAround(names.slice(index + 1), counting),
+      )
     if (rejected !== undefined) return rejected
   }
   return undefined

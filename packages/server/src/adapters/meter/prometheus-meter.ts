@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { ENDPOINTS, type EndpointName, REASON_NAMES, type Reason } from '@bonded/contract'
+import { ENDPOINTS, type EndpointName, REASON_NAMES } from '@bonded/contract'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import {
   type BackgroundWork,
@@ -62,22 +62,16 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
     'Groups of writes that could not be committed.',
   )
 
-  const exchanges = new Counter({
+  const exchangesBy = countersBy('result', ['ok', 'failed'], {
     name: 'bonded_limit_exchanges_total',
     help: 'Exchanges of limits with the other nodes, by result. Without them a node counts alone.',
-    labelNames: ['result'],
     registers,
   })
-  const exchangesBy = bindAll(['ok', 'failed'], (result) => exchanges.labels(result))
-  for (const bound of exchangesBy.values()) bound.inc(0)
-
-  const rejections = new Counter({
+  const rejectionsBy = countersBy('reason', REASON_NAMES, {
     name: 'bonded_refusals_total',
     help: 'Requests rejected, by reason.',
-    labelNames: ['reason'],
     registers,
   })
-  const rejectionsBy = bindAll(REASON_NAMES, (reason: Reason) => rejections.labels(reason))
   const shed = new Counter({
     name: 'bonded_shed_requests_total',
     help: 'Requests rejected during an overload, by priority and by the standing of the caller.',
@@ -88,14 +82,11 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
     bindAll(SHED_STANDINGS, (caller) => shed.labels({ priority, caller })),
   )
   for (const callers of shedBy.values()) for (const bound of callers.values()) bound.inc(0)
-  const worked = new Counter({
+  const workedBy = countersBy('work', WORK, {
     name: 'bonded_background_sessions_total',
     help: 'Sessions processed by scheduled maintenance, by type of work.',
-    labelNames: ['work'],
     registers,
   })
-  const workedBy = bindAll(WORK, (work) => worked.labels(work))
-  for (const bound of [...rejectionsBy.values(), ...workedBy.values()]) bound.inc(0)
 
   const latency = new Histogram({
     name: 'bonded_request_duration_seconds',
@@ -265,14 +256,11 @@ function registerDatabase(registers: Registry[], read: () => DatabaseFigures | u
 function registerWebhooks(
   registers: Registry[],
 ): Pick<Meter, 'attemptedWebhook' | 'measuredWebhooks'> {
-  const attempts = new Counter({
+  const attemptsBy = countersBy('result', WEBHOOK_RESULTS, {
     name: 'bonded_webhook_attempts_total',
     help: 'Attempts to deliver a webhook, by result.',
-    labelNames: ['result'],
     registers,
   })
-  const attemptsBy = bindAll(WEBHOOK_RESULTS, (result) => attempts.labels(result))
-  for (const bound of attemptsBy.values()) bound.inc(0)
   const givenUp = new Counter({
     name: 'bonded_webhooks_given_up_total',
     help: 'Webhooks whose last attempt failed.',
@@ -299,6 +287,18 @@ function registerWebhooks(
       breakers.set(figures.openBreakers)
     },
   }
+}
+
+/** A counter with one label, whose series all begin at 0. */
+function countersBy<Label extends string>(
+  labelName: string,
+  labels: readonly Label[],
+  metric: { readonly name: string; readonly help: string; readonly registers: Registry[] },
+): ReadonlyMap<Label, Counter.Internal> {
+  const counter = new Counter({ ...metric, labelNames: [labelName] })
+  const bound = bindAll(labels, (label) => counter.labels(label))
+  for (const each of bound.values()) each.inc(0)
+  return bound
 }
 
 function bindAll<Label extends string, Bound>(
