@@ -7,15 +7,7 @@ import { completeSessionRoute } from './complete-session.ts'
 import { createSessionRoute } from './create-session.ts'
 import { declineSessionRoute } from './decline-session.ts'
 import { deleteSessionRoute } from './delete-session.ts'
-import {
-  challengeDeviceRoute,
-  getDeviceRoute,
-  listKeysRoute,
-  recoverDeviceRoute,
-  registerDeviceRoute,
-  removeDeviceRoute,
-  rotateDeviceTokenRoute,
-} from './devices.ts'
+import * as devices from './devices.ts'
 import { fetchEvidenceRoute } from './fetch-evidence.ts'
 import { getSessionRoute } from './get-session.ts'
 import { openBrowserFrameRoute } from './open-browser-frame.ts'
@@ -24,22 +16,9 @@ import { readInvitationRoute } from './read-invitation.ts'
 import { readReceiptRoute } from './read-receipt.ts'
 import { readTimelineRoute } from './read-timeline.ts'
 import { reportContainmentRoute } from './report-containment.ts'
-import { aliveRoute, readOpenApiRoute, readyRoute, versionRoute } from './service.ts'
-import {
-  listWebhookDeliveriesRoute,
-  readWebhookEventRoute,
-  recoverWebhookEndpointRoute,
-  retryWebhookEventRoute,
-} from './webhook-deliveries.ts'
-import {
-  createWebhookEndpointRoute,
-  deleteWebhookEndpointRoute,
-  listWebhookEndpointsRoute,
-  openWebhookPortalRoute,
-  rotateWebhookSecretRoute,
-  testWebhookEndpointRoute,
-  updateWebhookEndpointRoute,
-} from './webhook-endpoints.ts'
+import * as service from './service.ts'
+import * as webhookDeliveries from './webhook-deliveries.ts'
+import * as webhookEndpoints from './webhook-endpoints.ts'
 
 /** Every endpoint of the table with its handler. A test compares the two lists. */
 export const ROUTES: readonly Route[] = [
@@ -59,26 +38,8 @@ export const ROUTES: readonly Route[] = [
   declineSessionRoute,
   fetchEvidenceRoute,
   attestRoute,
-  challengeDeviceRoute,
-  registerDeviceRoute,
-  recoverDeviceRoute,
-  listKeysRoute,
-  getDeviceRoute,
-  rotateDeviceTokenRoute,
-  removeDeviceRoute,
-  listWebhookEndpointsRoute,
-  createWebhookEndpointRoute,
-  updateWebhookEndpointRoute,
-  deleteWebhookEndpointRoute,
-  rotateWebhookSecretRoute,
-  testWebhookEndpointRoute,
-  recoverWebhookEndpointRoute,
-  listWebhookDeliveriesRoute,
-  readWebhookEventRoute,
-  retryWebhookEventRoute,
-  openWebhookPortalRoute,
-  readOpenApiRoute,
-  aliveRoute,
-  readyRoute,
-  versionRoute,
+  ...Object.values(devices),
+  ...Object.values(service),
+  ...Object.values(webhookDeliveries),
+  ...Object.values(webhookEndpoints),
 ]

@@ -50,6 +50,11 @@ function cachedSessions(table: SessionTable, { sessionKeys, run }: Parts): Sessi
     return rowKey(KINDS.session, yield* sessionKeys.of(id))
   }
 
+  function* drop(id: SessionId): Work<void> {
+    const key = yield* keyOf(id)
+    run().changed.set(key.text, { key, value: undefined })
+  }
+
   function* replacing(before: Session, work: Work<Session | undefined>): Work<Session | undefined> {
     const key = yield* keyOf(before.id)
     // If the unit started from another version, `after` is not what the database will store, so
@@ -83,20 +88,17 @@ function cachedSessions(table: SessionTable, { sessionKeys, run }: Parts): Sessi
     hint: (session, hint, now) => replacing(session, table.hint(session, hint, now)),
 
     *withdraw(session) {
-      const key = yield* keyOf(session.id)
-      run().changed.set(key.text, { key, value: undefined })
+      yield* drop(session.id)
       yield* table.withdraw(session)
     },
 
     *receiptMade(session) {
-      const key = yield* keyOf(session.id)
-      run().changed.set(key.text, { key, value: undefined })
+      yield* drop(session.id)
       yield* table.receiptMade(session)
     },
 
     *storeOrigin(id, origin) {
-      const key = yield* keyOf(id)
-      run().changed.set(key.text, { key, value: undefined })
+      yield* drop(id)
       yield* table.storeOrigin(id, origin)
     },
 
