@@ -3,7 +3,7 @@ import { connectionsThatFilesAllow } from '../packages/server/src/open-files.ts'
 import { printFanOut, measureFanOut } from './channel/fan-out.ts'
 import { type Idle, measureIdle } from './channel/idle.ts'
 import { Side } from './channel/side.ts'
-import { median, percentile } from './process.ts'
+import { median, percentile, tenths } from './process.ts'
 
 /**
  * Measures what an idle channel costs the server, and how long the frame of a bond takes when a
@@ -130,8 +130,4 @@ function print(figures: Both<Figures> & { readonly channels: number }): void {
     three(reply_to_frame_ms),
   )
   console.log('  (bare ws verifies and stores nothing)')
-}
-
-function tenths(figure: number): number {
-  return Math.round(figure * 10) / 10
 }

@@ -127,6 +127,11 @@ export function percentile(figuresOf: readonly number[], share: number): number 
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 }
 
+/** With one decimal. */
+export function tenths(figure: number): number {
+  return Math.round(figure * 10) / 10
+}
+
 /** Milliseconds on a clock that all processes of a machine share. */
 export function sharedNowMs(): number {
   return Number(process.hrtime.bigint()) / 1e6

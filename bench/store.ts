@@ -5,7 +5,7 @@ import { SESSION_TTL_SECONDS } from '../packages/core/src/domain/lifetimes.ts'
 import { BATCH_SESSIONS } from '../packages/core/src/operations/batch.ts'
 import { MOVES } from '../packages/core/src/domain/transitions.ts'
 import type { Store } from '../packages/core/src/ports/store.ts'
-import { median, workFolder } from './process.ts'
+import { median, workFolder, tenths } from './process.ts'
 import { bond, complete, create, fill, newSession, openStore } from './stored-sessions.ts'
 
 /**
@@ -205,10 +205,6 @@ async function costOf(sessions: number, work: () => Promise<unknown>): Promise<C
   const wallUs = ((performance.now() - from) * 1_000) / sessions
   const { user, system } = process.cpuUsage(cpu)
   return { cpuUs: (user + system) / sessions, wallUs }
-}
-
-function tenths(figure: number): number {
-  return Math.round(figure * 10) / 10
 }
 
 function must(done: boolean): void {

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { openBrowser } from '../tests/browser.ts'
 import type { BenchReady } from './bench-service.ts'
 import { ServiceCalls } from './phones.ts'
-import { Child, percentile, type Ready } from './process.ts'
+import { Child, percentile, type Ready, tenths } from './process.ts'
 import { Site } from './widget/site.ts'
 
 /**
@@ -98,8 +98,4 @@ else {
 /** Milliseconds of the clock that the browser shares. */
 function now(): number {
   return performance.timeOrigin + performance.now()
-}
-
-function tenths(figure: number): number {
-  return Math.round(figure * 10) / 10
 }

@@ -47,7 +47,7 @@ export const eventArgument = () =>
 /** The option `--limit`. */
 export const limitOption = () =>
   new Option('--limit <number>', `Maximum number of results, up to ${MAX_LISTED}`)
-    .argParser(parseLimit)
+    .argParser(wholeNumber(MAX_LISTED))
     .default(DEFAULT_LISTED, String(DEFAULT_LISTED))
 
 /** The option `--json`, which every command has. */
@@ -85,9 +85,12 @@ function parsed<Id>(id: Id | undefined, prefix: IdPrefix): Id {
   return id
 }
 
-function parseLimit(text: string): number {
-  const limit = Number(text)
-  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LISTED)
-    throw new InvalidArgumentError(`Expected a whole number from 1 to ${MAX_LISTED}.`)
-  return limit
+/** Parses an option that is a number from 1 to `most`. */
+export function wholeNumber(most: number): (text: string) => number {
+  return (text) => {
+    const number = Number(text)
+    if (!Number.isInteger(number) || number < 1 || number > most)
+      throw new InvalidArgumentError(`Expected a whole number from 1 to ${most}.`)
+    return number
+  }
 }

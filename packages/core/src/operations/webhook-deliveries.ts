@@ -1,21 +1,9 @@
-import type { EventId, EventType, TenantId, WebhookEndpointId } from '@bonded/contract'
+import type { EventId, WebhookEndpointId } from '@bonded/contract'
 import { accept, reject, type Result } from '../domain/rejection.ts'
 import type { Instant } from '../domain/session.ts'
-import type { DeliveryState } from '../domain/webhooks.ts'
-import type { DeliveryKey, DeliveryPage, WebhookDelivery } from '../ports/tables/webhook-table.ts'
+import type { DeliveryPage, DeliveryQuery, WebhookDelivery } from '../ports/tables/webhook-table.ts'
 import type { Service } from './service.ts'
 import { findEndpoint, type WebhookManager } from './webhook-endpoints.ts'
-
-/** Which deliveries of a tenant to list. */
-export interface DeliveryQuery {
-  readonly tenantId: TenantId
-  readonly state?: DeliveryState | undefined
-  readonly type?: EventType | undefined
-  readonly endpointId?: WebhookEndpointId | undefined
-  /** The last delivery of the page before. */
-  readonly before?: DeliveryKey | undefined
-  readonly limit: number
-}
 
 /** Deliveries of a tenant, newest first. */
 export function listDeliveries({ store }: Service, query: DeliveryQuery): Promise<DeliveryPage> {

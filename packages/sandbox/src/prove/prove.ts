@@ -2,12 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Command, Option } from 'commander'
-import { jsonOption } from '@bonded/cli/arguments'
+import { jsonOption, wholeNumber } from '@bonded/cli/arguments'
 import { fields, print } from '@bonded/cli/output'
 import { type DurabilityFigures, newRootKeys, proveDurability } from './durability.ts'
 import { relayCommand } from './relay/command.ts'
 import { createScratch } from './scratch.ts'
-import { wholeNumber } from './whole-number.ts'
 
 interface DurabilityFlags {
   readonly rounds: number

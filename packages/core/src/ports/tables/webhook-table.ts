@@ -53,6 +53,17 @@ export interface DeliveryPage {
   readonly next: DeliveryKey | null
 }
 
+/** Which deliveries of a tenant to list. */
+export interface DeliveryQuery {
+  readonly tenantId: TenantId
+  readonly state?: DeliveryState | undefined
+  readonly type?: EventType | undefined
+  readonly endpointId?: WebhookEndpointId | undefined
+  /** The last delivery of the page before. */
+  readonly before?: DeliveryKey | undefined
+  readonly limit: number
+}
+
 /** The endpoints and the deliveries. Units that change a session add its events themselves. */
 export interface WebhookTable {
   addEndpoint(endpoint: WebhookEndpoint): Work<void>
@@ -101,14 +112,7 @@ export interface WebhookTable {
    * Deliveries of a tenant, newest first. It reads a bounded part of the log, so with filters a
    * page can have fewer deliveries than the limit although others follow.
    */
-  deliveries(query: {
-    readonly tenantId: TenantId
-    readonly state?: DeliveryState | undefined
-    readonly type?: EventType | undefined
-    readonly endpointId?: WebhookEndpointId | undefined
-    readonly before?: DeliveryKey | undefined
-    readonly limit: number
-  }): Work<DeliveryPage>
+  deliveries(query: DeliveryQuery): Work<DeliveryPage>
   /** The deliveries of one event, one for each endpoint. */
   deliveriesOf(id: EventId): Work<readonly WebhookDelivery[]>
   /** Makes a delivery due at once, with all its attempts before it. */

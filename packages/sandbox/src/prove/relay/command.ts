@@ -1,7 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { jsonOption } from '@bonded/cli/arguments'
+import { jsonOption, wholeNumber } from '@bonded/cli/arguments'
 import { print, table } from '@bonded/cli/output'
-import { wholeNumber } from '../whole-number.ts'
 import { type ModeFigures, proveRelay, type ScenarioFigures } from './prove-relay.ts'
 import type { Scenario } from './scenario.ts'
 import { SCENARIOS } from './scenarios/scenarios.ts'
