@@ -25,7 +25,7 @@ export interface Mutant {
 export interface Tests {
   /** From the root of the repository. */
   readonly file: string
-  /** How their names begin. Without it, they are all tests of the file, up to the one that fails. */
+  /** How their names begin. Without it, all tests of the file, up to the one that fails. */
   readonly begin?: string
 }
 
