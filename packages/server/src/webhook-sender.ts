@@ -17,8 +17,8 @@ const FIGURES_MS = 10_000
 const MAX_LANES = 32
 /** Endpoints of one tenant, so that no tenant with dead ones holds the lanes of others. */
 const MAX_LANES_OF_TENANT = 2
-/** Deliveries of one endpoint at once. */
-const MOST_AT_ONCE = 16
+/** Deliveries of one endpoint at once. They share one commit, which waits for the disk. */
+const MOST_AT_ONCE = 32
 /** After so many batches, an endpoint returns its lane. */
 const MAX_BATCHES = 64
 /** On shutdown, open attempts have this long to end. */
