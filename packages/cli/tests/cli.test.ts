@@ -202,7 +202,7 @@ test('exits with 1 for a rejection, 2 for wrong usage, and 3 for what does not e
     'w:a',
   )
   assert.equal(localhost.status, 1)
-  assert.match(localhost.stderr, /only a demo tenant/)
+  assert.match(localhost.stderr, /created with --demo/)
   for (const args of [
     ['nonsense'],
     ['tenant', 'create'],
