@@ -17,7 +17,7 @@ const EXPECTED = { POST: 201, GET: 200, DELETE: 204 } as const
  */
 const MOST_RESET = 1
 
-test('a rolling restart behind the shipped nginx fails no call but those of an unlucky moment', {
+test('a rolling restart behind the shipped nginx fails at most one call of a client that never retries', {
   skip: skipWithoutNginx,
   timeout: 600_000,
 }, async (t) => {
