@@ -188,7 +188,11 @@ def use_and_save(row, form):
         if cursor.rowcount != 1:
             return None
         cursor.execute("insert into application (form) values (%s)", [json.dumps(form)])
-        return cursor.lastrowid
+        number = cursor.lastrowid
+    # PostgreSQL answers a commit with a rollback, and no error, if the block swallowed one.
+    if find_row(row["session_id"])["used_at"] is None:
+        raise RuntimeError("the transaction was rolled back")
+    return number
 
 
 urlpatterns = [

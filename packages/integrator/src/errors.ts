@@ -10,7 +10,8 @@ export const GATE_REMEDIES = {
   unexpected_answer: 'Set baseUrl to the service itself: something else answered.',
   invalid_configuration: 'Change the option that the message names. No call was made.',
   session_unknown: 'Use the store and the session id of the create: no row has this id.',
-  action_not_committed: 'Call complete after `use` or `protect` has committed.',
+  action_not_committed:
+    'Let an action pass the errors of its database on, and call complete after its commit.',
   verdict_invalid: 'Pass `use` the object that `verify` of the same gate returned.',
 } as const
 

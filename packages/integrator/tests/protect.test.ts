@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { GateError } from '../src/index.ts'
+import { GateError, type PendingRow } from '../src/index.ts'
 import type { Fault } from './fake-service.ts'
 import { harness } from './harness.ts'
 
@@ -134,6 +134,25 @@ test('reports the action as done if the store fails after the commit', async () 
   })
   assert.equal(outcome.outcome, 'completion_pending')
 })
+
+for (const [name, code, lose] of [
+  ['rolled the use back', 'action_not_committed', (row: PendingRow) => ({ ...row, used_at: null })],
+  ['has lost the row', 'session_unknown', () => undefined],
+] as const)
+  test(`rejects a commit that the store only claims: it ${name}`, async () => {
+    const h = harness()
+    const submit = await h.bonded()
+    const find = h.store.find.bind(h.store)
+    const accept = async () => {
+      h.store.find = async (id) => {
+        const row = await find(id)
+        return row && lose(row)
+      }
+      return 'A-1'
+    }
+    await assert.rejects(h.gate.protect({ ...submit, accept }), { code })
+    assert.equal(h.service.completions(), 0)
+  })
 
 test('reports a bond killed between commit and completion as not retryable', async () => {
   const h = harness()

@@ -81,6 +81,23 @@ const CHECKS: Readonly<Record<string, <Tx>(store: PendingStore<Tx>) => Promise<v
     equal(await useAlone(store, stored), true)
   },
 
+  'a transaction that resolves has used the row, after a statement that failed too': async (
+    store,
+  ) => {
+    const stored = row()
+    await store.put(stored)
+    const work = store.transaction(async (tx) => {
+      equal(await store.use(useOf(stored), tx), true)
+      // An action that swallows an error of its database. Where this one fails, PostgreSQL rolls
+      // the transaction back and answers `commit` without an error.
+      const impossible = { ...useOf(row()), owner: 'login\0', used_at: 'no time' }
+      await store.use(impossible, tx).catch(() => {})
+      return true
+    })
+    const resolved = await work.catch(() => false)
+    equal((await store.find(stored.session_id))?.used_at, resolved ? USED_AT : null)
+  },
+
   'putting a used row again does not make it unused': async (store) => {
     const stored = row()
     await store.put(stored)

@@ -48,11 +48,12 @@ export interface PendingStore<Tx = unknown> {
    * use.
    */
   put(row: PendingRow): Promise<void>
-  /** The committed row, or undefined. */
+  /** The committed row, or undefined. Read where you write: a replica can be late. */
   find(session_id: string): Promise<PendingRow | undefined>
   /**
    * Runs `work` in one transaction: committed and durable when the promise resolves, without a
-   * trace when `work` rejects. A transaction is never run twice by the store.
+   * trace when `work` rejects. The database's answer to the commit decides: PostgreSQL answers
+   * `ROLLBACK` and reports no error. A transaction is never run twice by the store.
    */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   /**

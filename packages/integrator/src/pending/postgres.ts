@@ -1,8 +1,11 @@
+import { GateError } from '../errors.ts'
 import type { PendingStore } from './pending-store.ts'
 import { fromStored } from './row.ts'
 import { INSERT, REMOVE, SELECT, USE, valuesOf } from './postgres-statements.ts'
 
 interface QueryResult {
+  /** The command tag: what PostgreSQL did, which for `commit` can be `ROLLBACK`. */
+  readonly command: string
   readonly rows: readonly Record<string, unknown>[]
   readonly rowCount: number | null
 }
@@ -45,7 +48,8 @@ export function postgresPendingStore<Client extends PgClient>(
       try {
         await client.query('begin')
         const result = await work(client)
-        await client.query('commit')
+        // After an error that the action swallowed, `commit` rolls back without an error.
+        if ((await client.query('commit')).command !== 'COMMIT') throw notCommitted()
         return result
       } catch (error) {
         // A connection whose rollback fails must not return to the pool with an open transaction.
@@ -62,4 +66,11 @@ export function postgresPendingStore<Client extends PgClient>(
       return (await pool.query(REMOVE, [before])).rowCount ?? 0
     },
   }
+}
+
+function notCommitted(): GateError {
+  return new GateError(
+    'action_not_committed',
+    'PostgreSQL rolled the transaction back at its commit: a statement of the action failed, and the action did not pass the error on.',
+  )
 }

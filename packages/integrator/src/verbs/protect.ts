@@ -1,6 +1,6 @@
 import type { ReviewReason } from '@bonded/contract'
 import type { RejectReason } from '../user-messages.ts'
-import { GateError } from '../errors.ts'
+import { GateError, type GateErrorCode } from '../errors.ts'
 import { completeBond } from './complete.ts'
 import type { GateDependencies } from './dependencies.ts'
 import { useBond } from './use.ts'
@@ -30,8 +30,8 @@ export interface ProtectedSubmit<Tx, T> extends Submit {
 export type ProtectOutcome<T> =
   | { readonly outcome: 'completed'; readonly decision: 'accept' | 'review'; readonly result: T }
   /**
-   * The action is durable, but the service has not confirmed the completion. Report success to the
-   * user. Retry `gate.complete` if `error.retryable`.
+   * The action is durable and its row used, but the service has not confirmed the completion.
+   * Report success to the user. Retry `gate.complete` if `error.retryable`.
    */
   | {
       readonly outcome: 'completion_pending'
@@ -52,7 +52,14 @@ export type ProtectOutcome<T> =
       readonly error?: GateError
     }
 
-/** Verify, use with the action, complete. */
+const NOT_DURABLE: readonly GateErrorCode[] = ['action_not_committed', 'session_unknown']
+
+/**
+ * Verify, use with the action, complete.
+ *
+ * @throws {GateError} `action_not_committed` if the action is not durable, for example because it
+ *   swallowed an error of its database
+ */
 export async function protectSubmit<Tx, T>(
   gate: GateDependencies<Tx>,
   submit: ProtectedSubmit<Tx, T>,
@@ -77,6 +84,8 @@ export async function protectSubmit<Tx, T>(
     await completeBond(gate, verdict.session_id, submit.showOutcome ? { outcome } : {})
     return { outcome: 'completed', ...done }
   } catch (cause) {
+    // Without a used row, nothing shows that the action is durable, whatever the store claimed.
+    if (cause instanceof GateError && NOT_DURABLE.includes(cause.code)) throw cause
     // The action is durable, so an error from here on must not be reported as its failure.
     const error =
       cause instanceof GateError

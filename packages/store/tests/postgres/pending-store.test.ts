@@ -42,3 +42,10 @@ test('postgres.js: the action and the use of the bond are one transaction', asyn
   assert.deepEqual(rows, [{ id: 'A-1' }])
   assert.equal((await sql`select id from form`).length, 1)
 })
+
+test('pg: names an action that swallowed an error of the database', async () => {
+  const swallowing = postgresPendingStore(pool).transaction((tx) =>
+    tx.query('select 1 / 0').catch(() => {}),
+  )
+  await assert.rejects(swallowing, { code: 'action_not_committed', message: /rolled .* back/ })
+})
