@@ -67,7 +67,7 @@ export function asyncApiDocument({ host, version }: { host: string; version: str
           type: 'httpApiKey',
           in: 'header',
           name: 'Sec-WebSocket-Protocol',
-          description: `The subprotocols \`${CHANNEL_PROTOCOL}\` and \`${WATCH_PREFIX}<watch token>\`. A browser adds \`${KEY_PREFIX}<publishable key>\`, and a client that reconnects \`${AFTER_PREFIX}<last seq>\`.`,
+          description: `The subprotocols \`${CHANNEL_PROTOCOL}\` and \`${WATCH_PREFIX}<watch token>\`. A client can open the \`websocket_url\` of a session without them, because its query has the watch token. A browser can add \`${KEY_PREFIX}<publishable key>\`, and a client that reconnects \`${AFTER_PREFIX}<last seq>\`.`,
         },
       },
     },

@@ -1,14 +1,14 @@
 /** The subprotocol that the service selects. */
 export const CHANNEL_PROTOCOL = 'bonded.v1'
-/** Every client offers `watch.<watch token>`. */
+/** A client offers `watch.<watch token>`, unless the token is in its address. */
 export const WATCH_PREFIX = 'watch.'
 /**
- * The parameter of `websocket_url` that carries the watch token to a page whose backend passes on
- * the described members only. A client sends it as a subprotocol: the service rejects a request
- * that has it in its query.
+ * The parameter of `websocket_url` that carries the watch token, so that a client can open the
+ * address as it is. Our own clients move the token to a subprotocol, because proxies log addresses.
+ * The service rejects it in the query of any other request.
  */
 export const WATCH_PARAMETER = 'watch_token'
-/** A browser also offers `key.<publishable key>`. */
+/** A browser can also offer `key.<publishable key>`. */
 export const KEY_PREFIX = 'key.'
 /** A client that reconnects also offers `after.<seq>` of the last event that it received. */
 export const AFTER_PREFIX = 'after.'

@@ -34,3 +34,22 @@ for (const [name, publish] of Object.entries({
     )
     desk.publish = (session) => session
   })
+
+test(
+  'shows a page without the widget each state of a session, by its websocket_url as it is',
+  realBrowser,
+  async () => {
+    const page = await desk.visit()
+    await desk.apply(page)
+    await page.locator('.qr').waitFor()
+    const { websocket_url } = desk.session
+    const states = await page.evaluateHandle((url) => {
+      const seen: string[] = []
+      new WebSocket(url).onmessage = ({ data }) => seen.push(JSON.parse(data).state)
+      return seen
+    }, websocket_url)
+    await page.waitForFunction((seen) => seen[0] === 'pending', states)
+    await desk.reach('bonded')
+    await page.waitForFunction((seen) => seen.includes('bonded'), states)
+  },
+)

@@ -6,6 +6,7 @@ import {
   PORTAL_TOKEN,
   PUBLISHABLE_KEY,
   SERVER_CREDENTIAL,
+  type TenantId,
 } from '@bonded/contract'
 import { accept, type Result, reject } from '../domain/rejection.ts'
 import { allowsOrigin, isRevoked } from '../domain/tenant.ts'
@@ -64,20 +65,39 @@ export async function authenticate(
   return reject('credential_invalid')
 }
 
+/** A page that opens a channel. Without a key, its session's tenant decides about its origin. */
+export type PageCaller = Pick<BrowserCaller, 'origin'> & {
+  readonly key: BrowserCaller['key'] | null
+}
+
 /**
- * Identifies who opens a channel (protocol 9): a browser by its publishable key and Origin. An app
- * sends no Origin, and a page of the service's own origin acts for a phone: both are null, and the
- * watch token alone admits them.
+ * Identifies who opens a channel (protocol 9): a page by its Origin, and by its publishable key if
+ * it offers one. An app sends no Origin, and a page of the service's own origin acts for a phone:
+ * both are null, and the watch token alone admits them.
  */
 export async function authenticateChannel(
   service: Service,
   { key, origin }: { readonly key: string | undefined; readonly origin: string | undefined },
-): Promise<Result<BrowserCaller | null>> {
+): Promise<Result<PageCaller | null>> {
   if (origin === undefined || origin === service.settings.publicOrigin) return accept(null)
-  if (key === undefined) return reject('credential_missing', { param: 'Sec-WebSocket-Protocol' })
+  if (key === undefined) return accept({ key: null, origin })
   return PUBLISHABLE_KEY.test(key)
     ? browser(service, key, { origin })
     : reject('credential_invalid')
+}
+
+/** Whether the page of an open channel could open it again now. */
+export async function mayKeepChannel(
+  service: Service,
+  page: {
+    readonly key: string | undefined
+    readonly origin: string
+    readonly tenantId: TenantId
+  },
+): Promise<boolean> {
+  if (page.key !== undefined) return (await authenticateChannel(service, page)).ok
+  const tenant = await service.store.read((tables) => tables.tenants.find(page.tenantId))
+  return tenant !== undefined && allowsOrigin(tenant, page.origin)
 }
 
 async function backend(

@@ -1,13 +1,14 @@
 import type { SessionId } from '@bonded/contract'
 import { accept, type Result, reject } from '../domain/rejection.ts'
 import type { Session } from '../domain/session.ts'
-import type { Tenant } from '../domain/tenant.ts'
+import { allowsOrigin, type Tenant } from '../domain/tenant.ts'
 import type { Tables } from '../ports/store.ts'
 import type { StoredEvent } from '../ports/tables/session-table.ts'
 import type { Work } from '../ports/work.ts'
 import { findAndExpireWatchedSession, readAndExpire } from './find-and-expire.ts'
+import type { PageCaller } from './authenticate.ts'
 import { storeOrigin } from './read-session.ts'
-import type { BrowserCaller, Service } from './service.ts'
+import type { Service } from './service.ts'
 
 export interface WatchInput {
   readonly id: SessionId | undefined
@@ -28,21 +29,23 @@ export interface Watched {
 }
 
 /**
- * Admits a channel to a session by its watch token; a browser also presents its key. The first
- * admitted browser sets the origin that the phone shows.
+ * Admits a channel to a session by its watch token. A page also comes from an origin of the tenant,
+ * and its key, if it presents one, covers the session. The first admitted page sets the origin that
+ * the phone shows.
  */
 export async function watchSession(
   service: Service,
-  caller: BrowserCaller | null,
+  caller: PageCaller | null,
   { id, watchToken, after }: WatchInput,
 ): Promise<Result<Watched>> {
-  const key = caller === null ? null : caller.key
+  const key = caller?.key ?? null
   const watch = function* (tables: Tables): Work<Result<Watched>> {
     const found = yield* findAndExpireWatchedSession(service, tables, { id, key, watchToken })
     if (!found.ok) return found
     const session = found.value
     const tenant = yield* tables.tenants.find(session.tenantId)
     if (tenant === undefined) return reject('session_not_found')
+    if (caller !== null && !allowsOrigin(tenant, caller.origin)) return reject('origin_not_allowed')
     const resumes = after !== undefined && after <= session.seq
     const events = resumes ? yield* tables.sessions.eventsAfter(session.id, after) : undefined
     return accept({ session, tenant, events })

@@ -7,6 +7,7 @@ import {
   KEY_PREFIX,
   parseId,
   type SessionId,
+  WATCH_PARAMETER,
   WATCH_PREFIX,
 } from '@bonded/contract'
 import { type WebSocket, WebSocketServer } from 'ws'
@@ -14,7 +15,6 @@ import { accept, type Rejection, type Result, reject } from '@bonded/core/domain
 import type { Session } from '@bonded/core/domain/session'
 import { isAmbiguous } from '../http/connection/ambiguous-headers.ts'
 import type { ConnectionCaps } from '../http/connection/connection-caps.ts'
-import { rejectWatchInQuery } from '../http/watch-in-query.ts'
 import { rejectOnSocket } from '../http/connection/raw-response.ts'
 import { type RequestLine, requestIdOf, type LogRequest, traceIdOf } from '../http/request-line.ts'
 import { alignResponse } from '../http/response/response-timing.ts'
@@ -57,9 +57,8 @@ export function isChannelPath(path: string): boolean {
  */
 const DRAIN_MS = 2_000
 
-/** The credentials and position that a client offers in its subprotocols. */
+/** The credentials and position that a client offers. */
 interface Offer {
-  /** The publishable key, which is required from a browser. */
   readonly key: string | undefined
   readonly watchToken: string
   readonly after: number | undefined
@@ -226,10 +225,9 @@ export class Channel implements AsyncDisposable, ConnectionLimiter {
 
   async #admit(request: IncomingMessage): Promise<Result<Admitted>> {
     if (isAmbiguous(request)) return reject('malformed_request')
-    const inQuery = rejectWatchInQuery(request.url)
-    if (inQuery !== undefined) return { ok: false, rejection: inQuery }
-    const offer = parseOffer(request.headers['sec-websocket-protocol'])
-    if (offer === undefined) return reject('credential_missing')
+    const parsed = parseOffer(request)
+    if (!parsed.ok) return parsed
+    const offer = parsed.value
     const id = parseId('sess', PATH.exec(request.url?.split('?', 1)[0] ?? '')?.[1] ?? '')
     if (id !== undefined) {
       const counted = await countUpgrade(this.#service, { id, watchToken: offer.watchToken })
@@ -240,8 +238,15 @@ export class Channel implements AsyncDisposable, ConnectionLimiter {
     if (!caller.ok) return caller
     const watched = await watchSession(this.#service, caller.value, { ...offer, id })
     if (!watched.ok) return watched
-    const page = caller.value && { key: caller.value.key.key, origin: caller.value.origin }
-    return accept({ ...watched.value, page: page ?? undefined })
+    const page =
+      caller.value === null
+        ? undefined
+        : {
+            key: caller.value.key?.key,
+            origin: caller.value.origin,
+            tenantId: watched.value.tenant.id,
+          }
+    return accept({ ...watched.value, page })
   }
 
   #open(socket: WebSocket, { session, tenant, events, page }: Admitted): void {
@@ -296,18 +301,27 @@ export class Channel implements AsyncDisposable, ConnectionLimiter {
   }
 }
 
-function parseOffer(header: string | undefined): Offer | undefined {
+/**
+ * Reads what a client offers: the watch token in a subprotocol, or in the query of the address that
+ * `websocket_url` names. Two tokens are ambiguous, so one request has one of them.
+ */
+function parseOffer({ headers, url = '' }: IncomingMessage): Result<Offer> {
+  const header = headers['sec-websocket-protocol']
   const offered = (header ?? '').split(',').map((protocol) => protocol.trim())
   const valueOf = (prefix: string) =>
     offered.find((protocol) => protocol.startsWith(prefix))?.slice(prefix.length)
-  const watchToken = valueOf(WATCH_PREFIX)
-  if (watchToken === undefined || !offered.includes(CHANNEL_PROTOCOL)) return undefined
+  const query = url.includes('?') ? url.slice(url.indexOf('?')) : ''
+  const tokens = [valueOf(WATCH_PREFIX), ...new URLSearchParams(query).getAll(WATCH_PARAMETER)]
+  const [watchToken, ...others] = tokens.filter((token) => token !== undefined)
+  if (others.length > 0) return reject('invalid_parameter', { param: WATCH_PARAMETER })
+  if (watchToken === undefined || (header !== undefined && !offered.includes(CHANNEL_PROTOCOL)))
+    return reject('credential_missing')
   const seq = valueOf(AFTER_PREFIX)
-  return {
+  return accept({
     watchToken,
     key: valueOf(KEY_PREFIX),
     after: seq !== undefined && /^\d{1,9}$/.test(seq) ? Number(seq) : undefined,
-  }
+  })
 }
 
 /** A closure in the upgrade's listener would keep the request in memory as long as the channel. */

@@ -1,6 +1,6 @@
 import type { WebSocket } from 'ws'
-import { CLOSE } from '@bonded/contract'
-import { authenticateChannel } from '@bonded/core/operations/authenticate'
+import { CLOSE, type TenantId } from '@bonded/contract'
+import { mayKeepChannel } from '@bonded/core/operations/authenticate'
 import type { Service } from '@bonded/core/operations/service'
 import type { Cancel } from '@bonded/core/ports/clock'
 import { closeChannel } from './close-channel.ts'
@@ -10,8 +10,10 @@ export const RECHECK_MS = 1_000
 
 /** What a page's channel was admitted with. */
 export interface Page {
-  readonly key: string
+  /** Undefined for a page that opened the `websocket_url` as it is, without its key. */
+  readonly key: string | undefined
   readonly origin: string
+  readonly tenantId: TenantId
 }
 
 /**
@@ -63,12 +65,11 @@ export class PageRecheck implements Disposable {
 
   async #check(page: Page, sockets: ReadonlySet<WebSocket>): Promise<void> {
     // If the store fails, its outage says nothing about the key. The next round checks again.
-    const caller = await authenticateChannel(this.#service, page).catch(() => undefined)
-    if (caller === undefined || caller.ok) return
+    if (await mayKeepChannel(this.#service, page).catch(() => true)) return
     for (const socket of sockets) closeChannel(this.#service.clock, socket, CLOSE.unauthorized)
   }
 }
 
-function idOf({ key, origin }: Page): string {
-  return `${key} ${origin}`
+function idOf({ key, origin, tenantId }: Page): string {
+  return `${key ?? tenantId} ${origin}`
 }

@@ -2,8 +2,8 @@ import { WATCH_PARAMETER } from '@bonded/contract'
 import type { Rejection } from '@bonded/core/domain/rejection'
 
 /**
- * Rejects a request whose query carries a watch token, as the `websocket_url` of a backend's
- * session does: proxies write queries into their logs.
+ * Rejects a request whose query carries a watch token: proxies write queries into their logs. Only
+ * an upgrade may have it, because a browser can open the `websocket_url` in no other way.
  *
  * @returns undefined for any other request
  */

@@ -12,7 +12,7 @@ const revoked = await h.addKeys(h.shop.tenant, null)
 await h.service.store.write((tables) => tables.tenants.revoke(revoked.publishable, h.clock.now()))
 
 for (const [what, options, status, reason] of [
-  ['no key', { origin: SHOP_ORIGIN }, 401, 'credential_missing'],
+  ['no key at another tenant’s origin', { origin: OTHER_ORIGIN }, 403, 'origin_not_allowed'],
   ['an unknown key', { key: `pk_beta_${'0'.repeat(22)}` }, 401, 'credential_invalid'],
   ['a malformed key', { key: 'pk_beta_x' }, 401, 'credential_invalid'],
   ['a revoked key', { key: revoked.publishable }, 401, 'credential_invalid'],
@@ -110,12 +110,20 @@ test('closes the channels from an origin that an operator has removed from the t
     await channel.next()
     return channel
   }
+  const openWithoutKey = async (origin: string) => {
+    const channel = openChannel(h.running.port, await h.create(undefined, keys), { origin })
+    await channel.next()
+    return channel
+  }
   const [first, second] = [await openFrom(removed), await openFrom(remaining)]
+  const [third, fourth] = [await openWithoutKey(removed), await openWithoutKey(remaining)]
   await h.service.store.write((tables) =>
     tables.tenants.update(keys.tenant, { ...keys.tenant, origins: [remaining] }),
   )
   h.clock.advance(1_000)
-  assert.equal(await first.closed, 4401)
-  assert.equal(second.socket.readyState, second.socket.OPEN)
-  second.socket.close()
+  assert.deepEqual(await Promise.all([first.closed, third.closed]), [4401, 4401])
+  for (const { socket } of [second, fourth]) {
+    assert.equal(socket.readyState, socket.OPEN)
+    socket.close()
+  }
 })

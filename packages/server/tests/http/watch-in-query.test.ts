@@ -23,7 +23,7 @@ test('gives the watch token in websocket_url to a backend only', async () => {
   assert.equal(tokenIn(page.body.websocket_url), null)
 })
 
-test('rejects a request and a channel that carry a watch token in the query, and logs no query', async () => {
+test('rejects a request that carries a watch token in the query, and logs no query', async () => {
   const session = await h.create()
   const query = `${WATCH_PARAMETER}=${session.watch_token}`
   const before = h.lines.length
@@ -38,20 +38,58 @@ test('rejects a request and a channel that carry a watch token in the query, and
       [400, 'invalid_parameter', WATCH_PARAMETER],
     )
   }
-  const protocols = ['bonded.v1', `watch.${session.watch_token}`]
-  const socket = new WebSocket(
-    `ws://127.0.0.1:${h.running.port}/sessions/${session.id}?${query}`,
-    protocols,
-  )
-  const status = await new Promise((resolve) => {
-    socket.once('unexpected-response', (_request, response) => resolve(response.statusCode))
-    socket.once('open', () => resolve(101))
-  })
-  socket.on('error', () => {}).terminate()
-  assert.equal(status, 400)
   const lines = h.lines.slice(before).join('')
   assert.match(lines, /invalid_parameter/)
   assert.ok(!lines.includes(session.watch_token) && !lines.includes(WATCH_PARAMETER), lines)
+})
+
+const upgrade = (url: string, protocols: readonly string[] = [], origin?: string) =>
+  new Promise<number>((resolve) => {
+    const address = new URL(url)
+    address.protocol = 'ws:'
+    address.host = `127.0.0.1:${h.running.port}`
+    const socket = new WebSocket(address, [...protocols], origin === undefined ? {} : { origin })
+    socket.on('error', () => {})
+    socket.once('unexpected-response', (_request, response) => {
+      resolve(response.statusCode ?? 0)
+      socket.terminate()
+    })
+    socket.once('message', () => {
+      resolve(101)
+      socket.terminate()
+    })
+  })
+
+test('opens the websocket_url of a session as it is, from a program and from the tenant’s page', async () => {
+  const session = await h.create()
+  const phone = await h.register()
+  const before = h.lines.length
+  assert.equal(await upgrade(session.websocket_url), 101)
+  assert.equal((await h.view(phone, session)).requesting_origin, null)
+  assert.equal(await upgrade(session.websocket_url, [], SHOP_ORIGIN), 101)
+  assert.equal((await h.view(phone, session)).requesting_origin, SHOP_ORIGIN)
+  assert.equal(await upgrade(session.websocket_url, ['bonded.v1']), 101)
+  const lines = h.lines.slice(before).join('')
+  assert.ok(!lines.includes(session.watch_token) && !lines.includes(WATCH_PARAMETER), lines)
+})
+
+test('rejects a websocket_url from another page, of another session, and with two tokens', async () => {
+  const session = await h.create()
+  const other = await h.create()
+  const url = session.websocket_url
+  const token = `watch.${session.watch_token}`
+  const key = `key.${h.shop.publishable}`
+  for (const [expected, rejected] of [
+    [403, upgrade(url, [], 'https://evil.example')],
+    [403, upgrade(url, ['bonded.v1', key], 'https://evil.example')],
+    [404, upgrade(url.replace(session.watch_token, other.watch_token), [], SHOP_ORIGIN)],
+    [404, upgrade(url.replace(session.watch_token, ''), [], SHOP_ORIGIN)],
+    [400, upgrade(url, ['bonded.v1', token])],
+    [400, upgrade(`${url}&${WATCH_PARAMETER}=${other.watch_token}`)],
+    [401, upgrade(url.split('?')[0] ?? '')],
+    [401, upgrade(url, ['something.else'])],
+  ] as const)
+    assert.equal(await rejected, expected)
 })
 
 test('a photograph of an old QR code buys neither the watch token nor the current nonce', async () => {
