@@ -126,9 +126,10 @@ class Bonded:
         headers = {"X-Bond-Browser-Secret": browser_secret} if is_secret else {}
         return self._call("GET", f"/{urllib.parse.quote(session_id, safe='')}", headers)
 
-    def complete(self, session_id, completion_secret, digest):
-        """After the commit of the action. Safe to repeat."""
+    def complete(self, session_id, completion_secret, digest, outcome="accepted"):
+        """After the commit of the action. The user reads `outcome`: `accepted`, or `in_review`."""
         headers = {"X-Bond-Completion-Secret": completion_secret, "X-Bond-Context-Digest": digest}
+        headers["X-Bond-Outcome"] = outcome
         path = f"/{urllib.parse.quote(session_id, safe='')}/form-completed"
         return self._call("POST", path, headers)
 

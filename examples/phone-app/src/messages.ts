@@ -50,9 +50,9 @@ export interface Messages {
   }
   readonly tasks: Readonly<Record<Task, string>>
   readonly approved: { readonly title: string; readonly body: (tenant: string) => string }
-  /** By what the organization's backend said. An unknown outcome claims nothing. */
+  /** By what the organization's backend said. */
   readonly completed: Readonly<
-    Record<CompletionOutcome | 'unknown', { title: string; body: (tenant: string) => string }>
+    Record<CompletionOutcome, { title: string; body: (tenant: string) => string }>
   >
   readonly ends: Readonly<Record<End, { title: string; body: (tenant: string) => string }>>
   readonly phones: Text & {
@@ -86,7 +86,6 @@ export interface Messages {
 }
 
 const NOTHING_APPROVED = 'Nothing was approved.'
-const RECEIVED = 'Your request was received'
 
 /** English. */
 export const en: Messages = {
@@ -173,12 +172,8 @@ export const en: Messages = {
       body: (tenant) => `${tenant} has completed it. You can close this app.`,
     },
     in_review: {
-      title: RECEIVED,
+      title: 'Your request was received',
       body: (tenant) => `${tenant} is reviewing it. You can close this app.`,
-    },
-    unknown: {
-      title: RECEIVED,
-      body: (tenant) => `${tenant} has received it. You can close this app.`,
     },
   },
   ends: {

@@ -13,6 +13,7 @@ import { MIN_FREE_BYTES } from '@bonded/store/sqlite/sqlite-store'
 import { closeService } from '@bonded/server/compose'
 import { type Config, readConfig } from '@bonded/server/settings/config'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
+import { reportCompletions } from '@bonded/core/operations/admin/report-completions'
 import { reportWebhooks } from '@bonded/core/operations/admin/report-webhooks'
 import { reportReceiptLog } from '@bonded/core/operations/admin/report-receipt-log'
 import { reportBrowserProof } from '@bonded/core/operations/admin/browser-proof'
@@ -44,6 +45,7 @@ const CHECKS: readonly (readonly [name: string, check: Check])[] = [
   ['database', checkDatabase],
   ['passkeys', checkPasskeys],
   ['browser proof', checkBrowserProof],
+  ['completions', checkCompletions],
   ['webhooks', checkWebhooks],
   ['receipts', checkReceipts],
   ['disk', checkDisk],
@@ -167,6 +169,19 @@ async function checkBrowserProof(config: Config): Promise<Summary> {
         ? 'All are demos, whose pages ask for the passkey themselves under bonded dev.'
         : `Their pages need frame-src ${config.publicOrigin} in their Content Security Policy.`
     return { says: `Tenants that require the browser: ${tenants}. ${way}`, warnings }
+  } finally {
+    await closeService(service)
+  }
+}
+
+/** Reports the tenants whose backends do not say what they decided. */
+async function checkCompletions(config: Config): Promise<Summary> {
+  const none = 'No recent completions.'
+  if (!(await isReadable(config))) return none
+  const service = await openService(config)
+  try {
+    const { completed, warnings } = await reportCompletions(service)
+    return completed === 0 ? none : { says: `Recent completions: ${completed}.`, warnings }
   } finally {
     await closeService(service)
   }

@@ -57,24 +57,21 @@ test('runs no action for a doubtful submit without a review callback', async () 
   assert.deepEqual(taken, { outcome: 'completed', decision: 'review', result: ['low_confidence'] })
 })
 
-test('shows the outcome of a protected submit only where the tenant asks for it', async () => {
+test('sends the decision of a protected submit as its outcome', async () => {
   const h = harness()
-  const outcomeOf = async (given: { confidence?: number; showOutcome?: true }) => {
+  const outcomeOf = async (given: { confidence?: number }) => {
     const submit = await h.bonded()
     if (given.confidence !== undefined)
       h.service.bond(submit.session_id, { human_presence_confidence: given.confidence })
     await h.gate.protect({
       ...submit,
-      ...(given.showOutcome && { showOutcome: given.showOutcome }),
       accept: async () => 'accepted',
       review: async () => 'stored',
     })
     return h.service.session(submit.session_id)?.outcome
   }
-  assert.equal(await outcomeOf({}), null)
-  assert.equal(await outcomeOf({ confidence: 0.2 }), null)
-  assert.equal(await outcomeOf({ showOutcome: true }), 'accepted')
-  assert.equal(await outcomeOf({ showOutcome: true, confidence: 0.2 }), 'in_review')
+  assert.equal(await outcomeOf({}), 'accepted')
+  assert.equal(await outcomeOf({ confidence: 0.2 }), 'in_review')
 })
 
 test('completes with the outcome that the tenant names', async () => {

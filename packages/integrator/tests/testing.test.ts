@@ -142,7 +142,7 @@ test('a session takes one completion, and ends with its time', async () => {
   const bonded = testBonded()
   const { gate, create, submitOf } = backend(bonded)
   const submit = submitOf(await create())
-  const done = await gate.protect({ ...submit, accept: async () => 'A-1', showOutcome: true })
+  const done = await gate.protect({ ...submit, accept: async () => 'A-1' })
   assert.equal(done.outcome, 'completed')
   const { body } = await call(bonded, 'GET', `/sessions/${submit.session_id}`)
   const { state, outcome, expires_in_ms } = body

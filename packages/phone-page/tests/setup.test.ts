@@ -122,7 +122,7 @@ test(
 for (const [outcome, title, body] of [
   ['accepted', 'Your request is complete', 'Harbour Bank has completed it.'],
   ['in_review', 'Your request was received', 'Harbour Bank is reviewing it.'],
-  [undefined, 'Your request was received', 'Harbour Bank has received it.'],
+  [undefined, 'Your request is complete', 'Harbour Bank has completed it.'],
 ] as const)
   test(
     `repeats what the backend said at completion: ${outcome ?? 'nothing'}`,

@@ -11,11 +11,10 @@ export const ENDED_SCREENS: Record<PublicEndedReason, ScreenName> = {
   killed: 'killed',
 }
 
-/** The screen for each outcome that the backend reports. Without one, the screen claims nothing. */
-export const COMPLETED_SCREENS: Record<CompletionOutcome | 'unknown', ScreenName> = {
+/** The screen for each outcome that the backend reports. */
+export const COMPLETED_SCREENS: Record<CompletionOutcome, ScreenName> = {
   accepted: 'completed',
   in_review: 'in_review',
-  unknown: 'received',
 }
 
 /** The screen for each reason for which the widget closes. */

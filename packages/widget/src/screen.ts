@@ -11,7 +11,6 @@ export type ScreenName =
   | 'step_up'
   | 'bonded'
   | 'completed'
-  | 'received'
   | 'in_review'
   | 'declined'
   | 'unexpected'
@@ -72,7 +71,7 @@ export function screenOf(snapshot: Snapshot, now: Instant): Screen {
     case 'killed':
       return plain(ENDED_SCREENS[snapshot.endedReason ?? 'killed'])
     case 'completed':
-      return plain(COMPLETED_SCREENS[snapshot.outcome ?? 'unknown'])
+      return plain(COMPLETED_SCREENS[snapshot.outcome ?? 'accepted'])
     case 'bonded':
     case 'expired':
       return plain(state)

@@ -141,7 +141,7 @@ test('settles once when bonded, and goes on watching for the completion', () => 
   assert.deepEqual(run.outcome, { state: 'bonded', sessionId: 'sess_1' })
   assert.equal(run.state.phase, 'watching')
   run.on(['snapshot', snapshotOf({ state: 'completed', seq: 2 })])
-  assert.deepEqual([run.outcome, run.screens], [undefined, ['received']])
+  assert.deepEqual([run.outcome, run.screens], [undefined, ['completed']])
   assert.equal(run.state.phase, 'closed')
 })
 

@@ -54,7 +54,7 @@ test(
     await screen(page, 'bonded')
     assert.deepEqual(await outcome(page), { state: 'bonded', sessionId: h.session.id })
     h.session.moved('completed')
-    await screen(page, 'received')
+    await screen(page, 'completed')
   },
 )
 

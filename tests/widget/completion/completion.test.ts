@@ -12,7 +12,7 @@ after(async () => desk?.[Symbol.asyncDispose]())
 for (const [said, screen, text] of [
   ['accepted', 'completed', 'Your request is complete.'],
   ['in_review', 'in_review', 'Your request was received and is being reviewed.'],
-  [null, 'received', 'Your request was received.'],
+  [null, 'completed', 'Your request is complete.'],
 ] as const)
   test(`repeats the outcome that the backend completes with: ${said}`, realBrowser, async () => {
     const page = await desk.open()

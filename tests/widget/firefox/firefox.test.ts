@@ -48,7 +48,7 @@ test('shows each state, bonds and completes in Firefox', inFirefox, async () => 
     sessionId: desk.session.id,
   })
   await desk.service.complete(desk.session, {}, desk.bank)
-  await screen('received')
+  await screen('completed')
 })
 
 test('resumes after a reload, and cancels, in Firefox', inFirefox, async () => {

@@ -50,7 +50,7 @@ export async function submitApplication(
 function replyTo(bank: Bank, session_id: string, outcome: ProtectOutcome<Application>): Reply {
   switch (outcome.outcome) {
     case 'completion_pending':
-      if (outcome.error.retryable) void completeLater(bank, session_id)
+      if (outcome.error.retryable) void completeLater(bank, session_id, outcome.decision)
       return received(outcome.result)
     case 'completed':
       return received(outcome.result)
@@ -98,11 +98,16 @@ function summaryOf(outcome: ProtectOutcome<Application>): object {
 }
 
 /** Four more attempts, well within the lifetime of a bond. A real bank has a job queue for this. */
-async function completeLater(bank: Bank, session_id: string): Promise<void> {
+async function completeLater(
+  bank: Bank,
+  session_id: string,
+  decision: 'accept' | 'review',
+): Promise<void> {
+  const outcome = decision === 'accept' ? 'accepted' : 'in_review'
   for (let round = 1; round <= 4; round++) {
     await new Promise((resolve) => setTimeout(resolve, 5_000).unref())
     try {
-      await bank.gate.complete(session_id)
+      await bank.gate.complete(session_id, { outcome })
       return
     } catch (error) {
       bank.log({ event: 'completion_failed', session_id, round, error: String(error) })

@@ -103,7 +103,9 @@ export function ScreenView({ screen, choose, onScan, onSelect }: ScreenViewProps
       )
     case 'approved':
     case 'completed': {
-      const outcome = screen.name === 'completed' ? (screen.outcome ?? 'unknown') : null
+      // Without a word a completion is success. An outcome of a newer service claims none.
+      const isDone = screen.name === 'completed' && (screen.outcome ?? 'accepted') === 'accepted'
+      const outcome = screen.name !== 'completed' ? null : isDone ? 'accepted' : 'in_review'
       const { title, body } = outcome === null ? en.approved : en.completed[outcome]
       return (
         <Page actions={done}>

@@ -14,7 +14,7 @@ export interface CompleteInput {
   readonly id: SessionId | undefined
   readonly completionSecret: string | undefined
   readonly contextDigest: string | undefined
-  /** What the user sees; undefined if the backend says nothing. */
+  /** What the user sees; undefined if the backend says nothing, which users see as success. */
   readonly outcome?: CompletionOutcome | undefined
 }
 
@@ -68,10 +68,12 @@ export async function completeSession(
 }
 
 /**
- * Stores that the tenant has completed a bond of the key. Only an unattested key needs the fact.
+ * Stores that the tenant has accepted a bond of the key, which makes an unattested key known. A
+ * request in review has not been accepted, and a completion without an outcome may be one: gates
+ * before the outcome existed complete both alike.
  */
 function* storeCompletion(tables: Tables, session: Session, now: number): Work<void> {
-  const { tenantId, deviceId, verification } = session
-  if (deviceId !== null && verification?.key_attested === false)
+  const { tenantId, deviceId, verification, outcome } = session
+  if (outcome === 'accepted' && deviceId !== null && verification?.key_attested === false)
     yield* tables.sessions.storeCompletion({ tenantId, deviceId, now })
 }

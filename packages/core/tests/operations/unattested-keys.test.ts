@@ -61,6 +61,7 @@ async function bond(
   }
 }
 
+const ACCEPTED_BY_BACKEND = { 'x-bond-outcome': 'accepted' }
 const IN_REVIEW = ['low', 'review', 'low_confidence']
 const ACCEPTED = ['medium', 'accept']
 
@@ -85,8 +86,8 @@ test('a named user’s key is medium once the tenant has completed a bond of it'
 
   // Bonded is not completed.
   assert.deepEqual((await bond(h, phone, { subject_ref })).gate, IN_REVIEW)
-  assert.equal((await h.complete(first.created)).status, 200)
-  assert.equal((await h.complete(first.created)).status, 200)
+  assert.equal((await h.complete(first.created, ACCEPTED_BY_BACKEND)).status, 200)
+  assert.equal((await h.complete(first.created, ACCEPTED_BY_BACKEND)).status, 200)
   const known = await bond(h, phone, { subject_ref })
   assert.deepEqual(known.gate, ACCEPTED)
   assert.ok(known.verification.human_presence_confidence < 0.8)
@@ -94,11 +95,24 @@ test('a named user’s key is medium once the tenant has completed a bond of it'
   assert.deepEqual((await bond(h, phone, { subject_ref, workflow: 'review' })).gate, IN_REVIEW)
 })
 
+for (const [what, headers] of [
+  ['in review', { 'x-bond-outcome': 'in_review' }],
+  ['without an outcome', {}],
+] as const)
+  test(`a script’s key does not become known by a completion ${what}`, async () => {
+    await using h = await production()
+    const script = await h.register(undefined, webauthnKey('script'))
+    const first = await bond(h, script)
+    assert.equal((await h.complete(first.created, headers)).status, 200)
+    const { subject_ref } = first
+    assert.deepEqual((await bond(h, script, { subject_ref })).gate, IN_REVIEW)
+  })
+
 test('a completed bond counts for its tenant and its key alone', async () => {
   await using h = await production()
   const phone = await h.register(undefined, webauthnKey('unattested'))
   const first = await bond(h, phone)
-  await h.complete(first.created)
+  await h.complete(first.created, ACCEPTED_BY_BACKEND)
   const { subject_ref } = first
   assert.deepEqual((await bond(h, phone, { subject_ref })).gate, ACCEPTED)
 
@@ -165,7 +179,7 @@ test('a key that cannot reach the required band learns so at once, and a known o
   const rejected = await h.claim(phone, await h.create({ workflow: 'medium' }))
   assert.deepEqual([rejected.status, rejected.body.error.reason], [400, 'key_not_attested'])
   const first = await bond(h, phone)
-  await h.complete(first.created)
+  await h.complete(first.created, ACCEPTED_BY_BACKEND)
   const { subject_ref } = first
   assert.deepEqual((await bond(h, phone, { workflow: 'medium', subject_ref })).gate, ACCEPTED)
 })

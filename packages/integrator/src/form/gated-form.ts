@@ -20,7 +20,7 @@ export type BondFacts = Pick<
  * transaction of the gate's pending store.
  */
 export interface GatedFormOptions<Request, Tx, Form extends object, T>
-  extends Pick<ProtectedSubmit<Tx, T>, 'workflow' | 'action' | 'showOutcome'> {
+  extends Pick<ProtectedSubmit<Tx, T>, 'workflow' | 'action'> {
   readonly gate: Gate<Tx>
   /** The signed-in user, or the browser's login. Without one, both routes answer 401. */
   readonly owner: (request: Request) => Awaitable<string | null | undefined>
@@ -45,7 +45,7 @@ export interface GatedFormOptions<Request, Tx, Form extends object, T>
   /** Further origins whose pages may use these routes, such as `https://www.bank.example`. */
   readonly origins?: readonly string[]
   /**
-   * Reads each outcome: log it, and retry `gate.complete(session_id)` after `completion_pending`.
+   * Reads each outcome: log it, and after `completion_pending` retry `gate.complete`.
    */
   readonly onOutcome?: (outcome: ProtectOutcome<T>, session_id: string) => void
 }
@@ -104,7 +104,7 @@ export async function replyToSubmit<Request, Tx, Form extends object, T>(
   const form = options.parse === undefined ? (rest as Form) : options.parse(rest)
   const form_digest = form && (await bindingDigest(form).catch(() => undefined))
   if (form === undefined || form_digest === undefined) return FORM_INVALID
-  const { gate, workflow, action, showOutcome, review } = options
+  const { gate, workflow, action, review } = options
   const id = typeof session_id === 'string' ? session_id : ''
   const outcome = await gate.protect({
     workflow,
@@ -115,7 +115,6 @@ export async function replyToSubmit<Request, Tx, Form extends object, T>(
     browser_secret: typeof browser_secret === 'string' ? browser_secret : undefined,
     accept: (tx, verdict) => options.accept(tx, form, verdict),
     ...(review && { review: (tx, verdict) => review(tx, form, verdict) }),
-    ...(showOutcome && { showOutcome }),
   })
   options.onOutcome?.(outcome, id)
   return replyToOutcome(outcome)

@@ -7,8 +7,8 @@ import type { GateDependencies } from './dependencies.ts'
 export interface Completion {
   /**
    * What the phone and the page show the user: the request is `accepted`, or `in_review`. If
-   * omitted, they show that the request is complete. The first completion counts: a repetition does
-   * not change it.
+   * omitted, they show that the request is complete, as for `accepted`, but the phone's key does
+   * not become known. The first completion counts: a repetition does not change it.
    */
   readonly outcome?: CompletionOutcome | undefined
 }

@@ -19,11 +19,6 @@ export interface ProtectedSubmit<Tx, T> extends Submit {
    * its bond stays unused.
    */
   readonly review?: (tx: Tx, verdict: ReviewVerdict) => Promise<T>
-  /**
-   * The phone and the page show the user the decision: `accepted`, or `in_review` after a `review`
-   * action. If omitted, both show that the request is complete.
-   */
-  readonly showOutcome?: true
 }
 
 /** The outcome of a protected submit. */
@@ -31,7 +26,8 @@ export type ProtectOutcome<T> =
   | { readonly outcome: 'completed'; readonly decision: 'accept' | 'review'; readonly result: T }
   /**
    * The action is durable and its row used, but the service has not confirmed the completion.
-   * Report success to the user. Retry `gate.complete` if `error.retryable`.
+   * Report success to the user. If `error.retryable`, retry `gate.complete` with the
+   * outcome of the decision.
    */
   | {
       readonly outcome: 'completion_pending'
@@ -55,7 +51,7 @@ export type ProtectOutcome<T> =
 const NOT_DURABLE: readonly GateErrorCode[] = ['action_not_committed', 'session_unknown']
 
 /**
- * Verify, use with the action, complete.
+ * Verify, use with the action, complete. The phone and the page show the user the decision.
  *
  * @throws {GateError} `action_not_committed` if the action is not durable, for example because it
  *   swallowed an error of its database
@@ -81,7 +77,7 @@ export async function protectSubmit<Tx, T>(
   const done = { decision: verdict.decision, result: used.result }
   try {
     const outcome = verdict.decision === 'review' ? 'in_review' : 'accepted'
-    await completeBond(gate, verdict.session_id, submit.showOutcome ? { outcome } : {})
+    await completeBond(gate, verdict.session_id, { outcome })
     return { outcome: 'completed', ...done }
   } catch (cause) {
     // Without a used row, nothing shows that the action is durable, whatever the store claimed.

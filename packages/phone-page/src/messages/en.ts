@@ -76,7 +76,6 @@ export const en = {
   'completed.title': 'Your request is complete',
   'completed.body': '{tenant} has completed it. You can close this page.',
   'completed.received.title': 'Your request was received',
-  'completed.received.body': '{tenant} has received it. You can close this page.',
   'completed.in_review.body': '{tenant} is reviewing it. You can close this page.',
   'end.declined.title': 'Declined',
   'end.declined.body': 'Nothing was approved.',

@@ -158,18 +158,19 @@ function drawApproved(
   )
 }
 
-/** The words by what the tenant's backend said. An unknown outcome claims nothing. */
+/**
+ * The words by what the tenant's backend said. Without a word a completion is success (protocol 4);
+ * an outcome that a newer service may add claims none.
+ */
 function drawCompleted(
   { request, outcome }: CompletedScreen,
   context: DrawingContext,
 ): DrawnScreen {
   const { messages } = context
   const [symbol, tone, title, body] =
-    outcome === 'accepted'
+    outcome === null || outcome === 'accepted'
       ? (['check', 'good', 'completed.title', 'completed.body'] as const)
-      : outcome === 'in_review'
-        ? (['clock', 'calm', 'completed.received.title', 'completed.in_review.body'] as const)
-        : (['check', 'good', 'completed.received.title', 'completed.received.body'] as const)
+      : (['clock', 'calm', 'completed.received.title', 'completed.in_review.body'] as const)
   return statement(
     {
       symbol: [symbol, tone],

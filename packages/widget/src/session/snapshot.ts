@@ -43,7 +43,10 @@ export interface Snapshot {
   /** When the page first saw the hint of this `seq`. */
   readonly hintedAt: Instant
   readonly endedReason: PublicEndedReason | null
-  /** What the backend said when it completed the session; null where it said nothing. */
+  /**
+   * What the backend said when it completed the session; null where it said nothing, which means
+   * success: a backend completes a session after its action has succeeded (protocol 4).
+   */
   readonly outcome: CompletionOutcome | null
   readonly expiresAt: Instant
   readonly code: Code | null
@@ -121,7 +124,7 @@ export function readSnapshot(view: unknown, now: Instant): Snapshot | undefined 
     hint: isWord(SESSION_HINTS, hint) ? hint : null,
     hintedAt: now,
     endedReason: isWord(PUBLIC_ENDED_REASONS, endedReason) ? endedReason : null,
-    outcome: isWord(COMPLETION_OUTCOMES, outcome) ? outcome : null,
+    outcome: outcomeIn(outcome),
     expiresAt: now + expiresInMs,
     code: readCode(members, now),
     tenant: readTenant(members),
@@ -175,4 +178,10 @@ function isCount(value: unknown): value is number {
 
 function isWord<W extends string>(words: readonly W[], value: unknown): value is W {
   return (words as readonly unknown[]).includes(value)
+}
+
+/** An outcome that a newer service may add claims no success. */
+function outcomeIn(outcome: unknown): CompletionOutcome | null {
+  if (outcome === undefined || outcome === null) return null
+  return isWord(COMPLETION_OUTCOMES, outcome) ? outcome : 'in_review'
 }

@@ -26,7 +26,6 @@ const LOOKS: Record<ScreenName, readonly [Tone, Icon]> = {
   step_up: ['busy', 'phone'],
   bonded: ['good', 'check'],
   completed: ['good', 'check'],
-  received: ['good', 'check'],
   in_review: ['calm', 'clock'],
   declined: ['calm', 'cross'],
   unexpected: ['stop', 'shield'],
