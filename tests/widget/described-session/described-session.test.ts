@@ -45,7 +45,9 @@ test(
     const { websocket_url } = desk.session
     const states = await page.evaluateHandle((url) => {
       const seen: string[] = []
-      new WebSocket(url).onmessage = ({ data }) => seen.push(JSON.parse(data).state)
+      new WebSocket(url).addEventListener('message', ({ data }) => {
+        seen.push(JSON.parse(data).state)
+      })
       return seen
     }, websocket_url)
     await page.waitForFunction((seen) => seen[0] === 'pending', states)
