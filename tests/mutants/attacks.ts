@@ -140,9 +140,9 @@ const CROSS_TENANT = against('cross-tenant', [
   ],
   [
     'a page of any origin opens a channel without a key',
-    `${CORE}/src/operations/authenticate.ts`,
-    "if (key === undefined) return reject('credential_missing', { param: 'Sec-WebSocket-Protocol' })",
-    'if (key === undefined) return accept(null)',
+    `${CORE}/src/operations/watch-session.ts`,
+    'caller !== null && !allowsOrigin(tenant, caller.origin)',
+    'caller?.key && !allowsOrigin(tenant, caller.origin)',
     `${SERVER}/tests/channel/browser-key.test.ts`,
   ],
   [
