@@ -9,6 +9,7 @@ import {
 } from '../../packages/store/src/postgres/open-postgres.ts'
 import { migratePostgres } from '../../packages/store/src/postgres/postgres-migrate.ts'
 import { ROOT_KEY } from './harness.ts'
+import { oddDefaultsOf } from './odd-settings.ts'
 import { dropDatabase, newDatabase, runSql } from './postgres.ts'
 
 /** A PostgreSQL database of one test. */
@@ -33,10 +34,10 @@ export async function testDatabase(): Promise<TestDatabase | undefined> {
   return postgresDatabase()
 }
 
-/** Creates a PostgreSQL database. */
+/** Creates a PostgreSQL database, with odd defaults for its sessions. */
 export async function postgresDatabase(): Promise<TestDatabase> {
   const url = await newDatabase()
-  await runSql(url, CREATE_ROLE)
+  await runSql(url, `${CREATE_ROLE};${oddDefaultsOf(new URL(url).pathname.slice(1))}`)
   const migrated = async (now: number) => {
     await withConnections(settingsOf(url), (connections) =>
       migratePostgres(connections, now, { runtimeRole: RUNTIME_ROLE }),

@@ -8,7 +8,8 @@ import { grantRuntimeRights, rejectUnmigrated, schemaRights } from './runtime-ri
 /** Names the lock that nodes take to migrate one after another: "bonded" in ASCII. */
 const LOCK = '108170755826020'
 /** A node waits this long for another one that migrates. A step may run for a long time. */
-const BEGIN = `begin; set local lock_timeout = '60s'; set local statement_timeout = '10min'`
+const BEGIN = `begin; set local lock_timeout = '60s'; set local statement_timeout = '10min';
+  select set_config(name, '0', true) from pg_settings where name = 'transaction_timeout'`
 const TABLE = `create table if not exists migration (number bigint primary key, name text not null,
   checksum text not null, applied_at bigint not null, expands boolean not null)`
 

@@ -32,6 +32,16 @@ async function openNode(url: string): Promise<Store> {
   return store
 }
 
+/**
+ * PgBouncer keeps connections that do not have the new settings of the role. The call waits until
+ * each has ended: PgBouncer would give a connection that is about to end to the next test.
+ */
+async function reconnect(): Promise<void> {
+  await server?.run(
+    "select pg_terminate_backend(pid, 10000) from pg_stat_activity where pid <> pg_backend_pid() and backend_type = 'client backend'",
+  )
+}
+
 let sessions = 0
 async function newStoredSession(store: Store): Promise<ReturnType<typeof newSession>> {
   const id = store.newSessionId(NOW, new Uint8Array(16).fill(sessions++))
@@ -54,11 +64,29 @@ test('a start through PgBouncer is rejected until the role has a statement_timeo
     `idle_in_transaction_session_timeout = '10s'`,
   ])
     await server?.run(`alter role postgres set ${setting}`)
-  // PgBouncer keeps connections that do not have the new settings of the role. The call waits until
-  // each has ended: PgBouncer would give a connection that is about to end to the next test.
-  await server?.run(
-    "select pg_terminate_backend(pid, 10000) from pg_stat_activity where pid <> pg_backend_pid() and backend_type = 'client backend'",
+  await reconnect()
+})
+
+test('a start through PgBouncer is rejected while the role has defaults that it would replace', {
+  skip,
+}, async () => {
+  const [bytes, isolation] = [
+    "bytea_output = 'escape'",
+    "default_transaction_isolation = 'serializable'",
+  ]
+  for (const setting of [bytes, isolation]) await server?.run(`alter role postgres set ${setting}`)
+  await reconnect()
+  await assert.rejects(
+    openNode(pooled),
+    (failure) =>
+      failure instanceof StoreError &&
+      /bytea_output is escape, default_transaction_isolation is serializable.*set bytea_output = 'hex'; alter role/.test(
+        failure.message,
+      ),
   )
+  for (const setting of ['bytea_output', 'default_transaction_isolation'])
+    await server?.run(`alter role postgres reset ${setting}`)
+  await reconnect()
 })
 
 test('prepared statements that the pooler does not keep are rejected at start', {

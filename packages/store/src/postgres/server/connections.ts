@@ -5,6 +5,7 @@ import type { DatabaseAddress, DatabaseHost } from './database-url.ts'
 import { type ServerClient, serverClients } from './server-client.ts'
 import { RESPONSE_WITHIN_MS, ServerSurvey } from './server-survey.ts'
 import { Servers, StandbyError } from './servers.ts'
+import { refusesOptions, SESSION_OPTIONS } from './session-settings.ts'
 
 export type { Connection } from './connection.ts'
 
@@ -48,6 +49,8 @@ export class Connections implements AsyncDisposable {
   readonly #watch: NodeJS.Timeout
   readonly batch: ReturnType<typeof batchClass>
   readonly #prepared = new WeakMap<PoolClient, PreparedNames>()
+  /** Whether the server has accepted the options of a connection, or has not been asked. */
+  #sendsOptions = true
   #losses = 0
   #closed = false
 
@@ -86,7 +89,10 @@ export class Connections implements AsyncDisposable {
     const define = (config: ClientConfig) =>
       serverClients(pg.Client, {
         servers: this.#servers,
-        configOf: (host) => configOf(host, config),
+        configOf: (host) => ({
+          ...configOf(host, config),
+          ...(this.#sendsOptions ? { options: SESSION_OPTIONS } : {}),
+        }),
       })
     const Listening = define({ connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
     this.#newClient = () => new Listening()
@@ -151,11 +157,18 @@ export class Connections implements AsyncDisposable {
     let failure: unknown
     for (let left = this.#servers.count; left > 0; left--) {
       const tried = this.#servers.current
+      const sendsOptions = this.#sendsOptions
       try {
         const connection = new Connection(await this.#takeCurrent(), this)
         this.#inUse.add(connection)
         return connection
       } catch (cause) {
+        if (sendsOptions && refusesOptions(cause)) {
+          // The check of each connection then decides.
+          this.#sendsOptions = false
+          left++
+          continue
+        }
         if (failure === undefined || failure instanceof StandbyError) failure = cause
         if (tried === this.#servers.current || this.#closed) break
       }

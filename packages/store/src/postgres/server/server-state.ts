@@ -1,4 +1,5 @@
 import type { Row } from '../../statement.ts'
+import { REQUIRED_SETTINGS, SESSION_SETTINGS } from './session-settings.ts'
 
 /** The oldest version that the PostgreSQL project still maintains. */
 const MIN_VERSION = 14
@@ -6,14 +7,20 @@ const MIN_VERSION = 14
 /** The time of the server, as the column `time`, in milliseconds since the epoch. */
 export const TIME = 'extract(epoch from clock_timestamp())::float8 * 1000 as time'
 
-/** Asks a server for what `problemOf` judges. */
+const COMPARED = { ...SESSION_SETTINGS, ...REQUIRED_SETTINGS }
+
+/** Asks a server for what `problemOf` judges. Null is the value of a setting that it does not have. */
 export const SERVER_STATE = `select pg_is_in_recovery() as standby,
   current_setting('transaction_read_only') as read_only,
   current_setting('server_version_num') as version,
   current_setting('synchronous_commit') as synchronous_commit, current_setting('fsync') as fsync,
   current_setting('full_page_writes') as full_page_writes,
   current_setting('server_encoding') as encoding,
-  current_setting('statement_timeout') as statement_timeout`
+  current_setting('statement_timeout') as statement_timeout,
+  current_schemas(true)::text[] as schemas,
+  ${Object.keys(COMPARED)
+    .map((name) => `current_setting('${name}', true) as ${name}`)
+    .join(', ')}`
 
 /**
  * Judges whether a server can be written, and whether what it acknowledges is durable.
@@ -37,7 +44,21 @@ export function problemOf(server: Row): string | undefined {
       return `${setting} is off, so a crash loses or damages data. Turn it on in postgresql.conf and restart the server.`
   if (says('encoding') !== 'UTF8')
     return `its encoding is ${says('encoding')}. Create the database anew: create database <name> encoding 'UTF8' template template0.`
+  const differing = Object.entries(COMPARED).filter(([name, value]) => {
+    const found = server[name]
+    return found !== null && found !== value
+  })
+  if (differing.length > 0) return differingProblem(server, differing)
+  const schemas = server.schemas as readonly string[]
+  if (schemas.find((schema) => !schema.startsWith('pg_temp')) !== 'pg_catalog')
+    return 'its search_path puts other functions before those of PostgreSQL. Name pg_catalog first, or not at all: alter role <user> set search_path = <schema>.'
   if (says('statement_timeout') === '0')
     return 'no statement_timeout is in effect. A pooler ignores the one of the service; set it for this user: alter role <user> set statement_timeout = 5000.'
   return undefined
+}
+
+function differingProblem(server: Row, settings: readonly (readonly [string, string])[]): string {
+  const found = settings.map(([name]) => `${name} is ${String(server[name])}`).join(', ')
+  const fixes = settings.map(([name, value]) => `alter role <user> set ${name} = '${value}'`)
+  return `${found}, which changes what the service reads or writes. Set it for this user, and let a pooler reconnect: ${fixes.join('; ')}.`
 }
