@@ -1,3 +1,4 @@
+import { repeatLostUses, runUse } from './lost-use.ts'
 import type { PendingStore } from './pending-store.ts'
 import { INSERT, REMOVE, SELECT, USE, valuesOf } from './postgres-statements.ts'
 import { fromStored } from './row.ts'
@@ -38,14 +39,15 @@ export function postgresJsPendingStore<Sql extends PostgresJsSql>(
       const [row] = await sql.unsafe(SELECT, [session_id])
       return row && fromStored(row)
     },
-    async transaction<T>(work: (tx: TransactionOf<Sql>) => Promise<T>) {
-      // `begin` would wait for the members of a result that is a list, so it returns nothing.
-      const results: T[] = []
-      await sql.begin(async (tx) => void results.push(await work(tx as TransactionOf<Sql>)))
-      return results[0] as T
-    },
+    transaction: <T>(work: (tx: TransactionOf<Sql>) => Promise<T>) =>
+      repeatLostUses(async () => {
+        // `begin` would wait for the members of a result that is a list, so it returns nothing.
+        const results: T[] = []
+        await sql.begin(async (tx) => void results.push(await work(tx as TransactionOf<Sql>)))
+        return results[0] as T
+      }),
     async use({ session_id, owner, used_at }, tx) {
-      return (await tx.unsafe(USE, [session_id, owner, used_at])).count === 1
+      return (await runUse(tx.unsafe(USE, [session_id, owner, used_at]))).count === 1
     },
     async removeExpired(before) {
       return (await sql.unsafe(REMOVE, [before])).count

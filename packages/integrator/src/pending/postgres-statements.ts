@@ -9,7 +9,11 @@ export const POSTGRES_PENDING_TABLE = `create table if not exists bond (
 
 export const INSERT = `insert into bond (${COLUMNS.join(', ')})
   values (${COLUMNS.map((_, index) => `$${index + 1}`).join(', ')}) on conflict do nothing`
-export const SELECT = `select ${COLUMNS.join(', ')} from bond where session_id = $1`
+/** Times as milliseconds, because the text of a `timestamptz` depends on the session's DateStyle. */
+const READ = COLUMNS.map((name) =>
+  name.endsWith('_at') ? `(extract(epoch from ${name}) * 1000)::bigint::text as ${name}` : name,
+)
+export const SELECT = `select ${READ.join(', ')} from bond where session_id = $1`
 // One guarded statement: a concurrent use waits for the row's lock, and then changes nothing.
 export const USE =
   'update bond set used_at = $3 where session_id = $1 and owner = $2 and used_at is null'

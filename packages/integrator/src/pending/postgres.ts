@@ -1,4 +1,5 @@
 import { GateError } from '../errors.ts'
+import { repeatLostUses, runUse } from './lost-use.ts'
 import type { PendingStore } from './pending-store.ts'
 import { fromStored } from './row.ts'
 import { INSERT, REMOVE, SELECT, USE, valuesOf } from './postgres-statements.ts'
@@ -42,25 +43,27 @@ export function postgresPendingStore<Client extends PgClient>(
       const { rows } = await pool.query(SELECT, [session_id])
       return rows[0] && fromStored(rows[0])
     },
-    async transaction(work) {
-      const client = await pool.connect()
-      let broken = false
-      try {
-        await client.query('begin')
-        const result = await work(client)
-        // After an error that the action swallowed, `commit` rolls back without an error.
-        if ((await client.query('commit')).command !== 'COMMIT') throw notCommitted()
-        return result
-      } catch (error) {
-        // A connection whose rollback fails must not return to the pool with an open transaction.
-        await client.query('rollback').catch(() => (broken = true))
-        throw error
-      } finally {
-        client.release(broken)
-      }
-    },
+    transaction: (work) =>
+      repeatLostUses(async () => {
+        const client = await pool.connect()
+        let broken = false
+        try {
+          await client.query('begin')
+          const result = await work(client)
+          // After an error that the action swallowed, `commit` rolls back without an error.
+          if ((await client.query('commit')).command !== 'COMMIT') throw notCommitted()
+          return result
+        } catch (error) {
+          // A connection whose rollback fails must not return to the pool with an open transaction.
+          await client.query('rollback').catch(() => (broken = true))
+          throw error
+        } finally {
+          client.release(broken)
+        }
+      }),
     async use({ session_id, owner, used_at }, tx) {
-      return (await tx.query(USE, [session_id, owner, used_at])).rowCount === 1
+      const { rowCount } = await runUse(tx.query(USE, [session_id, owner, used_at]))
+      return rowCount === 1
     },
     async removeExpired(before) {
       return (await pool.query(REMOVE, [before])).rowCount ?? 0

@@ -22,11 +22,14 @@ export function toStored(row: PendingRow): StoredRow {
   return { ...row, completion_secret: row.completion_secret.reveal() }
 }
 
-/** The row of a database. Drivers of PostgreSQL return a `timestamptz` as a Date. */
+/** The row of a database. PostgreSQL returns a time as milliseconds since the epoch, others a text. */
 export function fromStored(row: Readonly<Record<string, unknown>>): PendingRow {
   const text = (name: keyof PendingRow) => String(row[name])
   const orNull = (name: keyof PendingRow) => (row[name] === null ? null : text(name))
-  const time = (name: keyof PendingRow) => new Date(row[name] as Date | string).toISOString()
+  const time = (name: keyof PendingRow) => {
+    const stored = text(name)
+    return new Date(/^-?\d+$/.test(stored) ? Number(stored) : stored).toISOString()
+  }
   return {
     session_id: text('session_id'),
     workflow: text('workflow'),

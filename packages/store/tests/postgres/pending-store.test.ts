@@ -2,32 +2,91 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import pg from 'pg'
 import postgres from 'postgres'
+import { Secret } from '@bonded/contract'
+import type { PendingStore } from '../../../integrator/src/pending/pending-store.ts'
 import { pendingStoreSuite } from '../../../integrator/src/pending/pending-store-suite.ts'
 import {
   POSTGRES_PENDING_TABLE,
   postgresJsPendingStore,
   postgresPendingStore,
 } from '../../../integrator/src/pending/postgres.ts'
-import { newDatabase } from '../../../../tests/harness/postgres.ts'
+import { oddDefaultsOf } from '../../../../tests/harness/odd-settings.ts'
+import { newDatabase, runSql } from '../../../../tests/harness/postgres.ts'
 
-const url = await newDatabase()
-const pool = new pg.Pool({ connectionString: url })
-await pool.query(POSTGRES_PENDING_TABLE)
-const sql = postgres(url)
+/** A database of PostgreSQL's own defaults, and one of a bank with others. */
+const [plain, odd] = [await newDatabase(), await newDatabase()]
+const bank = new URL(odd).pathname.slice(1)
+// The connection of the bank's own pool, which does not survive a failed statement with it.
+await runSql(plain, `${oddDefaultsOf(bank)}; alter database "${bank}" reset exit_on_error`)
+const closing: (() => Promise<void>)[] = []
 after(async () => {
-  await sql.end()
-  await pool.end()
+  for (const close of closing) await close()
 })
 
-async function emptied<Store>(store: Store): Promise<Store> {
+async function open(url: string) {
+  const pool = new pg.Pool({ connectionString: url })
+  await pool.query(POSTGRES_PENDING_TABLE)
+  const sql = postgres(url)
+  closing.push(
+    () => sql.end(),
+    () => pool.end(),
+  )
+  return { pool, sql }
+}
+
+async function emptied<Store>(pool: pg.Pool, store: Store): Promise<Store> {
   await pool.query('delete from bond')
   return store
 }
-const openPg = () => emptied(postgresPendingStore(pool))
-for (const { name, run } of pendingStoreSuite(openPg)) test(`pg: ${name}`, run)
 
-const openPostgresJs = () => emptied(postgresJsPendingStore(sql))
-for (const { name, run } of pendingStoreSuite(openPostgresJs)) test(`postgres.js: ${name}`, run)
+const { pool, sql } = await open(plain)
+for (const [url, where] of [
+  [plain, ''],
+  [odd, ', with odd defaults'],
+] as const) {
+  const of = url === plain ? { pool, sql } : await open(url)
+  const openPg = () => emptied(of.pool, postgresPendingStore(of.pool))
+  for (const { name, run } of pendingStoreSuite(openPg)) test(`pg${where}: ${name}`, run)
+
+  const openPostgresJs = () => emptied(of.pool, postgresJsPendingStore(of.sql))
+  for (const { name, run } of pendingStoreSuite(openPostgresJs))
+    test(`postgres.js${where}: ${name}`, run)
+
+  test(`pg${where}: a use gets false if another one commits during its transaction`, async () => {
+    const store = await openPg()
+    assert.equal(await loseUse(store, (tx) => tx.query('select 1 from bond')), false)
+  })
+  test(`postgres.js${where}: a use gets false if another one commits during its transaction`, async () => {
+    const store = await openPostgresJs()
+    assert.equal(await loseUse(store, (tx) => tx`select 1 from bond`), false)
+  })
+}
+
+/** Uses a row in a transaction that has read the table before another one used the row. */
+async function loseUse<Tx>(
+  store: PendingStore<Tx>,
+  read: (tx: Tx) => PromiseLike<unknown>,
+): Promise<boolean> {
+  const [session_id, owner, time] = ['sess_lost', 'login-1', '2026-11-21T09:30:00.000Z']
+  const use = (tx: Tx) => store.use({ session_id, owner, used_at: time }, tx)
+  await store.put({
+    session_id,
+    owner,
+    workflow: 'credit_application',
+    action: 'submit_application',
+    completion_secret: new Secret('bcs_kept'),
+    context_digest: null,
+    subject_ref: null,
+    created_at: time,
+    expires_at: time,
+    used_at: null,
+  })
+  return store.transaction(async (tx) => {
+    await read(tx)
+    await store.transaction(use)
+    return use(tx)
+  })
+}
 
 test('postgres.js: the action and the use of the bond are one transaction', async () => {
   const store = postgresJsPendingStore(sql)

@@ -17,7 +17,8 @@ export const SERVER_STATE = `select pg_is_in_recovery() as standby,
   current_setting('full_page_writes') as full_page_writes,
   current_setting('server_encoding') as encoding,
   current_setting('statement_timeout') as statement_timeout,
-  current_schemas(true)::text[] as schemas,
+  (select name::text from unnest(current_schemas(true)) with ordinality as path (name, position)
+    where name::text not like 'pg_temp%' order by position limit 1) as first_schema,
   ${Object.keys(COMPARED)
     .map((name) => `current_setting('${name}', true) as ${name}`)
     .join(', ')}`
@@ -49,8 +50,7 @@ export function problemOf(server: Row): string | undefined {
     return found !== null && found !== value
   })
   if (differing.length > 0) return differingProblem(server, differing)
-  const schemas = server.schemas as readonly string[]
-  if (schemas.find((schema) => !schema.startsWith('pg_temp')) !== 'pg_catalog')
+  if (says('first_schema') !== 'pg_catalog')
     return 'its search_path puts other functions before those of PostgreSQL. Name pg_catalog first, or not at all: alter role <user> set search_path = <schema>.'
   if (says('statement_timeout') === '0')
     return 'no statement_timeout is in effect. A pooler ignores the one of the service; set it for this user: alter role <user> set statement_timeout = 5000.'
