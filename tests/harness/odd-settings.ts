@@ -1,6 +1,6 @@
 /**
  * Defaults that a role or a database can have, and that the service must not depend on. The
- * databases of the tests have them, so that every test of PostgreSQL shows that they have no effect.
+ * databases of the tests have them, so every test of PostgreSQL shows that they have no effect.
  */
 export const ODD_SETTINGS: Readonly<Record<string, string>> = {
   array_nulls: 'off',

@@ -9,7 +9,7 @@ export const POSTGRES_PENDING_TABLE = `create table if not exists bond (
 
 export const INSERT = `insert into bond (${COLUMNS.join(', ')})
   values (${COLUMNS.map((_, index) => `$${index + 1}`).join(', ')}) on conflict do nothing`
-/** Times as milliseconds, because the text of a `timestamptz` depends on the session's DateStyle. */
+/** Times as milliseconds: the text of a `timestamptz` depends on the session's DateStyle. */
 const READ = COLUMNS.map((name) =>
   name.endsWith('_at') ? `(extract(epoch from ${name}) * 1000)::bigint::text as ${name}` : name,
 )

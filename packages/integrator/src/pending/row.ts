@@ -22,7 +22,7 @@ export function toStored(row: PendingRow): StoredRow {
   return { ...row, completion_secret: row.completion_secret.reveal() }
 }
 
-/** The row of a database. PostgreSQL returns a time as milliseconds since the epoch, others a text. */
+/** The row of a database. A time of PostgreSQL is in milliseconds, and others are texts. */
 export function fromStored(row: Readonly<Record<string, unknown>>): PendingRow {
   const text = (name: keyof PendingRow) => String(row[name])
   const orNull = (name: keyof PendingRow) => (row[name] === null ? null : text(name))

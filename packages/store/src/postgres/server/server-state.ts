@@ -9,7 +9,7 @@ export const TIME = 'extract(epoch from clock_timestamp())::float8 * 1000 as tim
 
 const COMPARED = { ...SESSION_SETTINGS, ...REQUIRED_SETTINGS }
 
-/** Asks a server for what `problemOf` judges. Null is the value of a setting that it does not have. */
+/** Asks a server for what `problemOf` judges. A setting that it does not have is null. */
 export const SERVER_STATE = `select pg_is_in_recovery() as standby,
   current_setting('transaction_read_only') as read_only,
   current_setting('server_version_num') as version,
