@@ -95,15 +95,17 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 class Bonded:
-    """The calls of a backend. `base_url` ends in /api/v1."""
+    """The calls of a backend. `base_url` is the origin of the service."""
 
     def __init__(self, base_url, server_credential, sleep=time.sleep):
         url = urllib.parse.urlsplit(base_url)
-        if url.path != "/api/v1" or url.query or "@" in url.netloc:
-            raise ValueError("base_url must be the API base, such as https://bond.example/api/v1")
+        is_base = url.path.rstrip("/") in ("", "/api/v1") and url.hostname is not None
+        if not is_base or url.query or "@" in url.netloc:
+            raise ValueError("base_url must be an origin, such as https://bond.example")
         if url.scheme != "https" and not (url.scheme == "http" and url.hostname in LOCAL_HOSTS):
             raise ValueError("base_url must be https: the credential travels over it")
-        self._base_url, self._credential, self._sleep = base_url, server_credential, sleep
+        self._base_url = f"{url.scheme}://{url.netloc}/api/v1"
+        self._credential, self._sleep = server_credential, sleep
         self._opener = urllib.request.build_opener(_NoRedirect)
 
     def create(self, policy, display, digest, subject_ref=None):

@@ -39,7 +39,7 @@ settings.configure(
     SECRET_KEY=uuid.uuid4().hex,
 )
 django.setup()
-service = bonded.Bonded(f"{ORIGIN}/api/v1", os.environ["BONDED_SERVER_CREDENTIAL"])
+service = bonded.Bonded(ORIGIN, os.environ["BONDED_SERVER_CREDENTIAL"])
 drafts = {}
 
 TABLES = """

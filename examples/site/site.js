@@ -8,7 +8,7 @@ import process from 'node:process'
 const { BONDED_ORIGIN, BONDED_PUBLISHABLE_KEY, BONDED_SERVER_CREDENTIAL } = process.env
 
 export const service = {
-  baseUrl: `${BONDED_ORIGIN}/api/v1`,
+  baseUrl: BONDED_ORIGIN,
   serverCredential: BONDED_SERVER_CREDENTIAL,
 }
 

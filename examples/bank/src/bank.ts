@@ -59,7 +59,7 @@ export function openBank(options: BankOptions): Bank {
   const { serviceOrigin, serverCredential, publishableKey, tenantId, demo } = options
   const { requireBrowser, log = () => {} } = options
   const gate = createGate({
-    baseUrl: `${serviceOrigin}/api/v1`,
+    baseUrl: serviceOrigin,
     serverCredential,
     // One process, with the applications in memory too. A real bank keeps both in its database and
     // writes them in one transaction.

@@ -1,7 +1,7 @@
 /** What to do about each error of this package. */
 export const GATE_REMEDIES = {
   service_unavailable:
-    'Retry later. If it persists, check the network and the status of the service.',
+    'Retry later. If it persists, check baseUrl, the network, and the status of the service.',
   rate_limited: 'Retry after `retryAfterMs`. Limit how many sessions one visitor can create.',
   unauthorized: 'Set serverCredential to a credential of this service that is not revoked.',
   forbidden: 'Enable the workflow and action for this credential: see `bonded key list`.',
@@ -25,6 +25,7 @@ interface GateErrorDetails {
   readonly reason?: string | undefined
   readonly requestId?: string | undefined
   readonly retryAfterMs?: number | undefined
+  readonly address?: string | undefined
   readonly cause?: unknown
 }
 
@@ -45,6 +46,8 @@ export class GateError extends Error {
   readonly requestId: string | undefined
   /** The wait that the service requested, in milliseconds. */
   readonly retryAfterMs: number | undefined
+  /** The address of the call that failed. */
+  readonly address: string | undefined
 
   constructor(code: GateErrorCode, message: string, details: GateErrorDetails = {}) {
     super(message, details.cause === undefined ? {} : { cause: details.cause })
@@ -53,6 +56,7 @@ export class GateError extends Error {
     this.reason = details.reason
     this.requestId = details.requestId
     this.retryAfterMs = details.retryAfterMs
+    this.address = details.address
   }
 
   /** Whether the same call can succeed later without a change by the caller or the operator. */

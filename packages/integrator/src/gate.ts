@@ -1,4 +1,4 @@
-import { isServerCredential, Secret } from '@bonded/contract'
+import { API_PATH, isServerCredential, Secret } from '@bonded/contract'
 import { type GateClock, type RandomBytes, systemClock, systemRandom } from './clock.ts'
 import { GateError } from './errors.ts'
 import type { PendingStore } from './pending/pending-store.ts'
@@ -15,10 +15,16 @@ import { verifySubmit } from './verbs/verify.ts'
 
 /** The options of a gate. */
 export interface GateOptions<Tx> {
-  /** The service's API base: `https://…/api/v1`. Plain http is accepted for localhost only. */
-  readonly baseUrl: string
-  /** `sk_beta_…`. Read it from your secret store, and never send it to a browser. */
-  readonly serverCredential: string
+  /**
+   * The origin of the service, such as `https://bonds.example`, or its API base, which ends in
+   * `/api/v1`. Plain http is accepted for this machine only. Undefined, such as a variable of the
+   * environment that is not set, throws.
+   */
+  readonly baseUrl: string | undefined
+  /**
+   * `sk_beta_…`. Read it from your secret store, and never send it to a browser. Undefined throws.
+   */
+  readonly serverCredential: string | undefined
   readonly store: PendingStore<Tx>
   readonly policy?: GatePolicy
   /** Default: the platform's. */
@@ -86,31 +92,30 @@ export function createGate<Tx>(options: GateOptions<Tx>): Gate<Tx> {
 /** The hosts of this machine, for which plain http is safe. */
 const LOCAL_HOSTS: readonly string[] = ['localhost', '127.0.0.1', '[::1]']
 
-function parseBaseUrl(text: string): string {
-  const trimmed = text.replace(/\/+$/, '')
-  const isApiBase = /^https?:\/\/[^/?#@\\]+\/api\/v1$/.test(trimmed) && URL.canParse(trimmed)
-  if (!isApiBase) {
+function parseBaseUrl(text = ''): string {
+  const [, origin] = /^(https?:\/\/[^/?#@\\\s]+)(?:\/api\/v1)?\/*$/.exec(text) ?? []
+  if (origin === undefined || !URL.canParse(origin)) {
     throw new GateError(
       'invalid_configuration',
-      'baseUrl must be the service’s API base, such as https://bonds.example/api/v1.',
+      'Pass the origin of the service as baseUrl, such as https://bonds.example.',
     )
   }
-  const { protocol, hostname } = new URL(trimmed)
+  const { protocol, hostname } = new URL(origin)
   if (protocol !== 'https:' && !LOCAL_HOSTS.includes(hostname)) {
     throw new GateError(
       'invalid_configuration',
       'baseUrl must be https: the server credential and the verdicts travel over it.',
     )
   }
-  return trimmed
+  return origin + API_PATH
 }
 
-function parseServerCredential(text: string): Secret {
+function parseServerCredential(text = ''): Secret {
   if (!isServerCredential(text)) {
     // Never the value: a mistyped credential is nearly a credential.
     throw new GateError(
       'invalid_configuration',
-      'serverCredential is not a whole server credential (sk_beta_…).',
+      'serverCredential is missing, or not a whole server credential (sk_beta_…).',
     )
   }
   return new Secret(text)

@@ -55,7 +55,7 @@ const CAUSES: Readonly<Record<GateErrorCode, () => Promise<unknown>>> = {
   },
   async invalid_configuration() {
     const { service } = testBonded()
-    return createGate({ ...service, baseUrl: 'https://bank.example', store: memoryPendingStore() })
+    return createGate({ ...service, baseUrl: 'bank.example', store: memoryPendingStore() })
   },
   session_unknown: () => backend().gate.complete(`sess_${'0'.repeat(22)}`),
   async action_not_committed() {

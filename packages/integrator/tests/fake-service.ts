@@ -65,7 +65,10 @@ export function fakeService(now: () => number) {
     }
     seen.push(request)
     const fault = faults.shift()
-    if (fault === 'refused') throw new TypeError('fetch failed')
+    if (fault === 'refused')
+      throw new TypeError('fetch failed', {
+        cause: new Error('connect ECONNREFUSED 192.0.2.1:443'),
+      })
     // The clock's time-out signal of these tests is aborted at once.
     if (fault === 'hang') throw init.signal.reason ?? new Error('the attempt has no time limit')
     if (typeof fault === 'object') {

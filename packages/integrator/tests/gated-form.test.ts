@@ -5,8 +5,15 @@ import { gatedForm as fastifyForm } from '../src/form/fastify.ts'
 import { gatedForm as fetchForm } from '../src/form/fetch.ts'
 import type { GatedFormOptions } from '../src/form/gated-form.ts'
 import { gatedForm as honoForm } from '../src/form/hono.ts'
-import type { GatePolicy, MemoryTransaction, ProtectOutcome } from '../src/index.ts'
-import { harness, OWNER, WORKFLOW } from './harness.ts'
+import {
+  GATE_REMEDIES,
+  type GateError,
+  type GatePolicy,
+  type MemoryTransaction,
+  type ProtectOutcome,
+} from '../src/index.ts'
+import { BASE_URL } from './fake-service.ts'
+import { harness, OWNER, START_MS, WORKFLOW } from './harness.ts'
 
 interface Draft {
   readonly amount: number
@@ -227,6 +234,61 @@ test('an outage of the service is 503 with a time to wait', async () => {
   const session_id = await h.approved()
   h.service.fault('refused', 'refused', 'refused', 'refused')
   assert.equal((await h.send('submit', { ...DRAFT, session_id })).status, 503)
+})
+
+test('onError receives each error of the gate, also one that the framework receives', async () => {
+  const errors: GateError[] = []
+  const h = setup({ onError: (error) => void errors.push(error) })
+  const session_id = await h.approved()
+  const outage = ['refused', 'refused', 'refused', 'refused'] as const
+  h.service.fault(...outage)
+  await h.send('session', {})
+  h.service.fault(...outage)
+  await h.send('submit', { ...DRAFT, session_id })
+  h.service.fault({ status: 401, body: '{"error":{"code":"unauthorized"}}' })
+  await h.send('session', {}).catch(() => {})
+  h.service.fault({ status: 401, body: '{"error":{"code":"unauthorized"}}' })
+  await h.send('submit', { ...DRAFT, session_id })
+  assert.deepEqual(
+    errors.map(({ code }) => code),
+    ['service_unavailable', 'service_unavailable', 'unauthorized', 'unauthorized'],
+  )
+})
+
+test('onError receives the error of a completion that is pending', async () => {
+  const errors: GateError[] = []
+  const h = setup({ onError: (error) => void errors.push(error) })
+  const session_id = await h.approved()
+  h.service.fault(undefined, ...Array.from({ length: 4 }, () => ({ status: 503 })))
+  assert.equal((await h.send('submit', { ...DRAFT, session_id })).status, 200)
+  assert.deepEqual(
+    errors.map(({ code }) => code),
+    ['service_unavailable'],
+  )
+})
+
+test('without onError, an error is a warning in the log, at most one a minute', async (t) => {
+  const warn = t.mock.method(console, 'warn', () => {})
+  t.mock.timers.enable({ apis: ['Date'], now: START_MS })
+  const h = setup()
+  const fail = () => {
+    h.service.fault('refused', 'refused', 'refused', 'refused')
+    return h.send('session', {})
+  }
+  await fail()
+  await fail()
+  assert.equal(warn.mock.callCount(), 1)
+  const line = String(warn.mock.calls[0]?.arguments[0])
+  for (const part of [
+    'service_unavailable',
+    GATE_REMEDIES.service_unavailable,
+    `${BASE_URL}/sessions`,
+    'ECONNREFUSED',
+  ])
+    assert.ok(line.includes(part), line)
+  t.mock.timers.setTime(START_MS + 61_000)
+  await fail()
+  assert.equal(warn.mock.callCount(), 2)
 })
 
 test('a weak bond runs the review, or nothing without one', async () => {

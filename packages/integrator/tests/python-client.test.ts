@@ -202,3 +202,13 @@ test('the Python client sends the secret of the browser, and no other text of th
     ...others.map(() => ({})),
   ])
 })
+
+test('the Python client takes the origin of the service or its API base, over https', () => {
+  const base = 'https://bond.test/api/v1'
+  const right = ['https://bond.test', 'https://bond.test/', base, `${base}/`]
+  const wrong = ['', 'bond.test', 'http://bond.test', `${base}/sessions`, 'https://u:p@bond.test']
+  assert.deepEqual(python('bonded.Bonded(v, "x")._base_url', [...right, ...wrong]), [
+    ...right.map(() => base),
+    ...wrong.map(() => ['ValueError']),
+  ])
+})

@@ -16,9 +16,8 @@ test('the program of the README runs', async () => {
     bindingDigest: integrator.bindingDigest,
     memoryPendingStore: integrator.memoryPendingStore,
     createGate: (options: integrator.GateOptions<unknown>) =>
-      integrator.createGate({ ...options, fetch: service.fetch }),
-    baseUrl: BASE_URL,
-    serverCredential: SERVER_CREDENTIAL,
+      integrator.createGate({ ...options, baseUrl: BASE_URL, fetch: service.fetch }),
+    process: { env: { BONDED_SERVER_CREDENTIAL: SERVER_CREDENTIAL } },
     user: { id: 'user-1' },
     draft: form,
     form,

@@ -2,7 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { format, inspect } from 'node:util'
 import type { CreatedSession } from '@bonded/contract'
-import { createGate, GateError, memoryPendingStore, publicSession, Secret } from '../src/index.ts'
+import {
+  createGate,
+  type FetchLike,
+  GateError,
+  memoryPendingStore,
+  publicSession,
+  Secret,
+} from '../src/index.ts'
 import { BASE_URL, SERVER_CREDENTIAL } from './fake-service.ts'
 import { BOND, harness, OWNER, WORKFLOW } from './harness.ts'
 
@@ -60,8 +67,17 @@ const options = {
   store: memoryPendingStore(),
 }
 
-test('a base URL may end in a slash', () => {
-  for (const baseUrl of [BASE_URL, `${BASE_URL}/`]) assert.ok(createGate({ ...options, baseUrl }))
+test('a base URL is the origin of the service or its API base, with or without a slash', async () => {
+  const origin = new URL(BASE_URL).origin
+  for (const baseUrl of [BASE_URL, `${BASE_URL}/`, origin, `${origin}/`]) {
+    const called: string[] = []
+    const fetch: FetchLike = async (url) => {
+      called.push(url)
+      return { status: 401, headers: { get: () => null }, text: async () => '{}' }
+    }
+    await assert.rejects(createGate({ ...options, baseUrl, fetch }).create(BOND))
+    assert.deepEqual(called, [`${BASE_URL}/sessions`])
+  }
 })
 
 test('a base URL may be plain http on this machine only', () => {
@@ -90,8 +106,9 @@ test('rejects wrong options at once, without repeating a mistyped credential', (
     ...[
       '',
       'bonds.test/api/v1',
-      'https://bonds.test',
+      'https://bonds.test/bonded',
       `${BASE_URL}?x=1`,
+      `${BASE_URL}/sessions`,
       'ftp://bonds.test/api/v1',
       'https://user:pw@bonds.test/api/v1',
     ].map((baseUrl) => ({ ...options, baseUrl })),

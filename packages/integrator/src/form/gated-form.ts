@@ -6,6 +6,7 @@ import type { CreateBond } from '../verbs/create.ts'
 import type { ProtectedSubmit, ProtectOutcome } from '../verbs/protect.ts'
 import type { AcceptVerdict, ReviewVerdict } from '../verbs/verdict.ts'
 import { isCrossSite, type ReadHeader } from './cross-site.ts'
+import { warnOnceAMinute } from './warn.ts'
 
 type Awaitable<T> = T | Promise<T>
 
@@ -48,6 +49,11 @@ export interface GatedFormOptions<Request, Tx, Form extends object, T>
    * Reads each outcome: log it, and after `completion_pending` retry `gate.complete`.
    */
   readonly onOutcome?: (outcome: ProtectOutcome<T>, session_id: string) => void
+  /**
+   * Reads each error of the gate, for your log, also where the page receives an answer. If omitted,
+   * the gate writes each code to `console.warn` at most once a minute.
+   */
+  readonly onError?: (error: GateError) => void
 }
 
 /** A response before the framework sends it. */
@@ -82,7 +88,8 @@ export async function replyToSession<Request, Tx, Form extends object, T>(
     const { session } = await form.gate.create({ ...facts, workflow, action, owner, context })
     return reply(201, session)
   } catch (error) {
-    // Any other error is a fault of the configuration, which the framework reports and logs.
+    report(form, error)
+    // Any other error is a fault of the configuration, which the framework answers.
     if (!(error instanceof GateError && error.retryable)) throw error
     const seconds = Math.ceil((error.retryAfterMs ?? 1_000) / 1_000)
     return { ...UNAVAILABLE, headers: { ...UNAVAILABLE.headers, 'retry-after': String(seconds) } }
@@ -106,7 +113,7 @@ export async function replyToSubmit<Request, Tx, Form extends object, T>(
   if (form === undefined || form_digest === undefined) return FORM_INVALID
   const { gate, workflow, action, review } = options
   const id = typeof session_id === 'string' ? session_id : ''
-  const outcome = await gate.protect({
+  const submitted = gate.protect({
     workflow,
     action,
     owner,
@@ -116,9 +123,20 @@ export async function replyToSubmit<Request, Tx, Form extends object, T>(
     accept: (tx, verdict) => options.accept(tx, form, verdict),
     ...(review && { review: (tx, verdict) => review(tx, form, verdict) }),
   })
+  const outcome = await submitted.catch((error: unknown) => {
+    report(options, error)
+    throw error
+  })
+  if ('error' in outcome) report(options, outcome.error)
   options.onOutcome?.(outcome, id)
   return replyToOutcome(outcome)
 }
+
+/** A framework may log nothing of an error, and a page must read nothing of it. */
+function report({ onError = warnOnceAMinute }: Reporting, error: unknown): void {
+  if (error instanceof GateError) onError(error)
+}
+type Reporting = { readonly onError?: ((error: GateError) => void) | undefined }
 
 function replyToOutcome<T>(outcome: ProtectOutcome<T>): FormReply {
   if ('result' in outcome) {

@@ -2,6 +2,7 @@ import {
   type ResponseLike,
   API_PATH,
   exchange,
+  type ExchangeResult,
   isRetryableStatus,
   type Members,
   parseMembers,
@@ -74,9 +75,10 @@ export async function call(service: Service, request: ServiceRequest): Promise<M
 
 async function send(service: Service, request: ServiceRequest, leftMs: number): Promise<Members> {
   const { route, path, headers, body } = request
+  const url = service.baseUrl + path.slice(API_PATH.length)
   const response = await exchange({
     route,
-    url: service.baseUrl + path.slice(API_PATH.length),
+    url,
     fetch: service.fetch,
     bearer: service.serverCredential.reveal(),
     ...(headers && { headers }),
@@ -90,27 +92,29 @@ async function send(service: Service, request: ServiceRequest, leftMs: number): 
   })
   if (response.kind === 'no_response')
     throw new GateError('service_unavailable', 'The service did not answer.', {
+      address: url,
       cause: response.cause,
     })
-  if (response.kind === 'rejected') throw rejectionOf(response)
+  if (response.kind === 'rejected') throw rejectionOf(response, url)
   const members = parseMembers(response.text)
   if (members !== undefined) return members
   // A truncated success, or one that the service did not write: a retry returns the actual result.
-  throw new GateError('service_unavailable', 'The service’s answer could not be read.')
+  throw new GateError('service_unavailable', 'The service’s answer could not be read.', {
+    address: url,
+  })
 }
 
 /** The error for a rejection. The status decides; the body only explains, and a proxy has none. */
-function rejectionOf(response: {
-  readonly status: number
-  readonly error: Members
-  readonly retryAfterMs: number | undefined
-}): GateError {
-  const { status, error, retryAfterMs } = response
+function rejectionOf(
+  { status, error, retryAfterMs }: Extract<ExchangeResult, { kind: 'rejected' }>,
+  address: string,
+): GateError {
   const message = textOf(error, 'message') ?? `The service answered ${status}.`
   return new GateError(codeOf(status, textOf(error, 'code')), message, {
     reason: textOf(error, 'reason'),
     requestId: textOf(error, 'requestId'),
     retryAfterMs,
+    address,
   })
 }
 
