@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import {
   appendFileSync,
   chmodSync,
@@ -13,13 +14,14 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { browserMissing, browsers } from '../tests/browser.ts'
-import { batchesOf, FUZZ_SECONDS, filesRunBy, type Tier, TIERS } from './tiers.ts'
+import { batchesOf, filesRunBy, filesThatSearch, type Tier, TIERS } from './tiers.ts'
 
 /**
  * `npm test`, `npm run test:e2e`, `npm run test:postgres`, `npm run test:app`,
  * `npm run test:soak`: runs the files of one tier (`tiers.ts`), after installing a browser where
  * possible. Passes other arguments to the runner, so that
- * `npm test -- FILE` runs one file of any tier.
+ * `npm test -- FILE` runs one file of any tier. `--fresh` searches with a new seed, and with more
+ * inputs and histories.
  */
 const ROOT = resolve(import.meta.dirname, '..')
 /** Tests use the second where they can, because it needs less CPU time. */
@@ -36,7 +38,9 @@ if (!existsSync(VECTORS))
     `LOUD: the recorded vectors are not at ${VECTORS}; the cases that read them are counted as skipped.`,
   )
 
-const [tierName = 'test', ...given] = process.argv.slice(2)
+const [tierName = 'test', ...options] = process.argv.slice(2)
+const given = options.filter((option) => option !== '--fresh')
+const isFresh = given.length < options.length
 const tier = TIERS.find((one) => one === tierName)
 if (tier === undefined) throw new Error(`no tier ${tierName}; there are ${TIERS.join(', ')}`)
 const folder = mkdtempSync(
@@ -45,7 +49,7 @@ const folder = mkdtempSync(
 const files = given.some((argument) => argument.endsWith('.ts')) ? [] : filesToRun(tier)
 // Some tests run a part as another user, which must be able to reach its own folder below.
 chmodSync(folder, 0o711)
-const { TEST_TOTALS } = process.env
+const { TEST_TOTALS, FUZZ_SEED = isFresh ? String(randomInt(1, 2 ** 31)) : undefined } = process.env
 const totalsBefore = totalsWritten()
 const postgres = tier === 'postgres' ? await startServer() : {}
 const run = spawnSync(
@@ -68,24 +72,31 @@ const run = spawnSync(
     cwd: ROOT,
     stdio: 'inherit',
     env: {
-      FUZZ_SECONDS: String(FUZZ_SECONDS[tier]),
       // A short file spends most of its time on type stripping and compiling.
       NODE_COMPILE_CACHE: resolve(ROOT, 'node_modules/.cache/tests'),
       TMPDIR: folder,
       ...postgres,
       ...process.env,
+      ...(FUZZ_SEED && { FUZZ_SEED }),
+      ...(isFresh && { TEST_FRESH: '1' }),
       NODE_OPTIONS: '--conditions=@bonded/source',
     },
   },
 )
 rmSync(folder, { recursive: true, force: true })
 process.exitCode = run.status ?? 1
+if (FUZZ_SEED !== undefined) console.log(`seed ${FUZZ_SEED}`)
+if (FUZZ_SEED !== undefined && run.status !== 0)
+  console.error(
+    `Repeat a failure with FUZZ_SEED=${FUZZ_SEED} npm test -- ${isFresh ? '--fresh ' : ''}FILE`,
+  )
 // A run without a summary counts as a failure, because its tests were not counted.
 if (TEST_TOTALS !== undefined && totalsWritten() === totalsBefore)
   appendFileSync(TEST_TOTALS, `${JSON.stringify({ passed: 0, failed: 1, skipped: 0 })}\n`)
 
 /** The files of a tier. Fast tests share processes, so theirs are batches that import them. */
 function filesToRun(of: Tier): readonly string[] {
+  if (isFresh) return of === 'soak' ? filesThatSearch() : filesRunBy(of)
   if (of !== 'test') return filesRunBy(of)
   const batchModule = pathToFileURL(resolve(import.meta.dirname, 'batch.ts')).href
   return batchesOf(of).map((batch, index) => {

@@ -1,7 +1,10 @@
-import { globSync } from 'node:fs'
-import { matchesGlob, resolve } from 'node:path'
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, matchesGlob, relative, resolve } from 'node:path'
 
 const ROOT = resolve(import.meta.dirname, '..')
+
+/** The module that every random history, fuzzer and search draws from. */
+const RANDOM = 'tests/random.ts'
 
 /** `test` contains every file that no pattern of another tier matches. */
 export const TIERS = ['test', 'e2e', 'postgres', 'app', 'soak'] as const
@@ -88,15 +91,6 @@ export const ON_POSTGRES: readonly string[] = [
   'tests/pressure/{idempotency,races}.test.ts',
 ]
 
-/** Seconds that each fuzzed verifier runs. */
-export const FUZZ_SECONDS: Readonly<Record<Tier, number>> = {
-  test: 1,
-  e2e: 1,
-  postgres: 1,
-  app: 1,
-  soak: 10,
-}
-
 /** The test files of a tier, by path from the root. */
 export function filesOf(tier: Tier): readonly string[] {
   return globSync(EVERY_TEST, { cwd: ROOT })
@@ -122,6 +116,32 @@ export function batchesOf(tier: Tier): readonly (readonly string[])[] {
 export function filesRunBy(tier: Tier): readonly string[] {
   const again = tier === 'postgres' ? globSync([...ON_POSTGRES], { cwd: ROOT }) : []
   return [...filesOf(tier), ...again].toSorted()
+}
+
+/**
+ * The files of `npm run test:soak -- --fresh`: those of the tier, and those of the other tiers that
+ * draw from the seed, also through a module of the tests.
+ */
+export function filesThatSearch(): readonly string[] {
+  const drawing = new Set([RANDOM])
+  const sources = globSync('{tests,packages/*/tests,examples/*/tests}/**/*.ts', {
+    cwd: ROOT,
+    exclude: (path) => path.endsWith('node_modules'),
+  }).map((file) => ({ file, imports: relativeImportsOf(file) }))
+  for (let before = 0; before < drawing.size; ) {
+    before = drawing.size
+    for (const { file, imports } of sources)
+      if (imports.some((one) => drawing.has(one))) drawing.add(file)
+  }
+  const tests = TIERS.flatMap((tier) => filesOf(tier))
+  return [...new Set([...filesOf('soak'), ...tests.filter((file) => drawing.has(file))])].toSorted()
+}
+
+function relativeImportsOf(file: string): readonly string[] {
+  const text = readFileSync(resolve(ROOT, file), 'utf8')
+  return [...text.matchAll(/(?:from|import) '(\.[^']+)'/g)].map(([, name = '']) =>
+    relative(ROOT, resolve(ROOT, dirname(file), name)),
+  )
 }
 
 /** The tiers of a test file. The table is wrong unless this is exactly one. */

@@ -5,7 +5,8 @@ import { dirname, join, normalize, resolve } from 'node:path'
 import { test } from 'node:test'
 import { bondedProgram } from '../packages/service/src/program.ts'
 import { SETTINGS } from '../packages/server/src/settings/settings.ts'
-import { FUZZ_SECONDS, TIERS } from '../scripts/tiers.ts'
+import { FUZZ_INPUTS } from '../packages/attestation/tests/harness/fuzz.ts'
+import { TIERS } from '../scripts/tiers.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
@@ -131,7 +132,7 @@ test('CONTRIBUTING.md lists the scripts of all tests and benchmarks', () => {
   assert.deepEqual(missing, [])
 })
 
-test('every count of tiers and the fuzzing time in a document are those of scripts/tiers.ts', () => {
+test('every count of tiers in a document is that of scripts/tiers.ts, and the count of fuzzed inputs is that of the fuzzer', () => {
   const NUMBERS = ['zero', 'one', 'two', 'three', 'four', 'five', 'six', 'seven']
   const counts = documents.flatMap((path) =>
     [...read(path).matchAll(/\b(\w+) tiers\b/g)].flatMap(([, word = '']) =>
@@ -140,8 +141,8 @@ test('every count of tiers and the fuzzing time in a document are those of scrip
   )
   assert.ok(counts.length > 1, 'the counts were found')
   for (const [path, count] of counts) assert.equal(count, TIERS.length, String(path))
-  const [, seconds] = /time per verifier \((\d+)\)/.exec(read('CONTRIBUTING.md')) ?? []
-  assert.equal(Number(seconds), FUZZ_SECONDS.soak)
+  const [, inputs] = /inputs per verifier \(([\d,]+)\)/.exec(read('CONTRIBUTING.md')) ?? []
+  assert.equal(Number(inputs?.replace(',', '')), FUZZ_INPUTS)
 })
 
 test('.ci/run runs every check and every tier, and installs the programs that tests skip without', () => {

@@ -1,3 +1,5 @@
+import { seeded } from '../../tests/seeded.ts'
+
 /** Pseudorandom numbers that are the same in every run of the same seed. */
 export interface Chance {
   uniform(low: number, high: number): number
@@ -9,14 +11,8 @@ export interface Chance {
 }
 
 export function chance(seed: number): Chance {
-  let state = seed >>> 0
-  const next = () => {
-    // mulberry32
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
+  const below = seeded(seed)
+  const next = () => below(2 ** 32) / 2 ** 32
   // Box-Muller yields two at once. 1 - next() is never 0.
   let spare: number | undefined
   const normal = () => {

@@ -13,7 +13,7 @@ import {
   type PhoneSession,
   type VerifiedEvidence,
 } from '@bonded/contract'
-import { seeded } from '../../packages/attestation/tests/harness/seeded.ts'
+import { seeded } from '../seeded.ts'
 
 const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data).digest()
 const sha = (text: string) => sha256(text).toString('base64url')

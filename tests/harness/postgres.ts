@@ -1,4 +1,5 @@
 import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import {
   chmodSync,
   chownSync,
@@ -260,7 +261,7 @@ async function isReady(
 }
 
 async function createDatabase(server: string): Promise<string> {
-  const name = `test_${process.pid}_${Math.random().toString(36).slice(2)}`
+  const name = `test_${randomUUID().replaceAll('-', '')}`
   await runSql(server, `create database ${name} template template0`)
   return inDatabase(server, name)
 }

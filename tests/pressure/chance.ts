@@ -1,7 +1,7 @@
+import { randomFor } from '../random.ts'
+
 /** A whole number from 0 to below the bound. */
-export function random(below: number): number {
-  return Math.floor(Math.random() * below)
-}
+export const random = randomFor('pressure')
 
 export function choose<T>(from: readonly T[]): T {
   return from[random(from.length)] as T

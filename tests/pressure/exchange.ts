@@ -39,6 +39,7 @@ export class NoResponse extends Error {
  * about to close.
  *
  * @param options.responseWithinMs rejects a call without a response after this time
+ * @param options.hangsUpAfterSending rejects every call, which takes effect or not
  * @param options.retries false returns every 503. Some of these calls may have had an effect: the
  *   service responds with `overloaded` also when an operation takes too long
  */
@@ -47,8 +48,14 @@ export function exchangeWith(
   {
     sockets = 256,
     responseWithinMs,
+    hangsUpAfterSending = false,
     retries = true,
-  }: { sockets?: number; responseWithinMs?: number; retries?: boolean } = {},
+  }: {
+    sockets?: number
+    responseWithinMs?: number
+    hangsUpAfterSending?: boolean
+    retries?: boolean
+  } = {},
 ): Exchange & Disposable & { readonly hangUp: () => void } {
   const agent = new Agent({ keepAlive: true, maxSockets: sockets, timeout: IDLE_SOCKET_MS })
   const send: Exchange = (method, path, { token, headers = {}, body } = {}) => {
@@ -77,6 +84,7 @@ export function exchangeWith(
         ? undefined
         : setTimeout(() => request.destroy(new NoResponse()), responseWithinMs)
     request.on('close', () => clearTimeout(timer))
+    if (hangsUpAfterSending) request.on('finish', () => request.destroy(new NoResponse()))
     request.on('response', (response) => {
       const chunks: Buffer[] = []
       response.on('data', (chunk: Buffer) => chunks.push(chunk))

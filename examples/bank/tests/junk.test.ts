@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { get } from 'node:http'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import { fc } from '../../../tests/random.ts'
 import { parseLoanForm } from '../src/loan-form.ts'
 import { FORM, openHarness } from './harness.ts'
 

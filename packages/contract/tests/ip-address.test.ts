@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { isIP } from 'node:net'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import { fc } from '../../../tests/random.ts'
 import { canonicalIpAddress, siteNetworkOf } from '../src/index.ts'
 
 const canonical: readonly (readonly [text: string, canonical: string])[] = [

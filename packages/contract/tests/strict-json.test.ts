@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import { fc } from '../../../tests/random.ts'
 import { parseStrictJson } from '../src/index.ts'
 
 test('rejects a duplicate member at any depth and with any escapes', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import { fc } from '../../../tests/random.ts'
 import { bindingDigest } from '../src/index.ts'
 
 test('the digest is the base64url SHA-256 of the canonical JSON', async () => {

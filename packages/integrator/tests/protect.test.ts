@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import { fc } from '../../../tests/random.ts'
 import { GateError, type PendingRow } from '../src/index.ts'
 import type { Fault } from './fake-service.ts'
 import { harness } from './harness.ts'

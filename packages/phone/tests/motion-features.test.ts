@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SensorSignal } from '@bonded/contract'
-import fc from 'fast-check'
+import { fc } from '../../../tests/random.ts'
 import { motionFeatures, type MotionRecording, type MotionSample } from '../src/index.ts'
 
 const HZ = 50

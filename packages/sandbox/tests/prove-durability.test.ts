@@ -4,12 +4,13 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { test } from 'node:test'
 import { machine } from '../../../tests/harness/process.ts'
+import { SEED } from '../../../tests/random.ts'
 
 const LIAR = pathToFileURL(
   join(import.meta.dirname, '../../../tests/harness/early-acknowledgment.ts'),
 ).href
 /** Enough for the planted fault, which loses the last 200 ms of every round. */
-const PROVE = ['prove', 'durability', '--rounds', '2', '--callers', '6']
+const PROVE = ['prove', 'durability', '--rounds', '2', '--callers', '6', '--seed', String(SEED)]
 
 test('bonded prove durability finds nothing lost or invented on SQLite, cleans up, and ignores the settings of this machine', () => {
   using m = machine()
@@ -18,12 +19,13 @@ test('bonded prove durability finds nothing lost or invented on SQLite, cleans u
   using operator = machine({
     env: { BONDED_DATABASE_URL: `sqlite:${named}`, BONDED_ENVIRONMENT: 'production' },
   })
-  const { rounds, node_kills, sessions, acknowledged, delivered, ok, lost, invented } =
+  const { seed, rounds, node_kills, sessions, acknowledged, delivered, ok, lost, invented } =
     operator.json(...PROVE, '--folder', operator.folder)
   assert.deepEqual(
-    { ok, rounds, node_kills, lost, invented },
+    { ok, seed, rounds, node_kills, lost, invented },
     {
       ok: true,
+      seed: SEED,
       rounds: 2,
       node_kills: 2,
       lost: [],

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { inspect } from 'node:util'
-import fc from 'fast-check'
+import { fc } from '../../../tests/random.ts'
 import {
   simulateCarriedPhone,
   createSimulatedPhone,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { SEED } from '../../../tests/random.ts'
 import { browserTest, Harness, noBrowser, screen } from './harness.ts'
 
 /** Rounds of messages. Each dispatches one of every kind. */
@@ -25,10 +26,18 @@ interface Attacked {
  * Sends everything that a page's scripts and foreign frames can send, with values that would bond
  * if the widget read them, and pollutes a random part of `Object.prototype` before each round.
  */
-async function attack({ id, rounds }: { id: string; rounds: number }): Promise<void> {
+async function attack({
+  id,
+  rounds,
+  seed,
+}: {
+  id: string
+  rounds: number
+  seed: number
+}): Promise<void> {
   const scope = globalThis as unknown as Attacked
-  let seed = 1
-  const random = (below: number) => (seed = (seed * 48_271) % 2_147_483_647) % below
+  let drawn = 1 + (seed % 2_147_483_646)
+  const random = (below: number) => (drawn = (drawn * 48_271) % 2_147_483_647) % below
   const forged = {
     v: 1,
     type: 'state',
@@ -83,7 +92,7 @@ test('no message of the page or a foreign frame and no polluted prototype bonds 
   timeout: 60_000,
 }, async () => {
   const page = await h.waiting()
-  await page.evaluate(attack, { id: h.session.id, rounds: ROUNDS })
+  await page.evaluate(attack, { id: h.session.id, rounds: ROUNDS, seed: SEED })
   const undecided = await page.evaluate(`Promise.race([
       outcome, new Promise((resolve) => setTimeout(resolve, 200, 'undecided'))])`)
   assert.equal(undecided, 'undecided')

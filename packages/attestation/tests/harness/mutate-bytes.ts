@@ -1,3 +1,5 @@
+import { randomFor } from '../../../../tests/random.ts'
+
 /** A sample to alter. */
 export type Bytes = Buffer
 
@@ -9,8 +11,8 @@ const HEADS = [
 const MAX_INPUT_BYTES = 20_000
 
 /** Returns altered copies of the samples, the same ones for the same seed. */
-export function mutator(samples: readonly Bytes[], seed: number): () => Buffer {
-  const below = randomOf(seed)
+export function mutator(samples: readonly Bytes[]): () => Buffer {
+  const below = randomFor('altered bytes')
   const pick = <Item>(items: readonly Item[]): Item => items[below(items.length)] as Item
   const changes: readonly ((bytes: Buffer) => Buffer)[] = [
     (bytes) => splice(bytes, below(bytes.length + 1), 1, Buffer.of(below(256))),
@@ -36,15 +38,4 @@ export function mutator(samples: readonly Bytes[], seed: number): () => Buffer {
 
 function splice(bytes: Buffer, at: number, remove: number, insert: Buffer): Buffer {
   return Buffer.concat([bytes.subarray(0, at), insert, bytes.subarray(at + remove)])
-}
-
-/** Mulberry32: small, and random enough to hit every byte. */
-function randomOf(seed: number): (limit: number) => number {
-  let state = seed
-  return (limit) => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % limit
-  }
 }

@@ -13,7 +13,7 @@ import {
 import { appleWebAuthnRoots } from '../../src/webauthn/trust.ts'
 import { readCertificate } from '../../src/x509/certificate.ts'
 import { POLICY, wordOf } from '../android/trust.ts'
-import { fuzz, FUZZ_TIMEOUT_MS as timeout } from '../harness/fuzz.ts'
+import { fuzz } from '../harness/fuzz.ts'
 import {
   AAGUID,
   android,
@@ -272,9 +272,7 @@ test('webauthn: rejects client data of another type, challenge, or frame', async
   assert.equal(wordOf(await verify(CHALLENGE, { ...honest, id: 'AAAA' })), 'credential_id')
 })
 
-test('webauthn: rejects any altered registration and never throws', {
-  timeout,
-}, async (t) => {
+test('webauthn: rejects any altered registration and never throws', async (t) => {
   const verify = registrationVerifier()
   const honest = [MANUFACTURER.attestation, android()].map((attestation) =>
     createAuthenticator({ origin: ORIGIN, aaguid: AAGUID, attestation }).register(CHALLENGE),

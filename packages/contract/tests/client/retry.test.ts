@@ -9,7 +9,7 @@ import {
   spreadRetryAfterMs,
   withRetry,
 } from '@bonded/contract'
-import fc from 'fast-check'
+import { fc } from '../../../../tests/random.ts'
 
 const POLICY: RetryPolicy = {
   maxAttempts: 4,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MIN_CONTINUITY_SCORE, type SensorFeature, type SensorSignal } from '@bonded/contract'
-import fc from 'fast-check'
+import { fc } from '../../../../tests/random.ts'
 import {
   CARRIED_SECOND,
   CONTINUITY_FACTORS,
@@ -10,7 +10,7 @@ import {
   scoreContinuity,
 } from '../../src/domain/continuity.ts'
 import { fourDecimals } from '../../src/domain/scoring.ts'
-import { seeded } from '../../../attestation/tests/harness/seeded.ts'
+import { seeded } from '../../../../tests/seeded.ts'
 
 type Second = Partial<SensorFeature> & Pick<SensorFeature, 'acc_var' | 'gyro_var'>
 

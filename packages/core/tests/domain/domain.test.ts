@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { EvidenceSignals, VerifiedEvidence } from '@bonded/contract'
-import fc from 'fast-check'
+import { fc } from '../../../../tests/random.ts'
 import { iso } from '../../src/domain/iso.ts'
 import { scoreContinuity } from '../../src/domain/continuity.ts'
 import { summarise, summarizeVerification } from '../../src/domain/evidence.ts'

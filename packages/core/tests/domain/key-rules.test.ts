@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { UNATTESTED, type VerifiedEvidence, type Workflow } from '@bonded/contract'
-import fc from 'fast-check'
+import { fc } from '../../../../tests/random.ts'
 import {
   acceptsKey,
   highestBandOf,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { DeviceId, EvidenceSignals, SensorSignal, SessionId } from '@bonded/contract'
-import fc from 'fast-check'
+import { fc } from '../../../../tests/random.ts'
 import { keyringOf } from '../../../server/src/adapters/keys/keyring.ts'
 import { scoreContinuity } from '../../src/domain/continuity.ts'
 import {
@@ -16,7 +16,7 @@ import { updateContinuity } from '../../src/operations/update-continuity.ts'
 import type { Service } from '../../src/operations/service.ts'
 import { harness, PUBLIC_ORIGIN, ROOT_KEY } from '../../../../tests/harness/harness.ts'
 import { carriedSignals, removalRequest, type TestPhone } from '../../../../tests/harness/phone.ts'
-import { seeded } from '../../../attestation/tests/harness/seeded.ts'
+import { seeded } from '../../../../tests/seeded.ts'
 
 const h = await harness()
 after(() => h[Symbol.asyncDispose]())

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { TimelineEntry, VerifiedEvidence } from '@bonded/contract'
-import fc from 'fast-check'
+import { fc } from '../../../../tests/random.ts'
 import { asTestRoots, ATTESTED_KEYS } from '../../../../tests/harness/attested-phones.ts'
 import { harness, ROOT_KEY, type TenantKeys } from '../../../../tests/harness/harness.ts'
 import { attestation, type SeenSession, type TestPhone } from '../../../../tests/harness/phone.ts'

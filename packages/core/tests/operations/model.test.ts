@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { CreatedSession, SessionState } from '@bonded/contract'
-import fc from 'fast-check'
+import { fc } from '../../../../tests/random.ts'
 import { harness, type Reply } from '../../../../tests/harness/harness.ts'
 import {
   attestation,

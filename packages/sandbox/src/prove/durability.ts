@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Store } from '@bonded/core/ports/store'
+import type { Random } from '@bonded/simulator'
 import { Client } from './client.ts'
 import { type Comparison, compareWithStore } from './compare.ts'
 import { Ledger } from './ledger.ts'
 import { runCaller } from './load.ts'
 import { type ServiceNode, startNode, untilReady } from './nodes.ts'
+import { seeded } from './seeded.ts'
 
 /** The database of a run. */
 export interface Scratch {
@@ -24,6 +26,8 @@ export interface DurabilityOptions {
   readonly rounds: number
   readonly nodes: number
   readonly callers: number
+  /** Decides which processes are stopped, and what the clients do. */
+  readonly seed: number
   /** The encoded root key of all nodes. */
   readonly rootKeys: string
   readonly onRound: (round: RoundReport) => void
@@ -57,24 +61,38 @@ const POLL_MS = 5
 
 /** Runs the load, stops processes in every round, and compares what remains with the ledger. */
 export async function proveDurability(options: DurabilityOptions): Promise<DurabilityFigures> {
-  const { scratch, rounds, callers } = options
+  const { scratch, rounds, callers, seed } = options
+  // The clients meet in any order. Their draws must not change those of the rounds.
+  const random = seeded(seed)
+  const ofCaller = (index: number) => seeded(seed + 2 + index)
+  const ofBalancer = seeded(seed + 1)
   const credential = await scratch.createTenant()
   const ledger = new Ledger()
   const nodes = await Promise.all(
     Array.from({ length: options.nodes }, (_, index) => startNode(settingsOf(options, index))),
   )
-  const client = new Client(ledger, () => pick(nodes).origin)
+  const client = new Client(ledger, () => pick(nodes, ofBalancer).origin)
   const ending = new AbortController()
   const load = Promise.all(
-    Array.from({ length: callers }, () =>
-      runCaller({ client, origin: ORIGIN, credential, signal: ending.signal }),
+    Array.from({ length: callers }, (_, index) =>
+      runCaller({
+        client,
+        origin: ORIGIN,
+        credential,
+        random: ofCaller(index),
+        signal: ending.signal,
+      }),
     ),
   )
   const counts = { nodeKills: 0, serverStops: 0 }
   try {
     for (let round = 1; round <= rounds; round++) {
-      await Promise.race([load, untilAcknowledged(ledger)])
-      const victims = pickVictims({ nodes: nodes.length, hasServer: scratch.server !== undefined })
+      await Promise.race([load, untilAcknowledged(ledger, random)])
+      const victims = pickVictims({
+        nodes: nodes.length,
+        hasServer: scratch.server !== undefined,
+        random,
+      })
       // After the last round the callers find no node, and end.
       if (round === rounds) ending.abort()
       await Promise.all([
@@ -124,8 +142,8 @@ export function newRootKeys(): string {
   return `prove:${randomBytes(32).toString('base64url')}`
 }
 
-async function untilAcknowledged(ledger: Ledger): Promise<void> {
-  const target = ledger.acknowledged + ROUND.least + Math.floor(Math.random() * ROUND.spread)
+async function untilAcknowledged(ledger: Ledger, random: Random): Promise<void> {
+  const target = ledger.acknowledged + ROUND.least + Math.floor(random() * ROUND.spread)
   const deadline = performance.now() + ROUND_WITHIN_MS
   while (ledger.acknowledged < target && performance.now() < deadline) await wait(POLL_MS)
 }
@@ -136,12 +154,20 @@ interface Victims {
 }
 
 /** Kills some of the nodes, stops the database server, or both in the same instant. */
-function pickVictims({ nodes, hasServer }: { nodes: number; hasServer: boolean }): Victims {
-  const server = hasServer && Math.random() < 0.5
+function pickVictims({
+  nodes,
+  hasServer,
+  random,
+}: {
+  nodes: number
+  hasServer: boolean
+  random: Random
+}): Victims {
+  const server = hasServer && random() < 0.5
   const all = Array.from({ length: nodes }, (_, index) => index)
-  const some = all.filter(() => Math.random() < 0.5)
+  const some = all.filter(() => random() < 0.5)
   if (server) return { nodes: some, server }
-  return { nodes: some.length === 0 ? [Math.floor(Math.random() * nodes)] : some, server }
+  return { nodes: some.length === 0 ? [Math.floor(random() * nodes)] : some, server }
 }
 
 function describe({ nodes, server }: Victims): string {
@@ -149,6 +175,6 @@ function describe({ nodes, server }: Victims): string {
   return [...killed, ...(server ? ['PostgreSQL stopped with -m immediate'] : [])].join(', ')
 }
 
-function pick(nodes: readonly ServiceNode[]): ServiceNode {
-  return nodes[Math.floor(Math.random() * nodes.length)] as ServiceNode
+function pick(nodes: readonly ServiceNode[], random: Random): ServiceNode {
+  return nodes[Math.floor(random() * nodes.length)] as ServiceNode
 }

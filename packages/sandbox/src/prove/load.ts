@@ -1,7 +1,12 @@
 import { COMPLETION_SECRET_HEADER } from '@bonded/contract'
 import { randomUUID } from 'node:crypto'
 import type { CreatedSession } from '@bonded/contract'
-import { createSimulatedPhone, PhoneError, type SimulatedPhone } from '@bonded/simulator'
+import {
+  createSimulatedPhone,
+  PhoneError,
+  type Random,
+  type SimulatedPhone,
+} from '@bonded/simulator'
 import type { Client } from './client.ts'
 
 /** A caller without a response waits this long, so that a stopped node is not flooded. */
@@ -16,14 +21,17 @@ export interface LoadOptions {
   readonly origin: string
   /** The server credential of the run's tenant. */
   readonly credential: string
+  /** Decides what a client does with each session. */
+  readonly random: Random
   readonly signal: AbortSignal
 }
 
 /** A tenant's backend and one phone, which bond one session after another until the signal. */
 export async function runCaller(options: LoadOptions): Promise<void> {
-  const { client, origin, signal } = options
+  const { client, origin, random, signal } = options
   const phone = createSimulatedPhone({
     origin,
+    random,
     fetch: (url, { signal: _its, redirect: _never, ...request }) =>
       client.send({ ...request, path: url.slice(origin.length) }),
   })
@@ -31,7 +39,7 @@ export async function runCaller(options: LoadOptions): Promise<void> {
 }
 
 async function runSession(
-  { client, credential, signal }: LoadOptions,
+  { client, credential, random, signal }: LoadOptions,
   phone: SimulatedPhone,
 ): Promise<void> {
   const backend = { authorization: `Bearer ${credential}` }
@@ -57,12 +65,12 @@ async function runSession(
       path: `${path}/form-completed`,
       headers: { ...backend, [COMPLETION_SECRET_HEADER]: session.completion_secret },
     })
-  const outcome = Math.random() < 0.1 ? 'decline' : 'approve'
+  const outcome = random() < 0.1 ? 'decline' : 'approve'
   // Sometimes beside a kill, so that a crash may coincide with a race.
-  const races = Math.random() < 0.1
+  const races = random() < 0.1
   await Promise.all([phone.run(session.qr_payload, outcome), ...(races ? [kill()] : [])])
-  if (Math.random() < 0.3) await client.send({ method: 'GET', path, headers: backend })
-  await Promise.all(Math.random() < 0.2 ? [complete(), kill()] : [complete()])
+  if (random() < 0.3) await client.send({ method: 'GET', path, headers: backend })
+  await Promise.all(random() < 0.2 ? [complete(), kill()] : [complete()])
 }
 
 /** Repeats an act until it has a result, the attempts are used up, or the run ends. */

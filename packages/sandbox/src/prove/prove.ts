@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,12 +13,13 @@ interface DurabilityFlags {
   readonly rounds: number
   readonly nodes?: number
   readonly callers: number
+  readonly seed?: number
   readonly postgresBin?: string
   readonly folder: string
   readonly json?: boolean
 }
 
-const MOST = { rounds: 1_000, nodes: 16, callers: 256 } as const
+const MOST = { rounds: 1_000, nodes: 16, callers: 256, seed: 2 ** 32 - 1 } as const
 /** PostgreSQL serves several nodes; a SQLite file serves one. */
 const NODES = { postgres: 3, sqlite: 1 } as const
 /** The findings that a reader needs to see; a broken store has thousands. */
@@ -46,6 +48,11 @@ export function proveCommand(): Command {
       wholeNumber(MOST.callers),
       16,
     )
+    .addOption(
+      new Option('--seed <number>', 'Repeats the choices of an earlier run')
+        .argParser(wholeNumber(MOST.seed))
+        .default(undefined, 'a new one, which the run prints'),
+    )
     .option(
       '--postgres-bin <folder>',
       'Programs of PostgreSQL (initdb, postgres); without it, SQLite',
@@ -67,10 +74,14 @@ The run creates its own database in a new folder, and deletes the folder after a
 no settings and never opens the database of a service. With --postgres-bin it creates a PostgreSQL
 server in that folder, and also stops that server like pg_ctl stop -m immediate.
 
+The seed decides which processes are stopped, after how many acknowledgments, and what the clients
+do. The moment within a call stays up to the machine, so a seed repeats a failure often, not always.
+
 Exit code 1: an acknowledged change was lost, or an event was sent for what did not happen.`
 
 async function proveOnScratch(options: DurabilityFlags, command: Command): Promise<void> {
   const { postgresBin, rounds, callers, json } = options
+  const seed = options.seed ?? randomInt(1, MOST.seed)
   const nodes = options.nodes ?? (postgresBin === undefined ? NODES.sqlite : NODES.postgres)
   if (postgresBin === undefined && nodes > NODES.sqlite)
     command.error('error: a SQLite file serves one node. Omit --nodes, or set --postgres-bin.')
@@ -88,6 +99,7 @@ async function proveOnScratch(options: DurabilityFlags, command: Command): Promi
     rounds,
     nodes,
     callers,
+    seed,
     rootKeys,
     onRound({ round, stopped, acknowledged }) {
       if (json !== true)
@@ -100,8 +112,8 @@ async function proveOnScratch(options: DurabilityFlags, command: Command): Promi
   const error = { code: 'durability_violated', message: 'The store lost or invented a change.' }
   const { nodeKills: node_kills, serverStops: server_stops, ...others } = figures
   const counts = { ...others, node_kills, server_stops }
-  const document = { ok, ...counts, ...(ok ? {} : { error, folder }) }
-  print({ json }, document, [...describe(counts), ...verdict(ok, folder)])
+  const document = { ok, seed, ...counts, ...(ok ? {} : { error, folder }) }
+  print({ json }, document, [...describe(counts), ...verdict(ok, folder), `Seed: ${seed}`])
   if (ok) rmSync(folder, { recursive: true, force: true })
   else process.exitCode = 1
 }

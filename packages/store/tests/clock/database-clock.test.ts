@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import { fc } from '../../../../tests/random.ts'
 import { DatabaseClock } from '../../src/clock/database-clock.ts'
 
 const NOW = 1_800_000_000_000

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import { fc } from '../../../../tests/random.ts'
 import type { Tables, Unit } from '../../../core/src/ports/store.ts'
 import type { Work } from '../../../core/src/ports/work.ts'
 import { cachedDriver, sqlDriver, type TableDriver } from './table-drivers.ts'

@@ -11,7 +11,7 @@ import {
   evidenceRequest,
   type TestPhone,
 } from '../../../../../tests/harness/phone.ts'
-import { seeded } from '../../../../attestation/tests/harness/seeded.ts'
+import { randomFor } from '../../../../../tests/random.ts'
 
 const workflows = [
   ...WORKFLOWS,
@@ -74,7 +74,7 @@ for (const [format, makeKey] of FORMATS) {
 }
 
 test('whatever order a phone’s requests arrive in, and however often, its device stays active', async () => {
-  const below = seeded(20_261_121)
+  const below = randomFor('orders of arrival')
   await using h = await setUp()
   for (let history = 0; history < 20; history++) {
     const phone = await h.register(undefined, ATTESTED_KEYS[history % 2]?.[1]())

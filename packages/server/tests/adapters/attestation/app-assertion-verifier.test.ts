@@ -5,7 +5,7 @@ import { androidAppId, SIMULATED_APP } from '@bonded/simulator'
 import { appAssertionVerifier } from '../../../src/adapters/attestation/app-assertion-verifier.ts'
 import type { Device } from '../../../../core/src/domain/session.ts'
 import { outcomeOf } from '../../../../../tests/harness/outcome-of.ts'
-import { flipped } from '../../../../attestation/tests/harness/seeded.ts'
+import { flipped } from '../../../../attestation/tests/harness/tamper.ts'
 
 const APP_ID = androidAppId(SIMULATED_APP)
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })

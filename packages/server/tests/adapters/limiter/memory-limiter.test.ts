@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { LIMIT_NAMES, LIMITS } from '@bonded/contract'
-import fc from 'fast-check'
+import { fc } from '../../../../../tests/random.ts'
 import { memoryLimiter } from '../../../src/adapters/limiter/memory-limiter.ts'
 import {
   formatLimits,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import { fc } from '../../../../../tests/random.ts'
 import { keyringOf } from '../../../src/adapters/keys/keyring.ts'
 import { memoryLimiter } from '../../../src/adapters/limiter/memory-limiter.ts'
 import { SharedPeers } from '../../../src/adapters/peers/shared-peers.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SHED_PRIORITIES, SHED_STANDINGS } from '@bonded/core/ports/meter'
-import fc from 'fast-check'
+import { fc } from '../../../../../tests/random.ts'
 import {
   BEGUN_WAIT_MS,
   NEW_WAIT_MS,

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -118,7 +119,7 @@ async function enroll(browser: Browser, service: RelayService): Promise<Person> 
     method: 'POST',
     path: '/sessions',
     token: service.bank.serverCredential,
-    headers: { 'idempotency-key': `enroll-${Math.random()}` },
+    headers: { 'idempotency-key': `enroll-${randomUUID()}` },
     body: { workflow: WORKFLOWS.without, action: ACTION },
   })
   const session = body as Parameters<Phone['approve']>[0] & { readonly id: never }

@@ -3,7 +3,7 @@ import { generateKeyPairSync, sign } from 'node:crypto'
 import { test } from 'node:test'
 import { type AppAttest, decodeBase64url } from '@bonded/contract'
 import { type AuthenticatorOptions, createAuthenticator, WEBAUTHN_FLAGS } from '@bonded/simulator'
-import { flipped } from '../../../../../attestation/tests/harness/seeded.ts'
+import { flipped } from '../../../../../attestation/tests/harness/tamper.ts'
 import {
   CHALLENGE,
   NOW,

@@ -1,0 +1,13 @@
+import type { Random } from '@bonded/simulator'
+
+/** Pseudorandom numbers, the same ones for the same seed. */
+export function seeded(seed: number): Random {
+  let state = seed >>> 0
+  return () => {
+    // mulberry32
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
