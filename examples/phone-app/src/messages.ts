@@ -30,6 +30,8 @@ export interface Messages {
     readonly question: string
     /** Where the page is not known. */
     readonly questionNoPage: string
+    /** While a part of the request has not been in view. */
+    readonly readAll: string
     readonly approve: string
     readonly report: string
     readonly decline: string
@@ -124,6 +126,7 @@ export const en: Messages = {
     details: 'Request details',
     question: 'Approve only if you started this request yourself, just now, on that page.',
     questionNoPage: 'Approve only if you started this request yourself, just now.',
+    readAll: 'Scroll down to read the whole request.',
     approve: 'Approve',
     report: 'This wasn’t me',
     decline: 'Decline',

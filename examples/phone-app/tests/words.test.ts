@@ -20,6 +20,7 @@ test('the app uses the words of the phone page where both show the same', () => 
     'request.page.note': request.pageNote,
     'request.question': request.question,
     'request.question.no_page': request.questionNoPage,
+    'request.read_all': request.readAll,
     'completed.title': en.completed.accepted.title,
     'completed.received.title': en.completed.in_review.title,
     'request.time': request.timeLeft('{time}'),

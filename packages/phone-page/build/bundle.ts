@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { Plugin } from 'esbuild'
 
 /** A script and a style of one document. All values are text in UTF-8. */
 interface DocumentFiles {
@@ -140,6 +141,7 @@ export async function bundle(): Promise<PhonePageBundle> {
       BONDED_WORDS_PATH: JSON.stringify(`/bond/words-${hashOf(languages)}`),
       BONDED_FRAME_WORDS: JSON.stringify(JSON.parse(frameWords)),
     },
+    plugins: [withoutDescriptions],
     minify: true,
     charset: 'utf8',
     legalComments: 'none',
@@ -154,4 +156,20 @@ export async function bundle(): Promise<PhonePageBundle> {
     frame: { script: textOf('frame.js'), style: textOf('frame-style.css') },
     portal: { script: textOf('portal.js'), style: textOf('portal-style.css') },
   }
+}
+
+/** The description of a schema: texts for readers of the API. No phone uses them. */
+const DESCRIPTION = /\bdescription:\s*(?:'(?:[^'\\\n]|\\.)*'[\s+]*)+,?/g
+
+const withoutDescriptions: Plugin = {
+  name: 'without-descriptions',
+  setup(build) {
+    build.onLoad(
+      { filter: /[\\/]contract[\\/]src[\\/]schemas[\\/][\w-]+\.ts$/ },
+      async ({ path }) => ({
+        contents: (await readFile(path, 'utf8')).replaceAll(DESCRIPTION, ''),
+        loader: 'ts',
+      }),
+    )
+  },
 }

@@ -44,6 +44,7 @@ function main(root: HTMLElement, { tag, dir, messages }: Language): void {
     onRemove: (removal) => app?.remove(removal),
     motion,
     guard,
+    read: new Set(),
   })
   const handoff = handoffIn(location)
   // Without any request, the page lists the user's phones.

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { after, before, test } from 'node:test'
 import { browserMissing } from '../../../tests/browser.ts'
-import { addAuthenticator, heading, press, screen, shownScreen } from './phone-browser.ts'
+import { addAuthenticator, heading, press, readAll, screen, shownScreen } from './phone-browser.ts'
 import { Sandbox } from './sandbox.ts'
 
 const browserTest = { skip: browserMissing, timeout: 120_000 }
@@ -108,7 +108,7 @@ test('a value cannot draw a row of its own', browserTest, async () => {
     await route.fulfill({ response, json: { ...view, context: { display } } })
   })
   await phone.open(session)
-  const shown = await page.locator('dd').first().textContent()
+  const shown = await page.locator('.pairs dd').first().textContent()
   // The phone replaces what the service rejects by visible marks.
   assert.equal(shown, `Acme Ltd\uFFFDAmount${'\uFFFD'.repeat(60)}€12.00`)
   const boxes = await page.evaluate<{ inside: boolean; edge: number }[]>(
@@ -183,6 +183,7 @@ test('shows hostile texts as they are', browserTest, async () => {
     ),
     false,
   )
+  await readAll(page)
   await press(page, 'Approve')
   await screen(page, 'approved')
   assert.equal((await sandbox.stateOf(session)).state, 'bonded')

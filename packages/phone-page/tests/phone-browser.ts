@@ -142,6 +142,16 @@ export function shownScreen(page: Page): Promise<string | null> {
   return page.locator('article').getAttribute('data-screen')
 }
 
+/** Scrolls through the request, as a user who reads it. */
+export async function readAll(page: Page): Promise<void> {
+  await page.evaluate(`(async () => {
+    for (let y = 0; y < document.body.scrollHeight; y += innerHeight / 4) {
+      scrollTo(0, y)
+      await new Promise((settle) => requestAnimationFrame(() => requestAnimationFrame(settle)))
+    }
+  })()`)
+}
+
 /** Presses the button with exactly this text. */
 export async function press(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name, exact: true }).click()

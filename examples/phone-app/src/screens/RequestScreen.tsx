@@ -14,8 +14,10 @@ const text = en.request
 const APPROVABLE_AFTER_MS = 1_000
 
 /**
- * The request: who asks, from which page, what exactly. Approve is the one primary action. It takes
- * no tap in the first second, nor in the first second after the app comes back.
+ * The request: who asks, from which page, what exactly. Page and warning come before the pairs,
+ * because no pair has a meaning without them. Approve is the one primary action. It takes no tap
+ * before all of the request has been in view, in the first second, and in the first second after
+ * the app comes back.
  */
 export function RequestScreen({
   screen: { request, notice },
@@ -24,13 +26,14 @@ export function RequestScreen({
   screen: Extract<Screen, { name: 'request' }>
   choose: (choice: Choice) => void
 }) {
-  const [isApprovable, setApprovable] = useState(false)
+  const [isSettled, setSettled] = useState(false)
+  const [isRead, setRead] = useState(false)
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined
     const restart = () => {
       clearTimeout(timer)
-      setApprovable(false)
-      timer = setTimeout(() => setApprovable(true), APPROVABLE_AFTER_MS)
+      setSettled(false)
+      timer = setTimeout(() => setSettled(true), APPROVABLE_AFTER_MS)
     }
     restart()
     const watching = AppState.addEventListener('change', restart)
@@ -47,9 +50,15 @@ export function RequestScreen({
   return (
     <Page
       actionsAfterContent
+      onRead={() => setRead(true)}
       actions={
         <>
-          <Button label={text.approve} disabled={!isApprovable} onPress={() => choose('approve')} />
+          <Button
+            label={text.approve}
+            disabled={!(isSettled && isRead)}
+            hint={isRead ? undefined : text.readAll}
+            onPress={() => choose('approve')}
+          />
           <Button label={text.report} tone="plain" onPress={() => choose('report')} />
           <Button label={text.decline} tone="plain" onPress={() => choose('decline')} />
           <TimeLeft milliseconds={request.expires_in_ms} />
@@ -58,13 +67,13 @@ export function RequestScreen({
     >
       <Heading>{text.title(request.tenant_name)}</Heading>
       {notice === null ? null : <Warning>{en.notices[notice]}</Warning>}
-      <Pairs rows={rows} />
       <View accessible>
         <Note>{text.page}</Note>
         <Strong>{request.requesting_origin ?? text.pageUnknown}</Strong>
         {request.requesting_origin === null ? null : <Note>{text.pageNote}</Note>}
       </View>
       <Strong>{request.requesting_origin === null ? text.questionNoPage : text.question}</Strong>
+      <Pairs rows={rows} />
     </Page>
   )
 }

@@ -1,4 +1,5 @@
-import { type ReactNode, useEffect, useRef } from 'react'
+import { createReading } from '@bonded/phone'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import {
   AccessibilityInfo,
   ActivityIndicator,
@@ -48,24 +49,55 @@ interface PageProps {
   readonly actions?: ReactNode
   /** The actions come after the content, so that a user scrolls past all of it to reach them. */
   readonly actionsAfterContent?: boolean
+  /** Called once all of the content has been in view. */
+  readonly onRead?: () => void
 }
 
 /** A screen: content that scrolls, and its actions at the bottom. */
-export function Page({ children, actions, actionsAfterContent = false }: PageProps) {
+export function Page({ children, actions, actionsAfterContent = false, onRead }: PageProps) {
   const colors = useColors()
+  const view = useReading(onRead)
   const insets = useSafeAreaInsets()
   const footer = (
     <View style={[styles.actions, { paddingBottom: Math.max(insets.bottom, 20) }]}>{actions}</View>
   )
   return (
     <View style={[styles.page, { backgroundColor: colors.surface, paddingTop: insets.top }]}>
-      <ScrollView contentContainerStyle={styles.scrolled}>
-        <View style={styles.content}>{children}</View>
+      <ScrollView
+        contentContainerStyle={styles.scrolled}
+        scrollEventThrottle={16}
+        onScroll={({ nativeEvent }) => view.scroll(nativeEvent.contentOffset.y)}
+        onLayout={({ nativeEvent }) => view.resize(nativeEvent.layout.height)}
+      >
+        <View
+          style={styles.content}
+          onLayout={({ nativeEvent }) => view.measure(nativeEvent.layout.height)}
+        >
+          {children}
+        </View>
         {actionsAfterContent ? footer : null}
       </ScrollView>
       {actionsAfterContent ? null : footer}
     </View>
   )
+}
+
+/** Follows which part of the content has been in view, by the layout and each scrolling. */
+function useReading(onRead: (() => void) | undefined) {
+  const [reading] = useState(() => createReading(1))
+  const place = useRef({ top: 0, view: 0, content: 0 })
+  const see = (change: Partial<{ top: number; view: number; content: number }>) => {
+    const { top, view, content } = (place.current = { ...place.current, ...change })
+    // The layout of the view and that of the content are reported one after the other.
+    if (view === 0 || content === 0 || reading.next() === undefined) return
+    reading.see(0, (top - 1) / content, (top + view + 1) / content)
+    if (reading.next() === undefined) onRead?.()
+  }
+  return {
+    scroll: (top: number) => see({ top }),
+    resize: (view: number) => see({ view }),
+    measure: (content: number) => see({ content }),
+  }
 }
 
 /** The app is busy. */
@@ -119,9 +151,11 @@ interface ButtonProps {
   /** `plain` has no ground. Default: `accent`. */
   readonly tone?: 'accent' | 'stop' | 'plain'
   readonly disabled?: boolean
+  /** What a screen reader says after the label. */
+  readonly hint?: string | undefined
 }
 
-export function Button({ label, onPress, tone = 'accent', disabled = false }: ButtonProps) {
+export function Button({ label, onPress, tone = 'accent', disabled = false, hint }: ButtonProps) {
   const colors = useColors()
   const look = {
     accent: { ground: colors.accent, text: colors.onAccent },
@@ -132,6 +166,7 @@ export function Button({ label, onPress, tone = 'accent', disabled = false }: Bu
     <Pressable
       accessibilityRole="button"
       accessibilityState={{ disabled }}
+      accessibilityHint={hint}
       disabled={disabled}
       onPress={onPress}
       style={({ pressed }) => [
@@ -144,7 +179,7 @@ export function Button({ label, onPress, tone = 'accent', disabled = false }: Bu
   )
 }
 
-/** Rows of a label and a value, such as the request's context. */
+/** Rows of a label and a value, such as the request's context: a dense list. */
 export function Pairs({
   rows,
 }: {
@@ -211,9 +246,9 @@ const styles = StyleSheet.create({
   },
   buttonText: { fontSize: 17, fontWeight: '600', textAlign: 'center' },
   pairs: { borderWidth: 1, borderRadius: 14, overflow: 'hidden' },
-  pair: { paddingHorizontal: 14, paddingVertical: 10 },
+  pair: { paddingHorizontal: 12, paddingVertical: 6 },
   valueBox: { borderLeftWidth: 3, paddingLeft: 10, overflow: 'hidden' },
-  value: { fontSize: 18, lineHeight: 25, fontWeight: '600' },
+  value: { fontSize: 17, lineHeight: 23, fontWeight: '600' },
   symbol: {
     width: 72,
     height: 72,

@@ -31,6 +31,7 @@ export const en = {
   'request.page.note': 'Reported by the browser that shows the QR code.',
   'request.question': 'Approve only if you started this request yourself, just now, on that page.',
   'request.question.no_page': 'Approve only if you started this request yourself, just now.',
+  'request.read_all': 'Scroll down to read the whole request.',
   'request.time': '{time} left',
   'action.approve': 'Approve',
   'action.report': 'This wasn’t me',

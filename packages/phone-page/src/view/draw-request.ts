@@ -1,4 +1,4 @@
-import { purposeOf } from '@bonded/phone'
+import { purposeOf, type ShownRequest } from '@bonded/phone'
 import type { Messages } from '../messages/en.ts'
 import type { RequestScreen } from '../screen.ts'
 import { element } from './dom.ts'
@@ -8,14 +8,17 @@ import {
   type DrawingContext,
   type DrawnScreen,
   headingOf,
+  lengthOf,
   noticeBox,
   pairs,
 } from './draw-screen.ts'
 import { fill, fillNodes } from './fill.ts'
+import { readToEnd, type ReadToEndOptions } from './read-to-end.ts'
 
 /**
- * The request: who asks, from which page, what exactly. Approve is the one primary action, and
- * ignores a tap that may have been meant for what was there before.
+ * The request: who asks, from which page, what exactly. Page and warning come first, because no
+ * pair has a meaning without them. Approve is the one primary action. It ignores a tap that may
+ * have been meant for what was there before, and all of them until the user has seen the request.
  */
 export function drawRequest(screen: RequestScreen, context: DrawingContext): DrawnScreen {
   const { messages } = context
@@ -23,41 +26,88 @@ export function drawRequest(screen: RequestScreen, context: DrawingContext): Dra
   const tenant = request.tenant_name
   const title = fill(messages['request.title'], { tenant })
   const heading = headingOf(fillNodes(messages['request.title'], { tenant }))
+  heading.classList.toggle('long', tenant.length > LONG_NAME)
   const timer = drawTimer(request.expires_in_ms, messages)
-  const details = element(
-    'section',
-    { 'aria-label': messages['request.details'] },
-    pairs(rowsOf(screen, context)),
+  const list = pairs(rowsOf(screen, context))
+  const rows = Array.from(list.children, (row) => row as HTMLElement)
+  const page = drawPage(request.requesting_origin, messages)
+  const noPage = request.requesting_origin === null
+  const question = noPage ? 'request.question.no_page' : 'request.question'
+  const warning = element('p', { class: 'question' }, messages[question])
+  const approval = drawApproval(
+    { request, lead: rows[0] ?? warning, parts: [heading, page, warning, ...rows] },
+    context,
   )
-  const question =
-    request.requesting_origin === null ? 'request.question.no_page' : 'request.question'
   return {
     title,
     heading,
-    tick: timer.tick,
+    tick() {
+      timer.tick()
+      approval.measure()
+    },
+    onView: approval.measure,
     content: [
       heading,
       timer.content,
       ...noticesOf(screen, messages),
-      details,
-      drawPage(request.requesting_origin, messages),
-      element('p', { class: 'question' }, messages[question]),
-      decisionBar([approveButton(context)], context),
+      page,
+      warning,
+      element('section', { 'aria-label': messages['request.details'] }, list),
+      approval.content,
     ],
   }
 }
 
-/** Approve, which a screen reader calls dimmed while it ignores taps. */
-function approveButton({ messages, onChoice, guard }: DrawingContext): HTMLButtonElement {
+/** The actions. A screen reader calls Approve dimmed while it approves nothing, and says why. */
+function drawApproval(
+  { request, ...shown }: { request: ShownRequest } & Pick<ReadToEndOptions, 'lead' | 'parts'>,
+  context: DrawingContext,
+) {
+  const { messages, onChoice, guard, read } = context
+  const hint = element(
+    'p',
+    { class: 'note read-all', id: 'read-all' },
+    messages['request.read_all'],
+  )
+  hint.hidden = true
   const approve = button(messages['action.approve'], (event) => {
-    if (guard.permits(event)) onChoice('approve')
+    if (!guard.permits(event)) return
+    if (reading.permits(event)) return onChoice('approve')
+    // The next press must not be the same tap, or its repetition.
+    guard.restart()
+    reading.readOn()
   })
-  guard.follow((isInert) => {
-    if (isInert) approve.setAttribute('aria-disabled', 'true')
+  const content = decisionBar([hint, approve], context)
+  let [isInert, hasUnread] = [true, true]
+  const update = () => {
+    if (isInert || hasUnread) approve.setAttribute('aria-disabled', 'true')
     else approve.removeAttribute('aria-disabled')
+    if (hasUnread) approve.setAttribute('aria-describedby', hint.id)
+    else approve.removeAttribute('aria-describedby')
+  }
+  const { expires_in_ms: _changesAlways, ...said } = request
+  const reading = readToEnd({
+    content: JSON.stringify(said),
+    read,
+    ...shown,
+    actions: content,
+    onMeasured(next) {
+      hasUnread = next
+      // It keeps its place once it was there: nothing moves under the user's finger.
+      if (hasUnread) hint.hidden = false
+      hint.classList.toggle('done', !hasUnread)
+      update()
+    },
   })
-  return approve
+  guard.follow((next) => {
+    isInert = next
+    update()
+  })
+  return { content, measure: () => reading.measure() }
 }
+
+/** With a longer name, the heading takes more than two lines. */
+const LONG_NAME = 32
 
 function drawTimer(expiresInMs: number, messages: Messages) {
   const endsAt = performance.now() + expiresInMs
@@ -86,7 +136,7 @@ export function drawPage(origin: string | null, messages: Messages): HTMLElement
     { class: 'origin' },
     element(
       'div',
-      {},
+      { class: lengthOf(origin ?? '') },
       element('dt', {}, messages['request.page']),
       element('dd', { dir: 'auto' }, origin ?? messages['request.page.unknown']),
       ...(origin === null ? [] : [note]),

@@ -15,10 +15,12 @@ import { icon, type IconName, type Tone } from './icon.ts'
 import { drawKeys, drawRemoval } from './draw-keys.ts'
 import { drawProblem } from './draw-problem.ts'
 import { fillNodes } from './fill.ts'
+import { grouped, isAmount } from './value.ts'
 import { qrCode } from './qr.ts'
 import { drawRequest } from './draw-request.ts'
 import { drawSetup } from './draw-setup.ts'
 import { drawStepUp } from './draw-step-up.ts'
+import type { ReadRequests } from './read-to-end.ts'
 import { verbatim } from './verbatim.ts'
 
 /** A screen as it is in the document. */
@@ -31,6 +33,8 @@ export interface DrawnScreen {
   readonly update?: (screen: Screen) => boolean
   /** Called once a second. */
   readonly tick?: () => void
+  /** Called once the screen is in the document, and when the user sees another part of it. */
+  readonly onView?: () => void
 }
 
 export interface DrawingContext {
@@ -41,6 +45,7 @@ export interface DrawingContext {
   readonly onRemove: (removal: Removal) => void
   readonly motion: Pick<MotionRecorder, 'access' | 'seconds'>
   readonly guard: TapGuard
+  readonly read: ReadRequests
 }
 
 // oxlint-disable-next-line max-lines-per-function -- a switch: one case for each screen
@@ -264,18 +269,30 @@ export function summaryOf(request: ShownRequest | null): Node[] {
   return [pairs(request.display)]
 }
 
-/** Labels and values, each pair in a box of its own that its content cannot leave. */
+/**
+ * Labels and values: a dense list, in which each pair has a box of its own that its content cannot
+ * leave. The first amount of money is the largest text of the list.
+ */
 export function pairs(rows: readonly { label: string; value: string }[]): HTMLElement {
+  const amount = rows.findIndex(({ value }) => isAmount(value))
   return element(
     'dl',
-    {},
-    ...rows.map(({ label, value }) =>
+    { class: 'pairs' },
+    ...rows.map(({ label, value }, index) =>
       element(
         'div',
-        {},
+        { class: index === amount ? 'amount' : lengthOf(value) },
         element('dt', { dir: 'auto' }, ...verbatim(label)),
-        element('dd', { dir: 'auto' }, ...verbatim(value)),
+        element('dd', { dir: 'auto' }, ...grouped(value)),
       ),
     ),
   )
+}
+
+/** A longer value is a sentence rather than a name or a number, and is drawn smaller. */
+const LONG = 60
+
+/** The class of a box by its value. */
+export function lengthOf(value: string): 'short' | 'long' {
+  return value.length > LONG ? 'long' : 'short'
 }

@@ -15,6 +15,7 @@ export function createView(root: HTMLElement, context: DrawingContext): View {
   let drawn: DrawnScreen | undefined
   let drawnName: Screen['name'] | undefined
   let ticking: ReturnType<typeof setInterval> | undefined
+  for (const type of ['scroll', 'resize']) addEventListener(type, () => drawn?.onView?.())
   return {
     show(screen) {
       if (drawn?.update?.(screen) === true) return
@@ -28,6 +29,7 @@ export function createView(root: HTMLElement, context: DrawingContext): View {
       if (!isFirst || screen.name !== 'loading') drawn.heading?.focus()
       if (drawnName !== screen.name) scrollTo(0, 0)
       drawnName = screen.name
+      drawn.onView?.()
       if (drawn.tick !== undefined) ticking = setInterval(drawn.tick, 1_000)
     },
   }

@@ -3,8 +3,8 @@ import { en, type MessageKey, type Messages } from '../../src/messages/en.ts'
 import type { MotionAccess } from '../../src/motion.ts'
 import type { Need, ProblemKind } from '../../src/problem.ts'
 import type { ShownInvitation } from '../../src/invitation.ts'
-import type { End, RequestScreen, Screen, SetupScreen } from '../../src/screen.ts'
-import { createView } from '../../src/view/view.ts'
+import type { Choice, End, RequestScreen, Screen, SetupScreen } from '../../src/screen.ts'
+import { createView, type View } from '../../src/view/view.ts'
 
 const REQUEST: ShownRequest = {
   tenant_name: 'Harbour Bank',
@@ -19,6 +19,22 @@ const REQUEST: ShownRequest = {
     { label: 'Reference', value: 'DE89370400440532013000DE89370400440532013000' },
   ],
   expires_in_ms: 272_000,
+}
+/** As long as the service permits each text, with a page of 200 characters. */
+const LONGEST: ShownRequest = {
+  ...REQUEST,
+  tenant_name: 'Volks- und Raiffeisenbank Garmisch-Partenkirchen am Wettersteine',
+  requesting_origin: `https://${'online-banking.volksbank-raiffeisenbank-garmisch.'.repeat(4)}test`,
+  workflow_title: { en: 'Application for a consumer credit with a variable interest rate.' },
+  action_title: { en: 'Submit the application, and authorize the debit of all payments.' },
+  display: Array.from({ length: 8 }, (_, index) => ({
+    label: `${index + 1}. Beneficiary of the transfer, as the account’s holder names it`,
+    value:
+      'Gemeinnützige Wohnungsbaugenossenschaft der Eisenbahner und Postbediensteten, account '.concat(
+        'DE89370400440532013000, for the invoice 2026-0417-000938 of 14 November 2026 about the ',
+        'heating of the third building, the parking space and the garden, by standing order.',
+      ),
+  })),
 }
 /** A drawn logo, because the gallery reaches no network. */
 const LOGO = `data:image/svg+xml,${encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 120 32"><rect width="32" height="32" rx="8" fill="#0b57d0"/><path d="M6 22q5-8 10 0t10 0" stroke="#fff" stroke-width="3" fill="none"/><rect x="40" y="10" width="80" height="12" rx="6" fill="#76838f"/></svg>')}`
@@ -68,6 +84,7 @@ const screens: Record<string, { screen: Screen; access?: MotionAccess }> = {
   renew: { screen: { name: 'renew' } },
   motion: { screen: { name: 'motion' }, access: 'needs_permission' },
   request: { screen: requestScreen() },
+  'request-longest': { screen: requestScreen({ request: LONGEST }) },
   'request-notice': { screen: requestScreen({ notice: 'not_verified_by_user' }) },
   'request-another': { screen: requestScreen({ isAnother: true }), access: 'recording' },
   'request-no-page': {
@@ -182,25 +199,38 @@ interface GalleryLanguage {
   readonly words: Messages
 }
 
+const choices: Choice[] = []
+let drawnIn: View | undefined
+
 Object.assign(globalThis, {
   gallery: {
     screens,
+    /** What the user has chosen since the last drawing. */
+    choices,
     draw(name: string, language: GalleryLanguage | null) {
       const root = document.querySelector('main')
       const drawn = screens[name]
       if (root === null || drawn === undefined) throw new RangeError(name)
+      choices.length = 0
       document.documentElement.lang = language?.tag ?? 'en'
       document.documentElement.dir = language?.dir ?? 'ltr'
-      const view = createView(root, {
+      drawnIn = createView(root, {
         messages: language?.words ?? en,
         languages: [language?.tag ?? 'en'],
-        onChoice: () => {},
+        onChoice: (choice) => void choices.push(choice),
         onRemove: () => {},
         // Drawn as it is after the first second.
         guard: { restart: () => {}, permits: () => true, follow: (listener) => listener(false) },
+        read: new Set(),
         motion: { access: () => drawn.access ?? 'needs_permission', seconds: () => 4 },
       })
-      view.show(drawn.screen)
+      drawnIn.show(drawn.screen)
+    },
+    /** Draws another screen after the last one. */
+    again(name: string) {
+      const drawn = screens[name]
+      if (drawn === undefined) throw new RangeError(name)
+      drawnIn?.show(drawn.screen)
     },
     pseudo: { tag: 'en', dir: 'ltr', words: PSEUDO } satisfies GalleryLanguage,
   },

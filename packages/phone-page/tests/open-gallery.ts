@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { build } from 'esbuild'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { bundle } from '../build/bundle.ts'
+import { directionOf } from '../src/messages/language.ts'
+
+/** Every screen of the page, in the page's own style. */
+export interface Gallery {
+  /** Opens it in a browser profile of its own. `gallery` is a global of the page. */
+  open(browser: Browser, options: BrowserContextOptions): Promise<Page>
+}
+
+/** Builds the view with every screen. */
+export async function buildGallery(): Promise<Gallery> {
+  const { style } = await bundle()
+  const { outputFiles } = await build({
+    entryPoints: [join(import.meta.dirname, 'gallery/gallery.ts')],
+    bundle: true,
+    write: false,
+    format: 'iife',
+    conditions: ['@bonded/source'],
+    tsconfigRaw: {},
+  })
+  const script = outputFiles[0]?.text ?? ''
+  return {
+    async open(browser, options) {
+      const context = await browser.newContext({ hasTouch: true, isMobile: true, ...options })
+      const page = await context.newPage()
+      await page.setContent(
+        `<!doctype html><html lang="en"><head><title>x</title><meta name="viewport" content="width=device-width, initial-scale=1"><style>${style}</style></head><body><main></main></body></html>`,
+      )
+      await page.addScriptTag({ content: script })
+      return page
+    },
+  }
+}
+
+/** A language as the gallery draws it, from the file that the service serves. `en` is `null`. */
+export function languageIn(tag: string): string {
+  if (tag === 'en') return 'null'
+  const words = readFileSync(join(import.meta.dirname, `../languages/${tag}.json`), 'utf8')
+  return `{ tag: '${tag}', dir: '${directionOf(tag)}', words: ${words} }`
+}
