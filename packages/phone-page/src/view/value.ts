@@ -4,7 +4,7 @@ import { verbatim } from './verbatim.ts'
 /** A word of letters and digits without an end that a user sees, such as an account number. */
 const LONG_IDENTIFIER = /(?<![\p{L}\p{N}])([0-9A-Za-z]{12,})(?![\p{L}\p{N}])/u
 const GROUP = /.{1,4}/g
-/** Longer texts and words are no identifiers. */
+/** An identifier has at least as many. A long word of a text has fewer. */
 const MIN_DIGITS = 4
 
 /**
