@@ -16,9 +16,13 @@ export interface RawClient extends Disposable {
 /** Opens a connection. With `reads: false` it never reads what the service writes. */
 export async function rawClient(
   port: number,
-  { reads = true }: { reads?: boolean } = {},
+  { reads = true, localAddress }: { reads?: boolean; localAddress?: string } = {},
 ): Promise<RawClient> {
-  const socket = connect({ port, host: '127.0.0.1' })
+  const socket = connect({
+    port,
+    host: '127.0.0.1',
+    ...(localAddress === undefined ? {} : { localAddress }),
+  })
   let text = ''
   const { promise: closed, resolve } = Promise.withResolvers<string>()
   socket.on('error', () => {})

@@ -100,9 +100,16 @@ export const WEBHOOKS: readonly Mutant[] = [
     ],
     [
       'an address is checked only when the endpoint is created',
+      `${SERVER}/src/adapters/webhooks/destination.ts`,
+      'return isAllowed || addresses.every(isPublicAddress)',
+      'return isAllowed || addresses.length > 0',
+      DESTINATIONS,
+    ],
+    [
+      'a request that may have arrived is sent to the next address too',
       `${SERVER}/src/adapters/webhooks/checked-post.ts`,
-      "if (address === undefined) return { error: 'address_rejected' }",
-      "if (address === '') return { error: 'address_rejected' }",
+      'if (isConnected || signal.aborted) throw failure',
+      'if (signal.aborted) throw failure',
       DESTINATIONS,
     ],
     [

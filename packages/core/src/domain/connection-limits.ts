@@ -15,7 +15,18 @@ export const CONNECTION_LIMITS = {
   idle_seconds: {
     fallback: 10,
     most: 600,
-    meaning: 'how long a connection without a request stays open, except that of a backend',
+    meaning: 'how long a connection without a request stays open',
+  },
+  backend_idle_seconds: {
+    fallback: 72,
+    most: 4_010,
+    meaning: 'the same for a connection of a backend',
+  },
+  proxy_idle_seconds: {
+    // Longer than Envoy's hour, so that the proxy closes first.
+    fallback: 3_610,
+    most: 4_010,
+    meaning: 'the same for a connection of a trusted proxy',
   },
 } as const
 

@@ -1,4 +1,5 @@
-/** Matches the paths of a template such as `/api/v1/sessions/{session_id}`. */
+/** Matches the paths of a template such as `/api/v1/sessions/{session_id}` or `/log/tile/*`. */
 export function pathPattern(template: string): RegExp {
-  return new RegExp(`^${template.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`)
+  const literal = template.replaceAll('.', '\\.').replaceAll('*', '.+')
+  return new RegExp(`^${literal.replaceAll(/\{\w+\}/g, '[^/]+')}$`)
 }

@@ -14,6 +14,7 @@ import {
 } from '@bonded/core/operations/service'
 import { admitAfterBody, admitBeforeBody } from './admission.ts'
 import { clientAddress } from './connection/client-address.ts'
+import { answersHead } from './head.ts'
 import { Rejected } from './response/rejected.ts'
 import { endpointName, noteView } from './request-line.ts'
 import { TimeLimits } from './connection/time-limits.ts'
@@ -95,6 +96,7 @@ export function serve<const E extends Endpoint>(
   return (app, service) => {
     app.route({
       method: endpoint.method,
+      exposeHeadRoute: answersHead(endpoint.path),
       url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
       ...(routeName ? { config: { routeName } } : {}),
       bodyLimit: endpoint.body?.limitBytes ?? BODY_LIMITS.none,

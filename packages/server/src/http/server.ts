@@ -11,6 +11,7 @@ import { guardConnections } from './connection/connection-guard.ts'
 import { respondToExpectations } from './response/expectations.ts'
 import { respondToFailures } from './response/failures.ts'
 import { setHeaders } from './response/headers.ts'
+import { announceIdleTime } from './connection/idle-time.ts'
 import { type ScriptSource, serveHostedScript } from './pages/hosted-script.ts'
 import { acceptStrictJson } from './body/json-body.ts'
 import { serveBrowserFrame } from './pages/browser-frame.ts'
@@ -73,13 +74,14 @@ export function buildServer(
     requestTimeout: REQUEST_TIMEOUT_MS,
     // The default for routes without a body. Each endpoint with a body sets its own limit.
     bodyLimit: BODY_LIMITS.none,
-    // The idle time of clients. `ConnectionCaps` gives backends and proxies longer.
+    // The idle time of clients. `ConnectionCaps` has those of backends and proxies.
     keepAliveTimeout: service.settings.connections.idle_seconds * MS_A_SECOND,
     forceCloseConnections: 'idle',
     // During shutdown, a request on an open connection is served with `Connection: close`.
     return503OnClosing: false,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
-    exposeHeadRoutes: false,
+    // Routes below `API_PREFIX` turn it off.
+    exposeHeadRoutes: true,
     // The service responds to a request without Host in the error shape, not with Node's empty 400.
     http: {
       requireHostHeader: false,
@@ -103,6 +105,7 @@ export function buildServer(
   app.decorate('connectionCaps', caps)
   setHeaders(app, service)
   logRequests(app, logRequest)
+  announceIdleTime(app, caps)
   app.addHook('onRequest', ({ raw }, _reply, done) => {
     const rejection: Rejection | undefined = isAmbiguous(raw)
       ? { reason: 'malformed_request' }

@@ -10,6 +10,8 @@ import { VERSION } from '../../version.ts'
 import { type Destination, readDestination, type Resolve, resolveOnce } from './destination.ts'
 
 const MAX_HEADER_BYTES = 8_192
+/** How long an address may take to connect while another one is left. */
+const CONNECT_WITHIN_MS = 3_000
 
 export interface PostOptions {
   readonly clock: Clock
@@ -20,6 +22,8 @@ export interface PostOptions {
   readonly maxResponseBytes: number
   /** By default the name servers of this machine. */
   readonly resolve?: Resolve
+  /** By default as this machine resolves the name of an allowed host. */
+  readonly resolveAllowed?: Resolve
   /** Opens a connection, by default as node:https does. */
   readonly connect?: RequestOptions['createConnection']
 }
@@ -32,14 +36,18 @@ export interface Post {
 }
 
 /**
- * Returns a function that sends a request once, to an address that was checked when its name was
- * resolved. It never rejects: every failure is a result.
+ * Returns a function that sends a request once, to one of the addresses that were checked when its
+ * name was resolved: the next one while none has connected. It never rejects: every failure is a
+ * result.
  */
 export function checkedPost(
   options: PostOptions,
 ): (post: Post, stop: AbortSignal) => Promise<AttemptResult> {
   const { clock, hosts, connect, timeoutMs, maxResponseBytes } = options
-  const resolvers = { resolve: options.resolve ?? resolvePublic, resolveAllowed }
+  const resolvers = {
+    resolve: options.resolve ?? resolvePublic,
+    resolveAllowed: options.resolveAllowed ?? resolveAllowed,
+  }
   return async ({ url, body, headers }, stop) => {
     // Read again, because the operator can have removed a host since.
     const destination = readDestination(url, hosts)
@@ -48,17 +56,51 @@ export function checkedPost(
     const cancel = clock.schedule(clock.now() + timeoutMs, () => timeout.abort())
     const signal = AbortSignal.any([stop, timeout.signal])
     try {
-      const address = await untilAborted(resolveOnce(destination, resolvers), signal)
-      if (address === undefined) return { error: 'address_rejected' }
-      const now = clock.now()
-      const given = { address, body, headers: headers(now), signal, connect, now, maxResponseBytes }
-      return await request(destination, given)
+      const addresses = await untilAborted(resolveOnce(destination, resolvers), signal)
+      if (addresses === undefined) return { error: 'address_rejected' }
+      return await firstConnected(addresses, { clock, signal }, (address, attempt) => {
+        const now = clock.now()
+        const given = { body, headers: headers(now), connect, now, maxResponseBytes }
+        return request(destination, { ...given, ...attempt, address })
+      })
     } catch (failure) {
       return { error: timeout.signal.aborted ? 'timed_out' : errorOf(failure) }
     } finally {
       cancel()
     }
   }
+}
+
+/** What a request to one of the addresses gets. */
+interface Attempt {
+  readonly signal: AbortSignal
+  /** Called when the connection is open. From then on, the request may take effect. */
+  readonly connected: () => void
+}
+
+/** Sends to one address after another, until a connection opens. Its result is the result. */
+async function firstConnected(
+  addresses: readonly string[],
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+  send: (address: string, attempt: Attempt) => Promise<AttemptResult>,
+): Promise<AttemptResult> {
+  const [address = '', ...others] = addresses
+  if (others.length === 0) return send(address, { signal, connected: () => undefined })
+  let isConnected = false
+  const slow = new AbortController()
+  const cancel = clock.schedule(clock.now() + CONNECT_WITHIN_MS, () => slow.abort())
+  const connected = () => {
+    isConnected = true
+    cancel()
+  }
+  try {
+    return await send(address, { signal: AbortSignal.any([signal, slow.signal]), connected })
+  } catch (failure) {
+    if (isConnected || signal.aborted) throw failure
+  } finally {
+    cancel()
+  }
+  return firstConnected(others, { clock, signal }, send)
 }
 
 type Connect = NonNullable<RequestOptions['createConnection']>
@@ -73,6 +115,7 @@ function request(
     readonly body: string
     readonly headers: Readonly<Record<string, string>>
     readonly signal: AbortSignal
+    readonly connected: () => void
     readonly connect: RequestOptions['createConnection']
     readonly now: number
     readonly maxResponseBytes: number
@@ -98,6 +141,7 @@ function request(
     },
   })
   sent.on('error', reject)
+  sent.on('socket', (socket) => socket.once(isTls ? 'secureConnect' : 'connect', given.connected))
   sent.on('response', (response: IncomingMessage) => {
     // From here on the status counts, also if the body ends too late or not at all.
     sent.off('error', reject).on('error', () => {})

@@ -41,18 +41,34 @@ export function readDestination(text: string, hosts: readonly string[]): Destina
   return { url, host, port, isAllowed }
 }
 
+/** How many addresses of a name an attempt tries. */
+const MAX_ADDRESSES = 4
+
 /**
  * Resolves the host of a destination once and checks every address. The caller connects to the
- * returned address, so a name that resolves to another one later has no effect.
+ * returned addresses, so a name that resolves to another one later has no effect.
  *
- * @returns undefined if an address is not public
+ * @returns the addresses in the order to try them, or undefined if one is not public
  */
 export async function resolveOnce(
   { host, isAllowed }: Destination,
   { resolve, resolveAllowed }: { readonly resolve: Resolve; readonly resolveAllowed: Resolve },
-): Promise<string | undefined> {
+): Promise<readonly string[] | undefined> {
   const addresses = isIP(host) !== 0 ? [host] : await (isAllowed ? resolveAllowed : resolve)(host)
-  return isAllowed || addresses.every(isPublicAddress) ? addresses[0] : undefined
+  return isAllowed || addresses.every(isPublicAddress)
+    ? alternating(addresses).slice(0, MAX_ADDRESSES)
+    : undefined
+}
+
+/** One address of each family after another, so that a family without a route costs one attempt. */
+function alternating(addresses: readonly string[]): readonly string[] {
+  const [first = '', ...rest] = addresses
+  const own = [first, ...rest.filter((address) => isIP(address) === isIP(first))]
+  const other = rest.filter((address) => isIP(address) !== isIP(first))
+  return own
+    .flatMap((address, index) => [address, other[index]])
+    .concat(other.slice(own.length))
+    .filter((address) => address !== undefined)
 }
 
 /** Parses hosts with ports, separated by commas. Undefined if one of them is not in this form. */

@@ -7,9 +7,12 @@ import type { IncomingMessage } from 'node:http'
 const SINGLE = ['host', 'authorization', 'origin', 'content-type']
 const LENGTHS = new Set(SINGLE.map((name) => name.length))
 
-/** Whether a request lacks a Host header, or repeats a header that allows only one value. */
-export function isAmbiguous({ headers, rawHeaders }: IncomingMessage): boolean {
-  if (headers.host === undefined) return true
+/**
+ * Whether a request lacks a Host header, or repeats a header that allows only one value. HTTP/1.0
+ * requires no Host, and load balancers probe with it.
+ */
+export function isAmbiguous({ headers, rawHeaders, httpVersion }: IncomingMessage): boolean {
+  if (headers.host === undefined && httpVersion !== '1.0') return true
   // One bit for each name that has occurred, because every request passes here.
   let seen = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {

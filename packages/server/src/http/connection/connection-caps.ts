@@ -13,8 +13,9 @@ import {
 } from './client-address.ts'
 import { type Connection, ConnectionGroup } from './connection-group.ts'
 
-/** Longer than the idle time of common load balancers, so that they close first. */
-export const BACKEND_KEEP_ALIVE_MS = 72_000
+const MS_A_SECOND = 1_000
+/** A client that closes as late as the header says must still find the connection open. */
+const CLOSING_MARGIN_MS = 1_000
 
 /** Other nodes learn of a network that has this part of its cap. Most networks never do. */
 const REPORTED_PART = 1 / 8
@@ -119,6 +120,17 @@ export class ConnectionCaps implements ConnectionLimiter {
     return this.#connections.get(socket)?.isBackend ?? false
   }
 
+  /** How long a connection stays open without a request. The header `Keep-Alive` says it. */
+  idleSecondsOf(socket: Duplex): number {
+    return this.#idleSeconds(this.#connections.get(socket))
+  }
+
+  #idleSeconds(connection: Connection | undefined): number {
+    const { idle_seconds, backend_idle_seconds, proxy_idle_seconds } = this.#options.limits
+    if (connection?.fromProxy) return proxy_idle_seconds
+    return connection?.isBackend ? backend_idle_seconds : idle_seconds
+  }
+
   /** The narrowest network that counts a connection, or the address of a backend or proxy. */
   networkOf(socket: Duplex): string {
     return this.#connections.get(socket)?.network ?? ''
@@ -202,8 +214,7 @@ export class ConnectionCaps implements ConnectionLimiter {
     if (connection.openRequests > 0 || !this.#connections.has(connection.socket)) return
     for (const group of connection.groups) group.idle.add(connection)
     // Overrides the idle time-out for clients, which Node has just set.
-    if (connection.isBackend || connection.fromProxy)
-      connection.socket.setTimeout(BACKEND_KEEP_ALIVE_MS)
+    connection.socket.setTimeout(this.#idleSeconds(connection) * MS_A_SECOND + CLOSING_MARGIN_MS)
   }
 
   /** Counts a channel behind a proxy for the network of the client that the proxy names. */

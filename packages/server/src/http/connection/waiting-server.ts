@@ -28,7 +28,7 @@ export async function listenWhileWaiting(address: {
   const options = { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS }
   const server = createServer(options, ({ method, url, headers }, response) => {
     response.shouldKeepAlive = false
-    const path = method === 'GET' ? url?.split('?', 1)[0] : undefined
+    const path = method === 'GET' || method === 'HEAD' ? url?.split('?', 1)[0] : undefined
     if (path === ENDPOINTS.alive.path) send(response, { status: 200, headers: {}, text: ALIVE })
     else {
       const rejection: Rejection =

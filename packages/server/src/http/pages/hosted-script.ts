@@ -34,19 +34,6 @@ export interface ScriptSource {
 
 const SCRIPT_PATH = '/v1/pulse.js'
 const INTEGRITY_PATH = '/v1/integrity.json'
-const CHECKS_PATH = '/v1/checks/{file}'
-const LEG_PATH = '/v1/leg/{file}'
-const LANGUAGE_PATH = '/v1/lang/{hash}/{file}'
-const STYLE_PATH = '/v1/style/{file}'
-
-export const SCRIPT_PATHS = [
-  SCRIPT_PATH,
-  INTEGRITY_PATH,
-  CHECKS_PATH,
-  LEG_PATH,
-  LANGUAGE_PATH,
-  STYLE_PATH,
-]
 
 /** Five minutes, the longest time until a new script reaches every page. */
 const SHORT = 'public, max-age=300'

@@ -3,38 +3,16 @@ import type { FastifyInstance } from 'fastify'
 import encodeQr from 'qr'
 import { readQrCode } from '@bonded/core/operations/read-qr-code'
 import type { Service } from '@bonded/core/operations/service'
-import { APPLE_ASSOCIATION_PATH, ASSET_LINKS_PATH } from './app-links.ts'
-import { SCRIPT_PATHS } from './hosted-script.ts'
-import { LOGO_PATH } from './logos.ts'
 import { limitPage } from './page-limits.ts'
-import { FRAME_PATH } from './browser-frame.ts'
-import { PHONE_PAGE_PATH } from './phone-page.ts'
-import { PORTAL_PATH } from './webhook-portal.ts'
-import { RECEIPT_KEYS_PATH } from './receipt-keys.ts'
-import { RECEIPT_LOG_PATHS } from './receipt-log.ts'
 import { qrText } from '../response/present.ts'
 import { Rejected } from '../response/rejected.ts'
 
-const QR_PATH = '/v1/sessions/{session_id}/qr.svg'
-
-/** The paths that are not part of the JSON API. */
-export const PAGE_PATHS = [
-  QR_PATH,
-  LOGO_PATH,
-  ...SCRIPT_PATHS,
-  PHONE_PAGE_PATH,
-  FRAME_PATH,
-  PORTAL_PATH,
-  APPLE_ASSOCIATION_PATH,
-  ASSET_LINKS_PATH,
-  RECEIPT_KEYS_PATH,
-  ...RECEIPT_LOG_PATHS,
-]
+const QR_PATH = '/v1/sessions/:session_id/qr.svg'
 
 /** Serves the QR code image. */
 export function serveQrImage(app: FastifyInstance, service: Service): void {
   app.get<{ Params: { session_id: string }; Querystring: Record<string, unknown> }>(
-    QR_PATH.replace('{session_id}', ':session_id'),
+    QR_PATH,
     limitPage(service, 'qr'),
     async (request, reply) => {
       const image = await qrSvg(service, request.params.session_id, request.query.nonce)

@@ -15,12 +15,6 @@ const TILE =
   /^(?<level>0|[1-9]|[1-5]\d|6[0-3]|entries)\/(?<index>(?:x\d{3}\/){0,4}\d{3})(?:\.p\/(?<width>[1-9]\d{0,2}))?$/
 const SIZE = /^(0|[1-9]\d{0,14})$/
 
-export const RECEIPT_LOG_PATHS = [
-  `${LOG_PATH}/checkpoint`,
-  `${LOG_PATH}/consistency/{from}/{to}`,
-  `${LOG_PATH}/tile/{tile}`,
-]
-
 /**
  * Serves the log of receipts as c2sp.org/tlog-tiles defines it: the checkpoint, and the tiles and
  * entries, which never change. The proof of consistency saves a tenant the computation from tiles.

@@ -1,6 +1,7 @@
 import type { Endpoint } from '@bonded/contract'
 import type { Service } from '@bonded/core/operations/service'
 import { admitBeforeBody } from '../admission.ts'
+import { answersHead } from '../head.ts'
 import { endpointName } from '../request-line.ts'
 import type { Route } from '../serve.ts'
 
@@ -16,6 +17,7 @@ export function serveStatic(endpoint: Endpoint, make: (service: Service) => obje
     app.route({
       method: endpoint.method,
       url: endpoint.path,
+      exposeHeadRoute: answersHead(endpoint.path),
       ...(routeName ? { config: { routeName } } : {}),
       onRequest: (request, reply) => admitBeforeBody({ service, endpoint, request, reply }),
       handler(_request, reply) {

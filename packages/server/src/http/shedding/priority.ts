@@ -56,7 +56,9 @@ export interface Classified {
 export function classify(request: Pick<IncomingMessage, 'method' | 'url' | 'headers'>): Classified {
   const { url = '', headers } = request
   // A preflight is worth as much as the request that it precedes.
-  const method = headers['access-control-request-method'] ?? request.method ?? ''
+  const asked = headers['access-control-request-method'] ?? request.method ?? ''
+  // Where HEAD is answered, it costs as much as GET.
+  const method = asked === 'HEAD' ? 'GET' : asked
   const [path = ''] = url.split('?', 1)
   const segments = path.split('/', MAX_SEGMENTS)
   const id = segments[ID_SEGMENT] ?? ''

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect as connectTcp } from 'node:net'
 import { Duplex } from 'node:stream'
 import { test } from 'node:test'
 import type { EventId } from '@bonded/contract'
@@ -144,6 +144,88 @@ test('one address inside the network rejects a name with several', async () => {
   const result = await transport.send({ ...message, url: 'https://hooks.example/' }, NEVER)
   assert.deepEqual(result, { error: 'address_rejected' })
   assert.deepEqual(reached, [])
+})
+
+const FOUR = ['93.184.215.14', '93.184.215.15', '93.184.215.16', '93.184.215.17']
+const SIX = ['2606:2800:21f::1', '2606:2800:21f::2']
+
+test('tries the addresses of a name in turn, of both families, until one connects', async () => {
+  for (const [found, wanted] of [
+    [FOUR.slice(0, 2), FOUR.slice(0, 2)],
+    [
+      [...FOUR, ...SIX],
+      [FOUR[0], SIX[0], FOUR[1], SIX[1]],
+    ],
+    [
+      [SIX[0], ...FOUR],
+      [SIX[0], FOUR[0], ...FOUR.slice(1, 3)],
+    ],
+    [
+      [...FOUR, '2606:2800:21f::3'],
+      [FOUR[0], '2606:2800:21f::3', FOUR[1], FOUR[2]],
+    ],
+  ] as const) {
+    const reached: string[] = []
+    const transport = httpsTransport({
+      clock: new TestClock(),
+      hosts: [],
+      resolve: async () => found as string[],
+      connect: refusing(reached),
+    })
+    const result = await transport.send({ ...message, url: 'https://hooks.example/' }, NEVER)
+    assert.deepEqual(result, { error: 'not_reachable' })
+    assert.deepEqual(reached, wanted)
+  }
+})
+
+test('delivers to the second address if the first one refuses, and to none after a connection', async () => {
+  let received = 0
+  await using receiver = await listening(
+    createServer((_, response) => {
+      received++
+      if (received === 1) response.end('ok')
+      else response.socket?.destroy()
+    }),
+  )
+  const host = `hooks.example:${receiver.port}`
+  const reached: string[] = []
+  const transport = httpsTransport({
+    clock: new TestClock(),
+    hosts: [host],
+    connect: (options) => {
+      reached.push(String(options.host))
+      return reached.length === 1
+        ? refusing([])(options)
+        : connectTcp({ host: '127.0.0.1', port: receiver.port })
+    },
+    resolve: async () => [],
+    resolveAllowed: async () => ['10.0.0.1', '10.0.0.2', '10.0.0.3'],
+  })
+  const send = () => transport.send({ ...message, url: `http://${host}/` }, NEVER)
+  assert.deepEqual(await send(), { status: 200, body: 'ok' })
+  assert.deepEqual(reached, ['10.0.0.1', '10.0.0.2'])
+  // The receiver may have read the second request, so it is not sent to another address.
+  assert.deepEqual(await send(), { error: 'closed_early' })
+  assert.deepEqual(reached, ['10.0.0.1', '10.0.0.2', '10.0.0.1'])
+})
+
+test('leaves an address that does not connect for the next one', async () => {
+  const clock = new TestClock()
+  const reached: string[] = []
+  const transport = httpsTransport({
+    clock,
+    hosts: [],
+    resolve: async () => FOUR.slice(0, 2),
+    connect: (options) => {
+      if (reached.length > 0) return refusing(reached)(options)
+      reached.push(String(options.host))
+      queueMicrotask(() => clock.advance(3_000))
+      return new Duplex({ read() {}, write() {} })
+    },
+  })
+  const result = await transport.send({ ...message, url: 'https://hooks.example/' }, NEVER)
+  assert.deepEqual(result, { error: 'not_reachable' })
+  assert.deepEqual(reached, FOUR.slice(0, 2))
 })
 
 test('a name server that flips its answers changes nothing after the check', async () => {

@@ -129,6 +129,6 @@ test('responds with 404 for a language or a version that it does not have', asyn
 test('rejects other methods and names the allowed one', async () => {
   for (const path of ['/v1/pulse.js', '/v1/integrity.json', LANGUAGE.path]) {
     const { status, headers } = await h.call('POST', path)
-    assert.deepEqual([status, headers['allow']], [405, 'GET'], path)
+    assert.deepEqual([status, headers['allow']], [405, 'GET, HEAD'], path)
   }
 })
