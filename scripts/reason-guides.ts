@@ -193,9 +193,9 @@ export const REASON_GUIDES: Readonly<Record<Reason, ReasonGuide>> = {
   key_format_not_accepted: {
     retry: 'no',
     cause:
-      'The workflow’s `formats` lacks the format of this phone’s key. `error.message` lists those that it accepts.',
+      'The workflow’s `formats` lacks the format of this phone’s key. `error.message` lists those that it accepts. If `error.param` is `shows`, a value of the context has directional marks, as amounts in Hebrew, Arabic and Persian have, and the app does not say that it isolates values.',
     remedy:
-      'Approve with a key of an accepted format: `apple-app-attest` and `android-key` are keys of your apps, and `webauthn` is a passkey of the phone page. To accept this format, add it to the workflow’s `formats`. Before it makes a key, a phone reads `registration.formats` of the invitation.',
+      'Approve with a key of an accepted format: `apple-app-attest` and `android-key` are keys of your apps, and `webauthn` is a passkey of the phone page. To accept this format, add it to the workflow’s `formats`. Before it makes a key, a phone reads `registration.formats` of the invitation. For `shows`, update the app, or open the link in the phone’s browser. A backend can also remove the marks: `displayText(value, { marks: false })`.',
   },
   key_too_new: {
     retry: 'no',

@@ -1,3 +1,6 @@
+import { areMarksPermitted, hasDirectionalMark, replaceMarks } from './directional-marks.ts'
+import { PERMITTED_JOINER, withoutJoiners } from './joiners.ts'
+
 /**
  * Text that a user reads before approving: labels and values of a context, and tenant names. It
  * must read the same on every phone, so nothing in it may hide, reorder, cover or imitate another
@@ -27,18 +30,20 @@ const STACKED = '(?:(?=\\p{Script=Inherited})\\p{M}){3,}|(\\p{M})\\1{2,}|\\p{M}{
 /** A letter, number, punctuation mark or symbol. The rule above excludes blank ones. */
 const VISIBLE = /[\p{L}\p{N}\p{P}\p{S}]/u
 
-const REJECTED = new RegExp(`${HIDDEN}|${SPACES}|${STACKED}`, 'u')
-const ALL_REJECTED = new RegExp(`${HIDDEN}|${SPACES}|${STACKED}`, 'gu')
+const REJECTED = new RegExp(`(?!${PERMITTED_JOINER})${HIDDEN}|${SPACES}|${STACKED}`, 'u')
+const ALL_REJECTED = new RegExp(REJECTED, 'gu')
 const ALL_HIDDEN = new RegExp(HIDDEN, 'gu')
 
 /** The name of the rule in a JSON schema (`format`). */
 export const DISPLAY_TEXT = 'display-text'
+/** The name of the rule for the value of a pair. */
+export const DISPLAY_VALUE = 'display-value'
 
 /**
  * Whether a text may be shown to a user who decides by it. It has a visible character, none that is
  * hidden, blank, reorders text or has no fixed glyph (controls, bidi, zero-width, tags, fillers,
  * variation selectors, private use, unassigned), no run of white space, and no pile of combining
- * marks.
+ * marks. Joiners may be where a word's spelling needs them.
  *
  * @example isDisplayText('€ 12,500.00') // true
  * @example isDisplayText('\u202e00.005,21 €') // false
@@ -48,24 +53,50 @@ export function isDisplayText(text: string): boolean {
 }
 
 /**
+ * The same for the value of a pair, which phones isolate: an amount, a date or a list may have the
+ * directional marks of its language.
+ *
+ * @example isDisplayValue('\u200f12,500.00 \u200f₪') // true
+ * @example isDisplayValue('\u200f1234 5678') // false: it would read 5678 1234
+ */
+export function isDisplayValue(value: string): boolean {
+  return isDisplayText(replaceMarks(value, '')) && areMarksPermitted(value)
+}
+
+/** Whether a context needs a phone that isolates each value. */
+export function needsIsolation(display: readonly { readonly value: string }[]): boolean {
+  return display.some(({ value }) => hasDirectionalMark(value))
+}
+
+/**
  * The same text with a U+FFFD for each part that `isDisplayText` rejects. For a phone, which shows
  * the text of a service that does not follow the rule.
  *
  * @example sanitizeDisplayText('Pay\u200bPal') // 'Pay\ufffdPal'
  */
 export function sanitizeDisplayText(text: string): string {
-  return text.replace(ALL_REJECTED, '\ufffd')
+  // A joiner can lose its context to a replacement beside it.
+  for (let shown = text; ; ) {
+    const next = shown.replace(ALL_REJECTED, '\ufffd')
+    if (next === shown) return shown
+    shown = next
+  }
+}
+
+/** The same for the value of a pair. */
+export function sanitizeDisplayValue(value: string): string {
+  return isDisplayValue(value) ? value : sanitizeDisplayText(value)
 }
 
 /**
- * Whether no two labels read alike, apart from case, width, spacing and composition. With two rows
- * "Amount" a user cannot know which one counts.
+ * Whether no two labels read alike, apart from case, width, spacing, joiners and composition. With
+ * two rows "Amount" a user cannot know which one counts.
  *
  * @example areLabelsDistinct([{ label: 'Amount' }, { label: 'amount ' }]) // false
  */
 export function areLabelsDistinct(display: readonly { readonly label: string }[]): boolean {
   const folded = display.map(({ label }) =>
-    label.normalize('NFKC').replaceAll(/\s+/g, ' ').trim().toLowerCase(),
+    withoutJoiners(label.normalize('NFKC')).replaceAll(/\s+/g, ' ').trim().toLowerCase(),
   )
   return new Set(folded).size === folded.length
 }

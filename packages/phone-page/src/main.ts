@@ -108,6 +108,7 @@ function createBrowserPhone(signer: WebAuthnSigner, store: PhoneStore): Phone {
       fetch(url, { ...request, signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) }),
     clock: { now: () => performance.now(), schedule },
     WebSocket,
+    isolatesValues: true,
     // An attested passkey of Android is not discoverable, so a computer cannot ask for it.
     createBrowserKey: ({ challenge, rp_id }) =>
       signer.register(bytesOf(challenge), { rp_id, attestation: 'none' }),

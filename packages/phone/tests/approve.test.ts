@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { awaitsBrowser, PhoneError, type RequiredSignals } from '../src/index.ts'
+import { jumpingClock } from './clocks.ts'
 import { harness } from './harness.ts'
 
 const rejected = (reason: string) => (error: unknown) =>
@@ -26,6 +27,23 @@ test('two claims at once register one device', async () => {
   const { service, phone } = harness()
   await Promise.all([phone.claim(service.payload), phone.claim(service.payload)])
   assert.equal(service.requests.filter(({ path }) => path === '/api/v1/devices').length, 1)
+})
+
+const MARKED = { context: { display: [{ label: 'סכום', value: '\u200f12,500.00 \u200f₪' }] } }
+
+test('a phone that isolates values approves directional marks, and says so in claim and assertion', async () => {
+  const { service, phone, strong } = harness({ clock: jumpingClock(0), isolatesValues: true })
+  service.change(MARKED)
+  const bonded = await phone.approve(await phone.claim(service.payload), { gather: strong })
+  assert.equal(bonded.session.state, 'bonded')
+  const shown = service.requests.map(({ body }) => (body as { shows?: unknown } | null)?.shows)
+  assert.deepEqual(shown.filter(Boolean), [['directional_marks'], ['directional_marks']])
+})
+
+test('a phone that does not isolate values claims no request with directional marks', async () => {
+  const { service, phone } = harness()
+  service.change(MARKED)
+  await assert.rejects(phone.claim(service.payload), rejected('text_not_shown'))
 })
 
 test('relays verified evidence unchanged, including unknown members', async () => {

@@ -49,9 +49,11 @@ export function newId(prefix: string): string {
 /** A rejection on its way to its response. */
 export class Rejected extends Error {
   readonly reason: Reason
-  constructor(reason: Reason) {
+  readonly param: string | undefined
+  constructor(reason: Reason, param?: string) {
     super(reason)
     this.reason = reason
+    this.param = param
   }
 }
 
@@ -137,7 +139,11 @@ export const responseOf = (
 export function rejection(
   status: number,
   reason: Reason,
-  { nowMs, retry_after_s }: { nowMs: number; retry_after_s?: number | undefined },
+  {
+    nowMs,
+    retry_after_s,
+    param,
+  }: { nowMs: number; retry_after_s?: number | undefined; param?: string | undefined },
 ): ResponseLike {
   const server_time =
     reason === 'issued_at_out_of_range' || reason === 'device_token_expired'
@@ -148,6 +154,7 @@ export function rejection(
     message: 'no',
     requestId: newId('req'),
     reason,
+    ...(param !== undefined && { param }),
     ...server_time,
   }
   return responseOf(

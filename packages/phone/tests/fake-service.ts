@@ -8,6 +8,7 @@ import {
   deviceTokenPayload,
   evidenceMacInput,
   evidenceRequestPayload,
+  needsIsolation,
   type EvidenceRequest,
   type PhoneSession,
   type RegisterDeviceRequest,
@@ -91,6 +92,10 @@ export function fakeService(origin = ORIGIN): FakeService {
     if (claimedBy !== undefined && claimedBy !== device.device_id)
       throw new Rejected('session_claimed')
   }
+  const admitShown = (shows: readonly string[] = []) => {
+    if (needsIsolation(session.context?.display ?? []) && !shows.includes('directional_marks'))
+      throw new Rejected('key_format_not_accepted', 'shows')
+  }
   const verifyTime = (issued_at: string) => {
     const at = Date.parse(issued_at)
     if (at < nowMs - 120_000 || at > nowMs + 30_000) throw new Rejected('issued_at_out_of_range')
@@ -138,6 +143,7 @@ export function fakeService(origin = ORIGIN): FakeService {
     })
     if (bondedWith === `${device.device_id} ${payload}`) return view()
     admit(device, body)
+    admitShown(body.shows)
     verifyTime(body.issued_at)
     verify(device, payload, body.app_attest)
     if (mac(device, body.nonce, body.verified_evidence) !== body.verified_evidence.signature)
@@ -305,8 +311,9 @@ export function fakeService(origin = ORIGIN): FakeService {
         await new Promise<void>((resolve) => holding.push(resolve))
       return ok(view())
     }
-    const phone = body as { nonce: string; device_id: string; reason: string }
+    const phone = body as { nonce: string; device_id: string; reason: string; shows?: string[] }
     admit(device, phone)
+    if (bare.endsWith('/claim')) admitShown(phone.shows)
     if (bare.endsWith('/decline')) move({ state: 'killed' })
     else if (claimedBy === undefined) {
       claimedBy = device.device_id
@@ -337,7 +344,7 @@ export function fakeService(origin = ORIGIN): FakeService {
         ({ status, body }) => responseOf(status, body),
         (error: unknown) => {
           if (error instanceof Rejected)
-            return rejection(statusOf(error.reason), error.reason, { nowMs })
+            return rejection(statusOf(error.reason), error.reason, { nowMs, param: error.param })
           throw error
         },
       )

@@ -35,6 +35,11 @@ test('keeps a long value beside its label, so that a terminal draws no row of it
   }
 })
 
+test('writes directional marks for a terminal as escapes, because it isolates nothing', () => {
+  const display = [{ label: 'סכום', value: '\u200f12 ₪' }]
+  assert.match(describeRequest({ ...session, context: { display } }), /סכום: +\\u\{200f\}12 ₪/)
+})
+
 test('describes the page as not known until one presents the watch token', () => {
   const bare = describeRequest({
     ...session,

@@ -157,6 +157,8 @@ export function createSimulatedPhone(options: SimulatedPhoneOptions = {}): Simul
       WebSocket,
       clock,
       createBrowserKey: options.createBrowserKey,
+      // `describeRequest` writes the marks as escapes.
+      isolatesValues: true,
     })
   let made: TestAuthority | undefined
   const authority = () =>

@@ -95,7 +95,18 @@ export function createDependencies(): Omit<AppDependencies, 'show'> {
     keyName: en.passkey(new Date().toLocaleDateString()),
     random: (length) => Crypto.getRandomBytes(length),
   })
-  const platform = { origin, signer, sha256, store, fetch, clock, WebSocket, createBrowserKey }
+  const platform = {
+    origin,
+    signer,
+    sha256,
+    store,
+    fetch,
+    clock,
+    WebSocket,
+    createBrowserKey,
+    // Each value is a `Text` of its own, which is a paragraph of its own.
+    isolatesValues: true as const,
+  }
   return {
     phone: createPhone(platform),
     store,

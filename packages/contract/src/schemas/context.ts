@@ -1,25 +1,37 @@
-import { DISPLAY_TEXT } from '../display-text.ts'
+import { DISPLAY_TEXT, DISPLAY_VALUE } from '../display-text.ts'
 import { Bytes32, closed, nullable } from './primitives.ts'
 import { type Static, Type } from './type.ts'
 
 /** The keyword of a list whose labels must not read alike (`areLabelsDistinct`). */
 export const DISTINCT_LABELS = 'x-distinct-labels'
 
-const readable =
-  'Text with at least one visible character, and none that is blank, hides or reorders text: no ' +
-  'control, bidirectional, zero-width or unassigned characters, tags, fillers or variation ' +
-  'selectors, no two white spaces in a row, and at most two combining marks in a row.'
+/** The label of a pair. The bundles of phones leave out a description that is written in place. */
+const Label = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  format: DISPLAY_TEXT,
+  description:
+    'Text with at least one visible character, and none that is blank, hides or reorders text: no ' +
+    'control, bidirectional, zero-width or unassigned characters, tags, fillers or variation ' +
+    'selectors, no two white spaces in a row, and at most two combining marks in a row. U+200C and ' +
+    'U+200D may be where RFC 5892 permits them and a letter follows.',
+})
 
-function displayText(maxLength: number) {
-  return Type.String({ minLength: 1, maxLength, format: DISPLAY_TEXT, description: readable })
-}
+const Value = Type.String({
+  minLength: 1,
+  maxLength: 256,
+  format: DISPLAY_VALUE,
+  description:
+    'As a label. In addition, one amount, date or list may have the directional marks U+200E, ' +
+    'U+200F and U+061C, as Intl writes them.',
+})
 
 /**
  * The text that the user approves. The backend builds it from its own record. The phone shows it
  * and signs its hash.
  */
 export const SessionContext = closed({
-  display: Type.Array(closed({ label: displayText(64), value: displayText(256) }), {
+  display: Type.Array(closed({ label: Label, value: Value }), {
     maxItems: 8,
     description:
       'No two labels look alike (confusables of UTS 39, case, width, spacing and punctuation), no ' +
@@ -36,3 +48,11 @@ export const GivenContext = closed({
   digest: Type.Optional(nullable(Bytes32)),
 })
 export type GivenContext = Static<typeof GivenContext>
+
+/** What a phone shows beyond plain text. The service ignores words that it does not know. */
+export const Shows = Type.Array(Type.String({ pattern: '^[a-z][a-z_]{0,31}$' }), {
+  maxItems: 8,
+  description:
+    '`directional_marks`: the phone isolates each value that it shows. A session whose values have ' +
+    'directional marks needs it.',
+})

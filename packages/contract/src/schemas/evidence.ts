@@ -11,6 +11,7 @@ import {
   word,
 } from './primitives.ts'
 import { BrowserKeyRegistration } from './browser-key.ts'
+import { Shows } from './context.ts'
 import { DeviceStatus, PassportTier } from './verification.ts'
 
 export const LocalAuthMethod = word(['biometric', 'device_credential', 'passkey', 'none'])
@@ -152,5 +153,6 @@ export const BondedPairAssertion = closed({
   app_attest: AppAttest,
   verified_evidence: VerifiedEvidence,
   browser_key: Type.Optional(BrowserKeyRegistration),
+  shows: Type.Optional(Shows),
 })
 export type BondedPairAssertion = Static<typeof BondedPairAssertion>

@@ -11,7 +11,7 @@ import {
   SESSION_HINTS,
   SESSION_STATES,
 } from '../session-words.ts'
-import { GivenContext, SessionContext } from './context.ts'
+import { GivenContext, SessionContext, Shows } from './context.ts'
 import { DeviceFormat } from './device.ts'
 import {
   base64url,
@@ -254,6 +254,7 @@ export const ClaimRequest = closed({
   browser_key: Type.Optional(
     Type.Boolean({ description: 'Whether the phone registers a browser key with its approval.' }),
   ),
+  shows: Type.Optional(Shows),
 })
 export type ClaimRequest = Static<typeof ClaimRequest>
 

@@ -1,3 +1,4 @@
+import { withoutJoiners } from '@bonded/contract'
 import unhomoglyph from 'unhomoglyph'
 
 /**
@@ -38,7 +39,9 @@ const UNCOUNTED = /[^\p{L}\p{M}\p{N}\p{Sc}]+/gu
  */
 export function isHighlyRestrictive(text: string): boolean {
   if (ASCII.test(text)) return true
-  return text.split(BETWEEN_WORDS).every((word) => PROFILES.some((profile) => profile.test(word)))
+  // A joiner within a word must not split it.
+  const words = withoutJoiners(text).split(BETWEEN_WORDS)
+  return words.every((word) => PROFILES.some((profile) => profile.test(word)))
 }
 
 /**

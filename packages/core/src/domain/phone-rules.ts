@@ -1,3 +1,4 @@
+import { DIRECTIONAL_MARKS, needsIsolation } from '@bonded/contract'
 import { requiresBrowser } from './browser-leg.ts'
 import { checkNonce, type Nonces } from './challenge.ts'
 import { ISSUED_AT_MAX_AGE_MS, ISSUED_AT_MAX_AHEAD_MS, MAX_FAILED_ASSERTIONS } from './lifetimes.ts'
@@ -108,6 +109,24 @@ export function checkBrowserKey(
         detail: 'It needs a passkey for the browser too. Register one, or open the link instead.',
       })
     : reject('browser_key_required', { step })
+}
+
+/**
+ * Checks whether the phone shows the context as it is meant. A phone that does not isolate a value
+ * with directional marks could draw its neighbors in another order. The reason is one that older
+ * apps know.
+ */
+export function checkShown(
+  { session }: Pick<PhoneAttempt, 'session'>,
+  shows: readonly string[],
+): Result<void> {
+  const display = session.context?.display ?? []
+  if (!needsIsolation(display) || shows.includes(DIRECTIONAL_MARKS)) return accept(undefined)
+  return reject('key_format_not_accepted', {
+    param: 'shows',
+    step: 'shows',
+    detail: 'Its text has directional marks, which this app does not show. Open the link instead.',
+  })
 }
 
 function isDiscoverable(device: Device): boolean {

@@ -20,6 +20,7 @@ import {
   checkBrowserKey,
   checkIssuedAt,
   checkPhone,
+  checkShown,
   type PhoneAttempt,
 } from '../domain/phone-rules.ts'
 import { unmetRequirements } from '../domain/policy.ts'
@@ -150,7 +151,8 @@ function* checkAndMove(
 
 function checkApproval(attempt: PhoneAttempt, request: BondedPairAssertion): Result<void> {
   const early = checkPhone(attempt)
-  return early.ok ? checkBrowserKey(attempt, request.browser_key !== undefined) : early
+  const shown = early.ok ? checkShown(attempt, request.shows ?? []) : early
+  return shown.ok ? checkBrowserKey(attempt, request.browser_key !== undefined) : shown
 }
 
 interface Valid {

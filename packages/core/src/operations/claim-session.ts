@@ -1,5 +1,5 @@
 import type { DeviceId, SessionId } from '@bonded/contract'
-import { checkBrowserKey, checkPhone } from '../domain/phone-rules.ts'
+import { checkBrowserKey, checkPhone, checkShown } from '../domain/phone-rules.ts'
 import { accept, type Result, reject } from '../domain/rejection.ts'
 import type { PhoneReading } from './read-session.ts'
 import { loadAndExpireAttempt, recordNetworkDifference, rejectAndRecord } from './phone-attempt.ts'
@@ -11,6 +11,8 @@ export interface ClaimInput {
   readonly deviceId: string
   /** Whether the phone will register a browser key with its approval. */
   readonly bringsBrowserKey: boolean
+  /** What the phone shows beyond plain text. */
+  readonly shows: readonly string[]
   /** The IP address that the phone calls from. */
   readonly address: string
 }
@@ -38,7 +40,8 @@ export async function claimSession(
       const attempt = { ...loaded, forClaim: true }
       const { now } = attempt
       const early = checkPhone(attempt)
-      const verdict = early.ok ? checkBrowserKey(attempt, input.bringsBrowserKey) : early
+      const shown = early.ok ? checkShown(attempt, input.shows) : early
+      const verdict = shown.ok ? checkBrowserKey(attempt, input.bringsBrowserKey) : shown
       if (!verdict.ok) return yield* rejectAndRecord(tables, attempt, verdict.rejection)
       const { session, tenant, nonces } = attempt
       const unchanged =

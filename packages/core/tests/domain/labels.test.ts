@@ -117,3 +117,10 @@ test('the cache of labels is bounded, and answers as the first time', () => {
   assert.notEqual(problemOf('Purpose'), undefined)
   assert.equal(problemOf('Label 1'), undefined)
 })
+
+test('a joiner neither hides that labels look alike nor splits a word that mixes scripts', () => {
+  assert.notEqual(problemOf('سه\u200cشنبه', 'سهشنبه'), undefined)
+  assert.equal(lookAlike('بانک\u200cملی', 'بانکملی'), true)
+  assert.equal(isHighlyRestrictive('क्\u200cAmount'), false)
+  assert.equal(isHighlyRestrictive('क्\u200cष'), true)
+})

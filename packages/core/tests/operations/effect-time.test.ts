@@ -79,6 +79,7 @@ test('a claim takes effect before the end of its time, or not at all', async () 
       nonce: session.nonce,
       deviceId: mobile.device.id,
       bringsBrowserKey: false,
+      shows: [],
       address: '',
     }),
   )

@@ -4,6 +4,7 @@ import {
   firstMismatch,
   type GivenContext,
   isDisplayText,
+  isDisplayValue,
   parseMembers,
   type Reason,
 } from '@bonded/contract'
@@ -35,10 +36,11 @@ export function faultOfCreate(text: string): Fault | undefined {
 }
 
 function isReadable(display: GivenContext['display']): boolean {
-  const fits = (text: string, max: number) => Array.from(text).length <= max && isDisplayText(text)
+  const fits = (text: string, max: number) => Array.from(text).length <= max
   return (
     display.length <= MAX_PAIRS &&
-    display.every(({ label, value }) => fits(label, MAX_LABEL) && fits(value, MAX_VALUE)) &&
+    display.every(({ label }) => fits(label, MAX_LABEL) && isDisplayText(label)) &&
+    display.every(({ value }) => fits(value, MAX_VALUE) && isDisplayValue(value)) &&
     areLabelsDistinct(display)
   )
 }

@@ -111,15 +111,20 @@ async function send<R extends Route>(
   throw new PhoneError('answer_unreadable', { reason: parsed.problem, status: route.status })
 }
 
+/** The names of what a claim lacks, by the member that would say that the phone has it. */
+const LACKING: Readonly<Record<string, string>> = {
+  browser_key: 'browser_key_required',
+  shows: 'text_not_shown',
+}
+
 /**
- * The reason of a rejection. A claim without a browser key is rejected with a reason that older
- * apps know too; here it has the name of what is missing (protocol 14).
+ * The reason of a rejection. A claim that lacks a member is rejected with a reason that older apps
+ * know too; here it has the name of what is missing (protocol 5, 14).
  */
 function reasonOf(error: Members): string {
   const reason = textOf(error, 'reason') ?? textOf(error, 'code') ?? 'unexplained'
-  const needsBrowserKey =
-    reason === 'key_format_not_accepted' && textOf(error, 'param') === 'browser_key'
-  return needsBrowserKey ? 'browser_key_required' : reason
+  if (reason !== 'key_format_not_accepted') return reason
+  return LACKING[textOf(error, 'param') ?? ''] ?? reason
 }
 
 function rejectionOf(response: {

@@ -1,4 +1,10 @@
-import { assertionPayload, ATTEST, type BondedPairAssertion } from '@bonded/contract'
+import {
+  assertionPayload,
+  ATTEST,
+  type BondedPairAssertion,
+  DIRECTIONAL_MARKS,
+  needsIsolation,
+} from '@bonded/contract'
 import { signPayload } from '../assertion.ts'
 import { hashOf } from '../bytes.ts'
 import { isRejection } from '../errors.ts'
@@ -118,6 +124,7 @@ async function assertionOver(
     subject_id,
     issued_at: timestampAt(server_time, phone.clock.now()),
   }
+  const isMarked = needsIsolation(session.context?.display ?? [])
   const payload = assertionPayload({
     ...fields,
     tenant_id: session.tenant_id,
@@ -133,5 +140,6 @@ async function assertionOver(
     app_attest: await signPayload(phone, { payload, key: device }),
     verified_evidence: evidence,
     ...(browser_key !== undefined && { browser_key }),
+    ...(isMarked && phone.isolatesValues && { shows: [DIRECTIONAL_MARKS] }),
   }
 }

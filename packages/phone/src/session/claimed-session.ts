@@ -1,6 +1,8 @@
 import {
   type BrowserKeyRegistration,
+  type ClaimRequest,
   CLAIM_SESSION,
+  DIRECTIONAL_MARKS,
   GET_SESSION,
   type Handoff,
   type PhoneSession,
@@ -20,6 +22,12 @@ export interface PhoneDependencies extends RegistrationDependencies {
   readonly WebSocket?: WebSocketConstructor | undefined
   /** Without it, the phone cannot approve requests that need a browser key. */
   readonly createBrowserKey?: CreateBrowserKey | undefined
+  /**
+   * True: the app draws each label and value in an isolate of its own, such as `<bdi>`, so that the
+   * directional marks of Hebrew and Arabic amounts reorder nothing beside them. Without it, the
+   * phone cannot approve requests that have such marks.
+   */
+  readonly isolatesValues?: true | undefined
 }
 
 /** A session that this phone has claimed, as last received. Each step returns a new one. */
@@ -43,7 +51,8 @@ const AFTER_CLAIM = ['challenge_expired', 'session_not_live'] as const
  * its current state, whether it waits for a step-up, is bonded, or has ended.
  *
  * @throws {PhoneError} `refused` (`challenge_expired`, `session_claimed`, `nonce_mismatch`,
- * `session_not_live`, `device_not_usable`, `browser_key_required`), `origin_not_usable`,
+ * `session_not_live`, `device_not_usable`, `browser_key_required`, `text_not_shown`),
+ * `origin_not_usable`,
  * `unreachable`, `answer_unreadable`, `cancelled`
  */
 export async function claim(
@@ -59,23 +68,25 @@ export async function claim(
   const parameters = { session_id }
   const own = { device, claimed_nonce: nonce }
   const read = (response: unknown) => parseSession(phone, own, { response, session_id })
-  try {
-    return await call(phone, CLAIM_SESSION, {
+  const send = (offered: Offered): Promise<ClaimedSession> =>
+    call(phone, CLAIM_SESSION, {
       parameters,
       device,
-      body: () => ({ nonce, device_id }),
+      body: () => ({ nonce, device_id, ...offered }),
       read,
       signal,
-    })
+    }).then(
+      (claimed) =>
+        offered.browser_key === true ? { ...claimed, browser_key: 'wanted' as const } : claimed,
+      (rejection: unknown) => {
+        const more = wantedBy(rejection, phone, offered)
+        if (more === undefined) throw rejection
+        return send({ ...offered, ...more })
+      },
+    )
+  try {
+    return await send({})
   } catch (rejection) {
-    if (isRejection(rejection, 'browser_key_required') && phone.createBrowserKey !== undefined)
-      return call(phone, CLAIM_SESSION, {
-        parameters,
-        device,
-        body: () => ({ nonce, device_id, browser_key: true }),
-        read: (response) => ({ ...read(response), browser_key: 'wanted' as const }),
-        signal,
-      })
     if (!AFTER_CLAIM.some((reason) => isRejection(rejection, reason))) throw rejection
     const found = await call(phone, GET_SESSION, {
       parameters,
@@ -88,6 +99,21 @@ export async function claim(
     if (found?.session.watch_token === undefined) throw rejection
     return found
   }
+}
+
+/** What a claim says that the phone can do. Older services know neither member. */
+type Offered = Pick<ClaimRequest, 'browser_key' | 'shows'>
+
+/** What the service wants of this phone, where it can do that and the claim has not said so. */
+function wantedBy(
+  rejection: unknown,
+  phone: Pick<PhoneDependencies, 'createBrowserKey' | 'isolatesValues'>,
+  { browser_key, shows }: Offered,
+): Offered | undefined {
+  if (isRejection(rejection, 'browser_key_required'))
+    return phone.createBrowserKey && browser_key === undefined ? { browser_key: true } : undefined
+  if (!isRejection(rejection, 'text_not_shown')) return undefined
+  return phone.isolatesValues && shows === undefined ? { shows: [DIRECTIONAL_MARKS] } : undefined
 }
 
 /**

@@ -1,8 +1,15 @@
-import { type PhoneSession, sanitizeDisplayText, type Titles } from '@bonded/contract'
+import {
+  escapeHidden,
+  hasDirectionalMark,
+  type PhoneSession,
+  sanitizeDisplayText,
+  sanitizeDisplayValue,
+  type Titles,
+} from '@bonded/contract'
 
 /**
  * The request that the user decides on: tenant, page and purpose. It is safe to show: each hidden
- * character is replaced by U+FFFD.
+ * character is replaced by U+FFFD. Draw each label and value isolated: see `isolatesValues`.
  */
 export interface ShownRequest {
   readonly tenant_name: string
@@ -35,7 +42,7 @@ export function requestOf(session: PhoneSession): ShownRequest {
     action_title: sanitizeTitles(session.action_title),
     display: (context?.display ?? []).map(({ label, value }) => ({
       label: sanitizeDisplayText(label),
-      value: sanitizeDisplayText(value),
+      value: sanitizeDisplayValue(value),
     })),
     expires_in_ms,
   }
@@ -115,6 +122,9 @@ function wrap(value: string, columns: number): readonly string[] {
   return [...lines, line]
 }
 
+/** A terminal isolates nothing, so it shows directional marks and does not apply them. */
+const escapeMarks = (value: string) => (hasDirectionalMark(value) ? escapeHidden(value) : value)
+
 /**
  * The same as plain text, for a terminal of 80 columns. A longer value goes on below itself, beside
  * a line, so that it cannot imitate a row.
@@ -128,7 +138,8 @@ function wrap(value: string, columns: number): readonly string[] {
  */
 export function describeRequest(session: PhoneSession): string {
   const request = requestOf(session)
-  const { tenant_name, requesting_origin, display } = request
+  const { tenant_name, requesting_origin } = request
+  const display = request.display.map(({ label, value }) => ({ label, value: escapeMarks(value) }))
   const purpose = purposeOf(request, ['en'])
   const rows: [string, string][] = [
     [

@@ -2,9 +2,11 @@ import {
   areLabelsDistinct,
   canonicalIpAddress,
   DISPLAY_TEXT,
+  DISPLAY_VALUE,
   DISTINCT_LABELS,
   IP_ADDRESS,
   isDisplayText,
+  isDisplayValue,
   parseInstant,
 } from '@bonded/contract'
 
@@ -15,6 +17,7 @@ import {
 export const CONTRACT_RULES = {
   formats: {
     [DISPLAY_TEXT]: isDisplayText,
+    [DISPLAY_VALUE]: isDisplayValue,
     // This rejects February 30 and leap seconds, which the patterns accept.
     'date-time': (text: string) => parseInstant(text) !== undefined,
     [IP_ADDRESS]: (text: string) => canonicalIpAddress(text) !== undefined,

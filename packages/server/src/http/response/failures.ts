@@ -1,5 +1,6 @@
 import {
   DISPLAY_TEXT,
+  DISPLAY_VALUE,
   DISTINCT_LABELS,
   type Reason,
   type RequestId,
@@ -118,10 +119,13 @@ interface Violation {
   }
 }
 
+const UNREADABLE =
+  'A text has a visible character, single spaces, and no hidden, blank or unassigned character.'
+
 /** What is wrong with a member, by the format or keyword that rejects it. */
 const DETAILS: Readonly<Record<string, string | undefined>> = {
-  [DISPLAY_TEXT]:
-    'A text has a visible character, single spaces, and no hidden, blank or unassigned character.',
+  [DISPLAY_TEXT]: UNREADABLE,
+  [DISPLAY_VALUE]: `${UNREADABLE} Directional marks are for one amount, date or list.`,
   [DISTINCT_LABELS]: 'Two labels look alike.',
 }
 

@@ -13,6 +13,7 @@ export const claimSessionRoute = serve(
       nonce: body.nonce,
       deviceId: body.device_id,
       bringsBrowserKey: body.browser_key === true,
+      shows: body.shows ?? [],
       address: address(),
     })
     return claimed.ok
