@@ -27,9 +27,11 @@ LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 class BondedError(Exception):
     """A failed call. Branch on `status` (None: no answer) and `reason`, never on the text."""
 
-    def __init__(self, message, status=None, reason=None, request_id=None):
+    def __init__(self, message, status=None, reason=None, request_id=None, param=None):
         super().__init__(message)
         self.status, self.reason, self.request_id = status, reason, request_id
+        # The member that the service rejected, such as context.display.0.value.
+        self.param = param
 
     @property
     def retryable(self):
@@ -60,6 +62,32 @@ def binding_digest(record):
     """The digest of a record, for the context at create and of the submitted form later."""
     digest = hashlib.sha256(canonical_json(record).encode()).digest()
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+
+
+# Letters of the Arabic script that no joiner separates from the next one, because they never join it.
+NOT_JOINED = "\u0621-\u0625\u0627\u0629\u062f-\u0632\u0648\u0671-\u0677\u0688-\u0699\u06c0\u06c3-\u06cb\u06cd\u06cf\u06d2\u06d3"
+VIRAMA = "\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca"
+JOINER = f"(?<=[{VIRAMA}])[\u200c\u200d](?=\\w)|(?<=[\u0620-\u06d3])(?<![{NOT_JOINED}])\u200c(?=[\u0620-\u06d3])"
+# Controls, format characters and fillers, which have no glyph; directional marks among them.
+INVISIBLE = (
+    "\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffc\U0001d159\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff"
+)
+
+
+def display_text(text):
+    """The same text as a phone may show it: one space for runs and line breaks, nothing invisible.
+
+    An empty text becomes a dash. It removes nothing that a user sees: what is too long, or drawn in
+    different ways, stays, and the service rejects it with `param`. The directional marks of Arabic
+    and Hebrew amounts are removed.
+    """
+    text = re.sub(r"[\t-\r\x85\u2028\u2029]", " ", "" if text is None else text)
+    text = re.sub(f"(?!{JOINER})[{INVISIBLE}]", "", text)
+    if re.search(r"\s{2,}", text):
+        text = re.sub(r"\s{2,}", " ", text).strip()
+    return text if text.strip() else "—"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,7 +144,9 @@ class Bonded:
         if policy.needs_user and subject_ref is None:
             raise ValueError("pass the subject_ref of the user, or set first_bond")
         body = {"workflow": policy.workflow, "action": policy.action}
-        body["context"] = {"display": display, "digest": digest}
+        pairs = ((pair["label"], pair["value"]) for pair in display)
+        shown = [{"label": display_text(label), "value": display_text(value)} for label, value in pairs]
+        body["context"] = {"display": shown, "digest": digest}
         if subject_ref is not None:
             body["subject_ref"] = subject_ref
         # One key for all attempts: a repetition returns the session that exists already.
@@ -171,9 +201,11 @@ def _rejection(response):
     try:
         error = json.loads(response.read())["error"]
         message, reason, request_id = error["message"], error.get("reason"), error["requestId"]
+        param = error.get("param")
     except (OSError, ValueError, TypeError, KeyError):
         message, reason, request_id = f"the service answered {response.code}", None, None
-    return BondedError(message, response.code, reason, request_id)
+        param = None
+    return BondedError(message, response.code, reason, request_id, param)
 
 
 def judge_submit(session, row, owner, policy, digest):

@@ -67,8 +67,9 @@ def fields_of(request):
     return fields if isinstance(fields, dict) else None
 
 
-def problem(status, message):
-    return JsonResponse({"error": {"message": message}}, status=status)
+def problem(status, message, param=None):
+    error = {"message": message, **({"code": "form_invalid", "param": param} if param else {})}
+    return JsonResponse({"error": error}, status=status)
 
 
 @require_GET
@@ -92,13 +93,14 @@ def script(_request):
 @require_POST
 def save_draft(request):
     fields = fields_of(request) or {}
-    amount, purpose = fields.get("amount"), fields.get("purpose")
-    if type(amount) is not int or not 1 <= amount <= 100_000 or purpose not in PURPOSES:
+    amount, purpose, note = fields.get("amount"), fields.get("purpose"), fields.get("note", "")
+    is_valid = type(amount) is int and 1 <= amount <= 100_000 and purpose in PURPOSES
+    if not is_valid or not isinstance(note, str):
         return problem(400, "Check the fields of the form.")
     login = login_of(request) or uuid.uuid4().hex
     if len(drafts) >= MAX_DRAFTS:
         drafts.pop(next(iter(drafts)))
-    drafts[login] = {"amount": amount, "purpose": purpose}
+    drafts[login] = {"amount": amount, "purpose": purpose, "note": note}
     response = JsonResponse({"saved": True})
     response.set_cookie("login", login, httponly=True, samesite="Lax")
     return response
@@ -116,14 +118,22 @@ def create_session(request):
     display = [
         {"label": "Amount", "value": f"€{draft['amount']}"},
         {"label": "Loan for", "value": draft["purpose"]},
+        {"label": "Note", "value": draft["note"]},
     ]
-    digest = bonded.binding_digest(draft)
+    try:
+        digest = bonded.binding_digest(draft)
+    except UnicodeEncodeError:
+        return problem(400, "Check the field “Note” of the form.", "note")
     # The subject_ref of an earlier bond of this user, if you store it: then only their phones can
     # approve.
     subject_ref = None
     try:
         session = service.create(POLICY, display, digest, subject_ref)
     except bonded.BondedError as error:
+        if (error.param or "").startswith("context."):
+            # What no phone could show, such as too long a text.
+            label = display[int(error.param.split(".")[2])]["label"]
+            return problem(400, f"Check the field “{label}” of the form.", error.param)
         print(f"create failed: {error} ({error.reason})", file=sys.stderr)
         return problem(503, "Approving by phone does not work at the moment.")
     secret = session.pop("completion_secret")

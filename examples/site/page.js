@@ -11,7 +11,11 @@ form.addEventListener('submit', (event) => {
 })
 
 async function submit() {
-  const fields = { amount: form.amount.valueAsNumber, purpose: form.purpose.value }
+  const fields = {
+    amount: form.amount.valueAsNumber,
+    purpose: form.purpose.value,
+    note: form.note.value,
+  }
   form.inert = true
   status.textContent = await apply(fields)
   form.inert = false

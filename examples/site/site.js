@@ -20,9 +20,10 @@ const applications = []
 /** The login of a browser, from its cookies. */
 export const loginOf = (cookies) => /(?:^|; )login=([0-9a-f-]{36})(?:;|$)/.exec(cookies ?? '')?.[1]
 export const draftOf = (login) => drafts.get(login)
-export const display = ({ amount, purpose }) => [
+export const display = ({ amount, purpose, note }) => [
   { label: 'Amount', value: `€${amount}` },
   { label: 'Loan for', value: purpose },
+  { label: 'Note', value: note },
 ]
 
 /** The protected action. */
@@ -32,9 +33,13 @@ export async function save(form) {
 
 /** Stores what the user is about to submit, and gives a new browser its login. */
 export function saveDraft(cookies, fields) {
-  const { amount, purpose } = fields ?? {}
+  const { amount, purpose, note = '' } = fields ?? {}
   const isValid =
-    Number.isInteger(amount) && amount >= 1 && amount <= 100_000 && PURPOSES.includes(purpose)
+    Number.isInteger(amount) &&
+    amount >= 1 &&
+    amount <= 100_000 &&
+    PURPOSES.includes(purpose) &&
+    typeof note === 'string'
   if (!isValid)
     return {
       status: 400,
@@ -43,7 +48,7 @@ export function saveDraft(cookies, fields) {
     }
   const login = loginOf(cookies) ?? randomUUID()
   if (drafts.size >= MAX_DRAFTS) drafts.delete(drafts.keys().next().value)
-  drafts.set(login, { amount, purpose })
+  drafts.set(login, { amount, purpose, note })
   const cookie = `login=${login}; Path=/; HttpOnly; SameSite=Lax`
   return { status: 200, headers: { 'set-cookie': cookie }, body: { saved: true } }
 }

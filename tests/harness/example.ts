@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { loadTestAuthority } from '@bonded/simulator'
 import { freePort } from './free-port.ts'
+import { TEXT_KINDS } from './text-kinds.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const NO_REGISTRY =
@@ -95,11 +96,23 @@ async function passGate({ origin, approve }: Example) {
   }
   const page = await (await fetch(origin)).text()
   assert.match(page, /pk_beta_/)
-  const form = { amount: 12_500, purpose: 'car' }
+  const form = { amount: 12_500, purpose: 'car', note: '' }
   assert.equal((await post('/drafts', { ...form, purpose: 'war' })).status, 400)
   const { login } = await post('/drafts', form)
   const { login: other } = await post('/drafts', form)
   assert.ok(await isRejectedFromAnotherSite(`${origin}/bond-session`, login))
+  for (const [kind, { typed, shown }] of Object.entries(TEXT_KINDS)) {
+    const { login: writer } = await post('/drafts', { ...form, note: typed })
+    const created = await post('/bond-session', {}, writer)
+    const { error, context } = created.body
+    if (shown === undefined)
+      assert.deepEqual(
+        [created.status, error?.code, error?.param],
+        [400, 'form_invalid', 'context.display.2.value'],
+        kind,
+      )
+    else assert.deepEqual(context?.display[2], { label: 'Note', value: shown }, kind)
+  }
   const { body: session } = await post('/bond-session', {}, login)
   assert.ok(!JSON.stringify(session).includes('completion_secret'))
   assert.deepEqual(session.context?.display[0], { label: 'Amount', value: '€12500' })
@@ -132,6 +145,7 @@ interface ExampleReply {
   readonly context?: { readonly display: readonly object[] }
   readonly outcome?: string
   readonly result?: string
+  readonly error?: { readonly code?: string; readonly param?: string }
 }
 
 /** What every example answers to `passGate`. */

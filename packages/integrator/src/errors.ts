@@ -23,6 +23,7 @@ export const GATE_ERROR_CODES = Object.keys(GATE_REMEDIES) as readonly GateError
 
 interface GateErrorDetails {
   readonly reason?: string | undefined
+  readonly param?: string | undefined
   readonly requestId?: string | undefined
   readonly retryAfterMs?: number | undefined
   readonly address?: string | undefined
@@ -42,6 +43,8 @@ export class GateError extends Error {
   readonly remedy: string
   /** The reason of the service's rejection, if it has one. */
   readonly reason: string | undefined
+  /** The member that the service rejected, such as `context.display.0.value`. */
+  readonly param: string | undefined
   /** The request id, by which the operator finds this call. */
   readonly requestId: string | undefined
   /** The wait that the service requested, in milliseconds. */
@@ -54,6 +57,7 @@ export class GateError extends Error {
     this.code = code
     this.remedy = GATE_REMEDIES[code]
     this.reason = details.reason
+    this.param = details.param
     this.requestId = details.requestId
     this.retryAfterMs = details.retryAfterMs
     this.address = details.address

@@ -1,5 +1,6 @@
 export { adviceFor, type RejectReason, VERDICT_REASONS } from './user-messages.ts'
 export { bindingDigest } from './binding-digest.ts'
+export { type CleanedText, displayText, type DisplayTextChange } from './display-text.ts'
 export { type GateClock, type RandomBytes, systemClock, systemRandom } from './clock.ts'
 export { GATE_ERROR_CODES, GATE_REMEDIES, GateError, type GateErrorCode } from './errors.ts'
 export { createGate, type Gate, type GateOptions } from './gate.ts'

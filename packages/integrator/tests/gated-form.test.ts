@@ -13,6 +13,7 @@ import {
   type ProtectOutcome,
 } from '../src/index.ts'
 import { BASE_URL } from './fake-service.ts'
+import { TEXT_KINDS } from '../../../tests/harness/text-kinds.ts'
 import { harness, OWNER, START_MS, WORKFLOW } from './harness.ts'
 
 interface Draft {
@@ -26,7 +27,7 @@ interface Body {
   readonly context: { readonly display: object }
   readonly outcome: string
   readonly result: string
-  readonly error: { readonly code: string; readonly message: string }
+  readonly error: { readonly code: string; readonly message: string; readonly param?: string }
 }
 interface Reply {
   readonly status: number
@@ -144,12 +145,63 @@ for (const [name, adapter] of Object.entries(ADAPTERS)) {
     assert.equal(headers.get('x-bond-browser-secret'), browser_secret)
   })
 
+  for (const [kind, { typed, shown }] of Object.entries(TEXT_KINDS))
+    test(`${name}: ${shown === undefined ? 'rejects by name' : 'cleans'} ${kind}`, async () => {
+      const display = () => [
+        { label: 'Amount', value: '€1' },
+        { label: 'Note', value: typed },
+      ]
+      const h = setup({ display }, adapter)
+      const { status, body } = await h.send('session', {})
+      if (shown === undefined) {
+        const param = 'context.display.1.value'
+        const message = 'Check the field “Note” of the form.'
+        assert.deepEqual([status, body.error], [400, { code: 'form_invalid', message, param }])
+        assert.equal(h.service.seen.length, 0)
+      } else {
+        assert.equal(status, 201)
+        assert.deepEqual(body.context.display, [
+          { label: 'Amount', value: '€1' },
+          { label: 'Note', value: shown },
+        ])
+      }
+    })
+
   test(`${name}: reports an error of the configuration to the framework`, async () => {
     const h = setup({}, adapter)
     h.service.fault({ status: 401, body: '{"error":{"code":"unauthorized"}}' })
     await assert.rejects(h.send('session', {}), { code: 'unauthorized' })
   })
 }
+
+test('names the field that has no digest, and the pair that the service rejects', async () => {
+  const broken = { amount: 1, note: '\ud800' }
+  const invalid = await setup({ record: () => broken }).send('session', {})
+  assert.deepEqual([invalid.status, invalid.body.error.param], [400, 'note'])
+
+  const h = setup()
+  const error = {
+    code: 'invalid_request',
+    reason: 'invalid_member',
+    param: 'context.display.0.label',
+  }
+  h.service.fault({ status: 400, body: JSON.stringify({ error }) })
+  const rejected = await h.send('session', {})
+  assert.deepEqual(
+    [rejected.status, rejected.body.error.code, rejected.body.error.param],
+    [400, 'form_invalid', 'context.display.0.label'],
+  )
+  assert.match(rejected.body.error.message, /“Amount”/)
+  const session_id = await h.approved()
+  const submitted = await h.send('submit', { ...broken, session_id })
+  assert.deepEqual([submitted.status, submitted.body.error.param], [400, 'note'])
+})
+
+test('a missing value of an optional field counts as empty', async () => {
+  const display = () => [{ label: 'Note', value: undefined as unknown as string }]
+  const { body } = await setup({ display }).send('session', {})
+  assert.deepEqual(body.context.display, [{ label: 'Note', value: '—' }])
+})
 
 test('a form that changed after the approval runs nothing, and learns no reason', async () => {
   const h = setup()

@@ -4,9 +4,11 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { test } from 'node:test'
 import { canonicalJson, type FullSession } from '@bonded/contract'
+import { TEXT_KINDS } from '../../../tests/harness/text-kinds.ts'
 import {
   bindingDigest,
   createGate,
+  displayText,
   type FetchLike,
   type GatePolicy,
   memoryPendingStore,
@@ -211,4 +213,21 @@ test('the Python client takes the origin of the service or its API base, over ht
     ...right.map(() => base),
     ...wrong.map(() => ['ValueError']),
   ])
+})
+
+test('the Python client cleans the text that a phone shows, as displayText does', () => {
+  const typed = [
+    ...Object.values(TEXT_KINDS).map((kind) => kind.typed),
+    'سه\u200cشنبه',
+    'کار\u200cها',
+    'क्\u200dष',
+    'क\u200dष',
+    '\u200f12,500.00 \u200f₪',
+    '\u{e0041}x\u180e',
+  ]
+  const cleaned = python('bonded.display_text(v)', typed)
+  assert.deepEqual(
+    cleaned,
+    typed.map((text) => displayText(text, { marks: false }).text),
+  )
 })

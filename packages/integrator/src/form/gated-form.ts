@@ -1,5 +1,6 @@
 import type { GivenContext } from '@bonded/contract'
 import { bindingDigest } from '../binding-digest.ts'
+import { cleanDisplay } from '../display-text.ts'
 import { GateError } from '../errors.ts'
 import type { Gate } from '../gate.ts'
 import type { CreateBond } from '../verbs/create.ts'
@@ -30,7 +31,10 @@ export interface GatedFormOptions<Request, Tx, Form extends object, T>
    * the context that the widget sends. Without a record, the session route answers 409.
    */
   readonly record: (owner: string, request: Request) => Awaitable<Form | null | undefined>
-  /** The label and value pairs that the phone shows and signs. */
+  /**
+   * The label and value pairs that the phone shows and signs. `displayText` cleans each of them; a
+   * pair that no phone could show answers 400 with `form_invalid`, its `param` and its label.
+   */
   readonly display: (record: Form) => GivenContext['display']
   /** The protected action, in the transaction that uses the bond. The page receives its result. */
   readonly accept: (tx: Tx, form: Form, verdict: AcceptVerdict) => Promise<T>
@@ -81,7 +85,11 @@ export async function replyToSession<Request, Tx, Form extends object, T>(
   if (!owner) return LOGIN_MISSING
   const record = await form.record(owner, request)
   if (record === undefined || record === null) return RECORD_MISSING
-  const context = { display: form.display(record), digest: await bindingDigest(record) }
+  const digest = await bindingDigest(record).catch(() => undefined)
+  if (digest === undefined) return formInvalid(await unboundField(record))
+  const cleaned = cleanDisplay(form.display(record))
+  if ('param' in cleaned) return formInvalid(cleaned)
+  const context = { display: cleaned.display, digest }
   const { workflow, action } = form
   try {
     const facts = await form.bond?.(owner, request)
@@ -89,6 +97,8 @@ export async function replyToSession<Request, Tx, Form extends object, T>(
     return reply(201, session)
   } catch (error) {
     report(form, error)
+    const { param } = error instanceof GateError ? error : { param: undefined }
+    if (param?.startsWith('context.') === true) return formInvalid(fieldAt(param, context.display))
     // Any other error is a fault of the configuration, which the framework answers.
     if (!(error instanceof GateError && error.retryable)) throw error
     const seconds = Math.ceil((error.retryAfterMs ?? 1_000) / 1_000)
@@ -110,7 +120,8 @@ export async function replyToSubmit<Request, Tx, Form extends object, T>(
   // Without `parse`, the digest decides: only fields equal to the record pass the gate.
   const form = options.parse === undefined ? (rest as Form) : options.parse(rest)
   const form_digest = form && (await bindingDigest(form).catch(() => undefined))
-  if (form === undefined || form_digest === undefined) return FORM_INVALID
+  if (form === undefined) return formInvalid()
+  if (form_digest === undefined) return formInvalid(await unboundField(form))
   const { gate, workflow, action, review } = options
   const id = typeof session_id === 'string' ? session_id : ''
   const submitted = gate.protect({
@@ -149,6 +160,35 @@ function replyToOutcome<T>(outcome: ProtectOutcome<T>): FormReply {
   return problem(retryable ? 503 : 403, 'not_approved', outcome.advice.join(' '))
 }
 
+/** What is wrong with a form: the member, and the label that the user knows it by. */
+interface WrongField {
+  readonly param: string
+  readonly label?: string | undefined
+}
+
+function formInvalid({ param, label }: Partial<WrongField> = {}): FormReply {
+  const field = label ?? param
+  const message =
+    field === undefined
+      ? 'Check the fields of the form.'
+      : `Check the field “${field}” of the form.`
+  return reply(400, { error: { code: 'form_invalid', message, ...(param && { param }) } })
+}
+
+/** The pair that the service rejected. */
+function fieldAt(param: string, display: GivenContext['display']): WrongField {
+  const [, index = ''] = /^context\.display\.(\d+)/.exec(param) ?? []
+  return { param, label: display[Number.parseInt(index, 10)]?.label }
+}
+
+/** The first field that has no digest, such as a text that a browser cut within an emoji. */
+async function unboundField(form: object): Promise<Partial<WrongField>> {
+  for (const [param, value] of Object.entries(form))
+    if ((await bindingDigest({ [param]: value }).catch(() => undefined)) === undefined)
+      return { param }
+  return {}
+}
+
 function reply(status: number, body: object): FormReply {
   return { status, headers: { 'cache-control': 'no-store' }, body }
 }
@@ -165,7 +205,6 @@ const BODY_MISSING = problem(
   'body_missing',
   'The server read no form. Send JSON with Content-Type: application/json of at most 64 KiB, and parse it before this route.',
 )
-const FORM_INVALID = problem(400, 'form_invalid', 'Check the fields of the form.')
 const UNAVAILABLE = problem(
   503,
   'approval_unavailable',

@@ -112,6 +112,7 @@ function rejectionOf(
   const message = textOf(error, 'message') ?? `The service answered ${status}.`
   return new GateError(codeOf(status, textOf(error, 'code')), message, {
     reason: textOf(error, 'reason'),
+    param: textOf(error, 'param'),
     requestId: textOf(error, 'requestId'),
     retryAfterMs,
     address,

@@ -1,0 +1,24 @@
+/**
+ * What people type and paste into a form field, and what its approval shows. Without `shown`, the
+ * field is rejected by name.
+ */
+export const TEXT_KINDS: Readonly<
+  Record<string, { readonly typed: string; readonly shown?: string }>
+> = {
+  'two spaces': { typed: 'Ada  Lovelace', shown: 'Ada Lovelace' },
+  'the line breaks of a text area': {
+    typed: '12 High St\r\n\r\nLondon\n',
+    shown: '12 High St London',
+  },
+  'a tab': { typed: 'Ada\tLovelace', shown: 'Ada Lovelace' },
+  'an empty optional field': { typed: '', shown: '—' },
+  'blanks only': { typed: ' \u00a0 ', shown: '—' },
+  'a pasted invisible character': {
+    typed: '\ufeffAda\u200b Love\u00adlace',
+    shown: 'Ada Lovelace',
+  },
+  'emoji of several characters': { typed: '❤️ 👨‍👩‍👧', shown: '❤ 👨👩👧' },
+  'an override of the direction': { typed: 'Ada \u202eecalevoL', shown: 'Ada ecalevoL' },
+  'too long a text': { typed: 'x'.repeat(257) },
+  'stacked marks': { typed: 'A\u0301\u0302\u0303da' },
+}
