@@ -5,7 +5,7 @@ import type {
   VerifiedEvidence,
 } from '@bonded/contract'
 import { CONTINUITY_MODEL, type Continuity } from './continuity.ts'
-import { EVIDENCE_TTL_MS, LOCAL_AUTH_MAX_AGE_MS } from './lifetimes.ts'
+import { EVIDENCE_TTL_MS, ISSUED_AT_MAX_AHEAD_MS, LOCAL_AUTH_MAX_AGE_MS } from './lifetimes.ts'
 import { instantOf, iso } from './iso.ts'
 import { type Instant } from './session.ts'
 import { longLivedContinuity, type ScoringInput, score } from './scoring.ts'
@@ -58,13 +58,24 @@ export function summarise(findings: Findings, now: Instant): UnsignedEvidence {
 }
 
 function localAuthHolds(signal: EvidenceSignals['local_auth'], requestedAt: Instant): boolean {
-  const age = requestedAt - instantOf(signal.verified_at)
   return (
     signal.result === 'verified' &&
     signal.method !== 'none' &&
-    age >= 0 &&
-    age <= LOCAL_AUTH_MAX_AGE_MS
+    localAuthTime(signal, requestedAt) === 'in_range'
   )
+}
+
+/**
+ * When the phone verified its user, compared with the request's own `issued_at`. The two times may
+ * be of two clocks of the phone, so a little ahead is in range, as for `issued_at` itself.
+ */
+export function localAuthTime(
+  { verified_at }: Pick<EvidenceSignals['local_auth'], 'verified_at'>,
+  requestedAt: Instant,
+): 'in_range' | 'too_old' | 'ahead' {
+  const age = requestedAt - instantOf(verified_at)
+  if (age < -ISSUED_AT_MAX_AHEAD_MS) return 'ahead'
+  return age > LOCAL_AUTH_MAX_AGE_MS ? 'too_old' : 'in_range'
 }
 
 /**

@@ -8,11 +8,11 @@ import {
   type VerifiedEvidence,
 } from '@bonded/contract'
 import type { Continuity } from '../domain/continuity.ts'
-import { type CarrierFinding, summarise } from '../domain/evidence.ts'
+import { type CarrierFinding, localAuthTime, summarise } from '../domain/evidence.ts'
 import { instantOf } from '../domain/iso.ts'
 import { checkIssuedAt, checkPhone, type PhoneAttempt } from '../domain/phone-rules.ts'
 import { accept, type Result, reject } from '../domain/rejection.ts'
-import type { Device } from '../domain/session.ts'
+import type { Device, Instant } from '../domain/session.ts'
 import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
 import { updateContinuity } from './update-continuity.ts'
@@ -92,7 +92,10 @@ function* admit(
   const issuedAt = instantOf(request.issued_at)
   const early = checkPhone(attempt)
   const verdict = early.ok ? checkIssuedAt(issuedAt, now) : early
-  if (!verdict.ok) return yield* rejectAndRecord(tables, attempt, verdict.rejection)
+  // A page's key proves its user in the assertion of the bond, so its report counts for nothing.
+  const isApp = device.format !== 'webauthn'
+  const timed = verdict.ok && isApp ? checkLocalAuthTime(signals, issuedAt) : verdict
+  if (!timed.ok) return yield* rejectAndRecord(tables, attempt, timed.rejection)
   if (appAttest !== undefined) {
     const payload = evidenceRequestPayload({
       ...request,
@@ -105,8 +108,27 @@ function* admit(
     if (!counted.ok) return counted
   }
   yield* tables.sessions.hint(attempt.session, 'evaluating', now)
+  const { local_auth } = signals
+  const isOld = isApp && localAuthTime(local_auth, issuedAt) === 'too_old'
+  if (isOld && local_auth.result === 'verified')
+    yield* tables.sessions.note(id, {
+      at: now,
+      kind: 'note',
+      reason: 'local_auth_too_old',
+      step: 'local_auth',
+    })
   const continuity = yield* updateContinuity(service, tables, { id, device, signals, now })
   return accept({ attempt, continuity })
+}
+
+/** A verification in the future is a defect of the app, which `failed` would hide. */
+function checkLocalAuthTime({ local_auth }: EvidenceSignals, issuedAt: Instant): Result<void> {
+  if (localAuthTime(local_auth, issuedAt) !== 'ahead') return accept(undefined)
+  return reject('invalid_member', {
+    param: 'signals.local_auth.verified_at',
+    step: 'local_auth',
+    detail: 'It is at most 30 s after issued_at.',
+  })
 }
 
 /** Asks the carrier and verifies the passport, outside the unit of work: both take long. */

@@ -73,7 +73,7 @@ test('keeps a bond in the low band when local authentication failed', async () =
   )
 })
 
-test('counts local authentication as failed when it is older than 120 s, in the future, or without a method', async () => {
+test('judges local authentication by its time, and says in the timeline when it is too old', async () => {
   const judged = async (
     ageMs: number,
     {
@@ -81,7 +81,7 @@ test('counts local authentication as failed when it is older than 120 s, in the 
       method = 'biometric',
     }: { askedMsAgo?: number; method?: 'biometric' | 'none' } = {},
   ) => {
-    const { view, phone } = await ready()
+    const { session, view, phone } = await ready()
     const askedAt = h.clock.now() - askedMsAgo
     const local_auth = {
       result: 'verified' as const,
@@ -95,17 +95,30 @@ test('counts local authentication as failed when it is older than 120 s, in the 
       new Date(askedAt).toISOString(),
     )
     const reply = await h.api('POST', '/evidence', { token: phone.device_token, body })
-    return reply.body.verified_evidence.local_auth.result
+    const timeline = await h.api('GET', `/sessions/${session.id}/timeline`, {
+      token: h.shop.server,
+    })
+    const notes = timeline.body.entries.filter(
+      ({ reason }: { reason?: string }) => reason === 'local_auth_too_old',
+    )
+    const { error, verified_evidence } = reply.body
+    return error === undefined
+      ? `${verified_evidence.local_auth.result} ${notes.length}`
+      : `${error.reason} ${error.param}`
   }
-  assert.deepEqual(
-    [await judged(120_000), await judged(120_001), await judged(0), await judged(-1)],
-    ['verified', 'failed', 'verified', 'failed'],
-  )
-  assert.deepEqual(
-    [await judged(120_000, { askedMsAgo: 60_000 }), await judged(-1, { askedMsAgo: 60_000 })],
-    ['verified', 'failed'],
-  )
-  assert.equal(await judged(0, { method: 'none' }), 'failed')
+  const AHEAD = 'invalid_member signals.local_auth.verified_at'
+  for (const [ageMs, askedMsAgo, result] of [
+    [120_000, 0, 'verified 0'],
+    [120_001, 0, 'failed 1'],
+    [0, 0, 'verified 0'],
+    [-1, 0, 'verified 0'],
+    [-30_000, 0, 'verified 0'],
+    [-30_001, 0, AHEAD],
+    [120_000, 60_000, 'verified 0'],
+    [-30_001, 60_000, AHEAD],
+  ] as const)
+    assert.equal(await judged(ageMs, { askedMsAgo }), result, `${ageMs} ${askedMsAgo}`)
+  assert.equal(await judged(0, { method: 'none' }), 'failed 0')
 })
 
 test('gives two tenants different pseudonyms of one phone, each of them stable', async () => {
