@@ -15,6 +15,7 @@ import {
   WebhookEvent,
 } from '@bonded/contract'
 import { ATTEMPT_TIMEOUT_MS } from '../packages/core/src/domain/webhooks.ts'
+import { opened } from '../packages/server/src/http/opened-schema.ts'
 
 /** Every frame of the channel, and when the service sends it. */
 const FRAMES = {
@@ -61,7 +62,7 @@ export function asyncApiDocument({ host, version }: { host: string; version: str
     operations: operations(),
     components: {
       messages: { ...frameMessages(), ...eventMessages() },
-      schemas: { WebhookEvent },
+      schemas: { WebhookEvent: opened(WebhookEvent) },
       securitySchemes: {
         watchToken: {
           type: 'httpApiKey',
@@ -121,7 +122,7 @@ function frameMessages(): object {
   return Object.fromEntries(
     Object.entries(FRAMES).map(([name, { schema, about }]) => [
       name,
-      { name, summary: about, payload: schema },
+      { name, summary: about, payload: opened(schema) },
     ]),
   )
 }

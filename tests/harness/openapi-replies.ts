@@ -75,8 +75,20 @@ const COMPLETION_SECRET_ANYWHERE = new RegExp(
 
 function compile(schema: object | undefined): ((body: unknown) => boolean) | undefined {
   if (schema === undefined) return undefined
-  const validator = Compile(resolved(schema) as never)
+  const validator = Compile(closed(resolved(schema)) as never)
   return (body) => validator.Check(body)
+}
+
+/** The document permits further members to later versions. This version sends none. */
+function closed(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(closed)
+  if (typeof schema !== 'object' || schema === null) return schema
+  const members = Object.entries(schema).map(([keyword, value]) => [keyword, closed(value)])
+  const isObject = 'type' in schema && [schema.type].flat().includes('object')
+  return {
+    ...(isObject && 'properties' in schema ? { additionalProperties: false } : {}),
+    ...Object.fromEntries(members),
+  }
 }
 
 /** Replaces references by the schemas that they name. */

@@ -9,9 +9,18 @@ import type { TSchema } from './schemas/type.ts'
  */
 export type Caller = 'backend' | 'browser' | 'phone' | 'portal' | 'anonymous'
 
+/** When an endpoint was deprecated, and when it may end: dates such as `2027-01-31`, in UTC. */
+export interface Deprecation {
+  readonly since: string
+  readonly sunset: string
+  /** The page that says what to call in its place. */
+  readonly link: string
+}
+
 /** One endpoint. The router, the clients and the OpenAPI document are derived from it. */
 export interface Endpoint extends Route {
   readonly summary: string
+  readonly deprecation?: Deprecation
   readonly callers: readonly Caller[]
   /**
    * No tenant's page may call it: the request has no Origin, or, from a phone, the service's own.

@@ -10,6 +10,7 @@ import {
   REASONS,
   statusOf,
 } from '@bonded/contract'
+import { opened } from './opened-schema.ts'
 
 /** Rejections that any endpoint can return. */
 const EVERYWHERE: readonly Reason[] = [
@@ -29,21 +30,23 @@ const WITH_CREDENTIAL: readonly Reason[] = [
 /** Probes of the process, to which the service responds during an overload too. */
 const PROBES: readonly Endpoint[] = [ENDPOINTS.alive, ENDPOINTS.ready]
 
-/** The bodies of requests and responses. */
-const BODIES: ReadonlySet<unknown> = new Set([
+/** The bodies of requests. No response has the same schema. */
+const REQUESTS: ReadonlySet<unknown> = new Set(
+  Object.values<Endpoint>(ENDPOINTS).map(({ body }) => body?.schema),
+)
+const RESPONSES: ReadonlySet<unknown> = new Set([
   ErrorResponse,
-  ...Object.values<Endpoint>(ENDPOINTS).flatMap(({ body, responses }) => [
-    body?.schema,
-    ...Object.values(responses ?? {}),
-  ]),
+  ...Object.values<Endpoint>(ENDPOINTS).flatMap(({ responses }) => Object.values(responses ?? {})),
 ])
-/** Their schemas, by the names of the contract, which generated clients use as type names. */
-const SCHEMAS = Object.fromEntries(
-  Object.entries(contract as Readonly<Record<string, unknown>>).filter(([, value]) =>
-    BODIES.has(value),
+/** The names of the contract, which generated clients use as type names. */
+const NAMES = new Map(
+  Object.entries(contract as Readonly<Record<string, unknown>>).flatMap(([name, value]) =>
+    REQUESTS.has(value) || RESPONSES.has(value) ? [[value as object, name] as const] : [],
   ),
-) as Readonly<Record<string, object>>
-const NAMES = new Map(Object.entries(SCHEMAS).map(([name, schema]) => [schema, name]))
+)
+const SCHEMAS = Object.fromEntries(
+  [...NAMES].map(([schema, name]) => [name, RESPONSES.has(schema) ? opened(schema) : schema]),
+)
 
 /** Returns a reference to a named schema, or an unnamed schema itself. */
 function named(schema: object): object {
@@ -130,6 +133,7 @@ function operation(operationId: string, endpoint: Endpoint): object {
   return {
     operationId,
     summary: endpoint.summary,
+    ...(endpoint.deprecation ? { deprecated: true } : {}),
     ...(endpoint.limits
       ? { description: `Limits: ${endpoint.limits.map(describeLimit).join('; ')}.` }
       : {}),
@@ -203,7 +207,9 @@ function headersNamed(...names: readonly (keyof typeof HEADERS)[]): { headers?: 
 }
 
 function success({ responses, summary, limits }: Endpoint): object {
-  const schemas = Object.values(responses ?? {}).map(named)
+  const schemas = Object.values(responses ?? {}).map((schema) =>
+    NAMES.has(schema) ? named(schema) : opened(schema),
+  )
   const headers = headersNamed('X-Request-Id', ...(limits ? LIMIT_HEADERS : []))
   if (schemas.length === 0) return { description: summary, ...headers }
   // `anyOf`, because one view may satisfy two schemas, which `oneOf` would reject.

@@ -15,6 +15,7 @@ import {
 import { admitAfterBody, admitBeforeBody } from './admission.ts'
 import { clientAddress } from './connection/client-address.ts'
 import { answersHead } from './head.ts'
+import { deprecationHeaders } from './response/deprecation.ts'
 import { Rejected } from './response/rejected.ts'
 import { endpointName, noteView } from './request-line.ts'
 import { TimeLimits } from './connection/time-limits.ts'
@@ -92,6 +93,7 @@ export function serve<const E extends Endpoint>(
   handle: (call: Call<E>) => Result<EndpointResponse<E>> | Promise<Result<EndpointResponse<E>>>,
 ): Route {
   const serializers = serializersOf(endpoint)
+  const deprecation = endpoint.deprecation && deprecationHeaders(endpoint.deprecation)
   const routeName = endpointName(endpoint)
   return (app, service) => {
     app.route({
@@ -105,7 +107,10 @@ export function serve<const E extends Endpoint>(
         ...(endpoint.query ? { querystring: endpoint.query } : {}),
         ...(endpoint.headers ? { headers: endpoint.headers } : {}),
       },
-      onRequest: (request, reply) => admitBeforeBody({ service, endpoint, request, reply }),
+      onRequest(request, reply) {
+        if (deprecation !== undefined) reply.headers(deprecation)
+        return admitBeforeBody({ service, endpoint, request, reply })
+      },
       preValidation: (request, _reply, done) => done(checkBodyPresence(endpoint, request)),
       async handler(request, reply) {
         const caller = await admitAfterBody({ service, endpoint, request, reply })

@@ -24,7 +24,8 @@ export function fixedHeaders({ settings }: Service): Readonly<Record<string, str
 export function openToOrigin(origin: string): Readonly<Record<string, string>> {
   return {
     'access-control-allow-origin': origin,
-    'access-control-expose-headers': 'X-Request-Id, Retry-After, RateLimit, RateLimit-Policy',
+    'access-control-expose-headers':
+      'X-Request-Id, Retry-After, RateLimit, RateLimit-Policy, Deprecation, Sunset, Link',
   }
 }
 
