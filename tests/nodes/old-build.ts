@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path'
  * The parent of the commit that added the last migration. A commit that adds a migration sets it to
  * its own parent.
  */
-const COMMIT = 'c0935d9d638f42fbadead270171e6900a3ab2fb6'
+const COMMIT = 'e2b2e0857f918623e61a19d244fbab372223b7a0'
 const ROOT = resolve(import.meta.dirname, '../..')
 const FOLDERS = ['packages', 'examples/bank', 'examples/demo']
 /** Where that commit has it. */

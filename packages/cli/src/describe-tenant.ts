@@ -13,6 +13,7 @@ export function describeTenant({
   workflows,
   limits,
   logo,
+  sessionEndpoint,
 }: Tenant) {
   return {
     tenant_id: id,
@@ -23,6 +24,7 @@ export function describeTenant({
     workflows,
     limits: describeLimits(limits),
     logo: logo ?? null,
+    session_endpoint: sessionEndpoint ?? null,
   }
 }
 
@@ -55,7 +57,7 @@ export function describeKey({ kind, key, name, last4, scope, createdAt, revokedA
  * @param now to leave out revoked keys
  */
 export function integrationOf(
-  { id, name, environment, origins, workflows }: Tenant,
+  { id, name, environment, origins, workflows, sessionEndpoint }: Tenant,
   { keys, origin, now }: { keys: readonly KeyListing[]; origin: string; now: number },
 ) {
   const newest = (kind: KeyListing['kind']) =>
@@ -67,7 +69,7 @@ export function integrationOf(
     environment,
     workerBaseUrl: origin,
     scriptUrl: `${origin}/v1/pulse.js`,
-    sessionEndpoint: `${origin}/api/v1/sessions`,
+    sessionEndpoint: sessionEndpoint ?? null,
     publishableKey: newest('publishable')?.key ?? null,
     serverCredential: credential ? (credential.name ?? `sk_beta_${credential.key}_…`) : null,
     allowedOrigins: origins,

@@ -20,6 +20,7 @@ interface UpdateOptions extends Options {
   readonly name?: string
   readonly allowSimilarName?: boolean
   readonly logo?: string | false
+  readonly sessionEndpoint?: string | false
   readonly addOrigin: readonly string[]
   readonly removeOrigin: readonly string[]
   readonly addWorkflow: readonly Workflow[]
@@ -27,6 +28,8 @@ interface UpdateOptions extends Options {
   readonly removeWorkflow: readonly string[]
 }
 
+export const SESSION_ENDPOINT_HELP =
+  'Address on the tenant’s backend that creates a session for its page, as Pulse.init has it'
 export const SIMILAR_NAME_HELP =
   'Allow a name that looks like that of another tenant. Warning: users cannot tell the two apart'
 
@@ -42,13 +45,15 @@ export function warnSimilar(similarTenantId: TenantId | null): readonly string[]
 export function tenantUpdateCommand(): Command {
   return new Command('update')
     .description(
-      'Change a tenant’s name, logo, origins or workflows; a running service applies it within a second',
+      'Change a tenant’s name, logo, origins, workflows or session endpoint; a running service applies it within a second',
     )
     .addArgument(tenantArgument())
     .option('--name <name>', 'Name that the phone shows to the user')
     .option('--allow-similar-name', SIMILAR_NAME_HELP)
     .option('--logo <file>', 'Logo that the widget shows: PNG or SVG, at most 32 KiB')
     .option('--no-logo', 'Remove the logo')
+    .option('--session-endpoint <url>', SESSION_ENDPOINT_HELP)
+    .option('--no-session-endpoint', 'Remove the session endpoint')
     .option('--add-origin <origin>', 'Add an origin; repeatable', collect, [])
     .option('--remove-origin <origin>', 'Remove an origin; repeatable', collect, [])
     .option(
@@ -67,9 +72,10 @@ export function tenantUpdateCommand(): Command {
         removeOrigins: options.removeOrigin,
         addWorkflows: [...options.addWorkflow, ...readWorkflows(options.addWorkflowFile)],
         removeWorkflows: options.removeWorkflow,
+        sessionEndpoint: options.sessionEndpoint === false ? null : options.sessionEndpoint,
       }
-      const { name = [], ...lists } = change
-      const changes = [name, ...Object.values(lists)].flat()
+      const { name = [], sessionEndpoint = [], ...lists } = change
+      const changes = [name, sessionEndpoint, ...Object.values(lists)].flat()
       const logo = readLogoFile(options.logo)
       if (changes.length === 0 && logo === undefined)
         command.error('error: nothing to change: name at least one of the options')

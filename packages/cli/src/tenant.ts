@@ -20,7 +20,12 @@ import { describeKey, describeTenant, integrationOf } from './describe-tenant.ts
 import { KEY_TABLE } from './key-table.ts'
 import { type Options, withService } from './open.ts'
 import { fields, print, table } from './output.ts'
-import { SIMILAR_NAME_HELP, tenantUpdateCommand, warnSimilar } from './tenant-update.ts'
+import {
+  SESSION_ENDPOINT_HELP,
+  SIMILAR_NAME_HELP,
+  tenantUpdateCommand,
+  warnSimilar,
+} from './tenant-update.ts'
 import { collectWorkflow, readWorkflows, WORKFLOW_SYNTAX } from './workflow-option.ts'
 
 interface CreateOptions extends Options {
@@ -29,6 +34,7 @@ interface CreateOptions extends Options {
   readonly origin: readonly string[]
   readonly workflow: readonly Workflow[]
   readonly workflowFile?: string
+  readonly sessionEndpoint?: string
   readonly limit: SomeLimits
   readonly demo?: boolean
   readonly allowSimilarName?: boolean
@@ -76,6 +82,7 @@ function createCommand(): Command {
       [],
     )
     .option('--workflow-file <file>', 'JSON list of workflows with their policies')
+    .option('--session-endpoint <url>', SESSION_ENDPOINT_HELP)
     .option('--limit <name=quota[/burst]>', LIMIT_HELP, collectLimit, {})
     .option('--demo', 'Allow localhost origins; sandbox only')
     .option('--allow-similar-name', SIMILAR_NAME_HELP)
@@ -88,6 +95,7 @@ function createCommand(): Command {
         origins,
         workflows: [...options.workflow, ...readWorkflows(options.workflowFile)],
         limits: options.limit,
+        sessionEndpoint: options.sessionEndpoint,
         demo: options.demo === true,
         allowSimilarName: options.allowSimilarName === true,
       }
@@ -140,8 +148,8 @@ async function showTenant(id: TenantId, options: Options): Promise<void> {
       allowedOrigins: configuration.allowedOrigins.join(' ') || null,
       workflows,
     }),
-    'Your backend creates sessions at sessionEndpoint. Pulse.init takes the address on your own ' +
-      'backend as its sessionEndpoint.',
+    `Your backend creates sessions at ${origin}/api/v1/sessions. Pulse.init takes sessionEndpoint, ` +
+      'the address on your own backend that does so for your page.',
   ])
 }
 

@@ -43,7 +43,7 @@ test('creates, lists and shows a tenant, and shows its credential once', () => {
   const printed = run('tenant', 'show', made.tenant_id).stdout
   assert.match(
     printed,
-    /Pulse\.init takes the address on your own backend as its sessionEndpoint\./,
+    /Your backend creates sessions at http:\/\/localhost:8787\/api\/v1\/sessions\./,
   )
   assert.equal(json('tenant', 'list').length, 1)
   assert.match(run('tenant', 'list').stdout, /Acme/)

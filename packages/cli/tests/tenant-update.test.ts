@@ -128,7 +128,7 @@ test('tenant show prints the configuration for the integrator, and names keys wi
     environment: 'sandbox',
     workerBaseUrl: 'https://bond.example',
     scriptUrl: 'https://bond.example/v1/pulse.js',
-    sessionEndpoint: 'https://bond.example/api/v1/sessions',
+    sessionEndpoint: null,
     publishableKey: publishable_key,
     serverCredential: `${server_credential.slice(0, 18)}_…`,
     allowedOrigins: ['https://a.example'],
@@ -148,4 +148,34 @@ test('tenant show prints the configuration for the integrator, and names keys wi
   for (const member of ['scriptUrl', 'sessionEndpoint', 'allowedOrigins', 'passport=none'])
     assert.ok(shown.includes(member), member)
   assert.ok(!shown.includes(server_credential.slice(19, -6)))
+})
+
+test('stores the session endpoint of the tenant’s own backend, and rejects the service’s', () => {
+  using m = machine({ env: { BONDED_PUBLIC_ORIGIN: 'https://bond.example' } })
+  const endpoint = 'https://a.example/bond-session'
+  const { tenant_id } = m.json(...CREATE_TENANT, '--session-endpoint', endpoint)
+  const stored = () => m.json('tenant', 'show', tenant_id).configuration.sessionEndpoint
+  assert.equal(stored(), endpoint)
+  const update = (...flags: string[]) => m.run('tenant', 'update', tenant_id, ...flags, '--json')
+  for (const wrong of [
+    'https://bond.example/api/v1/sessions',
+    'https://user@a.example/bond-session',
+    'http://a.example/bond-session',
+    '/bond-session',
+    'https://127.0.0.1/bond-session',
+  ])
+    assert.equal(
+      JSON.parse(update('--session-endpoint', wrong).stderr).error.code,
+      'invalid',
+      wrong,
+    )
+  assert.match(
+    update('--session-endpoint', 'https://bond.example/api/v1/sessions').stderr,
+    /is the service itself, which needs the server credential/,
+  )
+  assert.equal(stored(), endpoint)
+  update('--session-endpoint', 'https://b.example/bond')
+  assert.equal(stored(), 'https://b.example/bond')
+  update('--no-session-endpoint')
+  assert.equal(stored(), null)
 })

@@ -109,6 +109,11 @@ export function checkSetup(setup: Setup, origin: string | null): CheckedSetup {
       'session_endpoint_invalid',
       'Pass `sessionEndpoint`: the address of your backend that creates a session, such as /bond-session.',
     )
+  if (sessionEndpoint !== undefined && isServiceApi(sessionEndpoint, origin))
+    throw new PulseError(
+      'session_endpoint_invalid',
+      '`sessionEndpoint` is the service’s own address, which takes a server credential. Pass the address on your backend that calls it, such as /bond-session.',
+    )
   if (sessionEndpointCredentials !== 'same-origin' && sessionEndpointCredentials !== 'include')
     throw new PulseError(
       'session_endpoint_credentials_invalid',
@@ -248,4 +253,10 @@ function isAddressHere(value: unknown): value is string {
   } catch {
     return false
   }
+}
+
+/** Whether an address is the API of the service: only backends create sessions there. */
+function isServiceApi(address: string, serviceOrigin: string): boolean {
+  const { origin, pathname } = new URL(address, document.baseURI)
+  return origin === serviceOrigin && pathname.startsWith('/api/')
 }

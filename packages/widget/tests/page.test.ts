@@ -113,6 +113,7 @@ test('rejects wrong arguments at once, with a code', browserTest, async () => {
     [{ workflow: 'w'.repeat(65) }, 'workflow_invalid'],
     [{ containerId: 7 }, 'container_id_invalid'],
     [{ sessionEndpoint: 'javascript:alert(1)' }, 'session_endpoint_invalid'],
+    [{ sessionEndpoint: `${h.worker.origin}/api/v1/sessions` }, 'session_endpoint_invalid'],
     [{ sessionEndpointCredentials: 'omit' }, 'session_endpoint_credentials_invalid'],
     [{ sessionEndpointCredentials: true }, 'session_endpoint_credentials_invalid'],
     [{ appearance: 'dark' }, 'appearance_invalid'],

@@ -12,6 +12,8 @@ export interface Tenant {
   readonly demo: boolean
   readonly origins: readonly string[]
   readonly workflows: readonly Workflow[]
+  /** The address on the tenant's own backend that creates a session for its page. */
+  readonly sessionEndpoint?: string | undefined
   /** Rate limits that replace the service defaults. */
   readonly limits?: SomeLimits
   /** The name of the logo's file. A new logo has a new name. */

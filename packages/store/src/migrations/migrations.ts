@@ -304,6 +304,12 @@ export const MIGRATIONS: readonly {
   BROWSER_KEY_STEP,
   WEBHOOK_STATE_STEP,
   ...RECEIPT_STEPS,
+  {
+    number: 30,
+    name: 'session endpoints of tenants',
+    statements: ['alter table tenant add column session_endpoint text'],
+    expands: true,
+  },
 ]
 
 /**

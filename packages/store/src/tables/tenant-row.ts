@@ -31,6 +31,7 @@ export const TENANT_COLUMNS = [
   'limits',
   'logo',
   'notifies',
+  'session_endpoint',
 ]
   .map((column) => `tenant.${column}`)
   .join(', ')
@@ -46,6 +47,9 @@ export function tenantFromRow(found: Row): Tenant {
     workflows: parseOnce<Workflow[]>(found.workflows),
     ...(found.logo === null ? {} : { logo: found.logo as string }),
     ...(Number(found.notifies) === 1 ? { notifies: true } : {}),
+    ...(found.session_endpoint === null
+      ? {}
+      : { sessionEndpoint: found.session_endpoint as string }),
     ...(found.limits === null ? {} : { limits: parseOnce(found.limits, storedLimits) }),
   }
 }

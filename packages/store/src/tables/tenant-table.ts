@@ -18,7 +18,7 @@ export function tenantTable({ dialect }: Pick<Writing, 'dialect'>): TenantTable 
   return {
     *create(tenant, now) {
       yield* row(
-        'insert into tenant (id, name, environment, demo, origins, workflows, created_at, limits) values ($1, $2, $3, $4, $5, $6, $7, $8)',
+        'insert into tenant (id, name, environment, demo, origins, workflows, created_at, limits, session_endpoint) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)',
         [
           tenant.id,
           tenant.name,
@@ -28,6 +28,7 @@ export function tenantTable({ dialect }: Pick<Writing, 'dialect'>): TenantTable 
           JSON.stringify(tenant.workflows),
           now,
           limitsText(tenant.limits),
+          tenant.sessionEndpoint ?? null,
         ],
       )
       for (const origin of tenant.origins) yield* addOrigin(tenant.id, origin)
@@ -40,8 +41,9 @@ export function tenantTable({ dialect }: Pick<Writing, 'dialect'>): TenantTable 
 
     *update(before, after) {
       const updated = yield* row(
-        `update tenant set name = $5, origins = $6, workflows = $7
-       where id = $1 and name = $2 and origins = $3 and workflows = $4 returning id`,
+        `update tenant set name = $6, origins = $7, workflows = $8, session_endpoint = $9
+       where id = $1 and name = $2 and origins = $3 and workflows = $4
+         and session_endpoint is not distinct from $5 returning id`,
         [before.id, ...settingsColumns(before), ...settingsColumns(after)],
       )
       if (updated === undefined) return false
@@ -202,8 +204,13 @@ function addOrigin(tenantId: TenantId, origin: string) {
   return row('insert into tenant_origin (tenant_id, origin) values ($1, $2)', [tenantId, origin])
 }
 
-function settingsColumns({ name, origins, workflows }: TenantSettings): readonly string[] {
-  return [name, JSON.stringify(origins), JSON.stringify(workflows)]
+function settingsColumns({
+  name,
+  origins,
+  workflows,
+  sessionEndpoint,
+}: TenantSettings): readonly (string | null)[] {
+  return [name, JSON.stringify(origins), JSON.stringify(workflows), sessionEndpoint ?? null]
 }
 
 function limitsText(limits: SomeLimits = {}): string | null {

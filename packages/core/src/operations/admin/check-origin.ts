@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net'
+import { OperatorError } from './operator-error.ts'
 
 /** Addresses of this machine: any program on the user's machine can serve a page there. */
 const LOOPBACK = blockList(['127.0.0.0', 8, 'ipv4'], ['::1', 128, 'ipv6'])
@@ -48,6 +49,31 @@ export function checkOrigin(origin: string, { environment, demo }: Owner): strin
   if (environment === 'production' && isWithin(PRIVATE, hostname))
     return `${origin} is a private address. A production tenant's pages have public ones`
   return undefined
+}
+
+/** Longer than any address that a tenant uses. */
+const MAX_ADDRESS_LENGTH = 2_000
+
+/**
+ * Rejects a session endpoint that is no address of the tenant's own backend.
+ *
+ * @throws {OperatorError} where it is the service's own address, which only a backend may call
+ */
+export function checkSessionEndpoint(
+  address: string,
+  owner: Owner,
+  { publicOrigin }: { readonly publicOrigin: string },
+): void {
+  const url = URL.canParse(address) ? new URL(address) : undefined
+  const problem =
+    url === undefined || url.href !== address || address.length > MAX_ADDRESS_LENGTH
+      ? `${address} is not an address of the form https://shop.example/bond-session`
+      : url.username !== '' || url.password !== '' || url.hash !== ''
+        ? `${address} has a user name, a password or a fragment`
+        : url.origin === publicOrigin
+          ? `${address} is the service itself, which needs the server credential. Name the address on the tenant's own backend that creates a session for its page`
+          : checkOrigin(url.origin, owner)
+  if (problem !== undefined) throw new OperatorError(problem, { code: 'invalid' })
 }
 
 /** Checks an IPv4 address in IPv6 form as the IPv4 address that it reaches. */

@@ -11,7 +11,7 @@ import { isHighlyRestrictive, lookAlike } from '../../domain/lookalikes.ts'
 import type { Tenant } from '../../domain/tenant.ts'
 import type { Service } from '../service.ts'
 import { createCredential } from './credential.ts'
-import { checkOrigin } from './check-origin.ts'
+import { checkOrigin, checkSessionEndpoint } from './check-origin.ts'
 import { OperatorError, tenantNotFound } from './operator-error.ts'
 
 export interface NewTenant {
@@ -21,6 +21,7 @@ export interface NewTenant {
   readonly workflows: readonly Workflow[]
   readonly demo: boolean
   readonly limits?: SomeLimits
+  readonly sessionEndpoint?: string | undefined
   /** Allows a name that looks like that of another tenant. */
   readonly allowSimilarName?: boolean
 }
@@ -42,6 +43,8 @@ export interface TenantKeys {
 export async function createTenant(service: Service, wanted: NewTenant): Promise<TenantKeys> {
   checkName(wanted.name)
   checkTenant(wanted)
+  if (wanted.sessionEndpoint !== undefined)
+    checkSessionEndpoint(wanted.sessionEndpoint, wanted, service.settings)
   checkLimits(wanted.limits ?? {})
   const { allowSimilarName = false, ...members } = wanted
   const tenant: Tenant = { id: makeId('ten', service.random.id()), ...members }

@@ -3,6 +3,7 @@ import type { Tenant } from '../../domain/tenant.ts'
 import type { TenantSettings } from '../../ports/tables/tenant-table.ts'
 import type { Service } from '../service.ts'
 import { OperatorError, tenantNotFound } from './operator-error.ts'
+import { checkSessionEndpoint } from './check-origin.ts'
 import { checkTenant, similarTenant } from './tenants.ts'
 
 /** What to change. Removals come first, so that one call can replace a workflow. */
@@ -15,6 +16,8 @@ export interface TenantChange {
   readonly addWorkflows: readonly Workflow[]
   /** Names of workflows. */
   readonly removeWorkflows: readonly string[]
+  /** Null removes it. */
+  readonly sessionEndpoint?: string | null | undefined
 }
 
 export interface UpdatedTenant {
@@ -30,7 +33,7 @@ export interface UpdatedTenant {
 const MAX_ATTEMPTS = 5
 
 /**
- * Changes the name, origins and workflows of a tenant. A running service applies it within a
+ * Changes the name, origins, workflows and session endpoint of a tenant. A running service applies it within a
  * second. Sessions that already exist keep the policy of their workflow.
  *
  * @throws {OperatorError} where the tenant does not exist or the result is not a valid tenant
@@ -47,6 +50,8 @@ export async function updateTenant(
       const after = { ...before, ...changed(before, change) }
       // What the tenant already has was valid when it was added, and must stay removable.
       checkTenant({ ...after, origins: change.addOrigins })
+      if (typeof change.sessionEndpoint === 'string')
+        checkSessionEndpoint(change.sessionEndpoint, after, service.settings)
       const { allowSimilarName = false } = change
       const among = after.name === before.name ? [] : yield* tables.tenants.list()
       const similarTenantId = similarTenant(after, { among, allowSimilarName })
@@ -71,7 +76,9 @@ function changed(before: Tenant, change: TenantChange): TenantSettings {
   if (unknownWorkflow !== undefined)
     throw new OperatorError(`The tenant has no workflow ${unknownWorkflow}`, { code: 'not_found' })
   const origins = before.origins.filter((origin) => !removeOrigins.includes(origin))
+  const { sessionEndpoint = before.sessionEndpoint } = change
   return {
+    sessionEndpoint: sessionEndpoint ?? undefined,
     name: change.name ?? before.name,
     // Adding an origin that is there changes nothing, so that a script can run twice.
     origins: [...new Set([...origins, ...addOrigins])],

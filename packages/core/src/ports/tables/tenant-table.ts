@@ -24,13 +24,13 @@ export interface PublishableKey {
 }
 
 /** The settings of a tenant that an operator can change. */
-export type TenantSettings = Pick<Tenant, 'name' | 'origins' | 'workflows'>
+export type TenantSettings = Pick<Tenant, 'name' | 'origins' | 'workflows' | 'sessionEndpoint'>
 
 export interface TenantTable {
   create(tenant: Tenant, now: Instant): Work<void>
   find(id: TenantId): Work<Tenant | undefined>
   /**
-   * Replaces the name, origins and workflows of a tenant in one guarded statement.
+   * Replaces these settings of a tenant in one guarded statement.
    *
    * @returns false if they no longer equal `before`; nothing was written
    */
