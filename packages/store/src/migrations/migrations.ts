@@ -1,4 +1,5 @@
 import { IDEMPOTENCY_HASH } from '../tables/idempotency-hash.ts'
+import { SESSION_ENDPOINT_STEP } from './session-endpoint-step.ts'
 import { BROWSER_KEY_STEP } from './browser-key-step.ts'
 import { RECEIPT_STEPS } from './receipt-steps.ts'
 import { WEBHOOK_STATE_STEP, WEBHOOK_STEP } from './webhook-step.ts'
@@ -304,12 +305,7 @@ export const MIGRATIONS: readonly {
   BROWSER_KEY_STEP,
   WEBHOOK_STATE_STEP,
   ...RECEIPT_STEPS,
-  {
-    number: 30,
-    name: 'session endpoints of tenants',
-    statements: ['alter table tenant add column session_endpoint text'],
-    expands: true,
-  },
+  SESSION_ENDPOINT_STEP,
 ]
 
 /**

@@ -14,7 +14,7 @@ test('says that an endpoint is deprecated, when it may end, and what to read, in
     deprecation: { since: '2027-01-31', sunset: '2028-01-31', link: 'https://bond.example/old' },
   } satisfies Endpoint
   await using app = Fastify()
-  serve(old, () => accept(['version', { version: '1' }] as never))(app as never, h.service)
+  serve(old, () => accept(['version', { version: '1' }] as never))(app, h.service)
   const { headers } = await app.inject({ url: '/old' })
   assert.deepEqual(
     [headers.deprecation, headers.sunset, headers.link],
