@@ -1,8 +1,5 @@
 import { IDEMPOTENCY_HASH } from '../tables/idempotency-hash.ts'
-import { SESSION_ENDPOINT_STEP } from './session-endpoint-step.ts'
-import { BROWSER_KEY_STEP } from './browser-key-step.ts'
-import { RECEIPT_STEPS } from './receipt-steps.ts'
-import { WEBHOOK_STATE_STEP, WEBHOOK_STEP } from './webhook-step.ts'
+import { STEPS_FROM_24 } from './steps-from-24.ts'
 
 /** The columns of a session at step 14. */
 const SESSION_COLUMNS = `id, tenant_id, root_key_id, state, seq, hint, workflow, action, policy,
@@ -301,11 +298,7 @@ export const MIGRATIONS: readonly {
     statements: ['alter table session add column browser_leg text'],
     expands: true,
   },
-  WEBHOOK_STEP,
-  BROWSER_KEY_STEP,
-  WEBHOOK_STATE_STEP,
-  ...RECEIPT_STEPS,
-  SESSION_ENDPOINT_STEP,
+  ...STEPS_FROM_24,
 ]
 
 /**
