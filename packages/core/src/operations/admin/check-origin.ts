@@ -55,7 +55,7 @@ export function checkOrigin(origin: string, { environment, demo }: Owner): strin
 const MAX_ADDRESS_LENGTH = 2_000
 
 /**
- * Rejects a session endpoint that is no address of the tenant's own backend.
+ * Rejects a session endpoint that is not an address of the tenant's own backend.
  *
  * @throws {OperatorError} where it is the service's own address, which only a backend may call
  */

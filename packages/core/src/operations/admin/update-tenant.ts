@@ -33,8 +33,8 @@ export interface UpdatedTenant {
 const MAX_ATTEMPTS = 5
 
 /**
- * Changes the name, origins, workflows and session endpoint of a tenant. A running service applies it within a
- * second. Sessions that already exist keep the policy of their workflow.
+ * Changes the name, origins, workflows and session endpoint of a tenant. A running service applies
+ * it within a second. Sessions that already exist keep the policy of their workflow.
  *
  * @throws {OperatorError} where the tenant does not exist or the result is not a valid tenant
  */
