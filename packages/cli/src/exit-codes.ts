@@ -20,6 +20,11 @@ export const EXIT_CODES = {
     meaning: 'the service or its database does not answer now: try again later',
     codes: ['database_busy', 'database_locked', 'database_unreachable', 'unreachable'],
   },
+  incomplete: {
+    exit: 5,
+    meaning: 'a proof found nothing wrong, and could not try everything: run it again',
+    codes: ['relay_not_tried'],
+  },
 } as const satisfies Record<string, ExitCode>
 
 /** The exit code of a failure. */
@@ -30,8 +35,8 @@ export function exitCodeOf({
   readonly code: string
   readonly usage: boolean
 }): number {
-  const { usage: wrong, failed, not_found, unavailable } = EXIT_CODES
+  const { usage: wrong, failed, not_found, unavailable, incomplete } = EXIT_CODES
   if (usage) return wrong.exit
-  const listed: readonly ExitCode[] = [not_found, unavailable]
+  const listed: readonly ExitCode[] = [not_found, unavailable, incomplete]
   return listed.find(({ codes }) => codes?.includes(code))?.exit ?? failed.exit
 }

@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { jsonOption, wholeNumber } from '@bonded/cli/arguments'
+import { exitCodeOf } from '@bonded/cli/exit-codes'
 import { print, table } from '@bonded/cli/output'
 import { type ModeFigures, proveRelay, type ScenarioFigures } from './prove-relay.ts'
 import type { Scenario } from './scenario.ts'
@@ -41,7 +42,9 @@ WITHOUT and WITH are the results without and with require: ["browser"] in the wo
 attempts pass, and what stops the others. A dash marks an attack on the proof itself.
 
 Exit code 1: an attack passed with the requirement, was stopped by another check than the one that
-is there for it, did not pass without the requirement, or the honest user (0) was stopped.`
+is there for it, did not pass without the requirement, or the honest user (0) was stopped.
+Exit code 5: no such result, but an attack broke before it ended, as on a busy machine. Run it again
+with --only.`
 
 async function run({ rounds, only, json }: RelayFlags): Promise<void> {
   const showsProgress = json !== true && process.stderr.isTTY
@@ -54,16 +57,35 @@ async function run({ rounds, only, json }: RelayFlags): Promise<void> {
   })
   if (showsProgress) process.stderr.write('\r\u001b[K')
   const findings = figures.flatMap((each) => each.findings)
-  const ok = findings.length === 0
-  const error = { code: 'relay_not_stopped', message: 'A result differs from the expected one.' }
+  const untried = figures.flatMap((each) => each.untried)
+  const error =
+    findings.length > 0
+      ? { code: 'relay_not_stopped', message: DIFFERS }
+      : untried.length > 0
+        ? { code: 'relay_not_tried', message: notTried(untried) }
+        : undefined
+  const ok = error === undefined
   const document = { ok, rounds, scenarios: figures.map(documentOf), ...(ok ? {} : { error }) }
-  print({ json }, document, [...describe(figures), ...verdict(only, findings)])
-  if (!ok) process.exitCode = 1
+  print({ json }, document, [...describe(figures), ...verdict(only, findings, untried)])
+  if (error !== undefined) process.exitCode = exitCodeOf({ ...error, usage: false })
 }
 
-function documentOf({ scenario, findings, ...modes }: ScenarioFigures) {
+const DIFFERS = 'A result differs from the expected one.'
+
+function notTried(untried: readonly string[]): string {
+  return `${untried.length} of the attempts broke before they ended, so they show nothing.`
+}
+
+function documentOf({ scenario, findings, untried, ...modes }: ScenarioFigures) {
   const { number, title, today } = scenario
-  return { number, title, without: today ? modes.without : null, with: modes.with, findings }
+  return {
+    number,
+    title,
+    without: today ? modes.without : null,
+    with: modes.with,
+    findings,
+    untried,
+  }
 }
 
 function describe(figures: readonly ScenarioFigures[]): readonly string[] {
@@ -85,20 +107,28 @@ function cell({ attempts, passed, reasons }: ModeFigures): string {
 export function verdict(
   tried: readonly Scenario[],
   findings: readonly string[],
+  untried: readonly string[],
 ): readonly string[] {
-  if (findings.length === 0) {
+  if (findings.length === 0 && untried.length === 0) {
     const attacks = tried.length < SCENARIOS.length ? 'every attack of this run' : 'every attack'
     const isUserTried = tried.some(({ number }) => number === 0)
     const user = isUserTried ? ', and the user is not' : ''
     return ['', `With the requirement, ${attacks} is stopped${user}.`]
   }
-  const hidden = findings.length - SHOWN_FINDINGS
+  return [
+    ...(findings.length > 0 ? listed(findings, DIFFERS) : []),
+    ...(untried.length > 0 ? listed(untried, notTried(untried)) : []),
+  ]
+}
+
+function listed(sentences: readonly string[], meaning: string): readonly string[] {
+  const hidden = sentences.length - SHOWN_FINDINGS
   return [
     '',
-    ...findings.slice(0, SHOWN_FINDINGS).map((finding) => `  ${finding}`),
+    ...sentences.slice(0, SHOWN_FINDINGS).map((sentence) => `  ${sentence}`),
     ...(hidden > 0 ? [`  and ${hidden} more`] : []),
     '',
-    'A result differs from the expected one.',
+    meaning,
   ]
 }
 

@@ -1,6 +1,6 @@
 import { type Mode, PASSED } from './rig/bank.ts'
 import { loadFiles } from './rig/relay-service.ts'
-import { openStage, type Stage } from './rig/stage.ts'
+import { openStage } from './rig/stage.ts'
 import type { Attempt, Scenario } from './scenario.ts'
 
 /** How a scenario ended in all rounds. */
@@ -10,6 +10,8 @@ export interface ScenarioFigures {
   readonly with: ModeFigures
   /** What must not be, a sentence each. */
   readonly findings: readonly string[]
+  /** What broke before it ended, a sentence each: it shows neither that the attack passes nor not. */
+  readonly untried: readonly string[]
 }
 
 /** Attempts of a scenario in one mode. */
@@ -20,11 +22,13 @@ export interface ModeFigures {
   readonly reasons: readonly string[]
 }
 
-interface Tried extends Attempt {
+interface Place {
   readonly round: number
   readonly mode: Mode
   readonly scenario: Scenario
 }
+
+type Tried = Attempt & Place
 
 /** Most of a scenario is waiting: a phone ignores taps for a second. */
 const LANES = 2
@@ -41,6 +45,7 @@ export async function proveRelay({
 }): Promise<readonly ScenarioFigures[]> {
   const files = await loadFiles()
   const tried: Tried[] = []
+  const untried: (Place & { readonly failure: unknown })[] = []
   for (let round = 1; round <= rounds; round++) {
     const waiting = [...scenarios]
     const lane = async () => {
@@ -49,8 +54,12 @@ export async function proveRelay({
         const scenario = next
         onScenario(round, scenario)
         for (const mode of scenario.today ? (['without', 'with'] as const) : (['with'] as const))
-          for (const attempt of await tryAttack(stage, scenario, mode))
-            tried.push({ ...attempt, round, mode, scenario })
+          try {
+            for (const attempt of await scenario.run(stage, mode))
+              tried.push({ ...attempt, round, mode, scenario })
+          } catch (failure) {
+            untried.push({ failure, round, mode, scenario })
+          }
       }
     }
     await Promise.all(Array.from({ length: Math.min(LANES, scenarios.length) }, lane))
@@ -62,30 +71,11 @@ export async function proveRelay({
       without: figuresOf(own.filter(({ mode }) => mode === 'without')),
       with: figuresOf(own.filter(({ mode }) => mode === 'with')),
       findings: own.flatMap(findingOf),
+      untried: untried
+        .filter((each) => each.scenario === scenario)
+        .map((each) => `${placeOf(each)}: ${String(each.failure).split('\n', 1)[0]}`),
     }
   })
-}
-
-/** On a machine with much to do, a browser sometimes misses a click, or loses a connection. */
-const MAX_TRIES = 2
-
-/**
- * A scenario that breaks has shown neither that an attack passes nor that it is stopped. It runs
- * once more, with new people. If it breaks again, that is a finding, and the others still run.
- */
-async function tryAttack(
-  stage: Stage,
-  scenario: Scenario,
-  mode: Mode,
-): Promise<readonly Attempt[]> {
-  for (let tries = 1; ; tries++)
-    try {
-      return await scenario.run(stage, mode)
-    } catch (failure) {
-      if (tries < MAX_TRIES) continue
-      const [sentence] = String(failure).split('\n')
-      return [{ ended: `error: ${sentence}`, stoppedBy: 'no error' }]
-    }
 }
 
 function figuresOf(tried: readonly Tried[]): ModeFigures {
@@ -98,9 +88,12 @@ function figuresOf(tried: readonly Tried[]): ModeFigures {
 }
 
 /** What an attempt shows that must not be. */
-function findingOf({ round, mode, scenario, name, ended, stoppedBy }: Tried): readonly string[] {
+function findingOf(attempt: Tried): readonly string[] {
+  const { mode, ended, stoppedBy } = attempt
   const expected = mode === 'without' ? PASSED : stoppedBy
-  if (ended === expected) return []
-  const where = `${scenario.number}${name === undefined ? '' : ` (${name})`}, ${mode} the requirement, round ${round}`
-  return [`${where}: ${ended}. Expected: ${expected}`]
+  return ended === expected ? [] : [`${placeOf(attempt)}: ${ended}. Expected: ${expected}`]
+}
+
+function placeOf({ round, mode, scenario, name }: Place & { readonly name?: string }): string {
+  return `${scenario.number}${name === undefined ? '' : ` (${name})`}, ${mode} the requirement, round ${round}`
 }
