@@ -10,7 +10,7 @@ export interface ScenarioFigures {
   readonly with: ModeFigures
   /** What must not be, a sentence each. */
   readonly findings: readonly string[]
-  /** What broke before it ended, a sentence each: it shows neither that the attack passes nor not. */
+  /** What broke before it ended, a sentence each. It shows neither success nor failure. */
   readonly untried: readonly string[]
 }
 
