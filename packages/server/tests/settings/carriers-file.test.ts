@@ -10,7 +10,7 @@ import { CARRIER_MEMBERS } from '../../src/settings/carriers-file.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'bonded-carriers-'))
 const pem = ({ privateKey }: { privateKey: KeyObject }) =>
-  privateKey.export({ format: 'pem', type: 'pkcs8' })
+  String(privateKey.export({ format: 'pem', type: 'pkcs8' }))
 const EC_KEY = pem(generateKeyPairSync('ec', { namedCurve: 'prime256v1' }))
 writeFileSync(join(folder, 'ec.pem'), EC_KEY)
 writeFileSync(join(folder, 'rsa.pem'), pem(generateKeyPairSync('rsa', { modulusLength: 2048 })))

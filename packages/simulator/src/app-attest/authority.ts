@@ -38,7 +38,7 @@ export function createAppAttestAuthority(now: number): AppAttestAuthority {
   return {
     root: pemOf(createCertificate({ ...common, subject: ROOT_NAME, publicKey: root })),
     issuer: pemOf(createCertificate({ ...common, subject: ISSUER_NAME, publicKey: issuer })),
-    issuerKey: issuer.export({ format: 'pem', type: 'pkcs8' }),
+    issuerKey: String(issuer.export({ format: 'pem', type: 'pkcs8' })),
   }
 }
 

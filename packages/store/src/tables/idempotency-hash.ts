@@ -14,6 +14,6 @@ export const IDEMPOTENCY_HASH = 'idempotency_hash'
  * two tenants never share a hash.
  */
 export function idempotencyHash(tenantId: string, key: string): Uint8Array {
-  const digits = hash('sha256', `${tenantId}\n${key}`, 'latin1')
-  return Buffer.from(digits, 'latin1').subarray(0, HASH_BYTES)
+  const digits = hash('sha256', `${tenantId}\n${key}`, 'binary')
+  return Buffer.from(digits, 'binary').subarray(0, HASH_BYTES)
 }

@@ -203,7 +203,7 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
     sha256: (text) => hash('sha256', text, 'base64url'),
     sha256Bytes: (...parts) => hash('sha256', Buffer.concat(parts), 'buffer'),
     // Via a string: Node creates one of 32 bytes at half the cost of a Buffer.
-    digest: (credential) => Buffer.from(hash('sha256', credential, 'latin1'), 'latin1'),
+    digest: (credential) => Buffer.from(hash('sha256', credential, 'binary'), 'binary'),
     same,
   }
 }

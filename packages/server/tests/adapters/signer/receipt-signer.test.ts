@@ -19,8 +19,8 @@ const write = (content: string, mode = 0o600): string => {
   chmodSync(file, mode)
   return file
 }
-const privatePem = (key: KeyObject) => key.export({ type: 'pkcs8', format: 'pem' })
-const publicPem = (key: KeyObject) => key.export({ type: 'spki', format: 'pem' })
+const privatePem = (key: KeyObject) => String(key.export({ type: 'pkcs8', format: 'pem' }))
+const publicPem = (key: KeyObject) => String(key.export({ type: 'spki', format: 'pem' }))
 const first = generateKeyPairSync('ed25519')
 const retired = generateKeyPairSync('ed25519')
 const BYTES = Buffer.from('the bytes to sign')

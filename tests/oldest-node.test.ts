@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { test } from 'node:test'
+import { minVersion, satisfies } from 'semver'
+
+const ROOT = resolve(import.meta.dirname, '..')
+
+interface Lockfile {
+  readonly packages: Readonly<
+    Record<string, { readonly version?: string; readonly engines?: { readonly node?: string } }>
+  >
+}
+
+test('every package of the lockfile accepts the oldest Node that may install the repository', () => {
+  const { packages } = JSON.parse(
+    readFileSync(resolve(ROOT, 'package-lock.json'), 'utf8'),
+  ) as Lockfile
+  const oldest = minVersion(packages['']?.engines?.node ?? '')
+  assert.equal(oldest?.major, 20)
+  // The last release of that version, because nobody should install an earlier one.
+  const rejecting = Object.entries(packages).filter(
+    ([, { engines }]) => engines?.node !== undefined && !satisfies('20.20.2', engines.node),
+  )
+  assert.deepEqual(
+    rejecting.map(([path, { version, engines }]) => `${path} ${version}: ${engines?.node}`),
+    [],
+  )
+})
