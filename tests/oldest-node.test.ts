@@ -18,7 +18,7 @@ test('every package of the lockfile accepts the oldest Node that may install the
   ) as Lockfile
   const oldest = minVersion(packages['']?.engines?.node ?? '')
   assert.equal(oldest?.major, 20)
-  // The last release of that version, because nobody should install an earlier one.
+  // The last release of that version, which has all of its security fixes.
   const rejecting = Object.entries(packages).filter(
     ([, { engines }]) => engines?.node !== undefined && !satisfies('20.20.2', engines.node),
   )
