@@ -24,6 +24,7 @@ const EVERY_TEST = [
 export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = {
   /** Real browsers, real processes, installed tarballs. */
   e2e: [
+    'examples/demo/tests/layout.test.ts',
     'examples/demo/tests/scenarios.test.ts',
     'packages/phone-page/tests/*.test.ts',
     'packages/integrator/tests/redis-pending-store.test.ts',

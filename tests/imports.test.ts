@@ -81,7 +81,7 @@ test('no package depends on itself through others', () => {
 
 /** The parts of the authenticator that the demo simulates in a browser. */
 const SIMULATED_AUTHENTICATOR =
-  /@bonded\/(?:simulator|example-)|createAuthenticator|credentials\.get\s*=(?!=)|passkey\.js/
+  /@bonded\/(?:simulator|example-)|createAuthenticator|credentials\.get\s*=(?!=)|navigator, 'credentials'|\/demo\/|software-key\.js|passkey\.js/
 
 test('no package of a production service has the simulated authenticator', () => {
   const production = new Set<string>()
@@ -100,7 +100,8 @@ test('no package of a production service has the simulated authenticator', () =>
       (file) => SIMULATED_AUTHENTICATOR.test(readFileSync(join(ROOT, file), 'utf8')),
     )
   for (const name of production) assert.deepEqual(partsIn(`packages/${name}`), [])
-  assert.ok(partsIn('examples/demo').includes('examples/demo/browser/passkey.js'))
+  for (const part of ['passkey.js', 'software-key.js'])
+    assert.ok(partsIn('examples/demo').includes(`examples/demo/browser/${part}`), part)
 })
 
 test('the references of a package are its dependencies', () => {

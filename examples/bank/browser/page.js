@@ -66,6 +66,15 @@ function showNext() {
   next.scrollIntoView({ block: isNarrow ? 'start' : 'nearest' })
 }
 
+// The demo's phone has scanned the QR code. The widget has scrolled to it, so the phone may be
+// outside the window.
+addEventListener('message', ({ source }) => {
+  /** @type {HTMLIFrameElement | null} */
+  const phone = document.querySelector('.demo-phone iframe')
+  if (phone !== null && source === phone.contentWindow)
+    phone.scrollIntoView({ block: 'nearest', behavior: 'instant' })
+})
+
 /**
  * @param {object} context the draft as the bank has stored it: a page that is loaded again
  *   continues with the same QR code only for the same draft
@@ -85,7 +94,13 @@ async function approve(context) {
       })
       isReady = true
     }
-    return await pulse.requireBond({ action, context, onRetry: () => form.requestSubmit() })
+    // Another scenario of the demo is another request, although the form is the same.
+    const scenario = new URLSearchParams(location.search).get('scenario')
+    return await pulse.requireBond({
+      action,
+      context: { ...context, ...(scenario !== null && { scenario }) },
+      onRetry: () => form.requestSubmit(),
+    })
   } catch (error) {
     // An outcome never rejects, so only a mistake in this page leads here.
     console.error(error)

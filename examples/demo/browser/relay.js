@@ -28,6 +28,12 @@ form.addEventListener('submit', (event) => {
   void relay()
 })
 follow((snapshot) => snapshot && draw(snapshot.relay))
+addEventListener('message', ({ source }) => {
+  /** @type {HTMLIFrameElement | null} */
+  const phone = document.querySelector('.demo-phone iframe')
+  if (phone !== null && source === phone.contentWindow)
+    phone.scrollIntoView({ block: 'nearest', behavior: 'instant' })
+})
 
 /** The attacker applies at the bank, tries the bank's widget, and then copies the QR code. */
 async function relay() {

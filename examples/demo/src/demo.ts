@@ -1,15 +1,14 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { randomBytes } from 'node:crypto'
-import type { SimulatedPhone } from '@bonded/simulator'
 import type { Activity } from './activity/activity.ts'
 import { entryOfBank } from './activity/bank-events.ts'
 import { createHandler } from './handler.ts'
 import type { Site } from './http/guard.ts'
 import { serveLive } from './http/live.ts'
 import { readFiles } from './pages/files.ts'
-import { DemoPhone } from './phone/demo-phone.ts'
-import type { Passkey } from './phone/passkey.ts'
+import { Camera } from './phone/camera.ts'
+import { SOFTWARE_PHONE_PATHS } from './phone/software-phone.ts'
 import { Attacker } from './relay/attacker.ts'
 import { type Sandbox } from './sandbox.ts'
 import { BROWSER_WORKFLOW, type Scenario, SCENARIOS } from './scenarios.ts'
@@ -26,8 +25,6 @@ export interface DemoOptions {
   readonly publishableKey: string
   readonly workflow: string
   readonly action: string
-  readonly phone: Pick<SimulatedPhone, 'scan'>
-  readonly passkey: Pick<Passkey, 'answer'>
   readonly sandbox: Sandbox
   readonly activity: Activity
 }
@@ -65,7 +62,7 @@ export interface RunningDemo extends AsyncDisposable {
  * @throws the error of `listen`, such as `EADDRINUSE`
  */
 export async function startDemo(options: DemoOptions): Promise<RunningDemo> {
-  const { port, sandbox, activity, phone, passkey } = options
+  const { port, sandbox, activity, serviceOrigin } = options
   const files = await readFiles()
   const server = createServer({ requestTimeout: 10_000, connectionsCheckingInterval: 1_000 })
   await new Promise<void>((resolve, reject) =>
@@ -77,20 +74,15 @@ export async function startDemo(options: DemoOptions): Promise<RunningDemo> {
   let publish = () => {}
   const onChange = () => publish()
   const attacker = new Attacker({ ...options, browserWorkflow: BROWSER_WORKFLOW, onChange })
-  const demoPhone = new DemoPhone({
-    phone,
-    passkey,
-    newestCode: () => sandbox.newestCode(),
-    onChange,
-  })
-  const stage = createStage({ sandbox, activity, phone: demoPhone, onChange })
+  const camera = new Camera({ sandbox, onChange })
+  const stage = createStage({ sandbox, activity, onChange })
   const live = serveLive(server, {
     sites: [phoneSite, relaySite],
     snapshot: (site) =>
       site === relaySite
         ? { relay: attacker.view }
         : {
-            phone: demoPhone.view,
+            code: camera.seen,
             activity: activity.entries(),
             isServiceRunning: sandbox.isServiceRunning(),
           },
@@ -99,12 +91,12 @@ export async function startDemo(options: DemoOptions): Promise<RunningDemo> {
   const stopListening = activity.onChange(onChange)
   server.on(
     'request',
-    createHandler({ ...options, files, phoneSite, relaySite, attacker, phone: demoPhone, stage }),
+    createHandler({ ...options, files, phoneSite, relaySite, attacker, camera, stage }),
   )
   return {
     phoneOrigin: phoneSite.origin,
     relayOrigin: relaySite.origin,
-    forBank: { phoneOrigin: phoneSite.origin, scenarios: linksOf(phoneSite, relaySite) },
+    forBank: { phoneOrigin: phoneSite.origin, scenarios: linksOf(serviceOrigin, relaySite) },
     addBankEvent: (event) => {
       const entry = entryOfBank(event)
       if (entry !== undefined) activity.add(entry)
@@ -113,7 +105,7 @@ export async function startDemo(options: DemoOptions): Promise<RunningDemo> {
       stopListening()
       live[Symbol.dispose]()
       stage[Symbol.dispose]()
-      demoPhone[Symbol.dispose]()
+      camera[Symbol.dispose]()
       attacker[Symbol.dispose]()
       await new Promise((resolve) => {
         server.close(resolve)
@@ -127,7 +119,7 @@ function siteAt(host: string): Site {
   return { host, origin: `http://${host}`, token: randomBytes(32).toString('base64url') }
 }
 
-function linksOf(phone: Site, relay: Site): readonly [ScenarioLink, ...ScenarioLink[]] {
+function linksOf(serviceOrigin: string, relay: Site): readonly [ScenarioLink, ...ScenarioLink[]] {
   const link = (scenario: Scenario): ScenarioLink => {
     const { name, title, watch, workflow, isRelayed, usesPasskey } = scenario
     return {
@@ -136,7 +128,7 @@ function linksOf(phone: Site, relay: Site): readonly [ScenarioLink, ...ScenarioL
       watch,
       ...(workflow !== undefined && { workflow }),
       ...(isRelayed === true && { url: `${relay.origin}/` }),
-      ...(usesPasskey === true && { script: `${phone.origin}/passkey.js` }),
+      ...(usesPasskey === true && { script: serviceOrigin + SOFTWARE_PHONE_PATHS.passkey }),
     }
   }
   const [first, ...others] = SCENARIOS

@@ -6,17 +6,17 @@ import { html, json, type Reply, reject, send } from './http/reply.ts'
 import { activityPage } from './pages/activity-page.ts'
 import { phonePage } from './pages/phone-page.ts'
 import { relayPage } from './pages/relay-page.ts'
-import type { DemoPhone } from './phone/demo-phone.ts'
-import { PHONE_ACTIONS } from './phone/phone-view.ts'
+import type { Camera } from './phone/camera.ts'
+import { SOFTWARE_PHONE_PATHS } from './phone/software-phone.ts'
 import { type Attacker, PROTECTIONS } from './relay/attacker.ts'
 import { findScenario } from './scenarios.ts'
 import type { Stage } from './stage.ts'
 
-export interface HandlerOptions extends Omit<DemoOptions, 'phone'> {
+export interface HandlerOptions extends DemoOptions {
   readonly files: ReadonlyMap<string, Reply>
   readonly phoneSite: Site
   readonly relaySite: Site
-  readonly phone: DemoPhone
+  readonly camera: Camera
   readonly attacker: Attacker
   readonly stage: Stage
 }
@@ -72,38 +72,36 @@ async function respond(
 }
 
 function phoneGet(options: HandlerOptions, path: string): Reply | undefined {
-  const { files, phoneSite, bankOrigin } = options
+  const { files, phoneSite, serviceOrigin } = options
   if (path === '/' || path === '/phone')
-    return html(phonePage({ token: phoneSite.token, bankOrigin }))
+    return html(phonePage({ token: phoneSite.token, serviceOrigin }))
   if (path === '/activity') return html(activityPage(phoneSite))
   return path.startsWith('/relay') ? undefined : files.get(path)
 }
 
 function phonePost(options: HandlerOptions, path: string): Post | undefined {
-  const { phone, stage, activity } = options
-  const action = PHONE_ACTIONS.find((name) => path === `/phone/${name}`)
-  if (action !== undefined)
-    return () =>
-      phone.press(action) ? DONE : reject(409, 'not_offered', 'The phone does not offer this now.')
+  const { camera, stage } = options
   switch (path) {
-    case '/phone/passkey':
-      return (request) => {
-        const answer = phone.usePasskey(request)
-        if (answer === undefined)
-          return reject(409, 'not_asked', 'The phone has no passkey for this request.')
-        activity.add({
-          actor: 'Phone',
-          text: 'its passkey answers the browser of the bank’s page',
-          tone: 'good',
+    case '/phone/scan':
+      return async () => {
+        const code = await camera.look()
+        if (code === undefined) return reject(409, 'no_code', 'No page shows a QR code.')
+        const { session_id, link } = code
+        return json(200, {
+          session_id,
+          link: link.replace('/bond?', `${SOFTWARE_PHONE_PATHS.page}?`),
         })
-        return json(200, answer)
       }
     case '/scenario':
       return async ({ name }) => {
         const scenario = findScenario(name)
         if (scenario === undefined) return UNKNOWN_NAME
         await stage.choose(scenario)
-        return DONE
+        const code = await camera.look().catch(() => undefined)
+        return json(200, {
+          motion: scenario.motion,
+          ...(code && { code: { createdAtMs: code.createdAtMs } }),
+        })
       }
     case '/service/stop':
       return async () => {
@@ -186,13 +184,14 @@ function relayPost({ attacker }: HandlerOptions, path: string): Post | undefined
 }
 
 /** The phone pane and the strip may be framed by the two pages that show them. */
-function phonePolicy({ phoneSite, relaySite, bankOrigin }: HandlerOptions): string {
+function phonePolicy({ phoneSite, relaySite, bankOrigin, serviceOrigin }: HandlerOptions): string {
   return [
     `default-src 'none'`,
     `script-src 'self'`,
     `style-src 'self'`,
     `img-src data:`,
     `connect-src 'self' ws://${phoneSite.host}`,
+    `frame-src ${serviceOrigin}`,
     `base-uri 'none'`,
     `form-action 'none'`,
     `frame-ancestors ${bankOrigin} ${relaySite.origin}`,

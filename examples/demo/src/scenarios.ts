@@ -1,5 +1,3 @@
-import type { EvidenceProfile } from '@bonded/simulator'
-
 /** One way a request can go. A link on the bank's page starts it. */
 export interface Scenario {
   readonly name: string
@@ -7,8 +5,8 @@ export interface Scenario {
   readonly title: string
   /** One sentence: what to do, and what to watch. */
   readonly watch: string
-  /** The evidence of the phone’s first approval. */
-  readonly evidence: EvidenceProfile
+  /** What the motion sensors read: `carried` in a hand, `resting` on a table. */
+  readonly motion: 'carried' | 'resting'
   /** The workflow of the bank’s session, where it differs. */
   readonly workflow?: string
   /** The service stops as soon as a page shows a QR code. */
@@ -25,6 +23,9 @@ export const ONE_MINUTE_WORKFLOW = 'credit_application_one_minute'
 /** The workflow that requires the browser after the phone. */
 export const BROWSER_WORKFLOW = 'credit_application_browser'
 
+/** The workflow that requires a phone which is held. */
+export const CARRIED_WORKFLOW = 'credit_application_carried'
+
 /** The scenarios, in the order of their links. The first one is the bank’s start page. */
 export const SCENARIOS = [
   {
@@ -32,42 +33,43 @@ export const SCENARIOS = [
     title: 'Normal',
     watch:
       'Choose Continue to approval, scan the QR code with the phone, compare, and approve. The bank then accepts the application.',
-    evidence: 'carried',
+    motion: 'carried',
   },
   {
     name: 'review',
     title: 'Review',
     watch:
-      'This phone lay on a table, so its motion proves little. Approve: the bond holds, but the bank’s gate sends the application to an employee.',
-    evidence: 'resting',
+      'This phone lies on a table, so its motion proves nothing. Approve without picking it up: the bond holds, but the bank’s gate sends the application to an employee.',
+    motion: 'resting',
   },
   {
     name: 'step-up',
     title: 'Step-up',
     watch:
-      'The phone is not unlocked at first, and the bank’s policy requires that. Approve, and the service asks the phone to confirm once more.',
-    evidence: 'locked',
+      'The phone lies on a table, and here the bank’s policy requires that it is held. Approve, and the service asks for more proof. Then choose Pick up the phone.',
+    motion: 'resting',
+    workflow: CARRIED_WORKFLOW,
   },
   {
     name: 'declined',
     title: 'Declined',
     watch:
       'Scan, then choose Decline on the phone. The page ends at once, and the bank stores nothing.',
-    evidence: 'carried',
+    motion: 'carried',
   },
   {
     name: 'not-me',
     title: 'Not me',
     watch:
       'Scan, then choose This wasn’t me. The bank deletes the form, records a report, and ends this browser’s login.',
-    evidence: 'carried',
+    motion: 'carried',
   },
   {
     name: 'expired',
     title: 'Expired',
     watch:
       'This request lasts one minute. Choose Continue to approval and leave the phone alone: the QR code disappears, and nothing can be approved any more.',
-    evidence: 'carried',
+    motion: 'carried',
     workflow: ONE_MINUTE_WORKFLOW,
   },
   {
@@ -75,7 +77,7 @@ export const SCENARIOS = [
     title: 'Bonded browser',
     watch:
       'The bank asks this browser too. Approve on the phone, then choose Confirm on this computer: the phone’s passkey answers for the bank’s page, and for no page at another address.',
-    evidence: 'carried',
+    motion: 'carried',
     workflow: BROWSER_WORKFLOW,
     usesPasskey: true,
   },
@@ -84,7 +86,7 @@ export const SCENARIOS = [
     title: 'Attacked by a relaying page',
     watch:
       'You are on a fake copy of the bank. Choose Continue to approval, scan, and compare the amount on the phone with the one that you entered. Then let the attack run again, against a bank that also asks the browser.',
-    evidence: 'carried',
+    motion: 'carried',
     workflow: BROWSER_WORKFLOW,
     isRelayed: true,
   },
@@ -93,7 +95,7 @@ export const SCENARIOS = [
     title: 'Service down',
     watch:
       'The service stops when the QR code appears. Nothing can be approved, and the bank accepts nothing. Then choose Start the service: the same request goes on.',
-    evidence: 'carried',
+    motion: 'carried',
     stopsService: true,
   },
 ] as const satisfies readonly Scenario[]

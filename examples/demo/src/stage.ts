@@ -1,5 +1,4 @@
 import type { Activity } from './activity/activity.ts'
-import type { DemoPhone } from './phone/demo-phone.ts'
 import type { Sandbox } from './sandbox.ts'
 import type { Scenario } from './scenarios.ts'
 
@@ -19,10 +18,9 @@ export interface Stage extends Disposable {
 export function createStage(options: {
   readonly sandbox: Sandbox
   readonly activity: Activity
-  readonly phone: Pick<DemoPhone, 'useEvidence'>
   readonly onChange: () => void
 }): Stage {
-  const { sandbox, activity, phone, onChange } = options
+  const { sandbox, activity, onChange } = options
   let looking: NodeJS.Timeout | undefined
   let stopping: NodeJS.Timeout | undefined
   let knownCode: string | undefined
@@ -63,9 +61,8 @@ export function createStage(options: {
   }
 
   return {
-    async choose({ evidence, stopsService }) {
+    async choose({ stopsService }) {
       disarm()
-      phone.useEvidence(evidence)
       await startService()
       if (stopsService === true) await stopAtNextCode()
     },

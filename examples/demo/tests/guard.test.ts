@@ -5,20 +5,14 @@ import { networkInterfaces } from 'node:os'
 import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 import { WebSocket } from 'ws'
-import { PHONE_ACTIONS } from '../src/phone/phone-view.ts'
+import { SOFTWARE_PHONE_PATHS } from '../src/phone/software-phone.ts'
 import { harness } from '../../../tests/harness/harness.ts'
 import { openDemo } from './harness.ts'
 
 const d = await openDemo()
 after(() => d[Symbol.asyncDispose]())
 const { port } = new URL(d.phoneOrigin)
-const CONTROLS = [
-  ...PHONE_ACTIONS.map((action) => `/phone/${action}`),
-  '/phone/passkey',
-  '/scenario',
-  '/service/stop',
-  '/service/start',
-]
+const CONTROLS = ['/phone/scan', '/scenario', '/service/stop', '/service/start']
 const PAGES = ['/', '/phone', '/activity', '/phone.js', '/live.js', '/relay/qr.svg']
 
 /** A call with exactly these headers, as an attacker's program can send it. */
@@ -105,15 +99,11 @@ test('responds to no preflight, and lets only the two pages of the demo frame th
   }
 })
 
-test('lets the bank’s page load only the script of the passkey', async () => {
-  const script = await fetch(`${d.phoneOrigin}/passkey.js`)
-  assert.equal(script.headers.get('cross-origin-resource-policy'), 'same-site')
-  assert.doesNotMatch(await script.text(), new RegExp(d.phoneToken))
-  assert.equal((await fetch(`${d.relayOrigin}/passkey.js`)).status, 404)
+test('lets the bank’s page load the script of the passkey in its scenario only', () => {
   const { scenarios } = d.demo.forBank
   assert.deepEqual(
     scenarios.flatMap(({ name, script }) => (script === undefined ? [] : [[name, script]])),
-    [['browser', `${d.phoneOrigin}/passkey.js`]],
+    [['browser', `http://localhost:2${SOFTWARE_PHONE_PATHS.passkey}`]],
   )
 })
 
@@ -128,8 +118,7 @@ test('rejects a malformed or large body', async () => {
     ['{"name":"normal"}', 415, 'text/plain'],
   ] as const)
     assert.equal((await send('/scenario', { ...OWN, 'content-type': type }, body)).status, status)
-  for (const path of ['/phone/approve', '/phone/passkey'])
-    assert.equal((await send(path, OWN)).status, 409, `${path}: the phone shows no request`)
+  assert.equal((await send('/phone/scan', OWN)).status, 409, 'no page shows a QR code')
 })
 
 test('sends what the phone shows only to a page of the demo that has the token', async () => {
@@ -148,7 +137,7 @@ test('sends what the phone shows only to a page of the demo that has the token',
   }
   const origin = d.phoneOrigin
   assert.deepEqual(await open(['demo', `token.${d.phoneToken}`], { origin }), [
-    'phone',
+    'code',
     'activity',
     'isServiceRunning',
   ])
@@ -180,8 +169,8 @@ test('a service that bonded serve starts has none of the demo’s paths', async 
     '/live',
     '/phone.js',
     '/live.js',
-    '/passkey.js',
     '/relay/qr.svg',
+    ...Object.values(SOFTWARE_PHONE_PATHS),
   ])
     assert.equal((await h.call('GET', path)).status, 404, path)
 })

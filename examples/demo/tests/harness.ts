@@ -25,13 +25,6 @@ export async function openDemo(changes: Partial<Sandbox> = {}) {
     publishableKey: 'pk_beta_test',
     workflow: 'credit_application',
     action: 'submit_application',
-    phone: {
-      scan: () => {
-        calls.push('scan')
-        return Promise.reject(new Error('no service'))
-      },
-    },
-    passkey: { answer: () => undefined },
     sandbox,
     activity,
   })

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import { PNG } from 'pngjs'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Frame, Page } from 'playwright-core'
 
 const IMAGES = resolve(import.meta.dirname, '../../../docs/images')
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8')
@@ -44,8 +44,14 @@ export class StagePage {
     return stage
   }
 
+  /** The case of the phone, with its camera. */
   get phone() {
     return this.page.frameLocator('iframe[title="Simulated phone"]')
+  }
+
+  /** The phone page of the service, which the phone has opened. */
+  get screen() {
+    return this.phone.frameLocator('iframe[title="Phone page"]')
   }
 
   get activity() {
@@ -60,7 +66,7 @@ export class StagePage {
     await loaded
     await this.page.locator('.demo-bar a[aria-current]', { hasText: title }).waitFor()
     // The phone has selected the scenario once its frame has loaded.
-    await this.phone.locator('#screen:not([data-screen="loading"])').waitFor()
+    await this.phone.locator('#phone[data-screen]').waitFor()
   }
 
   /** Goes on to the approval, and waits until the page shows its QR code. */
@@ -69,18 +75,40 @@ export class StagePage {
     await this.page.locator('#bond-container svg[role=img][viewBox]').waitFor()
   }
 
-  /** Presses buttons of the phone, each when it appears. */
-  async press(...names: string[]): Promise<void> {
-    for (const name of names) await this.phone.getByRole('button', { name, exact: true }).click()
+  /** Scans the QR code, and sets up a phone that is new. */
+  async scan(): Promise<void> {
+    await this.press('Scan the QR code')
+    await this.screen.locator('article:is([data-screen=setup], [data-screen=request])').waitFor()
+    const setUp = this.screen.locator('[data-screen=setup] button').first()
+    if (await setUp.isVisible()) await setUp.click()
+    await this.screen.locator('[data-screen=request]').waitFor()
   }
 
-  async shows(heading: string | RegExp): Promise<void> {
-    await this.phone
-      .getByRole('heading', { name: heading })
+  /** Approves the request as a user does, who has read it to the end. */
+  async approve(): Promise<void> {
+    for (const value of await this.screen.locator('dd').all()) await value.scrollIntoViewIfNeeded()
+    await this.pressOnPage('Approve')
+    await this.screen.locator('[data-screen=request]').waitFor({ state: 'detached' })
+  }
+
+  /** Presses a button of the phone’s case, when it appears. */
+  async press(name: string): Promise<void> {
+    await this.phone.getByRole('button', { name, exact: true }).click()
+  }
+
+  /** Presses a button of the phone page, when it appears. */
+  async pressOnPage(name: string): Promise<void> {
+    await this.screen.getByRole('button', { name, exact: true }).click()
+  }
+
+  /** Waits for a heading of the phone page, or of the camera. */
+  async shows(name: string | RegExp, on = this.screen): Promise<void> {
+    await on
+      .getByRole('heading', { name })
       .waitFor()
       .catch(async (cause: unknown) => {
-        const screen = await this.phone.locator('#screen').innerText()
-        throw new Error(`The phone does not show ${heading}, but: ${screen}`, { cause })
+        const shown = await on.locator('main').innerText()
+        throw new Error(`The phone does not show ${name}, but: ${shown}`, { cause })
       })
   }
 
@@ -117,12 +145,17 @@ export class StagePage {
     }
   }
 
+  /** Asserts that the window shows the whole phone. */
+  async assertPhoneInView(): Promise<void> {
+    const phone = await this.page.locator('.demo-phone iframe').boundingBox()
+    const { height = 0 } = this.page.viewportSize() ?? {}
+    assert.ok(phone && phone.y >= 0 && phone.y + phone.height <= height, JSON.stringify(phone))
+  }
+
   /** Moves the focus with the Tab key until the expression is true in the frame. */
-  async tabTo(frameTitle: string | undefined, isFocused: string): Promise<void> {
-    const element = frameTitle && (await this.page.$(`iframe[title="${frameTitle}"]`))
-    const frame = element ? await element.contentFrame() : this.page.mainFrame()
+  async tabTo(frame: Frame, isFocused: string): Promise<void> {
     for (let presses = 0; presses < 60; presses++) {
-      if (await frame?.evaluate(`document.hasFocus() && (${isFocused})`)) return
+      if (await frame.evaluate(`document.hasFocus() && (${isFocused})`)) return
       await this.page.keyboard.press('Tab')
     }
     assert.fail(`the Tab key does not reach ${isFocused}`)

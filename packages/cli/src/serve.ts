@@ -12,6 +12,7 @@ import { quickCheck } from '@bonded/store/sqlite/quick-check'
 import { lockForServing } from '@bonded/store/sqlite/serving-lock'
 import { type Config, readConfig } from '@bonded/server/settings/config'
 import type { ScriptSource } from '@bonded/server/http/pages/hosted-script'
+import type { AddPages } from '@bonded/server/http/server'
 import type { LoadPhonePage } from '@bonded/server/http/pages/phone-page'
 import { buildOnce } from '@bonded/server/http/pages/static-file'
 import { openLog } from '@bonded/server/log'
@@ -87,13 +88,15 @@ interface ServeOptions {
   readonly clock?: Clock
   /** Country certificates that are trusted for sandbox tenants, beside those of the folder. */
   readonly sandboxPassportRoots?: readonly Uint8Array[]
+  /** The pages that `bonded dev` adds to its sandbox. */
+  readonly addPages?: AddPages | undefined
 }
 
 /** Starts the configured service, on a file as the only one, and writes `service.pid`. */
 export async function serve(
   config: Config,
   log: ReturnType<typeof openLog>,
-  { script = hostedScript(), clock, sandboxPassportRoots = [] }: ServeOptions = {},
+  { script = hostedScript(), clock, sandboxPassportRoots = [], addPages }: ServeOptions = {},
 ): Promise<RunningService> {
   await using started = new StartedParts()
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
@@ -145,6 +148,7 @@ export async function serve(
       script,
       bodyBudgetBytes: config.bodyBudgetBytes,
       drainMs: config.drainMs,
+      addPages,
       phonePage,
     }),
   )

@@ -25,7 +25,7 @@ import type { ScriptSource } from './http/pages/hosted-script.ts'
 import type { LoadPhonePage } from './http/pages/phone-page.ts'
 import { requestLogger } from './http/request-line.ts'
 import { ConnectionCaps } from './http/connection/connection-caps.ts'
-import { BODY_BUDGET_BYTES, buildServer } from './http/server.ts'
+import { type AddPages, BODY_BUDGET_BYTES, buildServer } from './http/server.ts'
 import type { Service, Settings } from '@bonded/core/operations/service'
 import type { Clock } from '@bonded/core/ports/clock'
 import { type Meter, noMeter } from '@bonded/core/ports/meter'
@@ -169,9 +169,11 @@ export async function startService(
     bodyBudgetBytes?: number
     /** How long it accepts requests on shutdown, while it is not ready. Default: 0. */
     drainMs?: number
+    /** Adds the pages of a program around the service. Default: none. */
+    addPages?: AddPages | undefined
   },
 ): Promise<RunningService> {
-  const { log, script, phonePage, bodyBudgetBytes = BODY_BUDGET_BYTES, drainMs = 0 } = options
+  const { log, bodyBudgetBytes = BODY_BUDGET_BYTES, drainMs = 0 } = options
   const logRequest = requestLogger(log, service)
   const { settings } = service
   const caps = new ConnectionCaps({
@@ -182,13 +184,11 @@ export async function startService(
     systemLimit: connectionsThatFilesAllow(),
   })
   const app = buildServer(service, {
-    script,
-    phonePage,
-    log,
+    ...options,
+    bodyBudgetBytes,
     logRequest,
     caps,
     takesUpgrade: isChannelPath,
-    bodyBudgetBytes,
   })
   const { admissionQueue } = app
   const channel = new Channel(service, {

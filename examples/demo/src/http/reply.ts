@@ -5,8 +5,6 @@ export interface Reply {
   readonly status: number
   readonly type: string
   readonly body: string
-  /** The bank's page, at another port of this machine, may load it. */
-  readonly isForBank?: true
 }
 
 /** An HTML page. */
@@ -26,7 +24,7 @@ export function reject(status: number, code: string, message: string): Reply {
 
 /**
  * Writes a reply with the headers that every response has. No response has a CORS header, so no
- * other origin can read one. `same-site` permits `localhost` at another port.
+ * other origin can read one.
  */
 export function send(response: ServerResponse, reply: Reply, securityPolicy: string): void {
   const body = Buffer.from(reply.body)
@@ -34,7 +32,7 @@ export function send(response: ServerResponse, reply: Reply, securityPolicy: str
     'content-type': reply.type,
     'content-length': body.length,
     'content-security-policy': securityPolicy,
-    'cross-origin-resource-policy': reply.isForBank === true ? 'same-site' : 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
     'cache-control': 'no-store',

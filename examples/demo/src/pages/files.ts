@@ -6,7 +6,6 @@ const NAMES = [
   'activity.css',
   'activity.js',
   'live.js',
-  'passkey.js',
   'phone.css',
   'phone.js',
   'relay.css',
@@ -18,8 +17,7 @@ export async function readFiles(): Promise<ReadonlyMap<string, Reply>> {
   const files = NAMES.map(async (name): Promise<[string, Reply]> => {
     const body = await readFile(new URL(`../../browser/${name}`, import.meta.url), 'utf8')
     const type = TYPES[name.endsWith('.js') ? 'js' : 'css']
-    const isForBank = name === 'passkey.js'
-    return [`/${name}`, { status: 200, type, body, ...(isForBank && { isForBank }) }]
+    return [`/${name}`, { status: 200, type, body }]
   })
   return new Map(await Promise.all(files))
 }

@@ -6,7 +6,7 @@ import type { Service } from '@bonded/core/operations/service'
 
 /** The action that the demo bank protects. */
 export const DEMO_ACTION = 'submit_application'
-/** The workflow of the demo bank. A phone that is not unlocked has to step up. */
+/** The workflow of the demo bank. */
 export const DEMO_WORKFLOW = 'credit_application'
 
 /** The tenant of the demo bank, with its credentials. */
@@ -22,6 +22,7 @@ export interface DemoTenant {
  *
  * @param facts.oneMinuteWorkflow the workflow whose sessions last one minute
  * @param facts.browserWorkflow the workflow that requires the browser
+ * @param facts.carriedWorkflow the workflow that requires a phone which is held
  */
 export async function demoTenant(
   service: Service,
@@ -30,6 +31,7 @@ export async function demoTenant(
     bankOrigin: string
     oneMinuteWorkflow: string
     browserWorkflow: string
+    carriedWorkflow: string
   },
 ): Promise<DemoTenant> {
   const { dataDir, bankOrigin } = facts
@@ -63,19 +65,25 @@ export async function demoTenant(
 function workflowsOf({
   oneMinuteWorkflow,
   browserWorkflow,
+  carriedWorkflow,
 }: {
   readonly oneMinuteWorkflow: string
   readonly browserWorkflow: string
+  readonly carriedWorkflow: string
 }): Workflow[] {
   const policy = {
     actions: [DEMO_ACTION],
     passport: 'optional',
     require: ['local_auth'],
+    // The phone beside the bank has no maker that attests its key, as most passkeys have none. The
+    // demo accepts it at its first visit, so that its scenarios differ in what they show.
+    unattested: 'accept',
   } satisfies Omit<Workflow, 'name'>
   return [
     { name: DEMO_WORKFLOW, ...policy },
     { name: oneMinuteWorkflow, ...policy, session_ttl_seconds: 60 },
     { name: browserWorkflow, ...policy, require: [...policy.require, 'browser'] },
+    { name: carriedWorkflow, ...policy, require: [...policy.require, 'sensor_continuity'] },
   ]
 }
 

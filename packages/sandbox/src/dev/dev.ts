@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { parseId } from '@bonded/contract'
 import {
   createPassport,
@@ -22,6 +21,7 @@ import { storedClock } from '../clock/sandbox-clock.ts'
 import { DEMO_ACTION, DEMO_WORKFLOW, type DemoTenant, demoTenant } from './demo-tenant.ts'
 import { newestCode } from './newest-code.ts'
 import { RestartableService } from './restartable-service.ts'
+import { type PhoneSurroundings, softwarePhonePages } from './software-phone.ts'
 import { listenForKeys } from './terminal-keys.ts'
 import { welcome } from './welcome.ts'
 import type { Options } from '@bonded/cli/open'
@@ -29,6 +29,7 @@ import { print } from '@bonded/cli/output'
 import { phoneAt } from '../phone/phone.ts'
 import { closeOnSignal, hostedScript, serve } from '@bonded/cli/serve'
 import { StartedParts } from '@bonded/cli/started-parts'
+import type { AddPages } from '@bonded/server/http/server'
 
 /** The ports of the demo bank and of the phone beside it, next to the service's. */
 const BANK_PORT = '8788'
@@ -86,7 +87,11 @@ function configOf(options: Options): Config {
 /** Starts the service with a clock that `bonded clock` advances. */
 async function startService(
   started: StartedParts,
-  { config, log }: { readonly config: Config; readonly log: Logger },
+  {
+    config,
+    log,
+    addPages,
+  }: { readonly config: Config; readonly log: Logger; readonly addPages?: AddPages },
 ): Promise<RestartableService> {
   const clock = storedClock(config.dataDir)
   const script = hostedScript()
@@ -106,7 +111,7 @@ async function startService(
   })
   const service = started.use(
     await RestartableService.start(async () => {
-      const running = await serve(config, log, { script, clock, sandboxPassportRoots })
+      const running = await serve(config, log, { script, clock, sandboxPassportRoots, addPages })
       phone.watch(running.service)
       return running
     }),
@@ -130,11 +135,13 @@ async function startWithoutDemo(started: StartedParts, options: Options): Promis
 async function startSandbox(started: StartedParts, options: Options): Promise<void> {
   const examples = await loadExamples()
   const config = configOf(options)
-  const running: { service?: RestartableService } = {}
+  const running: { service?: RestartableService; demo?: PhoneSurroundings } = {}
   const activity = examples.demo.createActivity({ stateOf: (id) => stateOf(running.service, id) })
-  const service = await startService(started, { config, log: logTo(activity, options) })
+  const log = logTo(activity, options)
+  const addPages = softwarePhonePages(examples.demo, () => running.demo)
+  const service = await startService(started, { config, log, addPages })
   running.service = service
-  await startDemo(started, options, { examples, config, activity, service })
+  running.demo = await startDemo(started, options, { examples, config, activity, service })
 }
 
 async function startDemo(
@@ -151,22 +158,14 @@ async function startDemo(
     readonly activity: Activity
     readonly service: RestartableService
   },
-): Promise<void> {
+): Promise<PhoneSurroundings> {
   const bankOrigin = `http://localhost:${process.env.BANK_PORT ?? BANK_PORT}`
   const tenant = await demoTenant(serviceOf(service), {
     dataDir: config.dataDir,
     bankOrigin,
     oneMinuteWorkflow: demo.ONE_MINUTE_WORKFLOW,
     browserWorkflow: demo.BROWSER_WORKFLOW,
-  })
-  const passkey = new demo.Passkey({
-    file: join(config.dataDir, 'demo-passkey.json'),
-    serviceOrigin: config.publicOrigin,
-    pageOrigin: bankOrigin,
-  })
-  const phone = phoneAt({
-    ...options,
-    createBrowserKey: async (request) => passkey.create(request),
+    carriedWorkflow: demo.CARRIED_WORKFLOW,
   })
   const shown = started.use(
     await demo.startDemo({
@@ -176,8 +175,6 @@ async function startDemo(
       publishableKey: tenant.publishable_key,
       workflow: DEMO_WORKFLOW,
       action: DEMO_ACTION,
-      phone,
-      passkey,
       sandbox: sandboxOf(service, tenant),
       activity,
     }),
@@ -204,7 +201,18 @@ async function startDemo(
     { ...addresses, relay: shown.relayOrigin, pid: process.pid, tenant_id: tenant.tenant_id },
     welcome(addresses, withKeys),
   )
-  if (withKeys) listenForKeys({ service: () => service.service, tenantId: tenant.tenant_id, phone })
+  if (withKeys)
+    listenForKeys({
+      service: () => service.service,
+      tenantId: tenant.tenant_id,
+      phone: phoneAt(options),
+    })
+  return {
+    serviceOrigin: config.publicOrigin,
+    bankOrigin,
+    phoneOrigin: shown.phoneOrigin,
+    relayOrigin: shown.relayOrigin,
+  }
 }
 
 /** Only the repository has the examples. */

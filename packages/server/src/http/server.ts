@@ -56,7 +56,12 @@ export interface HttpOptions {
   readonly caps: ConnectionCaps
   /** The memory budget of all request bodies in flight. */
   readonly bodyBudgetBytes: number
+  /** Adds the pages of a program around the service. `bonded serve` adds none. */
+  readonly addPages?: AddPages | undefined
 }
+
+/** Adds routes to the service, which keep its headers, limits and log. */
+export type AddPages = (app: FastifyInstance, service: Service) => void
 
 /** Enough for 500 of the largest bodies at once, and small beside the service's own memory. */
 export const BODY_BUDGET_BYTES = 64 * 1024 * 1024
@@ -64,7 +69,16 @@ export const BODY_BUDGET_BYTES = 64 * 1024 * 1024
 /** Builds the HTTP server of the service. It does not listen yet. */
 export function buildServer(
   service: Service,
-  { script, phonePage, log, logRequest, takesUpgrade, caps, bodyBudgetBytes }: HttpOptions,
+  {
+    script,
+    phonePage,
+    log,
+    logRequest,
+    takesUpgrade,
+    caps,
+    bodyBudgetBytes,
+    addPages,
+  }: HttpOptions,
 ): FastifyInstance {
   const app = Fastify({
     // `logRequests` writes one line for each request. fastify would create a logger for each.
@@ -119,16 +133,7 @@ export function buildServer(
   respondToFailures(app, { service, log })
   respondToUnmatched(app, service)
   for (const route of ROUTES) route(app, service)
-  serveHostedScript(app, service, script)
-  serveQrImage(app, service)
-  serveLogos(app, service)
-  servePhonePage(app, { service, load: phonePage })
-  serveBrowserFrame(app, { service, load: async () => (await phonePage()).frame })
-  serveWebhookPortal(app, { service, load: async () => (await phonePage()).portal })
-  serveAppLinks(app, service)
-  serveReceiptKeys(app, service)
-  serveReceiptLog(app, service)
-  serveRelatedOrigins(app, service)
+  servePages(app, service, { script, phonePage, addPages })
 
   respondToExpectations(app.server, { random: service.random, logRequest })
   respondToBrokenRequests(app.server, { service, logRequest })
@@ -142,4 +147,22 @@ export function buildServer(
     done()
   })
   return app
+}
+
+function servePages(
+  app: FastifyInstance,
+  service: Service,
+  { script, phonePage, addPages }: Pick<HttpOptions, 'script' | 'phonePage' | 'addPages'>,
+): void {
+  serveHostedScript(app, service, script)
+  serveQrImage(app, service)
+  serveLogos(app, service)
+  servePhonePage(app, { service, load: phonePage })
+  serveBrowserFrame(app, { service, load: async () => (await phonePage()).frame })
+  serveWebhookPortal(app, { service, load: async () => (await phonePage()).portal })
+  serveAppLinks(app, service)
+  serveReceiptKeys(app, service)
+  serveReceiptLog(app, service)
+  serveRelatedOrigins(app, service)
+  addPages?.(app, service)
 }

@@ -1,0 +1,37 @@
+import type { AddPages } from '@bonded/server/http/server'
+import { limitPage } from '@bonded/server/http/pages/page-limits'
+
+type Demo = typeof import('@bonded/example-demo')
+/** The pages around the phone. */
+export type PhoneSurroundings = Parameters<Demo['softwarePhone']>[1]
+
+/**
+ * The pages of the demo's phone: the service's own phone page with a software key, and the script
+ * by which the bank's page asks for that key. Only `bonded dev` adds them to its service.
+ *
+ * @param surroundings undefined until the demo listens
+ */
+export function softwarePhonePages(
+  { softwareKeyScripts, softwarePhone, SOFTWARE_PHONE_PATHS }: Demo,
+  surroundings: () => PhoneSurroundings | undefined,
+): AddPages {
+  return (app, service) => {
+    app.get(SOFTWARE_PHONE_PATHS.page, limitPage(service, 'handoff'), async (request, reply) => {
+      const known = surroundings()
+      if (known === undefined) return reply.callNotFound()
+      const { remoteAddress } = request.socket
+      const page = await app.inject({ url: '/bond', ...(remoteAddress && { remoteAddress }) })
+      if (page.statusCode !== 200) return reply.code(page.statusCode).send(page.body)
+      const policy = String(page.headers['content-security-policy'])
+      const served = softwarePhone({ html: page.body, contentSecurityPolicy: policy }, known)
+      return reply
+        .header('content-security-policy', served.contentSecurityPolicy)
+        .type('text/html; charset=utf-8')
+        .send(served.html)
+    })
+    for (const path of [SOFTWARE_PHONE_PATHS.key, SOFTWARE_PHONE_PATHS.passkey])
+      app.get(path, limitPage(service, 'handoff'), async (_request, reply) =>
+        reply.type('text/javascript; charset=utf-8').send((await softwareKeyScripts()).get(path)),
+      )
+  }
+}
