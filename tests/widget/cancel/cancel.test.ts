@@ -59,7 +59,9 @@ test(
       await page.locator('.qr').waitFor()
       const { phone, view } = await desk.claim()
       await screen(page, 'scanned')
-      const cancel = page.getByRole('button', { name: 'Cancel' })
+      // Found before the race: the bond removes the button, and a locator would wait for it.
+      const cancel = await page.getByRole('button', { name: 'Cancel' }).elementHandle()
+      assert.ok(cancel)
       await Promise.all([
         cancel.evaluate((button) => button.click()),
         desk.service.attest(phone, view),

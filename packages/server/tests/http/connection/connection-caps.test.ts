@@ -4,12 +4,27 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { parseTrustedProxies } from '../../../src/http/connection/client-address.ts'
+import { BACKEND_KEEP_ALIVE_MS } from '../../../src/http/connection/connection-caps.ts'
 import { type Harness, harness } from '../../../../../tests/harness/harness.ts'
 
 const ALIVE = 'GET /health/alive HTTP/1.1\r\nhost: bond\r\n\r\n'
 /** A registration whose body never arrives completely. */
 const UNFINISHED =
   'POST /api/v1/devices HTTP/1.1\r\nhost: bond\r\ncontent-type: application/json\r\ncontent-length: 50\r\n\r\n{'
+
+const opened: Socket[] = []
+
+/** A service whose clients hang up first. It would wait a second for the next request of each. */
+async function capped(options: Parameters<typeof harness>[0]): Promise<Harness> {
+  const h = await harness(options)
+  const end = h[Symbol.asyncDispose].bind(h)
+  return Object.assign(h, {
+    [Symbol.asyncDispose]: () => {
+      for (const socket of opened.splice(0)) socket.destroy()
+      return end()
+    },
+  })
+}
 
 /** A client's side of one connection, with the bytes received. */
 class Client {
@@ -19,6 +34,7 @@ class Client {
 
   constructor(h: Harness) {
     this.socket = connect(h.running.port, '127.0.0.1')
+    opened.push(this.socket)
     this.socket.on('error', () => {})
     this.socket.on('data', (chunk) => (this.#received += String(chunk)))
     this.closed = new Promise((resolve) => this.socket.once('close', resolve))
@@ -77,7 +93,7 @@ const channelRequest = ({ id, watch_token }: { id: string; watch_token: string }
   `sec-websocket-protocol: bonded.v1, watch.${watch_token}\r\n${header}\r\n`
 
 test('closes the longest-idle connection when a network exceeds its cap', async () => {
-  await using h = await harness({ connections: { network: 3 } })
+  await using h = await capped({ connections: { network: 3 } })
   const [first, second] = await idleClients(h, 3)
   assert.equal(statusOf((await second?.send(ALIVE)) ?? ''), 200)
   await idleClients(h, 1)
@@ -88,16 +104,15 @@ test('closes the longest-idle connection when a network exceeds its cap', async 
 })
 
 test('rejects a connection when all connections of its network have unfinished requests', async () => {
-  await using h = await harness({ connections: { network: 2 } })
-  const clients = await unfinishedClients(h, 2)
+  await using h = await capped({ connections: { network: 2 } })
+  await unfinishedClients(h, 2)
   const third = new Client(h)
   assert.equal(await third.send(ALIVE), '')
   assert.equal(countsOf(h).rejected, 1)
-  for (const { socket } of clients) socket.destroy()
 })
 
 test('accepts new connections while idle keep-alive connections fill the service', async () => {
-  await using h = await harness({ connections: { total: 20, reserve: 5 } })
+  await using h = await capped({ connections: { total: 20, reserve: 5 } })
   await idleClients(h, 60)
   assert.equal(countsOf(h).open, 15)
   assert.equal(statusOf(await new Client(h).send(createRequest(h))), 201)
@@ -105,7 +120,7 @@ test('accepts new connections while idle keep-alive connections fill the service
 })
 
 test('keeps the idle connection of a backend while clients flood the service', async () => {
-  await using h = await harness({ connections: { total: 20, reserve: 5, network: 10 } })
+  await using h = await capped({ connections: { total: 20, reserve: 5, network: 10 } })
   const backend = new Client(h)
   assert.equal(statusOf(await backend.send(createRequest(h))), 201)
   await idleClients(h, 60)
@@ -113,7 +128,7 @@ test('keeps the idle connection of a backend while clients flood the service', a
 })
 
 test('does not treat a connection with an invalid credential as a backend', async () => {
-  await using h = await harness({ connections: { network: 2 } })
+  await using h = await capped({ connections: { network: 2 } })
   const imposter = new Client(h)
   const forged = createRequest(h).replace(h.shop.server, `${h.shop.server.slice(0, -1)}!`)
   assert.equal(statusOf(await imposter.send(forged)), 401)
@@ -122,23 +137,20 @@ test('does not treat a connection with an invalid credential as a backend', asyn
 })
 
 test('rejects channels beyond the part of clients, and still accepts a backend', async () => {
-  await using h = await harness({ connections: { total: 8, reserve: 3 } })
+  await using h = await capped({ connections: { total: 8, reserve: 3 } })
   const sessions = []
   for (let index = 0; index < 6; index++) sessions.push(await h.create())
   const statuses = []
-  const clients: Client[] = []
   for (const session of sessions) {
     const client = new Client(h)
-    clients.push(client)
     statuses.push(statusOf(await client.send(channelRequest(session))))
   }
   assert.deepEqual(statuses, [101, 101, 101, 101, 101, 503])
   assert.equal(statusOf(await new Client(h).send(createRequest(h))), 201)
-  for (const { socket } of clients) socket.destroy()
 })
 
 test('closes an unfinished upload when a backend connects and no other connection is idle', async () => {
-  await using h = await harness({ connections: { total: 6, reserve: 2 } })
+  await using h = await capped({ connections: { total: 6, reserve: 2 } })
   const [first] = await unfinishedClients(h, 6)
   assert.equal(statusOf(await new Client(h).send(createRequest(h))), 201)
   await first?.closed
@@ -146,7 +158,7 @@ test('closes an unfinished upload when a backend connects and no other connectio
 })
 
 test('counts connections from configured backend addresses for no network', async () => {
-  await using h = await harness({
+  await using h = await capped({
     connections: { network: 1, total: 20, reserve: 10 },
     backendAddresses: '127.0.0.0/8',
   })
@@ -155,29 +167,34 @@ test('counts connections from configured backend addresses for no network', asyn
 })
 
 test('counts a channel behind a trusted proxy for the network of its client', async () => {
-  await using h = await harness({
+  await using h = await capped({
     connections: { network: 2 },
     trustedProxies: parseTrustedProxies('127.0.0.1') ?? 0,
   })
   const statuses = []
-  const clients: Client[] = []
   const addresses = ['192.0.2.1', '192.0.2.1', '::ffff:c000:201', '192.0.2.2']
   for (const address of addresses) {
     const client = new Client(h)
-    clients.push(client)
     const request = channelRequest(await h.create(), `x-forwarded-for: ${address}\r\n`)
     statuses.push(statusOf(await client.send(request)))
   }
   assert.deepEqual(statuses, [101, 101, 503, 101])
-  for (const { socket } of clients) socket.destroy()
 })
 
 test('closes the idle connection of a client before that of a backend', async () => {
-  await using h = await harness({ connections: { idle_seconds: 1 } })
+  await using h = await capped({ connections: { idle_seconds: 1 } })
+  const accepted: Socket[] = []
+  h.running.app.server.on('connection', (socket) => accepted.push(socket))
   const backend = new Client(h)
   assert.equal(statusOf(await backend.send(createRequest(h))), 201)
   const client = new Client(h)
   assert.match(await client.send(ALIVE), /^keep-alive: timeout=1\r$/im)
+  const [ofBackend, ofClient] = accepted
+  assert.ok(ofBackend && ofClient)
+  // Node allows a second more than it announces.
+  assert.deepEqual([ofClient.timeout, ofBackend.timeout], [2_000, BACKEND_KEEP_ALIVE_MS])
+  // What its timer does. A test cannot move the clock of a socket.
+  ofClient.emit('timeout')
   await client.closed
   assert.equal(statusOf(await backend.send(createRequest(h))), 201)
 })
@@ -196,7 +213,7 @@ test('listens on one address for localhost, so that each connection passes the l
     setImmediate(() => done(null, addresses))
   }
   mock.method(dns, 'lookup', respond as never)
-  await using h = await harness({ host: 'localhost' })
+  await using h = await capped({ host: 'localhost' })
   assert.deepEqual(h.running.app.addresses(), [
     { address: '127.0.0.1', family: 'IPv4', port: h.running.port },
   ])
