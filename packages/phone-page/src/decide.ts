@@ -1,4 +1,5 @@
 import {
+  awaitsBrowser,
   type ClaimedSession,
   isRejection,
   type Phone,
@@ -8,6 +9,7 @@ import {
 } from '@bonded/phone'
 import type { MotionRecorder } from './motion.ts'
 import { problemOf } from './problem.ts'
+import type { Task } from './screen.ts'
 import type { Stage } from './stage.ts'
 import { stepFor } from './step-up.ts'
 
@@ -67,11 +69,30 @@ export function createDeciding(
     else stage.fail(failure)
   }
 
+  /**
+   * The session to decide on. The service may have received an earlier decision whose response was
+   * lost; then there is nothing left to decide, and the page shows the session instead.
+   */
+  const undecided = async (from: ClaimedSession, task: Task) => {
+    const { screen } = stage
+    stage.busyWith(task)
+    if (!('notice' in screen) || screen.notice !== 'connection_lost') return from
+    const known = await phone.getSession(from)
+    stage.claimed = known
+    const { session } = known
+    const isOpen =
+      OPEN_STATES.has(session.state) && (task === 'declining' || !awaitsBrowser(session))
+    if (isOpen) return known
+    stage.presentClaimed(known)
+    return undefined
+  }
+
   return {
     async approve(from) {
-      stage.busyWith('signing')
       try {
-        stage.claimed = await phone.approve(from, {
+        const open = await undecided(from, 'signing')
+        if (open === undefined) return
+        stage.claimed = await phone.approve(open, {
           gather,
           onResponse: (known) => (stage.claimed = known),
           onPrompt,
@@ -83,10 +104,11 @@ export function createDeciding(
       }
     },
     async decline(from, reason) {
-      stage.busyWith('declining')
       stage.untilContinued.cancel()
       try {
-        stage.claimed = await phone.decline(from, { reason })
+        const open = await undecided(from, 'declining')
+        if (open === undefined) return
+        stage.claimed = await phone.decline(open, { reason })
         stage.end(reason === 'user_unexpected' ? 'reported' : 'declined')
       } catch (failure) {
         if (OVER.has(stage.screen.name)) return

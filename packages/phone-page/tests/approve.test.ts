@@ -173,6 +173,43 @@ test(
   },
 )
 
+for (const [button, sent, state, name] of [
+  ['Approve', 'attestations', 'bonded', 'approved'],
+  ['Decline', 'decline', 'killed', 'ended'],
+] as const)
+  test(
+    `a second “${button}” shows the session as it is when the response to the first was lost`,
+    browserTest,
+    async () => {
+      const session = await sandbox.create()
+      const phone = await sandbox.phone()
+      const { page, context } = phone
+      await phone.open(session)
+      let isLost = true
+      let signed = 0
+      await context.route(`**/${sent}`, async (route) => {
+        signed += 1
+        if (!isLost) return route.continue()
+        await route.fetch()
+        await route.abort()
+      })
+      await context.route(`**/sessions/${session.id}?*`, (route) =>
+        isLost ? route.abort() : route.continue(),
+      )
+      // The page would otherwise find its session by itself.
+      await context.route('**/invitation*', (route) => route.abort())
+      await press(page, button)
+      await page.getByRole('alert').waitFor()
+      assert.equal((await sandbox.stateOf(session)).state, state)
+      isLost = false
+      const before = signed
+      await press(page, button)
+      await screen(page, name)
+      assert.equal(signed, before)
+      await context.close()
+    },
+  )
+
 test('rejects an authenticator that cannot verify its user', browserTest, async () => {
   const session = await sandbox.create()
   const { page } = await sandbox.phone({ hasUserVerification: false, isUserVerified: false })

@@ -14,12 +14,6 @@ export interface Passkey {
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
 /** Long enough for a busy machine, and short enough for a scenario that hangs. */
 const TIMEOUT_MS = 60_000
-/** A tap that counts changes the screen sooner. */
-const TAP_MS = 5_000
-const MAX_TAPS = 10
-/** What a busy machine causes, and what its user repeats. */
-const PASSING_PROBLEMS = ['Something went wrong', 'No connection', 'The service is busy']
-const MAX_TRIES = 3
 /** The screens after an approval, without and with the requirement. */
 export const APPROVED = ['approved', 'awaiting_browser']
 /** The screens at which a user can do no more. */
@@ -116,15 +110,8 @@ export async function openPhone(browser: Browser): Promise<Phone> {
     if (request.url().endsWith('/attestations')) assertion = request.postDataJSON() as object
   })
   const tryToApprove: Phone['tryToApprove'] = async ({ universal_link }) => {
-    for (let tries = 1; ; tries++) {
-      await page.goto(universal_link)
-      const screen = await approveOnce(page)
-      if (screen !== 'problem') return screen
-      const problem = page.locator('article[data-screen=problem] h1')
-      const heading = await problem.innerText({ timeout: TAP_MS }).catch(() => null)
-      const isPassing = heading === null || PASSING_PROBLEMS.includes(heading)
-      if (tries === MAX_TRIES || !isPassing) return heading ?? screen
-    }
+    await page.goto(universal_link)
+    return setUpAndApprove(page)
   }
   return {
     ...computer,
@@ -146,26 +133,46 @@ export async function openPhone(browser: Browser): Promise<Phone> {
 }
 
 /**
- * Sets the phone up where it is new, and approves. Returns the screen at which the user can do no
- * more. On a busy machine, the page can be back at the request after a tap: a prompt or a request
- * was lost. It can also ignore a tap that comes too soon after it came to the front.
+ * Sets the phone up where it is new, and approves, with one tap each. Returns the screen at which
+ * the user can do no more, or the heading of a problem.
  */
-async function approveOnce(page: Page): Promise<string> {
-  /** The first of these screens, read at once, because the page leaves a problem by itself. */
-  const shown = (names: readonly string[], timeout = TIMEOUT_MS) =>
-    page
-      .locator(`article:is(${names.map((name) => `[data-screen=${name}]`).join()})`)
-      .getAttribute('data-screen', { timeout })
-  if ((await shown(['setup', 'request', ...LAST])) === 'setup')
+async function setUpAndApprove(page: Page): Promise<string> {
+  if ((await shown(page, ['setup', 'request', ...LAST])).screen === 'setup')
     await page.getByRole('button', { name: 'Set up this phone' }).click()
-  let last = await shown(['request', ...LAST])
-  const approve = page.getByRole('button', { name: 'Approve', exact: true })
-  for (let taps = 0; last === 'request' || last === null; taps++) {
-    if (taps === MAX_TAPS) throw new Error('the phone page stays at the request')
-    await approve.click({ timeout: TAP_MS }).catch(() => {})
-    last = await shown(LAST, TAP_MS).catch(() => null)
-  }
-  return last
+  const first = await shown(page, ['request', ...LAST])
+  if (first.screen !== 'request') return resultOf(first)
+  await page.locator('article').evaluate((element: ShownElement) => {
+    element.dataset.wasTapped = 'true'
+  })
+  // Approve is dimmed while the page ignores taps. The click waits for that.
+  await page.getByRole('button', { name: 'Approve', exact: true }).click()
+  return resultOf(await shown(page, ['request', ...LAST]))
+}
+
+/** The part of a screen's element that is read. The compiler has no DOM here. */
+interface ShownElement {
+  readonly dataset: { readonly screen?: string; wasTapped?: string }
+  querySelector(selector: 'h1'): { readonly textContent: string } | null
+}
+
+interface Shown {
+  readonly screen: string
+  readonly heading: string
+}
+
+const resultOf = ({ screen, heading }: Shown) => (screen === 'problem' ? heading : screen)
+
+/**
+ * The first of these screens that the user has not tapped, read at once, because the page leaves a
+ * problem by itself. The request is shown again where its approval was not sent.
+ */
+function shown(page: Page, screens: readonly string[]): Promise<Shown> {
+  const names = screens.map((screen) => `[data-screen=${screen}]`)
+  const article = page.locator(`article:is(${names.join()}):not([data-was-tapped])`)
+  return article.evaluate((element: ShownElement) => ({
+    screen: element.dataset.screen ?? '',
+    heading: element.querySelector('h1')?.textContent ?? '',
+  }))
 }
 
 /** The id of a passkey, as WebAuthn and the service write it. */
