@@ -7,7 +7,7 @@ import { WebSocket } from 'ws'
 import { CREATE_TENANT, machine, until } from '../../../tests/harness/process.ts'
 
 /** Within this a process manager sees it end, whatever its clients do. */
-const ENDS_WITHIN_MS = 8_000
+const ENDS_WITHIN_MS = 20_000
 /** With the longest drain and requests that still arrive. */
 const DRAINED_WITHIN_MS = 25_000
 const SESSIONS = 250

@@ -50,7 +50,7 @@ export async function openPhone(
   look: PhoneLook = {},
 ): Promise<PhoneBrowser> {
   const context = await browser.newContext({ ...PHONE, ...look })
-  context.setDefaultTimeout(30_000)
+  context.setDefaultTimeout(60_000)
   const page = await context.newPage()
   const { devtools, authenticatorId } = await addAuthenticator(context, page, options)
   return {

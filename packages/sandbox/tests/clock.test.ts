@@ -27,7 +27,7 @@ import { createBackend } from '../src/backend.ts'
 import { advanceClock, listenForClock } from '../src/clock/clock-socket.ts'
 import { SandboxClock, storedClock } from '../src/clock/sandbox-clock.ts'
 
-const WITHIN_MS = 10_000
+const WITHIN_MS = 60_000
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 

@@ -11,7 +11,7 @@ export const noBrowser = browserMissing
 /** Large enough for the widget. A larger screenshot only takes longer to decode. */
 const VIEWPORT = { width: 420, height: 560 }
 /** Longer than any wait of these tests. A test that reaches it would never end. */
-const LIMIT_MS = 15_000
+const LIMIT_MS = 60_000
 /** Options of every browser test. */
 export const browserTest = { skip: noBrowser, timeout: 2 * LIMIT_MS }
 
@@ -191,12 +191,12 @@ export function outcome(page: Page): Promise<Outcome> {
 
 /** Waits until the widget shows a screen. */
 export async function screen(page: Page, name: string): Promise<void> {
-  await page.locator(`.card[data-screen=${name}]`).waitFor({ timeout: 10_000 })
+  await page.locator(`.card[data-screen=${name}]`).waitFor()
 }
 
 /** Waits until a condition of the test is met. */
 export async function until(holds: () => boolean): Promise<void> {
-  const deadline = Date.now() + 10_000
+  const deadline = Date.now() + LIMIT_MS
   while (!holds()) {
     if (Date.now() > deadline) throw new Error(`never held: ${holds.toString()}`)
     await new Promise((resolve) => setTimeout(resolve, 10))

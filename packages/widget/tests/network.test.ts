@@ -192,7 +192,7 @@ test('draws the QR code from GET when a firewall swallows the handshake', browse
   h.worker.sockets = 'hang'
   await init(page)
   await require(page)
-  await page.locator('.qr').waitFor({ timeout: 5_000 })
+  await page.locator('.qr').waitFor()
   assert.equal(await readQrFrom(page), h.session.payload)
 })
 

@@ -136,7 +136,7 @@ ${this.script === undefined ? widget : own}</html>`
 
 /** Waits until the widget shows a screen. */
 export const shows = (page: Page, name: string) =>
-  page.locator(`.card[data-screen=${name}]`).waitFor({ timeout: 20_000 })
+  page.locator(`.card[data-screen=${name}]`).waitFor({ timeout: 60_000 })
 
 /** What the page learns. */
 export const outcomeOf = (page: Page) =>

@@ -95,7 +95,7 @@ export class Desk implements AsyncDisposable {
     this.network.sockets = 'pass'
     this.workflow = 'credit_application'
     const page = await (context ?? (await this.newContext())).newPage()
-    page.setDefaultTimeout(20_000)
+    page.setDefaultTimeout(60_000)
     if (clock !== undefined) await page.clock.install({ time: clock })
     await page.goto(this.site)
     return page
@@ -189,7 +189,7 @@ globalThis.apply = (context = {}) => {
 }
 
 /** Options of every test with a real browser. */
-export const realBrowser = { skip: browserMissing, timeout: 60_000 }
+export const realBrowser = { skip: browserMissing, timeout: 180_000 }
 
 /** Waits until the widget shows a screen. */
 export async function screen(page: Page, name: string): Promise<void> {

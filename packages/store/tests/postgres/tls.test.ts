@@ -4,7 +4,6 @@ import { chmodSync, chownSync, mkdtempSync, readdirSync, rmSync, statSync } from
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { keyringOf } from '../../../server/src/adapters/keys/keyring.ts'
 import { openPostgres } from '../../src/postgres/open-postgres.ts'
 import { PostgresPrograms } from '../../src/backup/postgres-programs.ts'
@@ -13,6 +12,7 @@ import { explain } from '../../../cli/src/explain.ts'
 import { noMeter } from '../../../core/src/ports/meter.ts'
 import { ROOT_KEY } from '../../../../tests/harness/harness.ts'
 import { startPostgres } from '../../../../tests/harness/postgres.ts'
+import { until } from '../../../../tests/harness/process.ts'
 import { settingsOf } from '../../../../tests/harness/test-database.ts'
 import { NOW } from '../tables/table-operations.ts'
 
@@ -78,14 +78,14 @@ async function serve(certificate: 'right' | 'wrong' | undefined): Promise<void> 
   await server.run(`alter system set ssl_key_file = '${path(`${certificate ?? 'right'}.key`)}'`)
   await server.run(`alter system set ssl = ${certificate === undefined ? 'off' : 'on'}`)
   await server.run('select pg_reload_conf()')
-  const wanted = certificate === undefined ? 'off' : 'on'
-  for (let tries = 0; tries < 200; tries++) {
-    const [row] = await server.run(`show ssl`)
-    if (row?.ssl === wanted) break
-    await setTimeout(25)
-  }
-  // A connection of its own shows the certificate only after the reload has reached the server.
-  await setTimeout(100)
+  const wanted = [certificate === undefined ? 'off' : 'on', path(`${certificate ?? 'right'}.pem`)]
+  // Each run has a connection of its own, which begins with the settings of the server process.
+  await until(async () => {
+    const [row] = await server.run(
+      `select current_setting('ssl') as ssl, current_setting('ssl_cert_file') as file`,
+    )
+    return row?.['ssl'] === wanted[0] && row?.['file'] === wanted[1] ? true : undefined
+  }, 60_000)
 }
 
 /** The URL of the database by the name `localhost`, or by another host. */

@@ -53,8 +53,6 @@ export async function verdict(page: Page, expected: Containment['verdict']): Pro
   try {
     await page.waitForFunction(
       `seen.length > 0 && seen.at(-1).verdict === ${JSON.stringify(expected)}`,
-      undefined,
-      { timeout: 5_000 },
     )
   } catch {
     assert.fail(`expected ${expected}, but the page saw ${JSON.stringify(await seen(page))}`)

@@ -18,10 +18,6 @@ const DETACHED = [
   ],
 ] as const
 
-/** Longer than the service waits for a socket, and shorter than a process manager waits for it. */
-const CLOSED_WITHIN_MS = 5_000
-const ENDS_WITHIN_MS = 8_000
-
 /** Opens a client that does not close when the service closes, as a hostile one would not. */
 async function open(service: ServingProcess): Promise<Socket & Disposable> {
   const socket = connect({
@@ -64,12 +60,12 @@ test('responds to a rejected CONNECT or upgrade, and closes its socket whatever 
       response += String(chunk)
     })
     const responded = once(socket, 'end')
-    const startedAt = Date.now()
     socket.write(request + more)
     await responded
     assert.match(response, /^HTTP\/1\.1 4\d\d .*\r\nX-Request-Id: req_.*\{"error"/s, what)
-    // Only a write distinguishes a closed socket, which resets, from a half-closed one.
-    while (await written(socket)) assert.ok(Date.now() - startedAt < CLOSED_WITHIN_MS, what)
+    // Only a write distinguishes a closed socket, which resets, from a half-closed one. A socket
+    // that stays open ends the test with its time-out.
+    while (await written(socket));
   }
   await Promise.all(
     DETACHED.flatMap(([what, request]) =>
@@ -92,8 +88,7 @@ test('stops on SIGTERM without waiting for rejected CONNECTs and upgrades that c
     socket.write(DETACHED[index]?.[1] ?? '')
     await once(socket, 'data')
   }
-  const stoppedAt = Date.now()
+  // The clients never hang up, so a service that waited for them would not end.
   assert.equal(await service.stop('SIGTERM'), 0)
-  assert.ok(Date.now() - stoppedAt < ENDS_WITHIN_MS, `${Date.now() - stoppedAt} ms`)
   for (const socket of sockets) socket.destroy()
 })
