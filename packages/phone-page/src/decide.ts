@@ -69,28 +69,10 @@ export function createDeciding(
     else stage.fail(failure)
   }
 
-  /**
-   * The session to decide on. The service may have received an earlier decision whose response was
-   * lost; then there is nothing left to decide, and the page shows the session instead.
-   */
-  const undecided = async (from: ClaimedSession, task: Task) => {
-    const { screen } = stage
-    stage.busyWith(task)
-    if (!('notice' in screen) || screen.notice !== 'connection_lost') return from
-    const known = await phone.getSession(from)
-    stage.claimed = known
-    const { session } = known
-    const isOpen =
-      OPEN_STATES.has(session.state) && (task === 'declining' || !awaitsBrowser(session))
-    if (isOpen) return known
-    stage.presentClaimed(known)
-    return undefined
-  }
-
   return {
     async approve(from) {
       try {
-        const open = await undecided(from, 'signing')
+        const open = await undecided('signing', { from, stage, phone })
         if (open === undefined) return
         stage.claimed = await phone.approve(open, {
           gather,
@@ -106,7 +88,7 @@ export function createDeciding(
     async decline(from, reason) {
       stage.untilContinued.cancel()
       try {
-        const open = await undecided(from, 'declining')
+        const open = await undecided('declining', { from, stage, phone })
         if (open === undefined) return
         stage.claimed = await phone.decline(open, { reason })
         stage.end(reason === 'user_unexpected' ? 'reported' : 'declined')
@@ -117,6 +99,25 @@ export function createDeciding(
       }
     },
   }
+}
+
+/**
+ * The session to decide on. The service may have received an earlier decision whose response was
+ * lost; then there is nothing left to decide, and the page shows the session instead.
+ */
+async function undecided(
+  task: Task,
+  { from, stage, phone }: { from: ClaimedSession; stage: Stage; phone: Phone },
+): Promise<ClaimedSession | undefined> {
+  const { screen } = stage
+  stage.busyWith(task)
+  if (!('notice' in screen) || screen.notice !== 'connection_lost') return from
+  const known = await phone.getSession(from)
+  stage.claimed = known
+  const isForBrowser = task !== 'declining' && awaitsBrowser(known.session)
+  if (OPEN_STATES.has(known.session.state) && !isForBrowser) return known
+  stage.presentClaimed(known)
+  return undefined
 }
 
 const OPEN_STATES: ReadonlySet<string> = new Set(['pending', 'step_up_required'])
