@@ -1,3 +1,4 @@
+export * from './amount.ts'
 export * from './body-limits.ts'
 export * from './channel-protocol.ts'
 export * from './client/backoff.ts'

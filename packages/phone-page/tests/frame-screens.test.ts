@@ -17,8 +17,10 @@ const axe = createRequire(import.meta.url).resolve('axe-core')
 const browserTest = { skip: browserMissing, timeout: 120_000 }
 /** What a widget of 360 by 168 px, and one on a phone at 200 % zoom, leaves to the frame. */
 const COMPACT = { width: 344, height: 140 }
+/** The same on the smallest phone with a large text. */
+const SMALLEST = { width: 180, height: 150 }
 const NARROW = { width: 153, height: 195 }
-const REQUEST = { tenant_name: 'Harbour Bank' }
+const REQUEST = { tenant_name: 'Harbour Bank', amount: '€12,500.00' }
 const SCREENS = {
   confirm: { name: 'confirm', request: REQUEST, note: null },
   retry: { name: 'confirm', request: REQUEST, note: 'retry' },
@@ -120,6 +122,54 @@ test(
     await page.context().close()
   },
 )
+
+test('no text is drawn under the button in the smallest frame', browserTest, async () => {
+  for (const options of [{ viewport: SMALLEST }, { viewport: SMALLEST, hasTouch: true }]) {
+    const page = await open(options)
+    for (const tag of ['en', ...LANGUAGES])
+      for (const screen of ['confirm', 'retry', 'confirming', 'offline']) {
+        await draw(page, screen, tag, 'Antrag auf einen Ratenkredit')
+        const covered = await page.evaluate(`(() => {
+          const button = document.querySelector('button').getBoundingClientRect()
+          return Array.from(document.querySelectorAll('h1, .request'), (text) => {
+            const { top, bottom, height } = text.getBoundingClientRect()
+            return height > 1 && top < button.bottom && bottom > button.top + 1
+          })
+        })()`)
+        assert.ok(!(covered as boolean[]).includes(true), `${screen} in ${tag}`)
+      }
+    await page.context().close()
+  }
+})
+
+test('repeats the amount that the phone has approved', browserTest, async () => {
+  const page = await open({ viewport: COMPACT })
+  for (const screen of ['confirm', 'retry', 'confirming']) {
+    await draw(page, screen, 'ar')
+    assert.equal(await page.locator('.request strong').textContent(), REQUEST.amount)
+  }
+  await page.context().close()
+})
+
+test('takes the accent of the widget, within the bounds of its contrast', browserTest, async () => {
+  const page = await open({ viewport: COMPACT })
+  await draw(page, 'confirm', 'en')
+  for (const [accent, isGiven] of [
+    ['#1a5c2e', true],
+    ['#ffff00', false],
+  ] as const) {
+    const shown = await page.evaluate<string>(`(() => {
+      document.documentElement.style.setProperty('--given', '${accent}')
+      const canvas = document.createElement('canvas').getContext('2d')
+      canvas.fillStyle = getComputedStyle(document.querySelector('button')).backgroundColor
+      canvas.fillRect(0, 0, 1, 1)
+      const [r, g, b] = canvas.getImageData(0, 0, 1, 1).data
+      return '#' + [r, g, b].map((part) => part.toString(16).padStart(2, '0')).join('')
+    })()`)
+    assert.equal(shown === accent, isGiven, `${accent} is drawn as ${shown}`)
+  }
+  await page.context().close()
+})
 
 for (const [look, options] of Object.entries({
   light: { colorScheme: 'light' },

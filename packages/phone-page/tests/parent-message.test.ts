@@ -27,11 +27,15 @@ test('reads a start of the page that shows the frame', () => {
     commitment: START.commitment,
     language: 'de',
     theme: null,
+    accent: null,
   })
   assert.equal(read({ ...START, language: null })?.language, null)
   assert.equal(read({ ...START, theme: 'dark' })?.theme, 'dark')
   for (const theme of ['', 'x', 1, null, {}, 'Dark'])
     assert.equal(read({ ...START, theme })?.theme, null)
+  assert.equal(read({ ...START, accent: '#C2185b' })?.accent, '#C2185b')
+  for (const accent of ['', 'red', '#fff', '#c2185b80', 'url(x)', 'var(--x)', 1, null, {}])
+    assert.equal(read({ ...START, accent })?.accent, null)
 })
 
 test('takes nothing that a page could have signed', () => {

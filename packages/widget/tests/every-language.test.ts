@@ -64,6 +64,68 @@ for (const style of [
     assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true)
   })
 
+/** Evaluates an expression after drawing a screen of a language in the box of the page. */
+function shown<Value>(page: Page, tag: string, name: string, expression: string): Promise<Value> {
+  const [messages, leg] = [LANGUAGES.get(tag), LEG_LANGUAGES.get(tag)]
+  const language = JSON.stringify({ tag, messages, leg, pairs: PAIRS, name })
+  return page.evaluate<Value>(`(() => {
+    const container = document.querySelector('[data-pulse-widget]')
+    draw(container, ${language})
+    const at = (selector) => container.shadowRoot.querySelector(selector)
+    const isSeen = (selector) => at(selector).checkVisibility()
+    const top = (selector) => Math.round(at(selector).getBoundingClientRect().top)
+    return ${expression}
+  })()`)
+}
+
+const COMPACT = { body: '<div data-pulse-widget style="height:168px;width:360px"></div>' }
+const REGULAR = { body: '<div data-pulse-widget style="height:440px;width:340px"></div>' }
+
+test('the compact card keeps the tenant and a distance to its links', longTest, async () => {
+  const page = await h.open(COMPACT)
+  await loadGallery(page)
+  for (const tag of LANGUAGES.keys())
+    for (const name of ['scanned', 'evaluating', 'step_up', 'browser', 'bonded', 'completed']) {
+      assert.equal(await shown(page, tag, name, `isSeen('.brand')`), true, `${name} in ${tag}`)
+      if (name === 'bonded' || name === 'completed') continue
+      const gapPx = await shown<number>(
+        page,
+        tag,
+        name,
+        `top('.foot .link') - Math.max(...['.title', '.body', '.pairs'].map((part) => isSeen(part) && getComputedStyle(at(part)).position !== 'absolute' ? at(part).getBoundingClientRect().bottom : 0))`,
+      )
+      assert.ok(gapPx >= 3, `${name} in ${tag}: ${gapPx} px`)
+    }
+})
+
+test(
+  'the confirmation in the browser shows the pairs, and a title of its own',
+  longTest,
+  async () => {
+    for (const [tag, { browser }] of LEG_LANGUAGES)
+      assert.notEqual(browser.title, LANGUAGES.get(tag)?.screens.step_up.title, tag)
+    for (const box of [COMPACT, REGULAR]) {
+      const page = await h.open(box)
+      await loadGallery(page)
+      for (const tag of LANGUAGES.keys())
+        assert.equal(await shown(page, tag, 'browser', `isSeen('.pairs')`), true, tag)
+    }
+  },
+)
+
+test('an end is where the end before it was', longTest, async () => {
+  for (const box of [COMPACT, REGULAR]) {
+    const page = await h.open(box)
+    await loadGallery(page)
+    for (const tag of ['en', 'de', 'ar', 'el', 'ja']) {
+      const places = new Set<string>()
+      for (const name of ['bonded', 'completed', 'in_review'])
+        places.add(await shown<string>(page, tag, name, `top('.badge') + ' ' + top('.title')`))
+      assert.equal(places.size, 1, `${tag}: ${[...places].join(', ')}`)
+    }
+  }
+})
+
 /** Draws a language into every box of the page. Returns what axe finds. */
 function violationsIn(page: Page, tag: string): Promise<unknown> {
   const [messages, leg] = [LANGUAGES.get(tag), LEG_LANGUAGES.get(tag)]

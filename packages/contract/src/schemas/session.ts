@@ -133,6 +133,14 @@ export const BrowserFrame = closed({
   action: nullable(Type.String()),
   workflow_title: nullable(Titles),
   action_title: nullable(Titles),
+  amount: Type.Optional(
+    nullable(
+      Type.String({
+        description:
+          'The first amount of money that the user approved on the phone. No other part of the context.',
+      }),
+    ),
+  ),
   rp_id: RpId,
   allow_credentials: AllowCredentials,
   timeout_ms: Milliseconds,

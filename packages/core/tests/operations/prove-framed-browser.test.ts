@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { browserPayload, type TimelineEntry } from '@bonded/contract'
+import { browserPayload, type SessionContext, type TimelineEntry } from '@bonded/contract'
 import { createAuthenticator } from '../../../../packages/simulator/src/webauthn/authenticator.ts'
 import { harness, PUBLIC_ORIGIN, SHOP_ORIGIN } from '../../../../tests/harness/harness.ts'
 
@@ -19,7 +19,13 @@ const SECRET = 'A'.repeat(43)
 const COMMITMENT = createHash('sha256').update(SECRET).digest('base64url')
 
 /** A session of the shop whose phone has approved, and calls as its page and as the frame in it. */
-async function approved({ relatedOrigins = false } = {}) {
+async function approved({
+  relatedOrigins = false,
+  context,
+}: {
+  relatedOrigins?: boolean
+  context?: SessionContext
+} = {}) {
   const h = await harness({ relatedOrigins })
   const shop = await h.addTenant({ workflows: WORKFLOWS, origins: [SHOP_ORIGIN] })
   const other = await h.addTenant({ workflows: WORKFLOWS, origins: ['https://other.example'] })
@@ -29,7 +35,8 @@ async function approved({ relatedOrigins = false } = {}) {
     register: (challenge) => ({ registration: authenticator.register(challenge) }),
     assert: (payload) => authenticator.assert(payload),
   })
-  const session = await h.create({ workflow: 'bound', action: 'act' }, shop)
+  const asked = { workflow: 'bound', action: 'act', ...(context && { context }) }
+  const session = await h.create(asked, shop)
   const call = (
     path: string,
     body: object | undefined,
@@ -121,6 +128,7 @@ test('only the frame learns of the credentials, and its proof bonds the session'
     action: 'act',
     workflow_title: null,
     action_title: { en: 'Act now' },
+    amount: null,
     rp_id: new URL(PUBLIC_ORIGIN).hostname,
     allow_credentials: [s.authenticator.credentialId],
     timeout_ms: 120_000,
@@ -130,6 +138,20 @@ test('only the frame learns of the credentials, and its proof bonds the session'
   assert.deepEqual((await s.asBackend()).verification.browser.origin, SHOP_ORIGIN)
   assert.equal((await s.prove()).status, 200)
   assert.equal(reasonOf(await s.open()), 'session_not_live')
+})
+
+test('the frame learns the first amount that the user approved, and nothing else of the context', async () => {
+  const display = [
+    { label: 'To', value: 'Ada Lovelace' },
+    { label: 'Amount', value: '€ 9,500.00' },
+    { label: 'Fee', value: '€ 1.00' },
+  ]
+  await using s = await approved({ context: { display } })
+  await s.approve()
+  const opened = await s.open()
+  assert.equal(opened.body.amount, '€ 9,500.00')
+  assert.doesNotMatch(opened.text, /Ada|Fee/)
+  assert.doesNotMatch((await s.page()).text, /9,500/)
 })
 
 test('accepts the proof of a browser that does not send the origin of the top page', async () => {

@@ -62,9 +62,15 @@ function parts(screen: FrameScreen, look: Look): Node[] {
 function heading(request: BrowserFrame, { words, languages, titleOf }: Look): Node[] {
   const action = titleOf(request, languages)
   const values = { tenant: request.tenant_name, action }
+  const { amount = null } = request
   return [
     title(words.title),
-    element('p', { class: 'request' }, ...fillNodes(words.request, values).flatMap(visible)),
+    element(
+      'p',
+      { class: 'request' },
+      ...fillNodes(words.request, values).flatMap(visible),
+      ...(amount === null ? [] : [' ', element('strong', { dir: 'auto' }, ...verbatim(amount))]),
+    ),
   ]
 }
 

@@ -41,6 +41,7 @@ function main(root: HTMLElement): void {
 
 function run(root: HTMLElement, start: Start, end: (end: 'done' | 'failed') => void): void {
   if (start.theme !== null) document.documentElement.dataset['theme'] = start.theme
+  if (start.accent !== null) document.documentElement.style.setProperty('--given', start.accent)
   const look = lookOf(start.language, {
     onConfirm: () => void frame.confirm(),
     onReopen: () => void frame.open(),

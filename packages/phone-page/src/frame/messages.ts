@@ -2,7 +2,7 @@
 export const en = {
   title: 'Confirm in this browser',
   request: '{tenant}: {action}',
-  hint: 'Use the passkey of the phone that approved.',
+  hint: 'Your browser may show a QR code of its own. Scan it with the same phone.',
   confirm: 'Confirm',
   confirming: 'Waiting for your passkey …',
   retry: 'Not confirmed. Use the passkey of the phone that approved.',

@@ -5,6 +5,7 @@ export const FRAME_PROTOCOL = 'frame/v1'
 
 const COMMITMENT = /^[0-9A-Za-z_-]{43}$/
 const PAGE_ORIGIN = /^https?:\/\/[^/\s]{1,260}$/
+const COLOR = /^#[\da-f]{6}$/i
 const MAX_TAG_LENGTH = 64
 
 /** What a page gives to the frame. It never gives a challenge, an option, or a payload to sign. */
@@ -19,6 +20,8 @@ export interface Start {
   readonly language: string | null
   /** The color scheme of the page; null for the user's. */
   readonly theme: 'light' | 'dark' | null
+  /** The accent color of the page's widget, as `#rrggbb`; null for the service's. */
+  readonly accent: string | null
 }
 
 /** The part of a `Window` that says where the document is. */
@@ -67,11 +70,22 @@ export function readStart(
   const language = text('language').slice(0, MAX_TAG_LENGTH) || null
   const wanted = text('theme')
   const theme = wanted === 'light' || wanted === 'dark' ? wanted : null
+  const color = text('accent')
+  const accent = COLOR.test(color) ? color : null
   const isWhole =
     WATCH_TOKEN.test(watchToken) &&
     PUBLISHABLE_KEY.test(publishableKey) &&
     COMMITMENT.test(commitment)
   return sessionId !== undefined && isWhole
-    ? { parentOrigin: origin, sessionId, watchToken, publishableKey, commitment, language, theme }
+    ? {
+        parentOrigin: origin,
+        sessionId,
+        watchToken,
+        publishableKey,
+        commitment,
+        language,
+        theme,
+        accent,
+      }
     : undefined
 }

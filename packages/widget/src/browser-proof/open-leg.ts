@@ -18,7 +18,7 @@ import {
   type Way,
 } from './leg-reducer.ts'
 import { challengeOf, commitmentOf, drawSecret, readRequest } from './request.ts'
-import { frameUrlOf, type ServiceFrame, serviceFrame, themeOf } from './service-frame.ts'
+import { accentOf, frameUrlOf, type ServiceFrame, serviceFrame, themeOf } from './service-frame.ts'
 import { loadLegTexts } from './texts.ts'
 
 /** What the proof knows of the widget, and what it tells the widget. */
@@ -118,6 +118,7 @@ export async function openLeg(setup: LegSetup): Promise<void> {
           commitment,
           language: tag,
           theme: themeOf(frame.node),
+          accent: accentOf(frame.node),
         }),
       )
     },

@@ -32,6 +32,11 @@ export function themeOf(node: Element): 'light' | 'dark' {
   return getComputedStyle(node).color === 'rgb(233, 238, 243)' ? 'dark' : 'light'
 }
 
+/** The accent that the page has set, or nothing. */
+export function accentOf(node: Element): string {
+  return getComputedStyle(node).getPropertyValue('--accent')
+}
+
 /** Makes the frame. It receives messages until the signal is aborted. */
 export function serviceFrame(
   { href, origin }: URL,

@@ -5,11 +5,11 @@ const TOLERANCE_PX = 1
 
 /**
  * Classes of the card. Each step of a layout adds the next one. `brief` leaves out the sentence
- * below the title, `bare` the tenant, `poor` the pairs, and `lone` the title. With `below`, the
- * text is above and below the QR code, for narrow boxes.
+ * below the title, `bare` the one above the pairs, `poor` the pairs, and `lone` the title. With
+ * `below`, for narrow boxes, the text is above and below the QR code, without the tenant.
  */
 const LOOKS = ['small', 'brief', 'bare', 'poor', 'below', 'lone']
-/** Steps below this one have the regular layout, which leaves out up to the tenant. */
+/** Steps below this one have the regular layout, which leaves out no pair. */
 const FIRST_COMPACT = 4
 const LAST = FIRST_COMPACT + LOOKS.length
 /** The steps at which a box that may grow does: beside the QR code, and around it. */

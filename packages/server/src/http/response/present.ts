@@ -8,7 +8,7 @@ import type {
   PublicSession,
   Secret,
 } from '@bonded/contract'
-import { WATCH_PARAMETER } from '@bonded/contract'
+import { isAmount, WATCH_PARAMETER } from '@bonded/contract'
 import { approvedLeg, requiresBrowser } from '@bonded/core/domain/browser-leg'
 import { iso } from '@bonded/core/domain/iso'
 import { needsAttestedKey } from '@bonded/core/domain/key-rules'
@@ -109,6 +109,7 @@ export function presentFrame(
       workflow: session.workflow,
       action: session.action,
       ...titlesOf(tenant, session),
+      amount: session.context?.display.find(({ value }) => isAmount(value))?.value ?? null,
       ...asked,
     }
   )

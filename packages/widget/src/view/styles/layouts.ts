@@ -6,7 +6,8 @@
  * card is invisible unless it has to name a failure.
  *
  * The message is at the start, and the buttons are at the end, so neither moves the QR code between
- * them. `.room` also contains the texts of the other screens, invisible: it has the height of the
+ * them. An end is one group in the middle, with room for three lines, and for the button where there
+ * is none, so that the next end moves nothing. `.room` also contains the texts of the other screens, invisible: it has the height of the
  * longest one.
  */
 export const LAYOUTS = `
@@ -37,6 +38,9 @@ export const LAYOUTS = `
 .foot{order:4;margin-inline:-20px;padding:8px 20px;border-top:1px solid var(--line)}
 .brand{justify-content:center}
 [data-layout=regular] .qr{padding:8px;border:1px solid var(--line);border-radius:min(var(--round),12px)}
+[data-layout=regular]:not([data-tone=busy]) .stage{flex:0 0 5.5em;margin-top:auto}
+[data-layout=regular]:not([data-tone=busy]) .room{order:2;margin-bottom:auto;min-height:5.75em}
+[data-layout=regular]:not([data-tone=busy]) .retry[hidden]{display:block!important;visibility:hidden}
 .small[data-layout=regular]{gap:8px;padding-top:12px}
 .small[data-layout=regular][data-tone=busy] .stage{flex-basis:var(--code,122px)}
 .small[data-layout=regular] .qr{padding:0}
@@ -55,20 +59,21 @@ export const LAYOUTS = `
 [data-screen=browser_frame][data-layout] .stage.stage.stage{order:1;flex:1 0 9em;width:100%;
   max-height:none;margin:0;aspect-ratio:auto}
 [data-screen=browser_frame][data-layout=compact] .side{display:contents}
-[data-screen=browser_frame][data-layout=compact] :is(.brand,.room){position:absolute;
-  clip-path:inset(50%)}
+[data-screen=browser_frame][data-layout] .room,
+[data-screen=browser_frame][data-layout=compact] .brand{position:absolute;clip-path:inset(50%)}
 [data-layout=compact] .qr{border-radius:min(var(--round),7px)}
 [data-layout=compact] .brand{justify-content:start}
 [data-layout=compact]{--title:1.0625em}
-[data-layout=compact]:not([data-tone=busy]) .room{align-content:center}
+[data-layout=compact]:not([data-tone=busy]) .side{justify-content:center}
+[data-layout=compact]:not([data-tone=busy]) .room{flex-grow:0;min-height:4em}
 [data-layout=compact] .button:not(.help *){padding:.4em .75em}
 [data-layout=compact] .retry{margin:0}
-[data-layout=compact] .foot{margin:0;padding:0;border:0}
+[data-layout=compact] .foot{margin:0;padding:.25em 0 0;border:0}
 [data-layout=compact] .link{padding:0}
 .card.small{--title:1em;--body:.875em;--space:0}
 .small .side{gap:1px}
 .small[data-layout=compact] .foot{gap:8px}
-.small .or,.bare .brand,.poor .same,
+.small .or,.bare .same p,.below .brand,.poor .same,
 .poor:not([data-tone=busy]) .stage{display:none}
 :is(.brief:not(.poor),.below)[data-tone=busy]{--rest:none}
 :is(.brief:not(.poor),.below)[data-tone=busy] .body,.lone[data-screen=waiting] .room,

@@ -38,7 +38,7 @@ dd{font-weight:600;color:var(--ink)}
   stroke-linejoin:round}
 .here{display:flex;flex-direction:column;gap:.4em;align-items:center;justify-content:center;
   max-height:100%;overflow-wrap:anywhere}
-[data-screen^=browser] .same{display:none}
+[data-screen^=browser] :is(.same p,.rest),[data-layout=compact]:is([data-screen=browser_again],[data-screen=browser_frame]) .same{display:none}
 iframe{width:100%;height:100cqh;border:0;color-scheme:inherit}
 [data-veiled=true] :is(.qr path+path,iframe){visibility:hidden}
 .here svg{flex:none;width:2em}
