@@ -140,7 +140,7 @@ test('only the frame learns of the credentials, and its proof bonds the session'
   assert.equal(reasonOf(await s.open()), 'session_not_live')
 })
 
-test('the frame learns the first amount that the user approved, and nothing else of the context', async () => {
+test('the frame learns the first amount that the user approved, and no other part of the context', async () => {
   const display = [
     { label: 'To', value: 'Ada Lovelace' },
     { label: 'Amount', value: '€ 9,500.00' },

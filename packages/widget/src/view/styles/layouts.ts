@@ -6,9 +6,9 @@
  * card is invisible unless it has to name a failure.
  *
  * The message is at the start, and the buttons are at the end, so neither moves the QR code between
- * them. An end is one group in the middle, with room for three lines, and for the button where there
- * is none, so that the next end moves nothing. `.room` also contains the texts of the other screens, invisible: it has the height of the
- * longest one.
+ * them. An end is one group in the middle, with room for three lines, and for a button where it has
+ * none, so that the next end moves nothing. `.room` also contains the texts of the other screens,
+ * invisible: it has the height of the longest one.
  */
 export const LAYOUTS = `
 :host{display:block;container-type:size;contain-intrinsic-size:360px 168px;min-width:0;
