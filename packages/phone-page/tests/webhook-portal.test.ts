@@ -25,9 +25,18 @@ test(
     await s.send()
     const failed = await s.send((response) => response.writeHead(500).end(`token=abc ${HOSTILE}`))
     receiver.behavior.now = accepts
-    const page = await s.open(await s.link())
+    const page = await s.open(await s.link(), { timezoneId: 'Asia/Kolkata' })
     await rows(page).nth(1).waitFor()
     assert.equal(await rows(page).count(), 2)
+    assert.match(
+      await page.locator('.about').innerText(),
+      /^Shop|^\w+.* · Times are in your time zone, Asia\/Kolkata\.$/,
+    )
+    // Every button says what it does.
+    for (const button of await page.getByRole('button').all()) {
+      const id = await button.getAttribute('aria-describedby')
+      assert.match(await page.locator(`#${id}`).innerText(), /^[A-Z].{10,}\.$/)
+    }
     assert.equal(page.url().includes('#'), false, 'the address keeps no token')
     assert.doesNotMatch(await page.content(), /hunter2|wpt_|whsec_/)
 

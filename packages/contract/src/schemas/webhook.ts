@@ -36,7 +36,13 @@ const endpointMembers = {
 export const WebhookEndpointRecord = closed(endpointMembers)
 export type WebhookEndpointRecord = Static<typeof WebhookEndpointRecord>
 
-export const WebhookEndpointList = closed({ endpoints: Type.Array(WebhookEndpointRecord) })
+export const WebhookEndpointList = closed({
+  tenant_name: Type.Optional(
+    Type.String({ description: 'The tenant, in the response to its portal.' }),
+  ),
+  endpoints: Type.Array(WebhookEndpointRecord),
+})
+export type WebhookEndpointList = Static<typeof WebhookEndpointList>
 
 /** An endpoint with a new secret, which no other response contains. */
 export const WebhookEndpointWithSecret = closed({

@@ -15,6 +15,7 @@ export const OTHER_ROUTES = [
   'handoff',
   'frame',
   'portal',
+  'home',
   'app_links',
   'receipt_log',
   'unmatched',

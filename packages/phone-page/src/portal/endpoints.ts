@@ -1,6 +1,6 @@
 import type { WebhookEndpointRecord } from '@bonded/contract'
 import { element } from '../view/dom.ts'
-import { time } from './row.ts'
+import { described, time } from './row.ts'
 
 const HOUR_MS = 60 * 60_000
 /** How far back a recovery reaches. The log keeps deliveries for 30 days. */
@@ -39,7 +39,8 @@ function drawEndpoint(
     ...SINCE.map(([label, ms]) => element('option', { value: String(ms) }, label)),
   )
   const send = element('button', { type: 'submit' }, 'Send again what failed in')
-  const form = element('form', { class: 'recover' }, send, since)
+  const sentence = described(send, 'Sends every event of that time that failed or was held.')
+  const form = element('form', { class: 'recover' }, send, since, sentence)
   form.addEventListener('submit', (event) => {
     event.preventDefault()
     recover(endpoint_id, new Date(Date.now() - Number(since.value)).toISOString())

@@ -3,7 +3,8 @@ import { element } from '../view/dom.ts'
 import { drawDetails } from './details.ts'
 import { drawEndpoints } from './endpoints.ts'
 import { drawFilter } from './filter.ts'
-import { drawRow } from './row.ts'
+import { described, drawRow } from './row.ts'
+import { verbatim } from '../view/verbatim.ts'
 import { type Filter, PortalFailure, type PortalService } from './service.ts'
 
 type Delivery = WebhookDeliveryList['deliveries'][number]
@@ -22,8 +23,10 @@ export function startPortal(root: HTMLElement, service: PortalService): { reload
   const endpointList = element('section', { 'aria-label': 'Endpoints' })
   const filters = element('form', { class: 'filter', 'aria-label': 'Filter' })
   const list = element('ol', { class: 'deliveries', 'aria-label': 'Deliveries' })
-  const more = button('Load more', () => run(() => load(next)))
-  more.hidden = true
+  const [, showsMore] = explained('Load more', 'Shows older deliveries below these.', () =>
+    run(() => load(next)),
+  )
+  showsMore.hidden = true
   filters.addEventListener('submit', (event) => event.preventDefault())
 
   const run = async (work: () => Promise<string | void>): Promise<void> => {
@@ -46,8 +49,7 @@ export function startPortal(root: HTMLElement, service: PortalService): { reload
       next = found.next
       if (next === null || found.deliveries.length > 0) break
     }
-    more.hidden = next === null
-    more.textContent = 'Load more'
+    showsMore.hidden = next === null
     if (list.childElementCount === 0)
       list.append(
         element(
@@ -68,17 +70,29 @@ export function startPortal(root: HTMLElement, service: PortalService): { reload
   const show = async (content: HTMLElement, { event_id, endpoint_id }: Delivery): Promise<void> => {
     const found = (await service.event(event_id)).find((each) => each.endpoint_id === endpoint_id)
     if (found === undefined) return content.replaceChildren('This delivery was deleted.')
-    const retry = button('Send again', () =>
-      run(async () => {
-        await service.retry(event_id, endpoint_id)
-        return 'The event is being sent again. Refresh to see the result.'
-      }),
+    const [, retry] = explained(
+      'Send again',
+      'Sends this event to this endpoint once more, with the same id.',
+      () =>
+        run(async () => {
+          await service.retry(event_id, endpoint_id)
+          return 'The event is being sent again. Refresh to see the result.'
+        }),
     )
     content.replaceChildren(...drawDetails(found), retry)
   }
   const reload = async (): Promise<void> => {
-    endpoints = await service.endpoints()
-    root.replaceChildren(heading(status, refresh), endpointList, filters, list, more)
+    const listed = await service.endpoints()
+    endpoints = listed.endpoints
+    const tenant = element('bdi', {}, ...verbatim(listed.tenant_name ?? ''))
+    root.replaceChildren(
+      heading(status, refresh),
+      element('p', { class: 'about muted' }, tenant, ` · Times are in ${zone()}.`),
+      endpointList,
+      filters,
+      list,
+      showsMore,
+    )
     const recover = (endpointId: string, since: string) => {
       void run(async () => {
         const count = await service.recover(endpointId, since)
@@ -93,7 +107,9 @@ export function startPortal(root: HTMLElement, service: PortalService): { reload
     filters.replaceChildren(...drawFilter(filter, endpoints, choose))
     await load(null)
   }
-  const refresh = button('Refresh', () => run(reload))
+  const [, refresh] = explained('Refresh', 'Reads endpoints and deliveries anew.', () =>
+    run(reload),
+  )
   root.replaceChildren(heading(status))
   return { reload: () => void run(reload) }
 }
@@ -102,8 +118,19 @@ function heading(...actions: HTMLElement[]): HTMLElement {
   return element('header', {}, element('h1', { tabindex: '-1' }, 'Webhook deliveries'), ...actions)
 }
 
-function button(text: string, act: () => unknown): HTMLButtonElement {
+/** A button with a sentence that says what it does. */
+function explained(
+  text: string,
+  sentence: string,
+  act: () => unknown,
+): [button: HTMLButtonElement, box: HTMLElement] {
   const drawn = element('button', { type: 'button' }, text)
   drawn.addEventListener('click', () => void act())
-  return drawn
+  return [drawn, element('div', { class: 'act' }, drawn, described(drawn, sentence))]
+}
+
+/** The time zone of the reader, in which all times are shown. */
+function zone(): string {
+  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions()
+  return timeZone === 'UTC' ? 'UTC' : `your time zone, ${timeZone}`
 }

@@ -30,6 +30,15 @@ export function drawRow(delivery: WebhookDeliveryList['deliveries'][number], tar
   return { item: element('li', {}, details), details, content }
 }
 
+let descriptions = 0
+
+/** A sentence that says what a button does. A screen reader says it after the button's name. */
+export function described(button: HTMLElement, sentence: string): HTMLElement {
+  const id = `description-${++descriptions}`
+  button.setAttribute('aria-describedby', id)
+  return element('p', { class: 'muted', id }, sentence)
+}
+
 /** A time in the reader's own time zone, with the exact one in its attribute. */
 export function time(text: string): HTMLElement {
   const written = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium' })

@@ -1,4 +1,4 @@
-import type { WebhookDeliveryList, WebhookEndpointRecord, WebhookEventLog } from '@bonded/contract'
+import type { WebhookDeliveryList, WebhookEndpointList, WebhookEventLog } from '@bonded/contract'
 
 const TIMEOUT_MS = 15_000
 const UNAUTHORIZED = 401
@@ -24,7 +24,7 @@ export interface Filter {
 
 /** The service, as the portal calls it. */
 export interface PortalService {
-  endpoints(): Promise<readonly WebhookEndpointRecord[]>
+  endpoints(): Promise<WebhookEndpointList>
   deliveries(filter: Filter, before: string | null): Promise<WebhookDeliveryList>
   event(eventId: string): Promise<WebhookEventLog['deliveries']>
   retry(eventId: string, endpointId: string): Promise<number>
@@ -66,9 +66,7 @@ export function createPortalService(request: typeof fetch, token: () => string):
   const due = async (path: string, body: object) =>
     (await call<{ readonly deliveries: number }>('POST', path, body)).deliveries
   return {
-    endpoints: async () =>
-      (await call<{ endpoints: readonly WebhookEndpointRecord[] }>('GET', '/webhook-endpoints'))
-        .endpoints,
+    endpoints: () => call('GET', '/webhook-endpoints'),
     deliveries(filter, before) {
       const given = Object.entries({ ...filter, before: before ?? '' })
       const query = new URLSearchParams(given.filter(([, value]) => value !== ''))

@@ -15,6 +15,7 @@ import { announceIdleTime } from './connection/idle-time.ts'
 import { type ScriptSource, serveHostedScript } from './pages/hosted-script.ts'
 import { acceptStrictJson } from './body/json-body.ts'
 import { serveBrowserFrame } from './pages/browser-frame.ts'
+import { serveHomePage } from './pages/home-page.ts'
 import { serveAppLinks } from './pages/app-links.ts'
 import { serveReceiptLog } from './pages/receipt-log.ts'
 import { serveReceiptKeys } from './pages/receipt-keys.ts'
@@ -160,6 +161,7 @@ function servePages(
   servePhonePage(app, { service, load: phonePage })
   serveBrowserFrame(app, { service, load: async () => (await phonePage()).frame })
   serveWebhookPortal(app, { service, load: async () => (await phonePage()).portal })
+  serveHomePage(app, service)
   serveAppLinks(app, service)
   serveReceiptKeys(app, service)
   serveReceiptLog(app, service)

@@ -14,6 +14,7 @@ const UNTRACED: readonly RouteName[] = [
   'broken',
   'script',
   'logo',
+  'home',
   'app_links',
   'receipt_log',
 ]

@@ -21,8 +21,11 @@ export const listWebhookEndpointsRoute = serve(
     const tenant = managedTenant(caller)
     if (!tenant.ok) return tenant
     const endpoints = await listEndpoints(service, tenant.value)
-    const present = caller.kind === 'portal' ? presentInPortal : presentEndpoint
-    return accept(['endpoints', { endpoints: endpoints.map(present) }])
+    if (caller.kind !== 'portal')
+      return accept(['endpoints', { endpoints: endpoints.map(presentEndpoint) }])
+    const found = await service.store.read((tables) => tables.tenants.find(tenant.value))
+    const shown = { tenant_name: found?.name ?? tenant.value }
+    return accept(['endpoints', { ...shown, endpoints: endpoints.map(presentInPortal) }])
   },
 )
 
