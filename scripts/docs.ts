@@ -5,11 +5,10 @@ import { serveSite } from './site/serve.ts'
 
 /** `npm run docs`: builds the documentation site and serves it. `-- --build` only builds. */
 const SITE = join(ROOT, 'site')
-const PORT = 4321
 
 console.log('Installing the generator, if it is not installed …')
 installSite(SITE)
 console.log('Building the site …')
 buildSite(SITE)
 if (process.argv.includes('--build')) console.log('Built in site/dist')
-else console.log(`Open ${(await serveSite(SITE, PORT)).origin}`)
+else console.log(`Open ${(await serveSite(SITE)).origin}`)

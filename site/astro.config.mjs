@@ -20,6 +20,7 @@ export default defineConfig({
   integrations: [
     starlight({
       title: 'Bonded Sessions',
+      logo: { src: './public/favicon.svg', alt: '' },
       sidebar,
       expressiveCode: { frames: false, defaultProps: { wrap: true } },
       customCss: ['./src/site.css'],

@@ -33,7 +33,14 @@ export function homePage(text: string, all: ReadonlySet<string>): Page {
       editUrl: false,
       // Without it, the title of the window is that of the page and of the site.
       head: [{ tag: 'title', content: title }],
-      hero: { title, tagline, image: { html } },
+      hero: {
+        title,
+        tagline,
+        image: { html },
+        actions: [
+          { text: 'Start with the quickstart', link: './guides/quickstart/', icon: 'right-arrow' },
+        ],
+      },
     },
   }
 }

@@ -88,7 +88,7 @@ interface Endpoint {
 /** Headers that every endpoint reads: the page of the protocol describes them. */
 const EVERYWHERE = ['X-Request-Id', 'traceparent']
 
-function operationText({ path, method, operation, from }: Endpoint): string {
+function operationText({ path, method, operation, api, from }: Endpoint): string {
   const up = upFrom(from)
   const linkOf = (name: string) => `[${name}](${up}${SCHEMAS}/#${name.toLowerCase()})`
   const parameters = operation.parameters
@@ -107,6 +107,14 @@ function operationText({ path, method, operation, from }: Endpoint): string {
     return `| ${status} | ${reasonLinks(response.description, up)} | ${schema ? typeOf(schema, linkOf) : ''} |`
   })
   const body = operation.requestBody?.content?.['application/json'].schema
+  /** The members of a body, beside the endpoint that takes or returns it. */
+  const membersOf = (name: string, schema: Schema | undefined) => {
+    if (schema === undefined) return ''
+    const named = schema.$ref?.split('/').at(-1)
+    const known = named === undefined ? schema : api.components.schemas[named]
+    return known === undefined ? '' : `**${name}**\n\n${memberTable(known, linkOf)}`
+  }
+  const success = Object.entries(operation.responses).find(([status]) => status.startsWith('2'))
   const credentials = operation.security.map((one) => Object.keys(one).map(code).join() || 'none')
   return [
     `## ${operation.operationId}`,
@@ -116,6 +124,8 @@ function operationText({ path, method, operation, from }: Endpoint): string {
     parameters.length === 0
       ? ''
       : `| parameter | in | description |\n|---|---|---|\n${parameters.join('\n')}`,
+    membersOf('Request body', body),
+    membersOf('Response', success?.[1].content?.['application/json'].schema),
     `| status | reason | body |\n|---|---|---|\n${responses.join('\n')}\n`,
   ]
     .filter((part) => part !== '')

@@ -2,15 +2,11 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 
-/**
- * Serves the built site on this machine.
- *
- * @param port by default a free one
- */
-export async function serveSite(site: string, port = 0) {
+/** Serves the built site on this machine, on a free port. */
+export async function serveSite(site: string) {
   const astro = join(site, 'node_modules/astro/bin/astro.mjs')
   const { NODE_OPTIONS: _, ...env } = process.env
-  const child = spawn(process.execPath, [astro, 'preview', '--port', String(port)], {
+  const child = spawn(process.execPath, [astro, 'preview', '--port', '0'], {
     cwd: site,
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...env, ASTRO_TELEMETRY_DISABLED: '1', NO_COLOR: '1' },

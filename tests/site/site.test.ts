@@ -90,6 +90,15 @@ test('every document has a page, and the home page has the four paths', { skip }
     assert.match(home, new RegExp(`<h2[^>]*>${heading}</h2>`))
 })
 
+test('the home page has one call to action, and endpoints have their bodies', { skip }, () => {
+  const htmlOf = (wanted: string) => pages.find(({ path }) => path === wanted)?.html ?? ''
+  const home = htmlOf('/')
+  assert.equal(home.match(/class="[^"]*sl-link-button/g)?.length, 1)
+  const evidence = htmlOf('/reference/http-api/evidence/')
+  for (const text of ['Request body', 'Response', 'continuity&#95;score|continuity_score'])
+    assert.match(evidence, new RegExp(text))
+})
+
 async function open(page: Page, origin: string, path: string) {
   await page.goto(`${origin}${path}`)
   await page.addScriptTag({ path: AXE })
