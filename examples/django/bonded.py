@@ -98,6 +98,7 @@ class Policy:
     action: str
     passport_required: bool = False
     # For `require: ["browser"]`: the exact origin of your page, such as https://www.bank.example.
+    # Without it, a session that a browser has proved is rejected.
     browser_origin: str | None = None
     # Accepts sessions without a `subject_ref` in a workflow that requires the browser, such as a
     # registration: they prove that a phone and the page are together, but not whose they are.
@@ -136,8 +137,11 @@ class Bonded:
         self._credential, self._sleep = server_credential, sleep
         self._opener = urllib.request.build_opener(_NoRedirect)
 
-    def create(self, policy, display, digest, subject_ref=None):
+    def create(self, policy, display, digest, end_user_address, subject_ref=None):
         """Creates a session. Keep its completion_secret, and send the page all other members.
+
+        `end_user_address` is the IP address of the user's browser, by which the service limits the
+        sessions of each network. With None, one visitor can use up the sessions of all others.
 
         With the `subject_ref` of an earlier bond, only a phone of that user can approve. Store it.
         """
@@ -147,6 +151,8 @@ class Bonded:
         pairs = ((pair["label"], pair["value"]) for pair in display)
         shown = [{"label": display_text(label), "value": display_text(value)} for label, value in pairs]
         body["context"] = {"display": shown, "digest": digest}
+        if end_user_address is not None:
+            body["end_user_address"] = end_user_address
         if subject_ref is not None:
             body["subject_ref"] = subject_ref
         # One key for all attempts: a repetition returns the session that exists already.
@@ -264,8 +270,10 @@ def _verification_rejection(session, row, policy, digest):
         return "context_mismatch"
     if row["subject_ref"] is not None and session.get("subject_ref") != row["subject_ref"]:
         return "subject_mismatch"
+    # A proof that the policy does not expect passes nowhere: any origin would do.
+    expects, proved = policy.browser_origin is not None, verification.get("browser") is not None
     origin = _member(verification, "browser", "origin")
-    if policy.browser_origin is not None and origin != policy.browser_origin:
+    if (expects or proved) and (not expects or origin != policy.browser_origin):
         return "browser_not_proved"
     return None
 

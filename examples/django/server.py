@@ -128,7 +128,8 @@ def create_session(request):
     # approve.
     subject_ref = None
     try:
-        session = service.create(POLICY, display, digest, subject_ref)
+        # Behind a proxy, take the address that your proxy appends to X-Forwarded-For: the last one.
+        session = service.create(POLICY, display, digest, request.META["REMOTE_ADDR"], subject_ref)
     except bonded.BondedError as error:
         if (error.param or "").startswith("context."):
             # What no phone could show, such as too long a text.

@@ -9,6 +9,8 @@ const form = gatedForm({
   workflow: 'credit_application',
   action: 'submit_application',
   owner: (request) => site.loginOf(request.headers.cookie),
+  // Behind a proxy, set `trustProxy` of Fastify as well.
+  address: (request) => request.ip,
   record: (login) => site.draftOf(login),
   display: (draft) => site.display(draft),
   accept: (_tx, draft) => site.save(draft),

@@ -1,5 +1,7 @@
 import type { FullSession } from './schemas/session.ts'
 
+type Verification = NonNullable<FullSession['verification']>
+
 /** Below this confidence a submit goes to review. The band `medium` begins here too. */
 export const MIN_ASSERTION_CONFIDENCE = 0.55
 /** Below this continuity score a submit goes to review. */
@@ -21,7 +23,7 @@ export interface GateExpectation {
    */
   readonly acceptAnyContext?: true
   readonly tenant_id?: string
-  /** The workflow requires the proof of the browser: the page's origin. */
+  /** Required where the workflow requires the proof of the browser: the page's origin. */
   readonly browser?: { readonly origin: string }
 }
 
@@ -124,10 +126,19 @@ function verificationRejection(facts: GateFacts, session: FullSession): RejectRe
   if (context !== undefined) return context
   if (expected.subject_ref !== undefined && session.subject_ref !== expected.subject_ref)
     return 'subject_mismatch'
-  // Only the expected origin passes.
-  if (expected.browser !== undefined && verification.browser?.origin !== expected.browser.origin)
-    return 'browser_not_proved'
-  return undefined
+  return browserRejection(verification, expected.browser?.origin)
+}
+
+/**
+ * Only the expected origin passes. A proof without an expected origin never passes: the backend
+ * does not know that the workflow requires the browser, and would take any origin and any secret.
+ */
+function browserRejection(
+  { browser }: Verification,
+  expected: string | undefined,
+): RejectReason | undefined {
+  if (expected === undefined && (browser === undefined || browser === null)) return undefined
+  return expected !== undefined && browser?.origin === expected ? undefined : 'browser_not_proved'
 }
 
 /** A session passes only with its digest, so that omitting the digest on a side fails closed. */

@@ -3,11 +3,11 @@ import { type GateClock, type RandomBytes, systemClock, systemRandom } from './c
 import { GateError } from './errors.ts'
 import type { PendingStore } from './pending/pending-store.ts'
 import type { FetchLike } from './service/call.ts'
-import { checkBrowserRules } from './verbs/browser-rule.ts'
 import { type Completion, completeBond } from './verbs/complete.ts'
 import { type CreateBond, createBond, type PublicCreatedSession } from './verbs/create.ts'
 import { issuedVerdicts } from './verbs/issued-verdicts.ts'
 import type { GateDependencies, GatePolicy } from './verbs/dependencies.ts'
+import { parsePolicy, rejectUnknownMembers } from './verbs/gate-policy.ts'
 import { type ProtectedSubmit, type ProtectOutcome, protectSubmit } from './verbs/protect.ts'
 import { type Used, useBond } from './verbs/use.ts'
 import type { AcceptVerdict, ReviewVerdict, Submit, Verdict } from './verbs/verdict.ts'
@@ -32,6 +32,8 @@ export interface GateOptions<Tx> {
   readonly clock?: GateClock
   readonly random?: RandomBytes
 }
+
+const OPTIONS = ['baseUrl', 'serverCredential', 'store', 'policy', 'fetch', 'clock', 'random']
 
 /** Five verbs, in the order of a bond's life. Every one may be called by many requests at once. */
 export interface Gate<Tx> {
@@ -63,8 +65,8 @@ export interface Gate<Tx> {
  * const { session } = await gate.create({ workflow, action, owner: 'user-1', context })
  */
 export function createGate<Tx>(options: GateOptions<Tx>): Gate<Tx> {
+  rejectUnknownMembers(options, OPTIONS)
   const { clock = systemClock, random = systemRandom, store, policy = {} } = options
-  checkBrowserRules(policy)
   const gate: GateDependencies<Tx> = {
     service: {
       baseUrl: parseBaseUrl(options.baseUrl),
@@ -75,7 +77,7 @@ export function createGate<Tx>(options: GateOptions<Tx>): Gate<Tx> {
       random,
     },
     store,
-    policy,
+    policy: parsePolicy(policy),
     verdicts: issuedVerdicts(),
     clock,
     random,

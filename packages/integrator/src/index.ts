@@ -3,6 +3,7 @@ export { bindingDigest } from './binding-digest.ts'
 export { type CleanedText, displayText, type DisplayTextChange } from './display-text.ts'
 export { type GateClock, type RandomBytes, systemClock, systemRandom } from './clock.ts'
 export { GATE_ERROR_CODES, GATE_REMEDIES, GateError, type GateErrorCode } from './errors.ts'
+export { forwardedAddress } from './form/user-address.ts'
 export { createGate, type Gate, type GateOptions } from './gate.ts'
 export { type MemoryTransaction, memoryPendingStore } from './pending/memory.ts'
 export {

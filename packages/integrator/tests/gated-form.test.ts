@@ -6,6 +6,7 @@ import { gatedForm as fetchForm } from '../src/form/fetch.ts'
 import type { GatedFormOptions } from '../src/form/gated-form.ts'
 import { gatedForm as honoForm } from '../src/form/hono.ts'
 import {
+  forwardedAddress,
   GATE_REMEDIES,
   type GateError,
   type GatePolicy,
@@ -36,6 +37,7 @@ interface Reply {
 }
 type Send = (route: 'session' | 'submit', body: unknown, headers?: HeaderMap) => Promise<Reply>
 
+const ADDRESS = '192.0.2.7'
 const DRAFT: Draft = { amount: 12_500 }
 const PAGE = { 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' }
 const PAGE_URL = 'https://www.bank.example/route'
@@ -100,6 +102,7 @@ function setup(
     gate: h.gate,
     ...WORKFLOW,
     owner: () => OWNER,
+    address: () => ADDRESS,
     record: () => DRAFT,
     display: ({ amount }) => [{ label: 'Amount', value: `€${amount}` }],
     accept: async (_tx, draft) => `A-${saved.push(draft)}`,
@@ -132,6 +135,31 @@ for (const [name, adapter] of Object.entries(ADAPTERS)) {
       h.outcomes.map(({ outcome }) => outcome),
       ['completed', 'rejected'],
     )
+  })
+
+  test(`${name}: passes the address of the user on, or shares one limit by name`, async () => {
+    const sent = async (address: Options['address']) => {
+      const h = setup({ address }, adapter)
+      await h.send('session', {})
+      return (JSON.parse(h.service.seen[0]?.body ?? '') as Record<string, unknown>)[
+        'end_user_address'
+      ]
+    }
+    assert.equal(await sent(() => ADDRESS), ADDRESS)
+    assert.equal(await sent(async () => '::ffff:192.0.2.7'), ADDRESS)
+    assert.equal(await sent(() => 'fe80::1%eth0'), 'fe80::1')
+    assert.equal(await sent('visitors_share_one_limit'), undefined)
+  })
+
+  test(`${name}: creates no session for a user without an address`, async () => {
+    for (const address of [() => undefined, () => null, () => '', () => 'unknown']) {
+      const h = setup({ address, onError: () => {} }, adapter)
+      const rejection = { code: 'invalid_configuration', message: /address/ }
+      await assert.rejects(h.send('session', {}), rejection)
+      assert.equal(h.service.seen.length, 0)
+    }
+    const forgotten = undefined as unknown as Options['address']
+    assert.throws(() => setup({ address: forgotten }, adapter), { code: 'invalid_configuration' })
   })
 
   test(`${name}: passes the secret of the browser on`, async () => {
@@ -362,4 +390,23 @@ test('parse turns text fields into the shape of the record', async () => {
   const session_id = await h.approved()
   assert.equal((await h.send('submit', { amount: 'much', session_id })).status, 400)
   assert.equal((await h.send('submit', { amount: '12500', session_id })).status, 200)
+})
+
+test('forwardedAddress reads what your own proxies wrote, and nothing of the user', () => {
+  const forged = '198.51.100.1, 192.0.2.7'
+  const cases: readonly [string | null | undefined, number | undefined, string | undefined][] = [
+    ['192.0.2.7', undefined, '192.0.2.7'],
+    [forged, undefined, '192.0.2.7'],
+    [`${forged}, 10.0.0.1`, 2, '192.0.2.7'],
+    ['192.0.2.7:5123', 1, '192.0.2.7'],
+    ['[2001:DB8::1]:5123', 1, '2001:db8::1'],
+    ['2001:db8::1', 1, '2001:db8::1'],
+    ['192.0.2.7', 2, undefined],
+    ['unknown', 1, undefined],
+    ['', 1, undefined],
+    [null, 1, undefined],
+    [undefined, 1, undefined],
+  ]
+  for (const [header, proxies, expected] of cases)
+    assert.equal(forwardedAddress(header, proxies), expected, String(header))
 })

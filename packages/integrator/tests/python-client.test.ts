@@ -185,7 +185,7 @@ test('the Python client starts with no origin that a page cannot have, and needs
   const body = { workflow: 'w', action: 'a', context: { display: [], digest: 'd' } }
   assert.deepEqual(
     python(
-      `${RECORDED}.create(bonded.Policy("w", "a", browser_origin="${PAGE}", first_bond=v["first"]), [], "d", v["user"])[3]`,
+      `${RECORDED}.create(bonded.Policy("w", "a", browser_origin="${PAGE}", first_bond=v["first"]), [], "d", None, v["user"])[3]`,
       [
         { user: null, first: false },
         { user: subject_ref, first: false },
@@ -194,6 +194,13 @@ test('the Python client starts with no origin that a page cannot have, and needs
     ),
     [['ValueError'], { ...body, subject_ref }, body],
   )
+})
+
+test('the Python client passes the address of the user on, and needs a word for none', () => {
+  const create = `${RECORDED}.create(bonded.Policy("w", "a"), [], "d", *v)`
+  const address = `${create}[3].get("end_user_address")`
+  const answers = python(address, [['192.0.2.7'], [null], []])
+  assert.deepEqual(answers, ['192.0.2.7', null, ['TypeError']])
 })
 
 test('the Python client sends the secret of the browser, and no other text of the form', () => {

@@ -18,6 +18,7 @@ test('the program of the README runs', async () => {
     createGate: (options: integrator.GateOptions<unknown>) =>
       integrator.createGate({ ...options, baseUrl: BASE_URL, fetch: service.fetch }),
     process: { env: { BONDED_SERVER_CREDENTIAL: SERVER_CREDENTIAL } },
+    request: { ip: '192.0.2.7' },
     user: { id: 'user-1' },
     draft: form,
     form,

@@ -6,10 +6,17 @@ import { listen } from './start.mjs'
 
 const [name, bonded] = process.argv.slice(2)
 const port = await listen(name)
+// What a proxy in front of the program adds.
+const proxied = { 'x-forwarded-for': '192.0.2.7' }
 async function post(path, body, cookie = 'login=anna') {
   const response = await fetch(`http://localhost:${port}${path}`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin', cookie },
+    headers: {
+      'content-type': 'application/json',
+      'sec-fetch-site': 'same-origin',
+      cookie,
+      ...proxied,
+    },
     body: JSON.stringify(body),
   })
   return { status: response.status, body: await response.json() }

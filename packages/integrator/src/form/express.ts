@@ -1,4 +1,4 @@
-import { type GatedFormOptions, replyToSession, replyToSubmit } from './gated-form.ts'
+import { checkForm, type GatedFormOptions, replyToSession, replyToSubmit } from './gated-form.ts'
 import { type NodeHeaders, readerOf } from './node-headers.ts'
 
 /** The part of a request of Express 4 or 5 that the routes need. */
@@ -23,7 +23,7 @@ export type ExpressHandler<Request> = (
  * The two routes of a gated form for Express 4 and 5. The submit needs `express.json()` before it.
  *
  * @example
- * const form = gatedForm({ gate, workflow, action, owner, record, display, accept })
+ * const form = gatedForm({ gate, workflow, action, owner, address, record, display, accept })
  * app.post('/bond-session', form.session)
  * app.post('/applications', express.json(), form.submit)
  */
@@ -35,6 +35,7 @@ export function gatedForm<
 >(
   options: GatedFormOptions<Request, Tx, Form, T>,
 ): { readonly session: ExpressHandler<Request>; readonly submit: ExpressHandler<Request> } {
+  checkForm(options)
   const handler =
     (reply: typeof replyToSubmit): ExpressHandler<Request> =>
     (request, response, next) => {

@@ -1,4 +1,4 @@
-import { type GatedFormOptions, replyToSession, replyToSubmit } from './gated-form.ts'
+import { checkForm, type GatedFormOptions, replyToSession, replyToSubmit } from './gated-form.ts'
 import { type NodeHeaders, readerOf } from './node-headers.ts'
 
 /** The part of a request of Fastify that the routes need. */
@@ -19,7 +19,7 @@ export type FastifyHandler<Request> = (request: Request, reply: FastifyReply) =>
  * The two routes of a gated form for Fastify, which parses JSON itself.
  *
  * @example
- * const form = gatedForm({ gate, workflow, action, owner, record, display, accept })
+ * const form = gatedForm({ gate, workflow, action, owner, address, record, display, accept })
  * app.post('/bond-session', form.session)
  * app.post('/applications', form.submit)
  */
@@ -31,6 +31,7 @@ export function gatedForm<
 >(
   options: GatedFormOptions<Request, Tx, Form, T>,
 ): { readonly session: FastifyHandler<Request>; readonly submit: FastifyHandler<Request> } {
+  checkForm(options)
   const handler =
     (replyTo: typeof replyToSubmit): FastifyHandler<Request> =>
     async (request, reply) => {

@@ -1,4 +1,4 @@
-import { type GatedFormOptions, replyToSession, replyToSubmit } from './gated-form.ts'
+import { checkForm, type GatedFormOptions, replyToSession, replyToSubmit } from './gated-form.ts'
 import { readJson } from './read-json.ts'
 
 /** A handler from `Request` to `Response`. Further arguments of a framework are ignored. */
@@ -10,11 +10,13 @@ export type FetchHandler = (request: Request) => Promise<Response>
  *
  * @example
  * // app/bond-session/route.ts of Next
- * export const POST = gatedForm({ gate, workflow, action, owner, record, display, accept }).session
+ * const form = gatedForm({ gate, workflow, action, owner, address, record, display, accept })
+ * export const POST = form.session
  */
 export function gatedForm<Tx, Form extends object, T>(
   options: GatedFormOptions<Request, Tx, Form, T>,
 ): { readonly session: FetchHandler; readonly submit: FetchHandler } {
+  checkForm(options)
   const handler =
     (reply: typeof replyToSubmit): FetchHandler =>
     async (request) => {

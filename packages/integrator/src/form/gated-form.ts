@@ -7,15 +7,13 @@ import type { CreateBond } from '../verbs/create.ts'
 import type { ProtectedSubmit, ProtectOutcome } from '../verbs/protect.ts'
 import type { AcceptVerdict, ReviewVerdict } from '../verbs/verdict.ts'
 import { isCrossSite, type ReadHeader } from './cross-site.ts'
+import { requireAddress } from './user-address.ts'
 import { warnOnceAMinute } from './warn.ts'
 
 type Awaitable<T> = T | Promise<T>
 
 /** The members of a session that only you know. */
-export type BondFacts = Pick<
-  CreateBond,
-  'subject_ref' | 'phone_number' | 'end_user_address' | 'publishableKey'
->
+export type BondFacts = Pick<CreateBond, 'subject_ref' | 'phone_number' | 'publishableKey'>
 
 /**
  * One form behind the gate. `Request` is your framework's request, `Form` your record, and `Tx` the
@@ -26,6 +24,14 @@ export interface GatedFormOptions<Request, Tx, Form extends object, T>
   readonly gate: Gate<Tx>
   /** The signed-in user, or the browser's login. Without one, both routes answer 401. */
   readonly owner: (request: Request) => Awaitable<string | null | undefined>
+  /**
+   * The IP address of the user's browser: `request.ip` of a framework that trusts your proxy, or
+   * {@link forwardedAddress}. The service limits the sessions of each network by it. With
+   * `visitors_share_one_limit` one visitor can use up the sessions of all others.
+   */
+  readonly address:
+    | ((request: Request) => Awaitable<string | null | undefined>)
+    | 'visitors_share_one_limit'
   /**
    * Your own record of what this user wants to submit, such as a saved draft. Never build it from
    * the context that the widget sends. Without a record, the session route answers 409.
@@ -75,6 +81,15 @@ export interface FormRequest<Request> {
   readonly body: () => Awaitable<unknown>
 }
 
+/** @throws {GateError} `invalid_configuration` for a form without the option `address` */
+export function checkForm({ address }: { readonly address: unknown }): void {
+  if (typeof address === 'function' || address === 'visitors_share_one_limit') return
+  throw new GateError(
+    'invalid_configuration',
+    'Pass address to gatedForm: a function that returns the user’s IP address, or visitors_share_one_limit.',
+  )
+}
+
 /** The route of the widget's `sessionEndpoint`. It reads no body: the record is your own. */
 export async function replyToSession<Request, Tx, Form extends object, T>(
   form: GatedFormOptions<Request, Tx, Form, T>,
@@ -93,7 +108,15 @@ export async function replyToSession<Request, Tx, Form extends object, T>(
   const { workflow, action } = form
   try {
     const facts = await form.bond?.(owner, request)
-    const { session } = await form.gate.create({ ...facts, workflow, action, owner, context })
+    const address = await addressOf(form, request)
+    const { session } = await form.gate.create({
+      ...facts,
+      ...address,
+      workflow,
+      action,
+      owner,
+      context,
+    })
     return reply(201, session)
   } catch (error) {
     report(form, error)
@@ -104,6 +127,14 @@ export async function replyToSession<Request, Tx, Form extends object, T>(
     const seconds = Math.ceil((error.retryAfterMs ?? 1_000) / 1_000)
     return { ...UNAVAILABLE, headers: { ...UNAVAILABLE.headers, 'retry-after': String(seconds) } }
   }
+}
+
+async function addressOf<Request>(
+  { address }: Pick<GatedFormOptions<Request, never, object, never>, 'address'>,
+  request: Request,
+): Promise<Pick<CreateBond, 'end_user_address'>> {
+  if (address === 'visitors_share_one_limit') return {}
+  return { end_user_address: requireAddress(await address(request)) }
 }
 
 /** The protected submit: the fields of the form, `session_id`, and `browser_secret` if there is. */

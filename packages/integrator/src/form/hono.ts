@@ -1,4 +1,4 @@
-import { type GatedFormOptions, replyToSession, replyToSubmit } from './gated-form.ts'
+import { checkForm, type GatedFormOptions, replyToSession, replyToSubmit } from './gated-form.ts'
 import { readJson } from './read-json.ts'
 
 /** The part of a context of Hono that the routes need. */
@@ -13,13 +13,14 @@ export type HonoHandler<Context> = (context: Context) => Promise<Response>
  * The two routes of a gated form for Hono. `owner` and `record` receive Hono's context.
  *
  * @example
- * const form = gatedForm({ gate, workflow, action, owner, record, display, accept })
+ * const form = gatedForm({ gate, workflow, action, owner, address, record, display, accept })
  * app.post('/bond-session', form.session)
  * app.post('/applications', form.submit)
  */
 export function gatedForm<Tx, Form extends object, T, Context extends HonoContext = HonoContext>(
   options: GatedFormOptions<Context, Tx, Form, T>,
 ): { readonly session: HonoHandler<Context>; readonly submit: HonoHandler<Context> } {
+  checkForm(options)
   const handler =
     (reply: typeof replyToSubmit): HonoHandler<Context> =>
     async (context) => {

@@ -12,16 +12,12 @@ export function browserRuleOf(
   return Object.hasOwn(requireBrowser, workflow) ? requireBrowser[workflow] : undefined
 }
 
-/** @throws {GateError} `invalid_configuration` for a rule that could never pass or not bind */
-export function checkBrowserRules({ requireBrowser = {} }: GatePolicy): void {
-  for (const [workflow, rule] of Object.entries(requireBrowser)) {
-    const { origin } = rule
-    if (typeof origin !== 'string' || !URL.canParse(origin) || new URL(origin).origin !== origin)
-      throw new GateError(
-        'invalid_configuration',
-        `policy.requireBrowser of ${workflow} must have the exact origin of the page, such as https://www.bank.example.`,
-      )
-  }
+/** For the log of the integrator: a browser has proved this session, and the gate has no rule. */
+export function browserRuleMissing(workflow: string): GateError {
+  return new GateError(
+    'invalid_configuration',
+    `The workflow requires the browser at the service: name the origin of the page in policy.requireBrowser for ${workflow}.`,
+  )
 }
 
 /** @throws {GateError} `invalid_request` for a session without the user that the gate requires */

@@ -4,7 +4,7 @@ import { GateError } from '../errors.ts'
 import type { PendingRow } from '../pending/pending-store.ts'
 import { getSession } from '../service/sessions.ts'
 import { VERDICT_TTL_MS } from './issued-verdicts.ts'
-import { browserRuleOf } from './browser-rule.ts'
+import { browserRuleMissing, browserRuleOf } from './browser-rule.ts'
 import type { GateDependencies } from './dependencies.ts'
 import { rejected, type Submit, type Unissued, type Verdict } from './verdict.ts'
 
@@ -90,6 +90,8 @@ function judge<Tx>({ gate, submit, row, session, startedAtMs }: Facts<Tx>): Verd
   const advice = verdict.reasons.map(adviceFor)
   const reason = verdict.decision === 'reject' ? verdict.reasons[0] : rowRejection(row, submit)
   if (reason === 'context_missing') return rejected(reason, digestMissing(row, submit))
+  if (reason === 'browser_not_proved' && browser === undefined)
+    return rejected(reason, browserRuleMissing(submit.workflow))
   if (verdict.decision === 'reject' || reason !== undefined)
     return rejected(reason ?? 'session_unavailable')
   const { verification, subject_ref } = session
