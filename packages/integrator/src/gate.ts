@@ -65,6 +65,7 @@ export interface Gate<Tx> {
  * const { session } = await gate.create({ workflow, action, owner: 'user-1', context })
  */
 export function createGate<Tx>(options: GateOptions<Tx>): Gate<Tx> {
+  refuseBrowser()
   rejectUnknownMembers(options, OPTIONS)
   const { clock = systemClock, random = systemRandom, store, policy = {} } = options
   const gate: GateDependencies<Tx> = {
@@ -89,6 +90,20 @@ export function createGate<Tx>(options: GateOptions<Tx>): Gate<Tx> {
     complete: (session_id, completion) => completeBond(gate, session_id, completion),
     protect: (submit) => protectSubmit(gate, submit),
   }
+}
+
+/** A page that could call the service with the credential would show it to every visitor. */
+function refuseBrowser(): void {
+  const { document, process } = globalThis as {
+    readonly document?: object
+    readonly process?: { readonly versions?: { readonly node?: string } }
+  }
+  // A test in Node can have a document, such as that of jsdom.
+  if (document === undefined || process?.versions?.node !== undefined) return
+  throw new GateError(
+    'invalid_configuration',
+    'createGate runs on your backend, not in a browser: revoke a server credential that reached a page. The page uses Pulse, with the publishable key.',
+  )
 }
 
 /** The hosts of this machine, for which plain http is safe. */

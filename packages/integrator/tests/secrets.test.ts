@@ -162,3 +162,17 @@ test('create rejects a bond without a digest before any call, unless the option 
   }
   for (const { body } of h.service.seen) assert.doesNotMatch(String(body), /acceptAnyContext|null/)
 })
+
+test('createGate refuses to run in a browser, which must not have the credential', (t) => {
+  const versions = process.versions
+  const page = globalThis as { document?: object }
+  t.after(() => {
+    delete page.document
+    Object.defineProperty(process, 'versions', { value: versions })
+  })
+  page.document = {}
+  // A test runner with jsdom has a document too.
+  assert.ok(createGate(options))
+  Object.defineProperty(process, 'versions', { value: {}, configurable: true })
+  assert.throws(() => createGate(options), { code: 'invalid_configuration', message: /browser/ })
+})

@@ -224,6 +224,38 @@ test('webhook: reads only the first signatures of a header, so that a long one c
   assert.equal(await verdictOn({ ...HONEST, ...sent }), 'signature_mismatch')
 })
 
+const capitalized = (headers: Sent['headers']) =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name.replaceAll(/\b\w/g, (letter) => letter.toUpperCase()),
+      value,
+    ]),
+  )
+
+test('webhook: takes the header names and values that receivers have', async () => {
+  const { headers } = HONEST
+  const lists = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]]))
+  const accepted = { ...headers, 'content-type': 'application/json', cookie: undefined }
+  for (const given of [accepted, capitalized(headers), lists, new Headers(headers as never)])
+    assert.equal(await verdictOn({ ...HONEST, headers: given as Sent['headers'] }), 'accept')
+  const both = { ...headers, ...capitalized(headers) }
+  assert.equal(await verdictOn({ ...HONEST, headers: both }), 'header_missing')
+})
+
+test('webhook: takes each form of unparsed bytes, and names a parsed body', async () => {
+  const bytes = new TextEncoder().encode(HONEST.body)
+  const forms = [Buffer.from(bytes), bytes, bytes.buffer, new DataView(bytes.buffer)]
+  for (const body of forms) assert.equal(await verdictOn(HONEST, body as Uint8Array), 'accept')
+  for (const body of [{}, null, undefined, [1], { type: 'session.bonded' }]) {
+    const { headers, secret } = HONEST
+    const delivery = { headers, secret: new Secret(secret), clock: { now: () => HONEST.now } }
+    await assert.rejects(verifyWebhook({ ...delivery, body: body as unknown as string }), {
+      code: 'invalid_configuration',
+      message: /unparsed body/,
+    })
+  }
+})
+
 async function verdictOn(
   { headers, body, secret, now }: Sent,
   bytes: string | Uint8Array = body,

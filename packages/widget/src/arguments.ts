@@ -79,7 +79,7 @@ export function checkSetup(setup: Setup, origin: string | null): CheckedSetup {
   if (origin === null)
     throw new PulseError(
       'script_not_hosted',
-      'Load pulse.js from the service, by a tag or loadPulse(). A copy gets no fixes.',
+      'Load pulse.js from the service, by a tag that is no module, or loadPulse().',
     )
   const options = withoutNulls(ownMembers(setup) ?? NO_MEMBERS)
   const { publishableKey, workflow, containerId, sessionEndpoint, appearance, locale } = options

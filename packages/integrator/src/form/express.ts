@@ -5,6 +5,8 @@ import { type NodeHeaders, readerOf } from './node-headers.ts'
 export interface ExpressRequest {
   readonly headers: NodeHeaders
   readonly body?: unknown
+  /** The address of the caller, or of the user behind a proxy that Express trusts. */
+  readonly ip?: string | undefined
 }
 
 /** The part of a response of Express 4 or 5 that the routes need. */

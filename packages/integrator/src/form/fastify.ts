@@ -5,6 +5,8 @@ import { type NodeHeaders, readerOf } from './node-headers.ts'
 export interface FastifyRequest {
   readonly headers: NodeHeaders
   readonly body?: unknown
+  /** The address of the caller, or of the user behind a proxy that Fastify trusts. */
+  readonly ip?: string | undefined
 }
 
 /** The part of a reply of Fastify that the routes need. */

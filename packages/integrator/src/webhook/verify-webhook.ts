@@ -6,7 +6,10 @@ import { checkOf } from './signature.ts'
 /** Standard Webhooks: five minutes in either direction limit the replay of a recorded delivery. */
 const TOLERANCE_MS = 300_000
 
-/** The headers of `fetch`, or those of Node: a plain object with names in lower case. */
+/**
+ * The headers of `fetch`, or a plain object with names in any case, as Node and functions of a cloud
+ * have them.
+ */
 export type WebhookHeaders =
   | { get(name: string): string | null }
   | Readonly<Record<string, string | readonly string[] | undefined>>
@@ -29,8 +32,8 @@ export type WebhookVerdict =
 /** One delivery and the inputs of its verification. */
 export interface WebhookDelivery {
   readonly headers: WebhookHeaders
-  /** The raw body before any parser, because the signature covers its bytes. */
-  readonly body: string | Uint8Array
+  /** The unparsed body, because the signature covers its bytes. */
+  readonly body: string | Uint8Array | ArrayBuffer
   /** The secret of the endpoint, with `v1a` its public key; several while it is being rotated. */
   readonly secret: Secret | readonly Secret[]
   readonly clock?: Pick<GateClock, 'now'>
@@ -41,7 +44,7 @@ export interface WebhookDelivery {
  * `v1` and `v1a`). Return 400 for a rejected delivery, and parse the body only after it is
  * accepted.
  *
- * @throws {GateError} `invalid_configuration` for a malformed secret
+ * @throws {GateError} `invalid_configuration` for a malformed secret, or a parsed body
  * @example (await verifyWebhook({ headers: request.headers, body: await request.text(), secret: new Secret('whsec_…') })).decision // 'accept'
  */
 export async function verifyWebhook({
@@ -66,18 +69,33 @@ export async function verifyWebhook({
   if (Math.abs(clock.now() - sentAtMs) > TOLERANCE_MS)
     return { decision: 'reject', reason: 'timestamp_out_of_range' }
 
-  const signed = { id, timestamp, body }
+  const signed = { id, timestamp, body: unparsed(body) }
   const verdicts = await Promise.all(checks.map((check) => check(signed, signature)))
   return verdicts.includes(true)
     ? { decision: 'accept', id, sentAtMs }
     : { decision: 'reject', reason: 'signature_mismatch' }
 }
 
+/** @throws {GateError} `invalid_configuration` for a body whose bytes a parser has replaced */
+function unparsed(body: unknown): string | Uint8Array {
+  if (typeof body === 'string' || body instanceof Uint8Array) return body
+  // Not by `instanceof`: the body can come from another realm, as in Jest.
+  if (Object.prototype.toString.call(body) === '[object ArrayBuffer]')
+    return new Uint8Array(body as ArrayBuffer)
+  if (ArrayBuffer.isView(body)) return new Uint8Array(body.buffer, body.byteOffset, body.byteLength)
+  throw new GateError(
+    'invalid_configuration',
+    'Pass the unparsed body to verifyWebhook: the signature covers its bytes. In Express that is express.raw({ type: "application/json" }) on this route.',
+  )
+}
+
 /** A header that was sent once. A header sent twice is ambiguous and counts as missing. */
 function headerOf(headers: WebhookHeaders, name: string): string | undefined {
-  const value =
-    typeof headers.get === 'function'
-      ? (headers as { get(name: string): string | null }).get(name)
-      : (headers as Record<string, unknown>)[name]
-  return typeof value === 'string' ? value : undefined
+  if (typeof headers.get === 'function')
+    return (headers as { get(name: string): string | null }).get(name) ?? undefined
+  const values = Object.entries(headers)
+    .filter(([given]) => given.toLowerCase() === name)
+    .flatMap(([, value]: readonly [string, unknown]) => value)
+  const [value] = values
+  return values.length === 1 && typeof value === 'string' ? value : undefined
 }

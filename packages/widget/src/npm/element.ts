@@ -20,8 +20,8 @@ const Base = (globalThis as { HTMLElement?: typeof HTMLElement }).HTMLElement ??
  * @example const { state, sessionId } = await document.querySelector('pulse-bond').requireBond()
  */
 export class PulseBondElement extends Base {
-  /** Further options of `Pulse.init`, such as `appearance`. */
-  setup: Partial<Setup> = {}
+  /** Further options of `Pulse.init`, such as `appearance`. A page can set it before this runs. */
+  setup: Partial<Setup> = (this as { readonly setup?: Partial<Setup> }).setup ?? {}
 
   /** Reserves the box, so that the page does not move when the widget appears. */
   connectedCallback(): void {
