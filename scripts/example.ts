@@ -18,7 +18,7 @@ import { text } from 'node:stream/consumers'
  * and starts it beside a sandbox of its own. PORT and BONDED_PORT choose the ports.
  */
 const ROOT = resolve(import.meta.dirname, '..')
-const EXAMPLES = ['express', 'fastify', 'next', 'django']
+const EXAMPLES = ['express', 'typescript', 'fastify', 'hono', 'next', 'django']
 const { PORT = '8788', BONDED_PORT = '8787' } = process.env
 const BONDED = join(ROOT, 'packages/service/bin/bonded.js')
 const NAME = process.argv[2] ?? ''
@@ -114,7 +114,6 @@ async function packIntegrator(): Promise<void> {
   for (const name of ['typebox', 'typescript'])
     symlinkSync(join(ROOT, 'node_modules', name), join(modules, name), 'junction')
   const vendor = join(folder, 'vendor')
-  await run(process.execPath, ['scripts/build.ts', 'integrator'], copy)
   await run(process.execPath, ['scripts/pack.ts', vendor, 'integrator'], copy)
   // Without the version, package.json and the lockfile stay the same from release to release.
   const [tarball = ''] = readdirSync(vendor)

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import {
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -10,11 +11,13 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { closureOf } from './packages.ts'
 
 /**
- * `npm run pack -- FOLDER [NAME]…`: writes the tarballs that are published. Build first. The source
- * condition and the fields for development are left out of their manifests, because the sources are
- * not in them.
+ * `npm run pack -- FOLDER [NAME]…`: writes the tarballs that are published, of all packages or of
+ * these with those of ours that they need, and prints the line that installs them. It builds what
+ * has no `dist` yet. The source condition and the fields for development are left out of their
+ * manifests, because the sources are not in them.
  */
 const ROOT = resolve(import.meta.dirname, '..')
 const PACKAGES = join(ROOT, 'packages')
@@ -24,8 +27,28 @@ const OWN_FIELDS = ['@bonded/source', 'scripts', 'devDependencies']
 const [destination, ...wanted] = process.argv.slice(2)
 if (destination === undefined) throw new Error('usage: npm run pack -- FOLDER [NAME]…')
 mkdirSync(destination, { recursive: true })
-const names = wanted.length === 0 ? readdirSync(PACKAGES).toSorted() : wanted
-for (const name of names) console.log(pack(name, resolve(destination)))
+const all = readdirSync(PACKAGES).toSorted()
+for (const name of wanted) if (!all.includes(name)) throw new Error(`there is no package ${name}`)
+const names = wanted.length === 0 ? all : closureOf(wanted)
+const unbuilt = names.filter((name) => !existsSync(join(PACKAGES, name, 'dist')))
+if (unbuilt.length > 0) build(unbuilt)
+const tarballs = names.map((name) => pack(name, resolve(destination)))
+for (const tarball of tarballs) console.log(tarball)
+// For a reader. The paths above are for scripts.
+console.error(`Install them in your project:\n  npm install ${tarballs.map(quoted).join(' ')}`)
+
+/** A tarball without code would install, and fail at the first import. */
+function build(wanting: readonly string[]): void {
+  execFileSync(process.execPath, [join(import.meta.dirname, 'build.ts'), ...wanting], {
+    // The paths of the tarballs are the only output.
+    stdio: ['ignore', 2, 'inherit'],
+  })
+}
+
+/** As an argument of a shell. */
+function quoted(path: string): string {
+  return /^[\w./:@-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
+}
 
 /** Returns the path of the tarball. */
 function pack(name: string, folder: string): string {

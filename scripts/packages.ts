@@ -22,12 +22,25 @@ export function inOrder(names: readonly string[], ordered: string[] = []): reado
   return ordered
 }
 
+/** These packages and those of ours that an installation of them needs. */
+export function closureOf(names: readonly string[], found: string[] = []): readonly string[] {
+  for (const name of names) {
+    if (found.includes(name)) continue
+    found.push(name)
+    closureOf(installedWith(name), found)
+  }
+  return found
+}
+
 function dependenciesOf(name: string): readonly string[] {
+  return [...installedWith(name), ...(VENDORED[name] ?? [])]
+}
+
+function installedWith(name: string): readonly string[] {
   const { dependencies = {} } = JSON.parse(
     readFileSync(join(PACKAGES, name, 'package.json'), 'utf8'),
   ) as { readonly dependencies?: Readonly<Record<string, string>> }
-  const declared = Object.keys(dependencies).flatMap((dependency) =>
+  return Object.keys(dependencies).flatMap((dependency) =>
     dependency.startsWith(SCOPE) ? [dependency.slice(SCOPE.length)] : [],
   )
-  return [...declared, ...(VENDORED[name] ?? [])]
 }

@@ -55,7 +55,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
    */
   app: [
     'examples/phone-app/tests/{app,build}.test.ts',
-    'examples/{django,express,fastify,next}/tests/*.test.ts',
+    'examples/{django,express,fastify,hono,next,typescript}/tests/*.test.ts',
     'packages/integrator/tests/better-sqlite3/*.test.ts',
     'tests/site/*.test.ts',
   ],

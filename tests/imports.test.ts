@@ -26,7 +26,10 @@ const LINTER = join(ROOT, 'node_modules/oxlint/bin/oxlint')
 const FOLDERS = globSync('{packages,examples}/*/package.json', { cwd: ROOT })
   .map(dirname)
   // The example app is not a workspace.
-  .filter((folder) => !/^examples\/(?:django|express|fastify|next|phone-app)$/.test(folder))
+  .filter(
+    (folder) =>
+      !/^examples\/(?:django|express|fastify|hono|next|phone-app|typescript)$/.test(folder),
+  )
 
 interface Manifest {
   readonly dependencies?: Readonly<Record<string, string>>

@@ -233,9 +233,16 @@ export const RELAYED = against('relayed', [
   [
     'a gate accepts the proof of another page',
     `${CONTRACT}/src/gate-checks.ts`,
-    'expected.browser !== undefined && verification.browser?.origin !== expected.browser.origin',
-    'expected.browser !== undefined && verification.browser === undefined',
+    'expected !== undefined && browser?.origin === expected ?',
+    'expected !== undefined && browser !== undefined ?',
     `${INTEGRATOR}/tests/verify.test.ts`,
+  ],
+  [
+    'a gate without a rule accepts the proof of any page',
+    `${CONTRACT}/src/gate-checks.ts`,
+    'expected === undefined && (browser === undefined || browser === null)',
+    'expected === undefined',
+    `${INTEGRATOR}/tests/gate-policy.test.ts`,
   ],
   [
     'a gate that requires the browser accepts any user',

@@ -7,8 +7,8 @@ import { checkOf } from './signature.ts'
 const TOLERANCE_MS = 300_000
 
 /**
- * The headers of `fetch`, or a plain object with names in any case, as Node and functions of a cloud
- * have them.
+ * The headers of `fetch`, or a plain object with names in any case, as Node and functions of a
+ * cloud have them.
  */
 export type WebhookHeaders =
   | { get(name: string): string | null }

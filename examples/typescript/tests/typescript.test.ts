@@ -1,0 +1,3 @@
+import { testExample } from '../../../tests/harness/example.ts'
+
+testExample('typescript')
