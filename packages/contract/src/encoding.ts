@@ -86,7 +86,8 @@ function bigEndianWords(bytes: Uint8Array): number[] {
   return words
 }
 
-const CRC_OF_BYTE = Uint32Array.from({ length: 256 }, (_, byte) => {
+// A script that needs no checksum does not contain the table.
+const CRC_OF_BYTE = /* @__PURE__ */ Uint32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte
   for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0)
   return crc

@@ -48,14 +48,19 @@ export function parseId<P extends IdPrefix>(prefix: P, text: string): Ids[P] | u
   return PATTERNS[prefix].test(text) ? (text as Ids[P]) : undefined
 }
 
-const PATTERNS: Record<IdPrefix, RegExp> = {
-  sess: new RegExp(idPattern('sess')),
-  dev: new RegExp(idPattern('dev')),
-  sub: new RegExp(idPattern('sub')),
-  ten: new RegExp(idPattern('ten')),
-  req: new RegExp(idPattern('req')),
-  evt: new RegExp(idPattern('evt')),
-  we: new RegExp(idPattern('we')),
+// Pure, so that a script that parses no ids does not contain them.
+const PATTERNS = /* @__PURE__ */ patterns()
+
+function patterns(): Record<IdPrefix, RegExp> {
+  return {
+    sess: new RegExp(idPattern('sess')),
+    dev: new RegExp(idPattern('dev')),
+    sub: new RegExp(idPattern('sub')),
+    ten: new RegExp(idPattern('ten')),
+    req: new RegExp(idPattern('req')),
+    evt: new RegExp(idPattern('evt')),
+    we: new RegExp(idPattern('we')),
+  }
 }
 
 /** The name of a workflow or an action. */

@@ -10,12 +10,11 @@ export interface Pause {
 
 /** Creates a pause. One act waits at a time; a later one cancels it. */
 export function createPause(): Pause {
-  let waiting: PromiseWithResolvers<void> | undefined
-  const cancel = () => waiting?.reject(new PhoneError('cancelled'))
+  let waiting: { readonly end: () => void; readonly fail: (error: PhoneError) => void } | undefined
+  const cancel = () => waiting?.fail(new PhoneError('cancelled'))
   const wait = () => {
     cancel()
-    waiting = Promise.withResolvers()
-    return waiting.promise
+    return new Promise<void>((end, fail) => void (waiting = { end, fail }))
   }
-  return Object.assign(wait, { end: () => waiting?.resolve(), cancel })
+  return Object.assign(wait, { end: () => waiting?.end(), cancel })
 }

@@ -1,5 +1,5 @@
 import type { CreatedSession } from '@bonded/contract'
-import type { Page } from 'playwright-core'
+import type { BrowserContext, Page } from 'playwright-core'
 import { describedMembers } from '../../../tests/described-members.ts'
 import type { Sandbox } from './sandbox.ts'
 
@@ -99,14 +99,17 @@ export interface PageResult {
  * described container, and submits the session id that the widget returns.
  *
  * @param body what the backend adds to its create request
+ * @param prepare makes the browser another one, before its first page
  * @returns the page, the session that its backend creates, and the end of the visit
  */
 export async function openDescribedSite(
   sandbox: Sandbox,
   backend: DescribedBackend,
   body: object = {},
+  { prepare }: { readonly prepare?: (context: BrowserContext) => Promise<void> } = {},
 ): Promise<{ page: Page; created: Promise<CreatedSession>; result: () => Promise<PageResult> }> {
   const page = await sandbox.computer()
+  await prepare?.(page.context())
   // The service of this test is on the browser's own machine, which a public page must ask for.
   await page.context().grantPermissions(['local-network-access'], { origin: SITE })
   const { promise: created, resolve } = Promise.withResolvers<CreatedSession>()

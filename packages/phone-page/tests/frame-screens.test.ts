@@ -3,12 +3,13 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { directionOf } from '@bonded/contract'
 import { build } from 'esbuild'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { browserMissing, openBrowser } from '../../../tests/browser.ts'
 import { bundle } from '../build/bundle.ts'
 import { en } from '../src/frame/messages.ts'
-import { directionOf, LANGUAGES } from '../src/messages/language.ts'
+import { LANGUAGES } from '../src/messages/language.ts'
 
 /** Set it to a folder to keep a picture of every screen. */
 const PICTURES = process.env.SCREENSHOTS_DIR

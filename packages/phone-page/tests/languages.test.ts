@@ -3,10 +3,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { directionOf } from '@bonded/contract'
 import { browserMissing } from '../../../tests/browser.ts'
 import { loadPhonePage } from '../build/bundle.ts'
 import { en } from '../src/messages/en.ts'
-import { chooseLanguage, directionOf, LANGUAGES } from '../src/messages/language.ts'
+import { chooseLanguage, LANGUAGES } from '../src/messages/language.ts'
 import { press, screen } from './phone-browser.ts'
 import { Sandbox } from './sandbox.ts'
 
@@ -47,7 +48,8 @@ test('chooses the first language that the user reads and the page has', () => {
     [['nn'], 'no'],
     [['iw'], 'he'],
     [['pt-BR'], 'pt'],
-    [['sr-Latn-RS'], 'sr'],
+    [['sr-Latn-RS'], 'en'],
+    [['sr-Latn-RS', 'hr'], 'hr'],
     [['zh-CN'], 'zh-Hans'],
     [['zh'], 'zh-Hans'],
     [['zh-TW', 'ja'], 'ja'],

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { directionOf } from '@bonded/contract'
 import { build } from 'esbuild'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { bundle } from '../build/bundle.ts'
-import { directionOf } from '../src/messages/language.ts'
 
 /** Every screen of the page, in the page's own style. */
 export interface Gallery {

@@ -40,6 +40,9 @@ type Request = Parameters<
   Parameters<typeof createWebAuthnSigner>[0]['credentials']['get']
 >[0]['publicKey']
 
+/** A password manager's object has members of its own, or fails. */
+const toJSON = () => assert.fail('must not be called')
+
 /** A browser with an authenticator that gives this attestation, and a service. */
 function scene({
   attestation = NONE,
@@ -65,13 +68,15 @@ function scene({
       async create({ publicKey }) {
         created.push(publicKey)
         const response = { clientDataJSON: Buffer.from('{}'), attestationObject: attestation }
-        return { id: KEY_ID, response }
+        return { id: KEY_ID, rawId: Buffer.from(KEY_ID, 'base64url'), response, toJSON }
       },
       async get({ publicKey }) {
         signed.push(publicKey)
         const bytes = new ArrayBuffer(1)
         return {
           id: KEY_ID,
+          rawId: Buffer.from(KEY_ID, 'base64url'),
+          toJSON,
           response: { authenticatorData: bytes, clientDataJSON: bytes, signature: bytes },
         }
       },

@@ -71,10 +71,11 @@ async function loaded(...wanted: string[]): Promise<readonly string[]> {
   return [tag, messages.label]
 }
 
-test('loads the first wanted language that exists, also by a shorter tag', async () => {
+test('loads the first wanted language that exists, by language and script', async () => {
   assert.deepEqual(await loaded('de'), ['de', 'de'])
   assert.deepEqual(await loaded('de-AT'), ['de', 'de'])
   assert.deepEqual(await loaded('ZH-hant-TW', 'de'), ['zh-hant', 'zh-Hant'])
+  assert.deepEqual(await loaded('zh-CN', 'de_AT'), ['de', 'de'])
   assert.deepEqual(await loaded('xx', 'de'), ['de', 'de'])
 })
 

@@ -1,3 +1,5 @@
+import { isWellFormed } from './well-formed.ts'
+
 /** A value that JSON can hold. */
 export type Json =
   | null
@@ -32,7 +34,7 @@ export function canonicalJson(value: unknown): string {
 function isInOrder(value: unknown): boolean {
   switch (typeof value) {
     case 'string':
-      return value.isWellFormed()
+      return isWellFormed(value)
     case 'number':
       return Number.isFinite(value)
     case 'boolean':
@@ -100,7 +102,7 @@ const PLAIN = /^[ !#-[\]-~]*$/
 function canonicalString(text: string): string {
   // Most texts are plain ASCII without anything to escape; those need no second check.
   if (PLAIN.test(text)) return `"${text}"`
-  if (!text.isWellFormed()) throw new NotCanonicalError('a string holds a lone surrogate')
+  if (!isWellFormed(text)) throw new NotCanonicalError('a string holds a lone surrogate')
   return JSON.stringify(text)
 }
 
@@ -136,8 +138,8 @@ let last: { readonly names: readonly string[]; readonly order: readonly Member[]
 function membersInOrder(names: readonly string[]): readonly Member[] {
   if (names.length === last.names.length && names.every((name, at) => name === last.names[at]))
     return last.order
-  const order = names
-    .toSorted()
+  const order = [...names]
+    .sort()
     .map((name, at) => ({ name, lead: `${at === 0 ? '{' : ','}${canonicalString(name)}:` }))
   last = { names, order }
   return order

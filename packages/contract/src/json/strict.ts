@@ -1,3 +1,5 @@
+import { isWellFormed } from './well-formed.ts'
+
 /** Why a text is not acceptable JSON. */
 export type StrictJsonProblem =
   | 'malformed_json'
@@ -143,10 +145,10 @@ function nextSolid(text: string, from: number): number {
 }
 
 function isWellFormedDeep(value: unknown): boolean {
-  if (typeof value === 'string') return value.isWellFormed()
+  if (typeof value === 'string') return isWellFormed(value)
   if (typeof value !== 'object' || value === null) return true
   return Object.entries(value).every(
-    ([name, member]) => name.isWellFormed() && isWellFormedDeep(member),
+    ([name, member]) => isWellFormed(name) && isWellFormedDeep(member),
   )
 }
 

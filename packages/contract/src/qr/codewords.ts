@@ -20,9 +20,9 @@ export interface Version {
  * @throws RangeError when none does
  */
 export function versionFor(length: number): Version {
-  for (const [index, blocks] of BLOCKS.entries()) {
-    const number = index + 1
-    const correction = CORRECTION[index]!
+  for (let number = 1; number <= BLOCKS.length; number += 1) {
+    const blocks = BLOCKS[number - 1]!
+    const correction = CORRECTION[number - 1]!
     const total = totalCodewords(number)
     // The mode and the length take 12 bits up to version 9 and 20 bits above it.
     if (length + (number < 10 ? 2 : 3) <= total - blocks * correction)
@@ -46,41 +46,47 @@ export function codewordsOf(bytes: Uint8Array, version: Version): number[] {
   const divisor = divisorOf(correction)
   const shortBlocks = blocks - (total % blocks)
   const shortLength = Math.floor(total / blocks) - correction
-  const all = Array.from({ length: blocks }, (_, i) => {
+  const content: number[][] = []
+  const checks: number[][] = []
+  for (let i = 0; i < blocks; i += 1) {
     const start = i * shortLength + Math.max(0, i - shortBlocks)
     const block = data.slice(start, start + shortLength + (i < shortBlocks ? 0 : 1))
-    return { block, check: remainderOf(block, divisor) }
-  })
-  return [
-    ...interleave(all.map(({ block }) => block)),
-    ...interleave(all.map(({ check }) => check)),
-  ]
+    content.push(block)
+    checks.push(remainderOf(block, divisor))
+  }
+  const codewords: number[] = []
+  interleave(content, codewords)
+  interleave(checks, codewords)
+  return codewords
 }
 
 /** Prepends the mode (0100) and the length, and appends the terminator and the padding. */
 function pad(bytes: Uint8Array, { number, capacity }: { number: number; capacity: number }) {
-  const header = number < 10 ? [bytes.length] : [bytes.length >> 8, bytes.length & 255]
   const data: number[] = []
   // Everything after the mode is shifted by four bits.
   let high = 4
-  for (const byte of [...header, ...bytes, 0]) {
+  const add = (byte: number) => {
     data.push((high << 4) | (byte >> 4))
     high = byte & 15
   }
+  if (number > 9) add(bytes.length >> 8)
+  add(bytes.length & 255)
+  bytes.forEach(add)
+  add(0)
   for (let i = 0; data.length < capacity; i += 1) data.push(i % 2 ? 0x11 : 0xec)
   return data
 }
 
-function interleave(blocks: readonly number[][]): number[] {
-  const longest = blocks.at(-1)!.length
-  return Array.from({ length: longest }, (_, i) =>
-    blocks.flatMap((block) => block.slice(i, i + 1)),
-  ).flat()
+/** Appends the first byte of each block, then the second, and so on. The last block is longest. */
+function interleave(blocks: readonly number[][], to: number[]): void {
+  for (let i = 0; i < blocks.at(-1)!.length; i += 1)
+    blocks.forEach((block) => i < block.length && to.push(block[i]!))
 }
 
 /** The generator polynomial of Reed-Solomon with this many check codewords. */
 function divisorOf(degree: number): number[] {
-  const divisor: number[] = [...Array(degree - 1).fill(0), 1]
+  const divisor: number[] = Array(degree).fill(0)
+  divisor[degree - 1] = 1
   let root = 1
   for (let i = 0; i < degree; i += 1) {
     for (let j = 0; j < degree; j += 1)
@@ -92,10 +98,10 @@ function divisorOf(degree: number): number[] {
 
 function remainderOf(data: readonly number[], divisor: readonly number[]): number[] {
   let rest: number[] = divisor.map(() => 0)
-  for (const byte of data) {
+  data.forEach((byte) => {
     const factor = byte ^ rest[0]!
     rest = divisor.map((term, i) => (rest[i + 1] ?? 0) ^ multiply(term, factor))
-  }
+  })
   return rest
 }
 

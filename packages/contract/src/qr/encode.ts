@@ -10,7 +10,8 @@ type Patterns = (boolean | undefined)[][]
 /**
  * Encodes a text in UTF-8 as a QR code (ISO/IEC 18004) in byte mode with error correction level M,
  * in the smallest version that holds the text. The quiet zone is not included. For the pages of a
- * browser, where a library with all modes and levels is too large.
+ * browser, where a library with all modes and levels is too large. It iterates no array, and calls
+ * nothing that page libraries replace, such as `Array.from`.
  *
  * @throws RangeError for more than 666 bytes: a larger code could not be scanned from the widget
  */
@@ -20,7 +21,7 @@ export function encodeQr(bytes: Uint8Array): Modules {
   const codewords = codewordsOf(bytes, version)
   const drawn = MASKS.map((mask, index) => drawData({ patterns, codewords, mask, index }))
   const penalties = drawn.map(penaltyOf)
-  return drawn[penalties.indexOf(Math.min(...penalties))]!
+  return drawn[penalties.indexOf(Math.min.apply(null, penalties))]!
 }
 
 interface Content {
@@ -32,7 +33,7 @@ interface Content {
 
 /** Places the codewords in pairs of columns, from the right, up and down in turns. */
 function drawData({ patterns, codewords, mask, index }: Content): Modules {
-  const modules = patterns.map((row) => [...row])
+  const modules = patterns.map((row) => row.slice())
   const last = modules.length - 1
   let bit = 0
   for (let right = last; right > 0; right -= 2) {
@@ -40,7 +41,7 @@ function drawData({ patterns, codewords, mask, index }: Content): Modules {
     if (right === 6) right = 5
     for (let step = 0; step <= last; step += 1) {
       const y = (right + 1) & 2 ? step : last - step
-      for (const x of [right, right - 1])
+      for (let x = right; x > right - 2; x -= 1)
         if (patterns[y]![x] === undefined) {
           const isDark = bitOf(codewords[bit >> 3] ?? 0, 7 - (bit & 7))
           modules[y]![x] = isDark !== (mask(x, y) === 0)
@@ -54,7 +55,8 @@ function drawData({ patterns, codewords, mask, index }: Content): Modules {
 
 function functionPatterns(version: Version['number']): Patterns {
   const size = version * 4 + 17
-  const patterns: Patterns = Array.from({ length: size }, () => Array(size).fill(undefined))
+  const patterns: Patterns = []
+  for (let y = 0; y < size; y += 1) patterns[y] = Array(size).fill(undefined)
   /** Draws concentric squares, from their center outward. A 1 is dark. */
   const squares = ({ x, y, colors }: { x: number; y: number; colors: readonly number[] }) => {
     const reach = colors.length - 1
@@ -68,21 +70,22 @@ function functionPatterns(version: Version['number']): Patterns {
   const positions = alignmentPositions(version)
   const lastPosition = size - 7
   // Finder patterns occupy the other three corners.
-  for (const x of positions)
-    for (const y of positions)
+  positions.forEach((x) =>
+    positions.forEach((y) => {
       if ((x > 6 && y > 6) || (x !== y && x + y !== lastPosition + 6))
         squares({ x, y, colors: [1, 0, 1] })
-  for (const [x, y] of [
-    [3, 3],
-    [size - 4, 3],
-    [3, size - 4],
-  ] as const)
-    squares({ x, y, colors: [1, 1, 0, 1, 0] })
+    }),
+  )
+  const finder = (x: number, y: number) => squares({ x, y, colors: [1, 1, 0, 1, 0] })
+  finder(3, 3)
+  finder(size - 4, 3)
+  finder(3, size - 4)
   drawFormat(patterns, 0)
   if (version >= 7) {
     const bits = (version << 12) | remainder(version, { bits: 12, generator: 0x1f25 })
     for (let i = 0; i < 18; i += 1) {
-      const [a, b] = [size - 11 + (i % 3), Math.floor(i / 3)]
+      const a = size - 11 + (i % 3)
+      const b = Math.floor(i / 3)
       patterns[a]![b] = patterns[b]![a] = bitOf(bits, i)
     }
   }
@@ -95,7 +98,9 @@ function alignmentPositions(version: number): number[] {
   const count = Math.floor(version / 7) + 2
   const step = Math.ceil((version * 2 + 2) / (count - 1)) * 2
   const last = version * 4 + 10
-  return Array.from({ length: count }, (_, i) => (i === 0 ? 6 : last - step * (count - 1 - i)))
+  const positions = [6]
+  for (let i = 1; i < count; i += 1) positions[i] = last - step * (count - 1 - i)
+  return positions
 }
 
 /** Draws both copies of the format: level M (bits 00) and the mask. */

@@ -23,13 +23,14 @@ const QUIET = '0000'
 /** How hard a drawing is to scan, as the standard counts it. Lower is better. */
 export function penaltyOf(modules: Modules): number {
   const rows = modules.map((row) => row.map(Number))
-  const lines = [...rows, ...rows.map((_, x) => rows.map((row) => row[x]!))]
+  const lines = rows.concat(rows.map((_, x) => rows.map((row) => row[x]!)))
   const size = rows.length
   let penalty = 0
-  for (const line of lines.map((bits) => bits.join(''))) {
-    for (const [run] of line.matchAll(/(.)\1{4,}/g)) penalty += run.length - 2
-    penalty += 40 * [...(QUIET + line + QUIET).matchAll(LIKE_FINDER)].length
-  }
+  lines.forEach((bits) => {
+    const line = bits.join('')
+    line.replace(/(.)\1{4,}/g, (run) => ((penalty += run.length - 2), ''))
+    ;(QUIET + line + QUIET).replace(LIKE_FINDER, () => ((penalty += 40), ''))
+  })
   rows.forEach((row, y) => {
     const below = rows[y + 1]
     row.forEach((bit, x) => {

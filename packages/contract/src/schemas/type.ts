@@ -19,7 +19,7 @@ import type {
 type Keywords = Readonly<Record<string, unknown>>
 
 /** Optional members. They are recorded outside the schemas, so that these stay plain JSON. */
-const optional = new WeakSet<object>()
+const optional = new WeakSet()
 
 /**
  * The builders that the contract needs, with the types of typebox. Importing typebox itself would

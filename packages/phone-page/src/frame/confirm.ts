@@ -1,4 +1,10 @@
-import { type BrowserFrame, browserPayload } from '@bonded/contract'
+import {
+  ASSERTION_MEMBERS,
+  type BrowserFrame,
+  browserPayload,
+  type CredentialLike,
+  credentialMembers,
+} from '@bonded/contract'
 import type { Start } from './parent-message.ts'
 import type { FrameService, ServiceResult } from './service.ts'
 
@@ -128,5 +134,9 @@ async function requestAssertion(
     timeout: shown.timeout_ms,
   }
   const credential = await credentials?.get({ publicKey })
-  return (credential as PublicKeyCredential | null | undefined)?.toJSON()
+  if (credential === null || credential === undefined) return undefined
+  return credentialMembers(
+    credential as unknown as CredentialLike<(typeof ASSERTION_MEMBERS)[number]>,
+    ASSERTION_MEMBERS,
+  )
 }

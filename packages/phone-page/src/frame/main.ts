@@ -1,6 +1,6 @@
-import { type BrowserFrame, decodeBase64url } from '@bonded/contract'
+import { type BrowserFrame, decodeBase64url, directionOf } from '@bonded/contract'
 import { purposeOf } from '@bonded/phone'
-import { chooseLanguage, directionOf } from '../messages/language.ts'
+import { chooseLanguage } from '../messages/language.ts'
 import { startFrame } from './confirm.ts'
 import { drawFrame } from './draw.ts'
 import { wordsOf } from './messages.ts'

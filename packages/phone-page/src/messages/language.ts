@@ -1,3 +1,4 @@
+import { directionOf, matchLanguage } from '@bonded/contract'
 import { en, type MessageKey, type Messages } from './en.ts'
 
 /** The address of the language files, without the language. The build inserts it. */
@@ -9,20 +10,8 @@ export const LANGUAGES = (
   'ar fa he hi is ja ko no sq sr th tr uk ur vi zh-Hans'
 ).split(' ')
 
-const RIGHT_TO_LEFT: ReadonlySet<string> = new Set(['ar', 'fa', 'he', 'ur'])
-/** Tags that name the same language by another word. */
-const SAME: ReadonlyMap<string, string> = new Map([
-  ['nb', 'no'],
-  ['nn', 'no'],
-  ['iw', 'he'],
-])
 /** On a slow network, English words now serve the user better than other words later. */
 const LOAD_TIMEOUT_MS = 4_000
-
-/** The direction of a language's script. */
-export function directionOf(tag: string): 'ltr' | 'rtl' {
-  return RIGHT_TO_LEFT.has(tag) ? 'rtl' : 'ltr'
-}
 
 /** The page's language: its tag, the direction of its script, and its words. */
 export interface Language {
@@ -39,22 +28,7 @@ const ENGLISH: Language = { tag: 'en', dir: 'ltr', messages: en }
  * @example chooseLanguage(['de-AT', 'en']) // 'de'
  */
 export function chooseLanguage(wanted: readonly string[]): string {
-  for (const tag of wanted) {
-    const language = languageOf(tag)
-    if (language === 'en' || LANGUAGES.includes(language)) return language
-  }
-  return 'en'
-}
-
-function languageOf(tag: string): string {
-  try {
-    const { language, script } = new Intl.Locale(tag).maximize()
-    // Simplified and traditional Chinese differ in their characters.
-    if (language === 'zh') return `zh-${script ?? ''}`
-    return SAME.get(language) ?? language
-  } catch {
-    return ''
-  }
+  return matchLanguage(wanted, ['en', ...LANGUAGES]) ?? 'en'
 }
 
 /** Loads the words of one language; English where that fails, so that the page always starts. */

@@ -56,16 +56,16 @@ export function pause(
   clock: PhoneClock,
   { ms, signal }: { ms: number; signal?: AbortSignalLike | undefined },
 ): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const cancel = clock.schedule(ms, () => {
-    signal?.removeEventListener('abort', abort)
-    resolve()
+  return new Promise((resolve, reject) => {
+    const cancel = clock.schedule(ms, () => {
+      signal?.removeEventListener('abort', abort)
+      resolve()
+    })
+    const abort = () => {
+      cancel()
+      reject(new PhoneError('cancelled'))
+    }
+    if (signal?.aborted) abort()
+    else signal?.addEventListener('abort', abort)
   })
-  const abort = () => {
-    cancel()
-    reject(new PhoneError('cancelled'))
-  }
-  if (signal?.aborted) abort()
-  else signal?.addEventListener('abort', abort)
-  return promise
 }

@@ -66,10 +66,12 @@ async function isNotified(
   channel: Channel,
   seq: number,
 ): Promise<boolean> {
-  const silence = Promise.withResolvers<boolean>()
-  const cancel = phone.clock.schedule(SILENCE_MS, () => silence.resolve(true))
+  let cancel = () => {}
+  const silence = new Promise<boolean>((resolve) => {
+    cancel = phone.clock.schedule(SILENCE_MS, () => resolve(true))
+  })
   try {
-    return await Promise.race([channel.after(seq), silence.promise])
+    return await Promise.race([channel.after(seq), silence])
   } finally {
     cancel()
   }

@@ -1,6 +1,7 @@
 import {
   escapeHidden,
   hasDirectionalMark,
+  matchLanguage,
   type PhoneSession,
   sanitizeDisplayText,
   sanitizeDisplayValue,
@@ -81,17 +82,11 @@ export function purposeOf(
   return names.map((name) => name.replaceAll(/[._-]+/g, ' ')).join(' · ') || null
 }
 
-/** The title in the first language that has one: exactly, then without its region, then any. */
+/** The title in the first of the languages that has one, else in English, else any. */
 function titleIn(titles: Titles | null, languages: readonly string[]): string | undefined {
-  const found = Object.entries(titles ?? {})
-  const base = (tag: string) => tag.split('-', 1)[0]?.toLowerCase()
-  for (const wanted of [...languages, 'en']) {
-    const match =
-      found.find(([tag]) => tag.toLowerCase() === wanted.toLowerCase()) ??
-      found.find(([tag]) => base(tag) === base(wanted))
-    if (match !== undefined) return match[1]
-  }
-  return found[0]?.[1]
+  const found = titles ?? {}
+  const tags = Object.keys(found)
+  return found[matchLanguage([...languages, 'en'], tags) ?? tags[0] ?? '']
 }
 
 /** The width of a usual terminal. */

@@ -1,7 +1,11 @@
 import {
+  ASSERTION_MEMBERS,
+  type CredentialLike,
+  credentialBytes,
+  credentialMembers,
   decodeBase64url,
-  encodeBase64url,
   type Invitation,
+  REGISTRATION_MEMBERS,
   type RegistrationOf,
 } from '@bonded/contract'
 import { PhoneError } from '../errors.ts'
@@ -150,12 +154,12 @@ export function createWebAuthnSigner(options: WebAuthnSignerOptions): WebAuthnSi
   }
   const sign = async (publicKey: RequestOptions): Promise<FoundKey> => {
     const signed = await request(() => credentials.get({ publicKey }))
-    const { id, response } = signed as SignedCredential
+    const { id, response } = credentialBytes(signed as AssertedCredential, ASSERTION_MEMBERS)
     return {
       key_id: id,
-      authenticatorData: bytesOf(response.authenticatorData),
-      clientDataJson: bytesOf(response.clientDataJSON),
-      signature: bytesOf(response.signature),
+      authenticatorData: response.authenticatorData,
+      clientDataJson: response.clientDataJSON,
+      signature: response.signature,
     }
   }
   return {
@@ -165,20 +169,13 @@ export function createWebAuthnSigner(options: WebAuthnSignerOptions): WebAuthnSi
     async register(challenge, requirement) {
       const publicKey = creationOf(challenge, requirement, options)
       const created = await request(() => credentials.create({ publicKey }))
-      const { id, response } = created as CreatedCredential
-      const attestationObject = bytesOf(response.attestationObject)
-      if (requirement.attestation === 'required' && hasNoAttestation(attestationObject)) {
+      const credential = created as CreatedCredential
+      const { id, response } = credentialBytes(credential, REGISTRATION_MEMBERS)
+      if (requirement.attestation === 'required' && hasNoAttestation(response.attestationObject)) {
         await discard({ key_id: id, rp_id: requirement.rp_id })
         throw new PhoneError('refused', { reason: 'key_not_attested' })
       }
-      return {
-        id,
-        type: 'public-key',
-        response: {
-          clientDataJSON: encodeBase64url(bytesOf(response.clientDataJSON)),
-          attestationObject: encodeBase64url(attestationObject),
-        },
-      }
+      return credentialMembers(credential, REGISTRATION_MEMBERS)
     },
     async assert(challenge, { key_id, rp_id = options.rpId }) {
       const id = decodeBase64url(key_id)
@@ -234,22 +231,8 @@ function hasNoAttestation(attestationObject: Uint8Array): boolean {
   return NO_ATTESTATION.every((byte, at) => attestationObject[at] === byte)
 }
 
-interface CreatedCredential {
-  readonly id: string
-  readonly response: {
-    readonly clientDataJSON: ArrayBuffer
-    readonly attestationObject: ArrayBuffer
-  }
-}
-
-interface SignedCredential {
-  readonly id: string
-  readonly response: {
-    readonly authenticatorData: ArrayBuffer
-    readonly clientDataJSON: ArrayBuffer
-    readonly signature: ArrayBuffer
-  }
-}
+type CreatedCredential = CredentialLike<(typeof REGISTRATION_MEMBERS)[number]>
+type AssertedCredential = CredentialLike<(typeof ASSERTION_MEMBERS)[number]>
 
 /**
  * Maps the DOM's errors. `NotAllowedError` has one code, because the browser does not reveal its
@@ -270,8 +253,4 @@ async function request(send: () => Promise<unknown>): Promise<unknown> {
   if (answer === null || answer === undefined)
     throw new PhoneError('authenticator_unusable', { reason: 'no_credential' })
   return answer
-}
-
-function bytesOf(buffer: ArrayBuffer): Uint8Array {
-  return new Uint8Array(buffer)
 }

@@ -1,4 +1,4 @@
-import { bare, encodeBase64url } from '@bonded/contract'
+import { ASSERTION_MEMBERS, bare, type CredentialLike, credentialMembers } from '@bonded/contract'
 import type { BrowserRequest } from './request.ts'
 
 /** A user needs some time, even where the service accepts the proof for less. */
@@ -7,8 +7,7 @@ const SHORTEST_PROMPT_MS = 1_000
 /**
  * Asks the browser for an assertion, in the browser's own prompt. Call it within a click.
  *
- * @returns the members that the service reads of the credential's `toJSON()`, which older browsers
- *   lack. It rejects as the browser does.
+ * @returns the members of the credential that the service takes. It rejects as the browser does.
  */
 export async function askBrowser(
   { rpId, credentials, until }: BrowserRequest,
@@ -27,17 +26,6 @@ export async function askBrowser(
         timeout: Math.max(until - performance.now(), SHORTEST_PROMPT_MS),
       }),
     }),
-  )) as PublicKeyCredential
-  const { clientDataJSON, authenticatorData, signature } =
-    credential.response as AuthenticatorAssertionResponse
-  const text = (bytes: ArrayBuffer) => encodeBase64url(new Uint8Array(bytes))
-  return {
-    id: text(credential.rawId),
-    type: 'public-key',
-    response: {
-      clientDataJSON: text(clientDataJSON),
-      authenticatorData: text(authenticatorData),
-      signature: text(signature),
-    },
-  }
+  )) as unknown as CredentialLike<(typeof ASSERTION_MEMBERS)[number]>
+  return credentialMembers(credential, ASSERTION_MEMBERS)
 }

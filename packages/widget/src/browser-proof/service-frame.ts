@@ -1,4 +1,5 @@
 import { bare, ownMembers } from '@bonded/contract'
+import { parseUrl } from '../parse-url.ts'
 import type { SessionAddress } from '../session/snapshot.ts'
 import { element } from '../view/dom.ts'
 import type { FrameMessage } from './leg-reducer.ts'
@@ -19,11 +20,8 @@ export interface ServiceFrame {
  * serves the session serves the frame as well, because the frame gets the session's watch token.
  */
 export function frameUrlOf(browser: unknown, { apiBaseUrl }: SessionAddress): URL | undefined {
-  const { frame_url: given } = ownMembers(browser) ?? {}
-  const { origin } = new URL(apiBaseUrl)
-  return typeof given === 'string' && URL.canParse(given) && new URL(given).origin === origin
-    ? new URL(given)
-    : undefined
+  const url = parseUrl(ownMembers(browser)?.['frame_url'])
+  return url?.origin === new URL(apiBaseUrl).origin ? url : undefined
 }
 
 /** The color scheme in which the card is drawn. A frame of another site does not inherit it. */

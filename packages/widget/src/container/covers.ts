@@ -3,6 +3,7 @@ import type { Findings } from './containment.ts'
 import { lineOf } from './flat-tree.ts'
 import { paints } from './paint.ts'
 import type { Reach } from './reach.ts'
+import { isRendered } from './rendered.ts'
 import { stackAt } from './stack.ts'
 
 /**
@@ -117,7 +118,8 @@ export function checkCovers(
 function isPainted(element: Element): boolean {
   const { x, y, width, height } = element.getBoundingClientRect()
   return (
-    element.checkVisibility({ visibilityProperty: true }) &&
+    isRendered(element) &&
+    getComputedStyle(element).visibility === 'visible' &&
     paints(element, { x: x + width / 2, y: y + height / 2, isBox: true })
   )
 }

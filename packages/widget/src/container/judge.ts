@@ -2,6 +2,7 @@ import { checkAppearance } from './appearance.ts'
 import type { Containment, Findings } from './containment.ts'
 import { checkCovers, type Memory } from './covers.ts'
 import { checkReach } from './reach.ts'
+import { isRendered } from './rendered.ts'
 import { checkSize } from './size.ts'
 
 /** The parts of the widget that its page can hide. */
@@ -27,7 +28,7 @@ export function judge(parts: Parts, memory: Memory): Containment {
   const { broken, unknown } = findings
   const { container, card } = parts
   if (!container.isConnected) broken.add('detached')
-  else if (!container.checkVisibility()) broken.add('not_displayed')
+  else if (!isRendered(container)) broken.add('not_displayed')
   else {
     const { visibility, pointerEvents } = getComputedStyle(container)
     const drawn = drawnIn(parts)

@@ -1,8 +1,3 @@
-/** The direction of a language's script. */
-export function directionOf(tag: string): 'ltr' | 'rtl' {
-  return /^(?:ar|fa|he|ur)\b/.test(tag) ? 'rtl' : 'ltr'
-}
-
 /**
  * The languages for a widget, the best first: the option of the page, then the language that the
  * page declares where the widget is, then those of the browser.

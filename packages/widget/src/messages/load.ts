@@ -1,4 +1,4 @@
-import { type Members, NO_MEMBERS, parseMembers } from '@bonded/contract'
+import { matchLanguage, type Members, NO_MEMBERS, parseMembers } from '@bonded/contract'
 import { loadFile } from '../load-file.ts'
 import { en, type Messages } from './messages.ts'
 
@@ -18,8 +18,7 @@ export interface LoadedMessages {
 
 /**
  * The texts for the first of these languages that the widget has, from the service. English is in
- * the script, and what is used where a language is unknown or cannot be loaded. Each tag also
- * matches its shorter forms: `de-AT` finds `de`.
+ * the script, and what is used where a language is unknown or cannot be loaded.
  *
  * @param origin the origin of the service, from which the script was loaded
  * @example await loadMessages(['de-AT', 'en'], origin) // { tag: 'de', messages }
@@ -28,16 +27,13 @@ export async function loadMessages(
   wanted: readonly string[],
   origin: string,
 ): Promise<LoadedMessages> {
-  const tags = wanted.flatMap(withShorterForms)
-  const english = tags.indexOf('en')
-  // A language after English is never the better one.
-  const others = english < 0 ? tags : tags.slice(0, english).filter((tag) => !tag.startsWith('en-'))
   try {
-    if (others.length > 0) {
+    // The index is loaded for a language before English only.
+    if (wanted[0] && !matchLanguage([wanted[0]], ['en'])) {
       const folder = new URL(PULSE_LANGUAGES_PATH, origin)
       const index = await loadMembers(new URL('index.json', folder), PULSE_LANGUAGES_INTEGRITY)
-      const tag = others.find((other) => typeof index[other] === 'string')
-      if (tag !== undefined) {
+      const tag = matchLanguage(wanted, ['en', ...Object.keys(index)])
+      if (tag && tag !== 'en') {
         const language = await loadMembers(new URL(`${tag}.json`, folder), index[tag] as string)
         return {
           tag,
@@ -55,12 +51,6 @@ export async function loadMessages(
 /** Loads a file of the service that holds an object. It rejects for any other content. */
 export async function loadMembers(url: URL, integrity: string): Promise<Members> {
   return parseMembers(await loadFile(url, integrity)) ?? NO_MEMBERS
-}
-
-/** `zh-Hant-TW` gives `zh-hant-tw`, `zh-hant` and `zh`. */
-function withShorterForms(tag: string): string[] {
-  const parts = tag.toLowerCase().split('-')
-  return parts.map((_, i) => parts.slice(0, parts.length - i).join('-'))
 }
 
 /** Gives the texts of a file, which come in the order of English, the keys of English. */

@@ -1,4 +1,5 @@
 import { bare } from '@bonded/contract'
+import { parseUrl } from '../parse-url.ts'
 import type { Pulse } from '../pulse.ts'
 import { PulseLoadError } from './load-error.ts'
 import { trustedScriptUrl } from './trusted-script-url.ts'
@@ -65,12 +66,7 @@ export async function loadPulse(options: LoadOptions): Promise<Pulse> {
 }
 
 function isOrigin(origin: unknown): origin is string {
-  return (
-    typeof origin === 'string' &&
-    /^https?:/.test(origin) &&
-    URL.canParse(origin) &&
-    new URL(origin).origin === origin
-  )
+  return parseUrl(origin)?.origin === origin && /^https?:/.test(origin as string)
 }
 
 function presentPulse(): Pulse | undefined {

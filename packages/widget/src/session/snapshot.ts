@@ -12,6 +12,7 @@ import {
   type SessionState,
   WATCH_PARAMETER,
 } from '@bonded/contract'
+import { parseUrl } from '../parse-url.ts'
 
 /** A point of `performance.now()`, in milliseconds. The wall clock of a PC can be anything. */
 export type Instant = number
@@ -165,11 +166,15 @@ function readCode(view: Members, now: Instant): Code | null {
  * Whether a text is an http or https address. Only such an address may become a link or be fetched.
  */
 export function isWebAddress(value: unknown): value is string {
-  return typeof value === 'string' && /^https?:\/\//i.test(value) && URL.canParse(value)
+  return isAddress(value, /^https?:/)
 }
 
 function isSocketAddress(value: unknown): value is string {
-  return typeof value === 'string' && /^wss?:\/\//i.test(value) && URL.canParse(value)
+  return isAddress(value, /^wss?:/)
+}
+
+function isAddress(value: unknown, scheme: RegExp): value is string {
+  return scheme.test(String(parseUrl(value)?.protocol))
 }
 
 function isCount(value: unknown): value is number {

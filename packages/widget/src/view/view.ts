@@ -1,7 +1,6 @@
-import { bare } from '@bonded/contract'
+import { bare, directionOf } from '@bonded/contract'
 import type { fitIn } from '../container/fit.ts'
 import { timeLeft } from '../countdown.ts'
-import { directionOf } from '../messages/language.ts'
 import type { LoadedMessages } from '../messages/load.ts'
 import { en } from '../messages/messages.ts'
 import { plain, type Screen, type ScreenName } from '../screen.ts'

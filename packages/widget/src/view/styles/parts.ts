@@ -8,7 +8,7 @@ export const PARTS = `
 h2,h3,p,dl,dd{margin:0;font:inherit}
 .brand{display:flex;gap:.5em;align-items:center;min-height:1.5em;overflow:clip;font-size:.875em;
   color:var(--muted)}
-.brand:has(.logo:not([data-loaded])){visibility:hidden}
+.logo:not([data-loaded]),.logo:not([data-loaded])+bdi{visibility:hidden}
 .logo{height:1.5em;max-width:6em;object-fit:contain}
 bdi{overflow-wrap:anywhere}
 .title,.rest i::before{display:block;font-size:var(--title,1.1875em);font-weight:650;
@@ -21,6 +21,7 @@ bdi{overflow-wrap:anywhere}
 .same{text-align:start}
 .pairs{display:grid;grid-template-columns:fit-content(50%) minmax(0,1fr);gap:0 .75em}
 .pairs div{display:grid;grid-template-columns:subgrid;grid-column:1/-1;border-top:1px solid var(--line)}
+@supports not (grid-template-columns:subgrid){.pairs div{display:contents}}
 [dir=rtl] :is(dt,dd){text-align:right}
 dt,dd{overflow:clip;text-align:left;white-space:pre-wrap;overflow-wrap:anywhere}
 dd{font-weight:600;color:var(--ink)}
@@ -46,7 +47,7 @@ iframe{width:100%;height:100cqh;border:0;color-scheme:inherit}
 .foot{display:flex;gap:16px;align-items:center;white-space:nowrap;
   font-variant-numeric:tabular-nums}
 [role=timer]{margin-inline-start:auto}
-.card:not(.small) .short,.small span:has(+.short){display:none}
+.card:not(.small) .short,.small [role=timer] :first-child{display:none}
 .card:not([data-code]) :is(.help-link,.touch){visibility:hidden}
 .link{padding:.25em 0;border:0;background:none;color:var(--link);font:inherit;
   text-decoration:underline;text-underline-offset:.2em;cursor:pointer}
