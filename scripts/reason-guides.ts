@@ -199,9 +199,10 @@ export const REASON_GUIDES: Readonly<Record<Reason, ReasonGuide>> = {
   },
   key_too_new: {
     retry: 'no',
-    cause: 'The workflow demands a minimum age of keys (`min_key_age_seconds`).',
+    cause:
+      'The workflow demands a minimum age of keys (`min_key_age_seconds`). Or a phone that another phone added less than 72 hours ago adds or removes a phone.',
     remedy:
-      'Approve with a phone that was registered earlier, or create a session again once the key is old enough.',
+      'Approve with a phone that was registered earlier, or create a session again once the key is old enough. To add or remove a phone, use one that the user had before.',
   },
   ...BROWSER_REASON_GUIDES,
   issued_at_out_of_range: {

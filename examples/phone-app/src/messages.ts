@@ -69,6 +69,7 @@ export interface Messages {
     readonly title: string
     readonly other: string
     readonly own: string
+    readonly also: (phones: string) => string
     readonly action: string
   }
   /** The name of the passkey for the browser, in the user's password manager. */
@@ -219,6 +220,7 @@ export const en: Messages = {
     title: 'Remove this phone?',
     other: 'It can no longer approve requests as you. You cannot undo this.',
     own: 'This phone can no longer approve requests. To use it again, set it up as a new phone.',
+    also: (phones) => `It added these phones, which are removed too: ${phones}.`,
     action: 'Remove phone',
   },
   passkey: (date) => `Approvals, ${date}`,

@@ -22,6 +22,7 @@ export const REGISTRATION_REJECTIONS = [
   'key_already_registered',
   'key_approval_required',
   'approving_key_too_weak',
+  'key_too_new',
   'too_many_keys',
   'issued_at_out_of_range',
   'assertion_invalid',

@@ -71,6 +71,8 @@ export interface KeysScreen {
 export interface Removal {
   readonly key: ListedKey
   readonly what: 'phone' | 'passkey'
+  /** The phones that go with it, because it added them while it was new itself. */
+  readonly also: readonly ListedKey[]
 }
 
 /** A removal, which the user confirms. */

@@ -58,6 +58,31 @@ test('removes a browser key, and then its phone, of the same user', browserTest,
   await user.context.close()
 })
 
+test(
+  'lists the phones that go with a removed one before the user confirms',
+  browserTest,
+  async () => {
+    const user = await userWithTwoPhones()
+    const { page, own, other } = user
+    const planted = await bank.addPhone(other)
+    await press(page, 'Your phones')
+    await screen(page, 'keys')
+    await page
+      .getByRole('group', { name: /iPhone/ })
+      .first()
+      .getByRole('button', { name: 'Remove phone' })
+      .click()
+    const text = await page.locator('main').innerText()
+    assert.ok(text.includes('This phone added the following phones. They are removed too:'), text)
+    assert.equal(text.match(/Another phone · iPhone/g)?.length, 2)
+    await press(page, 'Remove phone')
+    await screen(page, 'keys')
+    assert.deepEqual(await ids(), [own])
+    assert.ok(planted !== other)
+    await user.context.close()
+  },
+)
+
 test('a page without a request lists the phones, and removes this one', browserTest, async () => {
   const user = await userWithTwoPhones()
   const { page, other, prompts } = user

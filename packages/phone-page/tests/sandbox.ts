@@ -7,6 +7,7 @@ import {
   BROWSER_SECRET_HEADER,
   type CompletionOutcome,
   type CreatedSession,
+  type DeviceId,
   type FullSession,
   makeId,
   type Timeline,
@@ -212,24 +213,32 @@ export class Sandbox implements AsyncDisposable {
   }
 
   /**
-   * Gives the user of the newest device another phone, an iPhone, and both a browser key.
+   * Gives the newest user another phone, an iPhone, and both a browser key.
    *
    * @returns the id of the other phone
    */
-  async addPhone() {
+  async addPhone(by?: DeviceId) {
     const { store, random } = this.#running.service
-    const [own] = await listDevices(this.#running.service, { limit: 1 })
+    const known = await this.devices()
+    const own = known.find(({ addedBy }) => addedBy === null)
     if (own === undefined) throw new Error('no device')
     const id = makeId('dev', random.id())
     await store.write(function* ({ devices }) {
       const token = { id: `${id}-token`, hash: new Uint8Array(32), issuedAt: own.createdAt }
-      const other = { ...own, id, keyId: id, format: 'apple-app-attest', addedBy: own.id } as const
+      const createdAt = own.createdAt + known.length
+      const other = {
+        ...own,
+        id,
+        createdAt,
+        keyId: id,
+        format: 'apple-app-attest',
+        addedBy: by ?? own.id,
+      } as const
       yield* devices.addKey(other, token, 16)
       for (const holder of [own.id, id]) {
-        const { publicKey, createdAt } = own
         const browserKey = {
-          publicKey,
-          createdAt,
+          publicKey: own.publicKey,
+          createdAt: own.createdAt,
           rpId: 'localhost',
           counter: 0,
           backupEligible: true,
@@ -242,7 +251,9 @@ export class Sandbox implements AsyncDisposable {
 
   /** Removes every device, as an operator does. */
   async removeDevices(): Promise<void> {
-    for (const { id } of await this.devices()) await moveDevice(this.#running.service, id, 'remove')
+    // A removal can take other phones with it.
+    for (let [next] = await this.devices(); next !== undefined; [next] = await this.devices())
+      await moveDevice(this.#running.service, next.id, 'remove')
   }
 
   #backend(method: string, path: string, body?: object, headers: Record<string, string> = {}) {

@@ -36,7 +36,7 @@ export function PhonesScreen({
 }
 
 export function RemovalScreen({
-  screen: { key },
+  screen: { key, also },
   choose,
 }: {
   screen: Extract<Screen, { name: 'removal' }>
@@ -62,6 +62,15 @@ export function RemovalScreen({
       <Heading>{text.title}</Heading>
       <Strong>{nameOf(key)}</Strong>
       <Lead>{key.own ? text.own : text.other}</Lead>
+      {also.length === 0 ? null : (
+        <Lead>
+          {text.also(
+            also
+              .map((other) => `${nameOf(other)}, ${en.phones.registered(other.created_at)}`)
+              .join('; '),
+          )}
+        </Lead>
+      )}
     </Page>
   )
 }

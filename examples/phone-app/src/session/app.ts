@@ -170,7 +170,9 @@ export function startApp(given: AppDependencies): App {
       approval?.choose(choice)
     },
     select(key) {
-      if (screen.name === 'phones') show({ name: 'removal', key })
+      if (screen.name !== 'phones') return
+      const also = screen.keys.filter(({ device_id }) => key.also_removes?.includes(device_id))
+      show({ name: 'removal', key, also })
     },
   }
 }

@@ -21,7 +21,12 @@ export type Screen =
   | CompletedScreen
   | { readonly name: 'ended'; readonly end: End; readonly tenant: string }
   | { readonly name: 'phones'; readonly keys: readonly ListedKey[]; readonly notice: Notice | null }
-  | { readonly name: 'removal'; readonly key: ListedKey }
+  | {
+      readonly name: 'removal'
+      readonly key: ListedKey
+      /** The phones that go with it, because it added them while it was new itself. */
+      readonly also: readonly ListedKey[]
+    }
   | { readonly name: 'problem'; readonly problem: ProblemKind; readonly requestId: string | null }
 
 /** The end of an approved request. */

@@ -222,6 +222,13 @@ export const SubjectKey = closed({
   added_by: nullable(
     Type.String({ description: 'The device that approved this key; null for the first key.' }),
   ),
+  /** Absent in responses of older services. */
+  also_removes: Type.Optional(
+    Type.Array(id('dev'), {
+      description:
+        'The other keys of this list that a removal of this one removes too. Show them to the user before.',
+    }),
+  ),
 })
 export type SubjectKey = Static<typeof SubjectKey>
 

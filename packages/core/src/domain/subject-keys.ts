@@ -72,6 +72,31 @@ export function isNewlyAdded(
 }
 
 /**
+ * The phones that go with a removed one: those that it added within its own first 72 hours, in which
+ * its user may not have noticed it, and all that these added. The service has rejected such
+ * additions since this rule; rows from before it remain. The phone that asks stays, with those that
+ * it added.
+ *
+ * @param family every device of the subject, also the removed ones
+ */
+export function removedWith<D extends Pick<Device, 'id' | 'addedBy' | 'createdAt' | 'status'>>(
+  removed: Pick<Device, 'id' | 'addedBy' | 'createdAt'>,
+  { family, caller }: { readonly family: readonly D[]; readonly caller: Device['id'] | null },
+): readonly D[] {
+  const addedBy = Map.groupBy(family, (device) => device.addedBy)
+  const planted: D[] = (addedBy.get(removed.id) ?? []).filter(({ createdAt }) =>
+    isNewlyAdded(removed, createdAt),
+  )
+  const found = new Map<Device['id'], D>()
+  for (let next = planted.pop(); next !== undefined; next = planted.pop()) {
+    if (next.id === caller || next.id === removed.id || found.has(next.id)) continue
+    found.set(next.id, next)
+    planted.push(...(addedBy.get(next.id) ?? []))
+  }
+  return [...found.values()].filter(({ status }) => status !== 'removed')
+}
+
+/**
  * Whether an older phone of the subject is active. An added phone then serves no session that names
  * no user: a user who was deceived into joining another subject would give that subject an account.
  *

@@ -1,6 +1,7 @@
 import type { DeviceId } from '@bonded/contract'
 import { accept, type Result, reject } from '../domain/rejection.ts'
 import type { Device, Instant } from '../domain/session.ts'
+import { removedWith } from '../domain/subject-keys.ts'
 import { timesOfToken } from './device-token.ts'
 import type { PhoneCaller, Service } from './service.ts'
 
@@ -24,7 +25,22 @@ export async function readDevice(
   return accept({ device, tokenExpiresAt: expiresAt, keysChangedAt })
 }
 
+/** A key of a subject, and the other keys that a removal of it removes too. */
+export interface SubjectDevice {
+  readonly device: Device
+  readonly alsoRemoves: readonly DeviceId[]
+}
+
 /** Returns the keys of the caller's subject that are not removed, oldest first. */
-export function listKeys(service: Service, { device }: PhoneCaller): Promise<readonly Device[]> {
-  return service.store.read((tables) => tables.subjects.keys(device.subjectId))
+export async function listKeys(
+  service: Service,
+  { device: { id: caller, subjectId } }: PhoneCaller,
+): Promise<readonly SubjectDevice[]> {
+  const family = await service.store.read((tables) => tables.subjects.family(subjectId))
+  return family
+    .filter(({ status }) => status !== 'removed')
+    .map((device) => ({
+      device,
+      alsoRemoves: removedWith(device, { family, caller }).map(({ id }) => id),
+    }))
 }

@@ -9,7 +9,12 @@ import {
 import { DEVICE_CHALLENGE_TTL_MS } from '../domain/lifetimes.ts'
 import { accept, type Result, reject } from '../domain/rejection.ts'
 import type { Device, Instant } from '../domain/session.ts'
-import { MAX_KEYS_PER_SUBJECT, mayApprove, mayManageKeys } from '../domain/subject-keys.ts'
+import {
+  isNewlyAdded,
+  MAX_KEYS_PER_SUBJECT,
+  mayApprove,
+  mayManageKeys,
+} from '../domain/subject-keys.ts'
 import type { KeyReceipt, RegisteredKey } from '../ports/devices.ts'
 import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
@@ -56,6 +61,7 @@ export async function registerDevice(
     // up.
     const judged = checkDeviceRequest(service, approved)
     if (!judged.ok) return judged
+    if (isNewlyAdded(approved.device, service.clock.now())) return reject('key_too_new')
   }
   const expiresAt = service.keys.deviceChallengeExpiry(registration.challenge)
   if (expiresAt === undefined || service.clock.now() >= expiresAt)
@@ -168,6 +174,8 @@ function* storeFurtherKey(
   const { device, made, approved } = input
   const taken = yield* takeDeviceRequest(service, tables, approved)
   if (!taken.ok) return taken
+  // Otherwise a phone that a user was deceived into adding plants more, which stay when it goes.
+  if (isNewlyAdded(taken.value, service.clock.now())) return reject('key_too_new')
   if (!(yield* tables.devices.addKey(device, made.row, MAX_KEYS_PER_SUBJECT))) {
     const keys = yield* tables.subjects.keys(device.subjectId)
     return reject(keys.length >= MAX_KEYS_PER_SUBJECT ? 'too_many_keys' : 'key_already_registered')

@@ -1,15 +1,16 @@
 import { type DeviceId, deviceRemovePayload, type RemoveDeviceRequest } from '@bonded/contract'
-import { DEVICE_MOVES } from '../domain/device-moves.ts'
 import { accept, type Result, reject } from '../domain/rejection.ts'
 import { isNewlyAdded, isUsable, mayManageKeys } from '../domain/subject-keys.ts'
 import type { Work } from '../ports/work.ts'
 import { takeDeviceRequest } from './device-request.ts'
-import { recordDeviceChange, recordSubjectChange } from './record-device-change.ts'
+import { recordSubjectChange } from './record-device-change.ts'
+import { removeWithPlanted } from './remove-with-planted.ts'
 import type { PhoneCaller, Service } from './service.ts'
 
 /**
  * Permanently removes a key of the caller's subject, against an assertion of the caller's key. The
- * removed key and its token stop working, and the other devices of the subject are notified. A
+ * removed key and its token stop working, and so do the phones that it planted. The other devices of
+ * the subject are notified. A
  * suspect device may remove only itself, because it may be the copy. With the purpose `browser`,
  * the device stays, and loses its browser key.
  */
@@ -51,8 +52,8 @@ export async function removeDevice(
       yield* recordSubjectChange(tables, device.subjectId, { ...change, kind })
       return accept(undefined)
     }
-    if (!(yield* tables.devices.move(id, DEVICE_MOVES.remove))) return reject('device_not_found')
-    yield* recordDeviceChange(tables, id, { ...change, kind: 'removed' })
+    if (!(yield* removeWithPlanted(tables, target, { ...change, caller: device.id })))
+      return reject('device_not_found')
     yield* recordSubjectChange(tables, device.subjectId, { ...change, kind: 'key_removed' })
     return accept(undefined)
   })

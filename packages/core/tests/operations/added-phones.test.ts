@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import type { SubjectId, TimelineEntry } from '@bonded/contract'
 import { ADDED_PHONE_WAIT_MS } from '../../src/domain/lifetimes.ts'
@@ -49,7 +50,7 @@ test('an added phone cannot remove another phone in its first 72 hours', async (
   const first = await h.register()
   h.clock.advance(1)
   const second = await h.register(first)
-  const third = await h.register(second)
+  const third = await h.register(first)
   h.clock.advance(ADDED_PHONE_WAIT_MS - 1)
   for (const target of [first, third])
     assert.equal(reasonOf(await h.removeKey(second, target)), 'key_too_new')
@@ -58,6 +59,82 @@ test('an added phone cannot remove another phone in its first 72 hours', async (
   assert.equal((await h.removeKey(first, third)).status, 204)
   h.clock.advance(1)
   assert.equal((await h.removeKey(second, first)).status, 204)
+})
+
+test('an added phone adds none in its first 72 hours, and an older one always can', async () => {
+  await using h = await harness()
+  const first = await h.register()
+  h.clock.advance(1)
+  const second = await h.register(first)
+  h.clock.advance(ADDED_PHONE_WAIT_MS - 1)
+  await assert.rejects(h.register(second), /answered 400 .*key_too_new/)
+  await h.register(first)
+  assert.equal((await keysOf(h, first)).length, 3)
+  h.clock.advance(1)
+  await h.register(second)
+})
+
+/** Adds a phone as a version before the rule did: its approver was new. */
+async function plant(h: Harness, approver: TestPhone): Promise<TestPhone> {
+  const planted = await h.register()
+  const file = new DatabaseSync(h.databaseFile)
+  file
+    .prepare('update device set subject_id = ?, added_by = ? where id = ?')
+    .run(approver.subject_id, approver.device_id, planted.device_id)
+  file.close()
+  return { ...planted, subject_id: approver.subject_id }
+}
+
+test('removing a phone also removes what it added while it was new, and what these added', async () => {
+  for (const by of ['the user', 'an operator']) {
+    await using h = await harness()
+    const own = await h.register()
+    const attacker = await h.register(own)
+    const planted = await plant(h, attacker)
+    h.clock.advance(ADDED_PHONE_WAIT_MS)
+    const grandchild = await h.register(planted)
+    const later = await h.register(attacker)
+    const listed = (await h.api('GET', '/devices', { token: own.device_token })).body.keys
+    const alsoRemoved = listed.find(
+      ({ device_id }: { device_id: string }) => device_id === attacker.device_id,
+    ).also_removes
+    assert.deepEqual(
+      alsoRemoved.toSorted(),
+      [planted.device_id, grandchild.device_id].toSorted(),
+      by,
+    )
+    if (by === 'the user') assert.equal((await h.removeKey(own, attacker)).status, 204)
+    else await moveDevice(h.service, attacker.device_id as never, 'remove')
+    const left = (await h.api('GET', '/devices', { token: own.device_token })).body.keys
+    assert.deepEqual(
+      left.map(({ device_id }: { device_id: string }) => device_id).toSorted(),
+      [own.device_id, later.device_id].toSorted(),
+      by,
+    )
+    for (const gone of [planted, grandchild])
+      assert.equal((await h.api('GET', '/devices', { token: gone.device_token })).status, 401)
+  }
+})
+
+test('a removal never removes the phone that asks for it', async () => {
+  await using h = await harness()
+  const own = await h.register()
+  const second = await h.register(own)
+  const third = await plant(h, second)
+  h.clock.advance(ADDED_PHONE_WAIT_MS)
+  const fourth = await h.register(third)
+  assert.equal((await h.removeKey(third, second)).status, 204)
+  assert.deepEqual((await keysOf(h, third)).length, 3)
+  assert.equal((await h.api('GET', '/devices', { token: fourth.device_token })).status, 200)
+})
+
+test('a new phone stays when the old one that added it is removed', async () => {
+  await using h = await harness()
+  const old = await h.register()
+  h.clock.advance(1)
+  const replacement = await h.register(old)
+  assert.equal((await h.removeKey(old)).status, 204)
+  assert.equal((await keysOf(h, replacement)).length, 1)
 })
 
 test('an added phone can remove itself at once', async () => {

@@ -205,14 +205,14 @@ test('notifies every device of the subject and every session they hold of an add
   assert.equal((await recordOf(h, second)).keys_changed_at, null)
 
   h.clock.advance(1_000)
-  const third = await h.register(second)
+  const third = await h.register(first)
   const addedAt = h.now()
   for (const phone of [first, second])
     assert.equal((await recordOf(h, phone)).keys_changed_at, addedAt)
   assert.equal((await recordOf(h, stranger)).keys_changed_at, null)
   assert.deepEqual(
     (await listOf(h, first)).keys.map(({ added_by }: { added_by: string | null }) => added_by),
-    [null, first.device_id, second.device_id],
+    [null, first.device_id, first.device_id],
   )
   h.clock.advance(1_000)
   assert.equal((await h.removeKey(first, third)).status, 204)

@@ -103,6 +103,7 @@ export const en = {
   'keys.remove_passkey': 'Remove passkey',
   'removal.phone.body':
     'It can no longer approve requests as you. This is permanent. Confirm with your screen lock.',
+  'removal.phone.also': 'This phone added the following phones. They are removed too:',
   'removal.passkey.body':
     'The phone can still approve. It creates a new passkey when a request needs one. Confirm with your screen lock.',
   'problem.link_incomplete.title': 'This link is not complete',

@@ -25,15 +25,21 @@ export function drawKeys({ keys, notice }: KeysScreen, context: DrawingContext):
   return statement(
     { symbol: ['phone', 'busy'], title: messages['keys.title'], body: [messages['keys.body']] },
     ...(notice === null ? [] : [noticeBox(messages[`notice.${notice}`])]),
-    ...keys.map((key) => drawKey(key, context)),
+    ...keys.map((key) => drawKey(key, { keys, context })),
     footer(closeButton(context)),
   )
 }
 
-function drawKey(key: ListedKey, context: DrawingContext): HTMLElement {
+function drawKey(
+  key: ListedKey,
+  { keys, context }: { readonly keys: readonly ListedKey[]; readonly context: DrawingContext },
+): HTMLElement {
   const { messages, onRemove } = context
+  const planted = keys.filter(({ device_id }) => key.also_removes?.includes(device_id))
   const ask = (what: Removal['what'], text: string) =>
-    button(text, () => onRemove({ key, what }), { tone: 'stop' })
+    button(text, () => onRemove({ key, what, also: what === 'phone' ? planted : [] }), {
+      tone: 'stop',
+    })
   return element(
     'div',
     { class: 'key', role: 'group', 'aria-label': nameOf(key, context) },
@@ -48,12 +54,18 @@ function drawKey(key: ListedKey, context: DrawingContext): HTMLElement {
 }
 
 /** What a removal does, before the phone asks its user for the screen lock. */
-export function drawRemoval({ key, what }: Removal, context: DrawingContext): DrawnScreen {
+export function drawRemoval({ key, what, also }: Removal, context: DrawingContext): DrawnScreen {
   const { messages, onChoice } = context
   const title = messages[what === 'phone' ? 'keys.remove' : 'keys.remove_passkey']
   return statement(
     { symbol: ['mark', 'warn'], title, body: [messages[`removal.${what}.body`]] },
     describe(key, context),
+    ...(also.length === 0
+      ? []
+      : [
+          element('p', {}, messages['removal.phone.also']),
+          ...also.map((other) => describe(other, context)),
+        ]),
     footer(
       button(title, () => onChoice('continue')),
       button(messages['action.back'], () => onChoice('keys'), { plain: true }),

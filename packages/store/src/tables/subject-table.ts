@@ -14,6 +14,13 @@ export function subjectTable({ dialect }: Pick<Writing, 'dialect'>): SubjectTabl
       return found.map(deviceFromRow)
     },
 
+    *family(id) {
+      const found = yield* rows(`${SELECT_DEVICE} where subject_id = $1 order by created_at, id`, [
+        id,
+      ])
+      return found.map(deviceFromRow)
+    },
+
     *blockedAt(id) {
       const found = yield* row('select blocked_at from blocked_subject where subject_id = $1', [id])
       return found === undefined ? undefined : Number(found.blocked_at)

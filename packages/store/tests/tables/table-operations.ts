@@ -98,6 +98,7 @@ export const READS: Readonly<Record<string, Operation>> = {
   token: (tables, { value }) => tables.devices.findByToken(TOKENS[value] as string),
   motion: (tables, { device }) => tables.devices.motion(DEVICES[device] as DeviceId),
   keys: (tables, { device }) => tables.subjects.keys(SUBJECTS[device] as SubjectId),
+  family: (tables, { device }) => tables.subjects.family(SUBJECTS[device] as SubjectId),
   token_again: (tables, { device }) => tables.devices.findByToken(TOKENS[device] as string),
   held: (tables, { device }) => tables.sessions.pinnedTo(DEVICES[device] as DeviceId),
   timeline: (tables, operands) => tables.sessions.timeline(id(operands)),

@@ -4,6 +4,7 @@ import type { Device, Session } from '../../domain/session.ts'
 import { deviceNotFound, OperatorError } from './operator-error.ts'
 import type { Service } from '../service.ts'
 import { recordDeviceChange } from '../record-device-change.ts'
+import { removeWithPlanted } from '../remove-with-planted.ts'
 
 /** Devices, newest first, of all subjects or of one. */
 export function listDevices(
@@ -44,7 +45,8 @@ export async function inspectDevice(service: Service, id: DeviceId): Promise<Hel
 export const DEVICE_VERBS = { block: 'blocked', unblock: 'unblocked', remove: 'removed' } as const
 
 /**
- * Blocks a device, unblocks a blocked or suspect one, or removes one permanently. The service
+ * Blocks a device, unblocks a blocked or suspect one, or removes one permanently, with the phones
+ * that it added in its own first 72 hours. The service
  * rejects the next call of a blocked or removed device. Its live sessions continue; their timelines
  * record the change.
  *
@@ -59,13 +61,16 @@ export async function moveDevice(
     const device = yield* tables.devices.find(id)
     if (device === undefined) throw deviceNotFound(id)
     const move = DEVICE_MOVES[verb]
-    if (!(yield* tables.devices.move(id, move)))
-      throw new OperatorError(`The device is already ${device.status}`, { code: 'conflict' })
-    const holds = yield* recordDeviceChange(tables, id, {
-      at: service.clock.now(),
-      kind: DEVICE_VERBS[verb],
-      step: 'operator',
+    const change = { at: service.clock.now(), step: 'operator' }
+    const conflict = new OperatorError(`The device is already ${device.status}`, {
+      code: 'conflict',
     })
+    if (verb !== 'remove' && !(yield* tables.devices.move(id, move))) throw conflict
+    const holds =
+      verb === 'remove'
+        ? yield* removeWithPlanted(tables, device, { ...change, caller: null })
+        : yield* recordDeviceChange(tables, id, { ...change, kind: DEVICE_VERBS[verb] })
+    if (holds === undefined) throw conflict
     return {
       device: { ...device, status: move.to },
       holds,

@@ -6,6 +6,8 @@ import type { Work } from '../work.ts'
 export interface SubjectTable {
   /** The devices of a subject that are not removed, oldest first. */
   keys(id: SubjectId): Work<readonly Device[]>
+  /** Every device of a subject, also the removed ones, oldest first. */
+  family(id: SubjectId): Work<readonly Device[]>
   /** When the subject was blocked; undefined if it is not blocked. */
   blockedAt(id: SubjectId): Work<Instant | undefined>
   /**

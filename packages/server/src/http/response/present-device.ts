@@ -2,7 +2,7 @@ import type { DeviceRecord, RegisteredDevice, RotatedToken, SubjectKey } from '@
 import { iso } from '@bonded/core/domain/iso'
 import type { Device } from '@bonded/core/domain/session'
 import type { NewDeviceToken } from '@bonded/core/operations/device-token'
-import type { OwnDevice } from '@bonded/core/operations/read-devices'
+import type { OwnDevice, SubjectDevice } from '@bonded/core/operations/read-devices'
 import type { Registered } from '@bonded/core/operations/register-device'
 
 /** Presents a new registration: the device and its token, which no later response repeats. */
@@ -27,7 +27,7 @@ export function presentDevice({ device, tokenExpiresAt, keysChangedAt }: OwnDevi
 }
 
 /** Presents a key in the list that the subject's devices may read. */
-export function presentKey(device: Device): SubjectKey {
+export function presentKey({ device, alsoRemoves }: SubjectDevice): SubjectKey {
   return {
     device_id: device.id,
     format: device.format,
@@ -35,6 +35,7 @@ export function presentKey(device: Device): SubjectKey {
     ...stateOf(device),
     ...browserKeyOf(device),
     added_by: device.addedBy ?? null,
+    also_removes: [...alsoRemoves],
   }
 }
 
