@@ -141,7 +141,7 @@ export async function bundle(): Promise<PhonePageBundle> {
       BONDED_WORDS_PATH: JSON.stringify(`/bond/words-${hashOf(languages)}`),
       BONDED_FRAME_WORDS: JSON.stringify(JSON.parse(frameWords)),
     },
-    plugins: [withoutDescriptions],
+    plugins: [leanSchemas],
     minify: true,
     charset: 'utf8',
     legalComments: 'none',
@@ -161,13 +161,18 @@ export async function bundle(): Promise<PhonePageBundle> {
 /** The description of a schema: texts for readers of the API. No phone uses them. */
 const DESCRIPTION = /\bdescription:\s*(?:'(?:[^'\\\n]|\\.)*'[\s+]*)+,?/g
 
-const withoutDescriptions: Plugin = {
-  name: 'without-descriptions',
+/** A call that builds a schema, of which the bundle needs only those that it uses. */
+const BUILDER = /(?<![\w.])(?:Type\.\w+|closed|nullable|word|id)\(/g
+
+const leanSchemas: Plugin = {
+  name: 'lean-schemas',
   setup(build) {
     build.onLoad(
       { filter: /[\\/]contract[\\/]src[\\/]schemas[\\/][\w-]+\.ts$/ },
       async ({ path }) => ({
-        contents: (await readFile(path, 'utf8')).replaceAll(DESCRIPTION, ''),
+        contents: (await readFile(path, 'utf8'))
+          .replaceAll(DESCRIPTION, '')
+          .replaceAll(BUILDER, '/* @__PURE__ */ $&'),
         loader: 'ts',
       }),
     )

@@ -72,10 +72,9 @@ export function isNewlyAdded(
 }
 
 /**
- * The phones that go with a removed one: those that it added within its own first 72 hours, in which
- * its user may not have noticed it, and all that these added. The service has rejected such
- * additions since this rule; rows from before it remain. The phone that asks stays, with those that
- * it added.
+ * The phones that go with a removed one: those that it added in its own first 72 hours, in which
+ * its user may not have noticed it, and all that these added. The service rejects such additions;
+ * only rows of earlier versions have them. The phone that asks stays, with those that it added.
  *
  * @param family every device of the subject, also the removed ones
  */

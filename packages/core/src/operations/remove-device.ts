@@ -9,10 +9,9 @@ import type { PhoneCaller, Service } from './service.ts'
 
 /**
  * Permanently removes a key of the caller's subject, against an assertion of the caller's key. The
- * removed key and its token stop working, and so do the phones that it planted. The other devices of
- * the subject are notified. A
- * suspect device may remove only itself, because it may be the copy. With the purpose `browser`,
- * the device stays, and loses its browser key.
+ * removed key and its token stop working, and so do the phones that it planted. The other devices
+ * of the subject are notified. A suspect device may remove only itself, because it may be the copy.
+ * With the purpose `browser`, the device stays, and loses its browser key.
  */
 export async function removeDevice(
   service: Service,
