@@ -32,10 +32,14 @@ export const LIMITS = {
     quota: 8,
     every: 'session',
   },
-  browser: { per: 'network: proofs of browsers', quota: 30, every: 'minute' },
+  browser: {
+    per: 'session and watch token: proofs of browsers; a call without the session’s watch token by network',
+    quota: 30,
+    every: 'minute',
+  },
   invitation: { per: 'network', quota: 120, every: 'minute' },
-  challenge: { per: 'network', quota: 30, every: 'minute' },
-  register: { per: 'network', quota: 10, every: 'minute' },
+  challenge: { per: 'network', quota: 6_000, every: 'minute', burst: 1_000 },
+  register: { per: 'network', quota: 60, every: 'minute' },
   recovery: { per: 'network', quota: 30, every: 'minute' },
   backend: {
     per: 'server credential and endpoint: get, delete, form-completed, timeline, reads of webhooks',
@@ -65,7 +69,7 @@ export const LIMITS = {
     burst: 1_000,
   },
   not_found: {
-    per: 'network: reads of sessions that do not exist. A backend is not counted',
+    per: 'network: reads of sessions that do not exist. A phone counts by device, and a browser with the session’s watch token by session. A backend is not counted',
     quota: 300,
     every: 'minute',
   },

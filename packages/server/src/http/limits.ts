@@ -1,4 +1,4 @@
-import { type LimitName, WATCH_TOKEN, WATCH_HEADER } from '@bonded/contract'
+import { type LimitName, PATH_IDS, parseId, WATCH_TOKEN, WATCH_HEADER } from '@bonded/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import {
   type CountedLimit,
@@ -86,14 +86,19 @@ const TAKES_OF: Readonly<Record<LimitName, TakesOf>> = {
       ? bucketOf(limit, `${caller.device.id} ${endpointOf(request)}`)
       : undefined,
   public: (call, limit) => takesOfCaller(call, limit, `${endpointOf(call.request)} `),
-  browser: takesOfCaller,
+  browser: takesOfTokenHolder,
   invitation: takesOfCaller,
   challenge: takesOfCaller,
   register: takesOfCaller,
   recovery: takesOfCaller,
   // A backend reads only sessions of its own tenant, so it cannot search for those of others.
-  not_found: (call, limit) =>
-    call.caller?.kind === 'backend' ? undefined : takesOfCaller(call, limit),
+  not_found(call, limit) {
+    if (call.caller?.kind === 'backend') return undefined
+    if (call.caller?.kind === 'phone') return bucketOf(limit, call.caller.device.id)
+    return call.caller?.kind === 'browser'
+      ? takesOfTokenHolder(call, limit)
+      : takesOfCaller(call, limit)
+  },
   rejected: takesOfCaller,
   bad_credential: takesOfCaller,
 }
@@ -108,6 +113,25 @@ function takesOfWatcher(call: CountedCall, limit: Limit): readonly Take[] {
   if (token !== undefined && !WATCH_TOKEN.test(String(token)))
     return takesOfCaller(call, limit, 'malformed ')
   return bucketOf(limit, `${(params as { session_id: string }).session_id} ${String(token)}`)
+}
+
+/**
+ * The bucket of a session for a caller that presents its watch token; for any other caller, the
+ * buckets of its networks. Anyone can send invented tokens, so they must not use up the quota of
+ * the users behind the same address. The token's MAC is verified without the store.
+ */
+function takesOfTokenHolder(call: CountedCall, limit: Limit): readonly Take[] {
+  const { service, request } = call
+  const id = parseId(
+    PATH_IDS.session_id,
+    (request.params as { session_id?: string }).session_id ?? '',
+  )
+  const token = String(request.headers[WATCH_HEADER])
+  const isHolder =
+    id !== undefined &&
+    WATCH_TOKEN.test(token) &&
+    service.keys.watchTokenKeyId(id, token) !== undefined
+  return isHolder ? bucketOf(limit, `${id} ${token}`) : takesOfCaller(call, limit)
 }
 
 function bucketOf(limit: Limit, key: string): readonly Take[] {
