@@ -1,5 +1,7 @@
 import { Option } from 'commander'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
+import { listTenants } from '@bonded/core/operations/admin/tenants'
+import type { Service } from '@bonded/core/operations/service'
 import { type Config, readConfig, type SettingFlags } from '@bonded/server/settings/config'
 
 /** `--origin`, for a command that calls a running service. */
@@ -22,4 +24,19 @@ export function readSandboxConfig(command: string, options: SettingFlags): Confi
       code: 'invalid',
     })
   return config
+}
+
+/**
+ * Rejects a database with a production tenant. A shell without `BONDED_ENVIRONMENT` can name the
+ * database of a production service, and then a clock that is ahead ends its sessions.
+ *
+ * @throws {OperatorError} that names the tenant
+ */
+export async function rejectProductionTenants(service: Service): Promise<void> {
+  const found = (await listTenants(service)).find(({ environment }) => environment === 'production')
+  if (found !== undefined)
+    throw new OperatorError(
+      `The database has the production tenant ${found.id}, so it belongs to no sandbox. Name the database of a sandbox with BONDED_DATA_DIR or BONDED_DATABASE_URL`,
+      { code: 'conflict' },
+    )
 }

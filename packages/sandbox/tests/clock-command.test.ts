@@ -9,6 +9,7 @@ import { freePorts } from '../../../tests/npm-start.ts'
 
 const MINUTE_MS = 60_000
 const WITHIN_MS = 60_000
+const REJECTED = /has the production tenant ten_\w+, so it belongs to no sandbox/
 
 test('a sandbox without the demo answers test values, and alone has a clock', async () => {
   using m = machine()
@@ -78,8 +79,21 @@ test('a sandbox without the demo answers test values, and alone has a clock', as
     for (const words of [
       ['dev', '--no-demo'],
       ['clock', 'advance', '1m'],
+      ['phone', 'register'],
     ])
       assert.match(production.run(...words).stderr, /sandbox\. Unset BONDED_ENVIRONMENT/)
+    const live = ['--name', 'Live', '--environment', 'production', '--workflow', 'w:a']
+    m.json('tenant', 'create', ...live, '--origin', 'https://live.example')
+    // Without BONDED_ENVIRONMENT, as in a shell beside the service.
+    assert.match(m.run('clock', 'advance', '1m').stderr, REJECTED)
+    assert.equal(m.json('clock', 'show').ahead_ms, 6 * MINUTE_MS)
+    const { stderr } = m.run('open', id)
+    assert.match(stderr, REJECTED)
+    using asBackend = machine({
+      folder: m.folder,
+      env: { BONDED_SERVER_CREDENTIAL: server_credential },
+    })
+    assert.match(asBackend.run('trigger', 'session.bonded').stderr, REJECTED)
   } finally {
     sandbox.kill()
     await ended
@@ -87,4 +101,5 @@ test('a sandbox without the demo answers test values, and alone has a clock', as
   const { status, stderr } = m.run('clock', 'advance', '1m')
   assert.deepEqual([status, /No sandbox with a clock runs/.test(stderr)], [3, true])
   assert.equal(m.run('clock', 'advance', '0').status, 2)
+  assert.match(m.run('dev', '--no-demo').stderr, REJECTED)
 })

@@ -45,7 +45,7 @@ const config = readConfig({
 const clock = storedClock(folder)
 const log = pino({ enabled: false })
 const running = parts.use(await serve(config, log, { script: NO_SCRIPT, clock }))
-parts.use(await listenForClock(folder, clock))
+parts.use(await listenForClock(folder, { clock, checkTenants: async () => {} }))
 const origin = config.publicOrigin
 const { tenant, serverCredential } = await createTenant(running.service, {
   name: 'Shop',
@@ -158,7 +158,10 @@ test('takes the place of a socket that a killed sandbox has left', async () => {
   const other = mkdtempSync(join(tmpdir(), 'bonded-clock-'))
   try {
     writeFileSync(join(other, 'clock.sock'), '')
-    const listening = await listenForClock(other, new SandboxClock())
+    const listening = await listenForClock(other, {
+      clock: new SandboxClock(),
+      checkTenants: async () => {},
+    })
     assert.equal((await advanceClock(other, MINUTE_MS)).ahead_ms, MINUTE_MS)
     // What cannot be stored is not promised, and the sandbox goes on.
     mkdirSync(join(other, 'clock.json.draft'))

@@ -21,14 +21,18 @@ export interface ClockReading {
   readonly ahead_ms: number
 }
 
+/** What a command advances. */
+interface Sandbox {
+  readonly clock: SandboxClock
+  /** @throws {OperatorError} where a tenant of the database must not see the clock advance */
+  readonly checkTenants: () => Promise<void>
+}
+
 /**
  * Lets commands on this machine advance the clock. Only a process that may enter the data folder
  * reaches it; no page of a browser can open such a socket.
  */
-export async function listenForClock(
-  dataDir: string,
-  clock: SandboxClock,
-): Promise<AsyncDisposable> {
+export async function listenForClock(dataDir: string, sandbox: Sandbox): Promise<AsyncDisposable> {
   const path = socketPath(dataDir)
   // Only one service uses a data folder, so this is a remainder of one that was killed.
   if (process.platform !== 'win32') rmSync(path, { force: true })
@@ -41,7 +45,9 @@ export async function listenForClock(
       request += chunk
       if (request.length > MAX_REQUEST_CHARACTERS) socket.destroy()
     })
-    socket.on('end', () => socket.end(answer(dataDir, clock, Number(request))))
+    socket.on('end', () => {
+      void answer(dataDir, sandbox, Number(request)).then((reading) => socket.end(reading))
+    })
   })
   server.listen(path)
   await once(server, 'listening')
@@ -51,10 +57,15 @@ export async function listenForClock(
 }
 
 /** Advances first on disk: what was promised once stays. */
-function answer(dataDir: string, clock: SandboxClock, ms: number): string {
+async function answer(
+  dataDir: string,
+  { clock, checkTenants }: Sandbox,
+  ms: number,
+): Promise<string> {
   if (!Number.isSafeInteger(ms) || ms < 0 || ms > MAX_ADVANCE_MS) return ''
   if (ms > 0) {
     try {
+      await checkTenants()
       storeClock(dataDir, clock.aheadMs + ms)
     } catch (failure) {
       return JSON.stringify({ problem: explain(failure).message })

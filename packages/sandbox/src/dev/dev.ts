@@ -8,11 +8,12 @@ import {
 } from '@bonded/simulator'
 import { Command } from 'commander'
 import pino, { type Logger } from 'pino'
-import type { RunningService } from '@bonded/server/compose'
+import { closeService, type RunningService } from '@bonded/server/compose'
 import { type Config, readConfig } from '@bonded/server/settings/config'
 import { LOG_OPTIONS, logStream, openLog } from '@bonded/server/log'
 import { inspectSession } from '@bonded/core/operations/admin/inspect-session'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
+import type { Clock } from '@bonded/core/ports/clock'
 import { jsonOption } from '@bonded/cli/arguments'
 import { AnsweringPhone } from '../answer/answering-phone.ts'
 import { explain } from '../explain.ts'
@@ -24,9 +25,10 @@ import { RestartableService } from './restartable-service.ts'
 import { type PhoneSurroundings, softwarePhonePages } from './software-phone.ts'
 import { listenForKeys } from './terminal-keys.ts'
 import { welcome } from './welcome.ts'
-import type { Options } from '@bonded/cli/open'
+import { openService, type Options } from '@bonded/cli/open'
 import { print } from '@bonded/cli/output'
 import { phoneAt } from '../phone/phone.ts'
+import { rejectProductionTenants } from '../sandbox-options.ts'
 import { closeOnSignal, hostedScript, serve } from '@bonded/cli/serve'
 import { StartedParts } from '@bonded/cli/started-parts'
 import type { AddPages } from '@bonded/server/http/server'
@@ -111,14 +113,28 @@ async function startService(
   })
   const service = started.use(
     await RestartableService.start(async () => {
+      await rejectProductionDatabase(config, clock)
       const running = await serve(config, log, { script, clock, sandboxPassportRoots, addPages })
       phone.watch(running.service)
       return running
     }),
   )
-  started.use(await listenForClock(config.dataDir, clock))
+  const checkTenants = async () => {
+    if (service.service !== undefined) await rejectProductionTenants(service.service)
+  }
+  started.use(await listenForClock(config.dataDir, { clock, checkTenants }))
   started.use(phone)
   return service
+}
+
+/** Checks the tenants before anything serves them, because work in the background ends sessions. */
+async function rejectProductionDatabase(config: Config, clock: Clock): Promise<void> {
+  const service = await openService(config, { clock })
+  try {
+    await rejectProductionTenants(service)
+  } finally {
+    await closeService(service)
+  }
 }
 
 async function startWithoutDemo(started: StartedParts, options: Options): Promise<void> {

@@ -12,7 +12,7 @@ import { print } from '@bonded/cli/output'
 import { createBackend, readCredential } from '../backend.ts'
 import { storedClock } from '../clock/sandbox-clock.ts'
 import { linkOf } from '../dev/newest-code.ts'
-import { originOption, readSandboxConfig } from '../sandbox-options.ts'
+import { originOption, readSandboxConfig, rejectProductionTenants } from '../sandbox-options.ts'
 
 type Place = 'demo' | 'portal' | SessionId
 
@@ -87,6 +87,7 @@ function phonePageOf(id: SessionId, { dataDir }: Config, options: OpenOptions): 
   return withService(
     options,
     async (service) => {
+      await rejectProductionTenants(service)
       const { session, tenant } = await service.store.read(function* (tables) {
         const session = yield* tables.sessions.find(id)
         return { session, tenant: session && (yield* tables.tenants.find(session.tenantId)) }

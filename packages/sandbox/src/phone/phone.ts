@@ -13,13 +13,13 @@ import {
   findTestRoots,
 } from '@bonded/simulator'
 import { Command, Option } from 'commander'
-import { readConfig, type SettingFlags } from '@bonded/server/settings/config'
+import type { SettingFlags } from '@bonded/server/settings/config'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { jsonOption } from '@bonded/cli/arguments'
 import { storedClock } from '../clock/sandbox-clock.ts'
 import { describeRejection, describeRun } from './describe-run.ts'
 import { fields, print } from '@bonded/cli/output'
-import { originOption } from '../sandbox-options.ts'
+import { originOption, readSandboxConfig } from '../sandbox-options.ts'
 import { keyCommands, type PhoneOptions } from './phone-keys.ts'
 
 interface RunOptions extends PhoneOptions {
@@ -124,7 +124,7 @@ export function phoneAt(
     readonly createBrowserKey?: SimulatedPhoneOptions['createBrowserKey']
   },
 ): SimulatedPhone {
-  const { publicOrigin, dataDir } = readConfig(process.env, options)
+  const { publicOrigin, dataDir } = readSandboxConfig('phone', options)
   const { origin, format, folder = dataDir, createBrowserKey } = options
   // Even where no service runs yet: it may be started with these roots next.
   if (format !== undefined && format !== 'software') loadTestAuthority(dataDir)

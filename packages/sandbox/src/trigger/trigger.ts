@@ -9,7 +9,7 @@ import { type Options, withService } from '@bonded/cli/open'
 import { fields, print } from '@bonded/cli/output'
 import { storedClock } from '../clock/sandbox-clock.ts'
 import { readCredential } from '../backend.ts'
-import { originOption, readSandboxConfig } from '../sandbox-options.ts'
+import { originOption, readSandboxConfig, rejectProductionTenants } from '../sandbox-options.ts'
 import { causeEvent, WANTED } from './cause-event.ts'
 
 /** How often the command reads a session whose end it awaits. */
@@ -54,6 +54,7 @@ async function trigger(type: EventType, options: TriggerOptions): Promise<void> 
   if (type === 'session.expired' && options.json !== true)
     process.stderr.write('Waiting until the session expires.\n')
   const cause = async (service: Service) => {
+    await rejectProductionTenants(service)
     const caused = await causeEvent(
       { type, reason: options.reason },
       {
