@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isDisplayValue } from '@bonded/contract'
-import fc from 'fast-check'
+import { fc } from '../../../tests/random.ts'
 import { LANGUAGES, textsIn } from '../../../tests/harness/intl-texts.ts'
 import { TEXT_KINDS } from '../../../tests/harness/text-kinds.ts'
 import { displayText } from '../src/index.ts'

@@ -182,7 +182,6 @@ test('accepts no body or an empty object at every endpoint without a body, and r
 
 test('responds with 404 to an unknown path, and 405 with Allow to a wrong method at every path of the table', async () => {
   for (const path of [
-    '/',
     '/api',
     '/api/v1',
     '/api/v1/session',
