@@ -6,6 +6,8 @@ import { test } from 'node:test'
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Channel } from '../src/channel/channel.ts'
 import { drainConnections, ShutdownSwitch } from '../src/shutdown.ts'
+import { harness } from '../../../tests/harness/harness.ts'
+import { rawClient, rawRequest } from '../../../tests/harness/raw-http.ts'
 
 test('gives load balancers the whole time of the drain, with and without channels', async (t) => {
   const app = Fastify() as unknown as FastifyInstance
@@ -58,4 +60,50 @@ test('serves the first request of a connection that it accepted before it stoppe
   for (let turns = 0; turns < 20; turns++) await turn()
   t.mock.timers.tick(100)
   await ended
+})
+
+test('announces with every response of the drain that it closes the connection', async (t) => {
+  await using h = await harness()
+  const channel = { async drain() {}, async [Symbol.asyncDispose]() {} } as unknown as Channel
+  const authorization = `Bearer ${h.shop.server}`
+  const json = { authorization, 'content-type': 'application/json' }
+  const body = JSON.stringify({ workflow: 'credit_application' })
+  const requests = [
+    ['200 OK', rawRequest('GET /version')],
+    [
+      '201 Created',
+      rawRequest('POST /api/v1/sessions', { ...json, 'content-length': body.length }, body),
+    ],
+    [
+      '400 Bad Request',
+      rawRequest('POST /api/v1/sessions', { ...json, 'content-length': 2 }, '[]'),
+    ],
+    ['401 Unauthorized', rawRequest('POST /api/v1/sessions')],
+    ['404 Not Found', rawRequest('GET /api/v1/unknown')],
+    ['404 Not Found', rawRequest(`GET /api/v1/sessions/sess_${'s'.repeat(22)}`, { authorization })],
+    ['405 Method Not Allowed', rawRequest('PUT /version')],
+    [
+      '413 Payload Too Large',
+      rawRequest(
+        'POST /api/v1/sessions',
+        { ...json, 'content-length': 90_000 },
+        ' '.repeat(90_000),
+      ),
+    ],
+  ] as const
+  const respond = async (request: string) => {
+    using client = await rawClient(h.running.port)
+    client.send(request)
+    return await client.closed
+  }
+  // Only the pauses of the drain wait for a timer of the test, which never ends them.
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { app } = h.running
+  void drainConnections({ app, channel, shutdown: new ShutdownSwitch(), drainMs: 10_000 })
+  t.mock.timers.reset()
+  for (const [status, request] of requests) {
+    const response = await respond(request)
+    assert.equal(/^HTTP\/1\.1 (.*)\r/.exec(response)?.[1], status, response)
+    assert.match(response, /\r\nconnection: close\r\n/i, response)
+  }
 })

@@ -41,7 +41,9 @@ export function respondToFailures(
     request.rejection = rejection
     await alignResponse(rejection.reason, performance.now() - reply.elapsedTime)
     if (mustClose(request, rejection)) reply.header('connection', 'close')
-    else reply.removeHeader('connection')
+    // Fastify closes after a body that is too large. While the service drains, Node announces that
+    // it closes: a proxy that does not know it sends its next request into the closed connection.
+    else if (reply.raw.shouldKeepAlive) reply.removeHeader('connection')
     return reply
       .code(status)
       .headers(headers)
