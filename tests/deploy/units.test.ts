@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
@@ -8,12 +8,13 @@ import { parse } from 'yaml'
 import { readConfig } from '../../packages/server/src/settings/config.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
-const UNIT = join(ROOT, 'deploy/systemd/bonded.service')
+const SYSTEMD = join(ROOT, 'deploy/systemd')
+const UNIT = join(SYSTEMD, 'bonded.service')
 const ROOT_KEY = 'k1:AbCdEfGhIjKlMnOpQrStUvWxYz012345678-_aBcDeE'
 
 const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0
 
-test('systemd accepts the unit, and rates its exposure below 1.5 of 10', {
+test('systemd accepts the units, and rates the exposure of both services below 1.5 of 10', {
   skip: !hasSystemd && 'no systemd-analyze (apt-get install systemd)',
 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'bonded-unit-'))
@@ -21,20 +22,53 @@ test('systemd accepts the unit, and rates its exposure below 1.5 of 10', {
     const node = join(folder, 'node')
     writeFileSync(node, '#!/bin/sh\n')
     chmodSync(node, 0o755)
-    const unit = join(folder, 'bonded.service')
-    cpSync(UNIT, unit)
-    writeFileSync(unit, readFileSync(unit, 'utf8').replace('/opt/bonded/node ', `${node} `))
-    const verified = spawnSync('systemd-analyze', ['verify', unit], { encoding: 'utf8' })
+    const units = ['bonded.service', 'bonded-backup.service', 'bonded-backup.timer'].map((name) => {
+      const unit = join(folder, name)
+      const text = readFileSync(join(SYSTEMD, name), 'utf8')
+      writeFileSync(unit, text.replace('/opt/bonded/node ', `${node} `))
+      return unit
+    })
+    const verified = spawnSync('systemd-analyze', ['verify', ...units], { encoding: 'utf8' })
     assert.deepEqual([verified.status, verified.stderr], [0, ''])
-    const rated = spawnSync(
-      'systemd-analyze',
-      ['security', '--offline=true', '--threshold=15', unit],
-      { encoding: 'utf8' },
-    )
-    assert.equal(rated.status, 0, rated.stdout.split('\n').slice(-3).join('\n'))
+    for (const unit of units.slice(0, 2)) {
+      const rated = spawnSync(
+        'systemd-analyze',
+        ['security', '--offline=true', '--threshold=15', unit],
+        { encoding: 'utf8' },
+      )
+      assert.equal(rated.status, 0, rated.stdout.split('\n').slice(-3).join('\n'))
+    }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+})
+
+test('the command and the backup have the account, the settings, and the data of the service', () => {
+  const read = (name: string) => readFileSync(join(SYSTEMD, name), 'utf8')
+  const lines = (text: string, pattern: RegExp) =>
+    [...text.matchAll(pattern)].map(([, found = '']) => found.replaceAll("'", '')).toSorted()
+  const OWN =
+    /^(?:Environment=(?!BONDED_DRAIN)|(?=User=|DynamicUser=|EnvironmentFile=|UMask=))(.+)$/gm
+  const service = lines(read('bonded.service'), OWN)
+  assert.equal(service.length, 7)
+  assert.deepEqual(lines(read('bonded-backup.service'), OWN), service)
+  const command = lines(
+    read('bonded').replaceAll(' \\\n', '\n'),
+    /^ +--(?:setenv=|property=(?!StateDirectory))(.+)$/gm,
+  )
+  assert.deepEqual(command, service)
+  for (const name of ['bonded', 'bonded-backup.service'])
+    assert.match(read(name), /StateDirectory='?bonded bonded-backups'?/)
+  const [, program = ''] = /^ExecStart=(.+) serve$/m.exec(read('bonded.service')) ?? []
+  for (const name of ['bonded', 'bonded-backup.service']) assert.ok(read(name).includes(program))
+})
+
+test('the backup writes the metric of its alert, for at most a time between two backups', () => {
+  const unit = readFileSync(join(SYSTEMD, 'bonded-backup.service'), 'utf8')
+  const alerts = readFileSync(join(ROOT, 'deploy/prometheus/alerts.yaml'), 'utf8')
+  const [, metric = '', job = ''] = /max\((backup_\w+)\{job="([^"]+)"\}/.exec(alerts) ?? []
+  assert.ok(unit.includes(`${metric}{job=\\"${job}\\"} $$(date +%%s)`))
+  assert.match(unit, /^TimeoutStartSec=50min$/m)
 })
 
 test('the unit leaves the drain its time and lets the service open enough connections', () => {

@@ -1,0 +1,66 @@
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+
+/**
+ * `npm run pack:linux -- FOLDER`: writes one tarball with the compiled service, what it needs at
+ * run time, the pinned Node, and the units of systemd. It unpacks to `bonded`.
+ */
+const ROOT = resolve(import.meta.dirname, '..')
+const NODE = `node-linux-${process.arch}`
+const { version } = JSON.parse(
+  readFileSync(join(ROOT, 'packages/service/package.json'), 'utf8'),
+) as { readonly version: string }
+
+const [destination] = process.argv.slice(2)
+if (destination === undefined) throw new Error('usage: npm run pack:linux -- FOLDER')
+if (process.platform !== 'linux') throw new Error('npm installs the Node of the tarball on Linux')
+mkdirSync(destination, { recursive: true })
+const work = mkdtempSync(join(tmpdir(), 'bonded-pack-'))
+try {
+  run(ROOT, 'npm', 'run', '--silent', 'build', '--', 'service')
+  const source = join(work, 'source')
+  for (const file of ['package.json', 'package-lock.json', 'LICENSE', 'packages', 'deploy'])
+    cpSync(join(ROOT, file), join(source, file), {
+      recursive: true,
+      filter: (path) => !/\/(?:node_modules|src|tests)$/.test(path),
+    })
+  for (const file of ['bank', 'demo'])
+    cpSync(
+      join(ROOT, 'examples', file, 'package.json'),
+      join(source, 'examples', file, 'package.json'),
+    )
+  const install = 'ci --omit=dev --omit=optional --ignore-scripts --prefer-offline --workspace'
+  run(source, 'npm', ...install.split(' '), 'packages/service')
+  const target = join(work, 'bonded')
+  run(source, process.execPath, 'deploy/collect-image.mjs', target)
+  rmSync(join(target, 'healthcheck.mjs'))
+  const node = join(ROOT, 'node_modules', NODE)
+  cpSync(join(node, 'bin/node'), join(target, 'node'))
+  cpSync(join(node, 'LICENSE'), join(target, 'node.LICENSE'))
+  cpSync(join(ROOT, 'deploy/systemd/bonded'), join(target, 'bonded'))
+  cpSync(join(ROOT, 'deploy/systemd'), join(target, 'systemd'), {
+    recursive: true,
+    filter: (path) => path !== join(ROOT, 'deploy/systemd/bonded'),
+  })
+  const tarball = resolve(destination, `bonded-${version}-linux-${process.arch}.tar.gz`)
+  run(
+    work,
+    'tar',
+    '--sort=name',
+    '--owner=0',
+    '--group=0',
+    '--numeric-owner',
+    '-czf',
+    tarball,
+    'bonded',
+  )
+  console.log(tarball)
+} finally {
+  rmSync(work, { recursive: true, force: true })
+}
+
+function run(cwd: string, command: string, ...args: string[]): void {
+  execFileSync(command, args, { cwd, stdio: ['ignore', 'ignore', 'inherit'] })
+}
