@@ -57,6 +57,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'examples/phone-app/tests/{app,build}.test.ts',
     'examples/{django,express,fastify,hono,next,typescript}/tests/*.test.ts',
     'packages/integrator/tests/better-sqlite3/*.test.ts',
+    'tests/machines/*.test.ts',
     'tests/site/*.test.ts',
   ],
   /** Many random histories, inputs and mutants; kills and bursts. */

@@ -1,0 +1,57 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+
+const CACHE = resolve(import.meta.dirname, '../../node_modules/.cache/machines')
+const RELEASE = 'bookworm'
+
+/** The packages of gcr.io/distroless/cc-debian12, of which it has the libraries and the data. */
+export const DISTROLESS = [
+  'base-files',
+  'ca-certificates',
+  'libc6',
+  'libgcc-s1',
+  'libgomp1',
+  'libssl3',
+  'libstdc++6',
+  'netbase',
+  'tzdata',
+]
+
+/** Why this machine cannot make and enter the root of another one, or `false`. */
+export function rootsMissing(...programs: readonly string[]): string | false {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'not root on Linux'
+  const missing = ['mmdebstrap', 'bwrap', 'setpriv', ...programs].filter(
+    (name) => spawnSync(name, ['--version']).status !== 0,
+  )
+  return missing.length > 0 && `no ${missing.join(', ')} (apt-get install)`
+}
+
+/** The files of Debian packages and of those that they depend on, without running their scripts. */
+export function debianRoot(packages: readonly string[]): string {
+  const hash = createHash('sha256').update(packages.join()).digest('hex').slice(0, 16)
+  const root = join(CACHE, `${RELEASE}-${hash}`)
+  if (existsSync(root)) return root
+  mkdirSync(CACHE, { recursive: true })
+  const work = mkdtempSync(join(CACHE, 'new-'))
+  try {
+    const made = join(work, 'root')
+    execFileSync(
+      'mmdebstrap',
+      [
+        '--quiet',
+        '--mode=root',
+        '--variant=extract',
+        `--include=${packages.join()}`,
+        RELEASE,
+        made,
+      ],
+      { stdio: ['ignore', 'ignore', 'inherit'] },
+    )
+    renameSync(made, root)
+  } finally {
+    rmSync(work, { recursive: true, force: true })
+  }
+  return root
+}

@@ -1,0 +1,43 @@
+/** The user of the image, whom no account of this machine has. */
+export const USER = 65_532
+
+/** The arguments of setpriv that run a command as its container would, with a root of its own. */
+export function isolated({
+  root,
+  data,
+  mounts = [],
+  env,
+  command,
+}: {
+  readonly root: string
+  readonly data: string
+  /** What is mounted beside the data, read-only. */
+  readonly mounts?: readonly (readonly [from: string, to: string])[]
+  readonly env: readonly string[]
+  readonly command: readonly string[]
+}): string[] {
+  const user = `--reuid ${USER} --regid ${USER} --clear-groups --no-new-privs`.split(' ')
+  const without =
+    '--unshare-user --unshare-pid --unshare-ipc --unshare-uts --cap-drop ALL --die-with-parent'
+  const variables = env.flatMap((variable) => {
+    const [name = '', ...value] = variable.split('=')
+    return ['--setenv', name, value.join('=')]
+  })
+  const added = mounts.flatMap(([from, to]) => ['--ro-bind', from, to])
+  const files = ['--ro-bind', root, '/', ...added, '--proc', '/proc', '--dev', '/dev']
+  return [
+    ...user,
+    'bwrap',
+    ...without.split(' '),
+    '--clearenv',
+    ...files,
+    '--bind',
+    data,
+    '/data',
+    ...variables,
+    '--chdir',
+    '/',
+    '--',
+    ...command,
+  ]
+}

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { after, test } from 'node:test'
+import { promisify } from 'node:util'
+import { trackedFiles } from '../deploy/dockerfile.ts'
+import { freePort } from '../harness/free-port.ts'
+import { completeSession, CREATE_TENANT } from './complete-session.ts'
+import { debianRoot, DISTROLESS, rootsMissing } from './debian-root.ts'
+import { isolated, USER } from './isolated.ts'
+
+const ROOT = resolve(import.meta.dirname, '../..')
+/** The service of the unit, as its `ExecStart` names it. */
+const BONDED = ['/opt/bonded/node', '/opt/bonded/packages/service/bin/bonded.js']
+
+test('the tarball completes a session and backs it up on a machine without Node', {
+  skip: rootsMissing(),
+  timeout: 600_000,
+}, async () => {
+  const work = mkdtempSync(join(tmpdir(), 'bonded-tarball-'))
+  chmodSync(work, 0o711)
+  after(() => rmSync(work, { recursive: true, force: true }))
+  await promisify(execFile)('npm', ['run', 'pack:linux', '--', work], { cwd: copyIn(work) })
+  const [tarball = ''] = readdirSync(work).filter((name) => name.endsWith('.tar.gz'))
+  execFileSync('tar', ['-xzf', join(work, tarball), '-C', work])
+  for (const part of ['node.LICENSE', 'LICENSE', 'bonded', 'systemd/bonded-backup.timer'])
+    assert.ok(existsSync(join(work, 'bonded', part)), part)
+
+  const root = join(work, 'root')
+  cpSync(debianRoot(DISTROLESS), root, { recursive: true, verbatimSymlinks: true })
+  for (const folder of ['opt/bonded', 'data']) mkdirSync(join(root, folder), { recursive: true })
+  const data = join(work, 'data')
+  mkdirSync(data)
+  chownSync(data, USER, USER)
+  const port = await freePort()
+  const run = (...words: string[]) =>
+    isolated({
+      root,
+      data,
+      mounts: [[join(work, 'bonded'), '/opt/bonded']],
+      env: ['NODE_ENV=production', 'BONDED_DATA_DIR=/data', `BONDED_PORT=${port}`],
+      command: [...BONDED, ...words],
+    })
+  const service = spawn('setpriv', run('serve', '--json'), { stdio: ['ignore', 'pipe', 'inherit'] })
+  const exited = once(service, 'exit')
+  await Promise.race([
+    once(createInterface(service.stdout), 'line'),
+    exited.then(([code]) => assert.fail(`serve ended with ${code}`)),
+  ])
+  const created = spawnSync('setpriv', run(...CREATE_TENANT), { encoding: 'utf8' })
+  assert.equal(created.status, 0, created.stderr)
+  const { server_credential } = JSON.parse(created.stdout) as { server_credential: string }
+  await completeSession(`http://localhost:${port}`, server_credential)
+  const backup = spawnSync('setpriv', run('backup', '/data/one.backup'), { encoding: 'utf8' })
+  assert.equal(backup.status, 0, backup.stderr)
+  service.kill('SIGTERM')
+  await exited
+})
+
+/** A copy of the repository, because another test may be building it at the same time. */
+function copyIn(work: string): string {
+  const copy = join(work, 'source')
+  for (const file of trackedFiles(ROOT)) {
+    mkdirSync(join(copy, dirname(file)), { recursive: true })
+    cpSync(join(ROOT, file), join(copy, file))
+  }
+  // The links of npm to the packages are relative, so they lead to the copy.
+  for (const modules of globSync('{.,packages/*}/node_modules', { cwd: ROOT }))
+    execFileSync('cp', ['-a', join(ROOT, modules), join(copy, modules)])
+  return copy
+}
