@@ -91,7 +91,7 @@ export function machine(given: MachineOptions = {}): Machine {
     },
     async serve() {
       const child = spawn(process.execPath, [...program, 'serve', '--json'], {
-        env: { BONDED_PORT: '0', ...env, BONDED_PUBLIC_ORIGIN: 'http://localhost:1' },
+        env: { BONDED_PORT: '0', BONDED_PUBLIC_ORIGIN: 'http://localhost:1', ...env },
         stdio: ['ignore', 'pipe', 'pipe'],
         ...user,
       })

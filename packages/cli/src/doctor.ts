@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { statfs } from 'node:fs/promises'
+import { readdir, stat, statfs } from 'node:fs/promises'
 import { createServer, isIPv6 } from 'node:net'
 import { dirname, join } from 'node:path'
 import { Command } from 'commander'
@@ -25,7 +25,12 @@ import { jsonOption } from './arguments.ts'
 import { explain } from './explain.ts'
 import { stepsOf } from './migrate.ts'
 import { openService, type Options } from './open.ts'
+import { type Known, LOOKS, outsideOf } from './outside/look.ts'
 import { print } from './output.ts'
+
+interface DoctorOptions extends Options {
+  readonly backups?: string
+}
 
 /** The result of one check: a summary, or the problem and its remedy. */
 interface Finding {
@@ -37,7 +42,7 @@ interface Finding {
 }
 
 /** Returns a summary, and warnings if any. A thrown error is the problem. */
-type Check = (config: Config) => Summary | Promise<Summary>
+type Check = (config: Config, options: DoctorOptions) => Summary | Promise<Summary>
 type Summary = string | Pick<Finding, 'says' | 'warnings'>
 
 const CHECKS: readonly (readonly [name: string, check: Check])[] = [
@@ -51,25 +56,33 @@ const CHECKS: readonly (readonly [name: string, check: Check])[] = [
   ['disk', checkDisk],
   ['passport trust', checkPassportTrust],
   ['service', checkService],
+  ['operation', checkOperation],
 ]
 
 const BYTES_PER_MIB = 1024 * 1024
 const READINESS_TIMEOUT_MS = 2_000
+const MS_AN_HOUR = 3_600_000
+/** A daily backup, with time to run. */
+const MAX_BACKUP_HOURS = 26
 
 /** `bonded doctor`: reports every problem that would stop a service on this machine. */
 export function doctorCommand(): Command {
   return new Command('doctor')
     .description(
-      'Check settings, keys, database, disk, port and readiness on this machine (read-only)',
+      'Check settings, keys, database, disk, port and readiness on this machine, and look at the service through its public origin (read-only)',
     )
     .addOption(jsonOption())
-    .action(async (options: Options) => {
+    .option('--backups <folder>', 'where the backups are, to check their age')
+    .action(async (options: DoctorOptions) => {
       // Without valid settings there is nothing to check; their mistakes are reported as usual.
       const config = readConfig(process.env, options)
       const findings: Finding[] = [
         { check: 'settings', ok: true, says: `${config.environment}, ${config.publicOrigin}` },
       ]
-      for (const [name, check] of CHECKS) findings.push(await run(name, () => check(config)))
+      for (const [name, check] of CHECKS)
+        findings.push(await run(name, () => check(config, options)))
+      const lookAt = await outsideOf(await knownOf(config))
+      for (const [name, look] of LOOKS) findings.push(await run(name, () => lookAt(look)))
       const width = Math.max(...findings.map(({ check }) => check.length))
       const problems = findings.filter((finding) => !finding.ok).length
       const ok = problems === 0
@@ -261,6 +274,55 @@ async function checkPassportTrust({ cscaDir }: Config): Promise<string> {
   return `${cscaDir} is readable.`
 }
 
+/** Warns of what a service can run without, and its operator misses after an incident. */
+async function checkOperation(config: Config, { backups }: DoctorOptions): Promise<Summary> {
+  if (config.environment !== 'production') return 'Nothing is required in the sandbox.'
+  const warnings: string[] = []
+  if (config.receiptKeys === undefined)
+    warnings.push('Receipts are off. Set BONDED_RECEIPT_KEYS, so that each approval has a proof.')
+  if (config.metricsPort === undefined)
+    warnings.push('Metrics are off, so no alert can fire. Set BONDED_METRICS_PORT.')
+  const backup = await backupWarning(backups)
+  if (backup !== undefined) warnings.push(backup)
+  return { says: `Warnings: ${warnings.length}.`, warnings }
+}
+
+/** The newest file counts, whatever its name: a listing of a bucket can be synchronized here. */
+async function backupWarning(folder: string | undefined): Promise<string | undefined> {
+  if (folder === undefined) return 'Backups are not checked. Name their folder with --backups.'
+  const files = await readdir(folder, { withFileTypes: true }).catch(() => undefined)
+  if (files === undefined) return `${folder} cannot be read, so its backups are not checked.`
+  const stats = await Promise.all(
+    files.filter((file) => file.isFile()).map(({ name }) => stat(join(folder, name))),
+  )
+  const newest = Math.max(...stats.map(({ mtimeMs }) => mtimeMs))
+  if (newest === -Infinity) return `${folder} has no backup. Run bonded backup.`
+  const hours = Math.floor((systemClock.now() - newest) / MS_AN_HOUR)
+  return hours > MAX_BACKUP_HOURS
+    ? `The newest backup in ${folder} is ${hours} hours old. Check the job that runs bonded backup.`
+    : undefined
+}
+
+/** What this machine knows of the service, for a look from outside. */
+async function knownOf(config: Config): Promise<Known> {
+  const known = {
+    config,
+    runsHere: (await readReadiness(config)) !== undefined,
+    now: systemClock.now(),
+    receiptKeys: undefined,
+    tenantId: undefined,
+  }
+  if (!(await isReadable(config))) return known
+  const service = await openService(config)
+  try {
+    const [tenant] = await service.store.read((tables) => tables.tenants.list())
+    const receiptKeys = service.receiptSigner?.publicKeys
+    return { ...known, receiptKeys, tenantId: tenant?.id }
+  } finally {
+    await closeService(service)
+  }
+}
+
 /** Queries the service that runs on this machine; without one, its port must be free. */
 async function checkService(config: Config): Promise<string> {
   const { host, port, postgres } = config
@@ -275,6 +337,10 @@ async function checkService(config: Config): Promise<string> {
   if (mayRun && postgres === undefined)
     throw new OperatorError(
       `A service runs on this database but does not answer on ${host}:${port}. Run bonded doctor with the settings of that service.`,
+    )
+  if ((await readReadiness(config)) !== undefined)
+    throw new OperatorError(
+      `The service on ${host}:${port} runs on another database. Run bonded doctor with the settings of that service.`,
     )
   await listenOnce(host, port)
   return `No service is running. ${host}:${port} is free.`

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { readdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { freePort } from '../../../tests/harness/free-port.ts'
 import { CREATE_TENANT, machine } from '../../../tests/harness/process.ts'
 
 interface Report {
@@ -27,13 +29,15 @@ test('finds no problem before the first start, and creates no file', () => {
   assert.deepEqual(readdirSync(here.folder), [])
 })
 
-test('reports that a running service is ready', async () => {
-  using here = machine()
+test('reports that a running service is ready, and reached through its public origin', async () => {
+  const port = String(await freePort())
+  const origin = `http://localhost:${port}`
+  using here = machine({ env: { BONDED_PORT: port, BONDED_PUBLIC_ORIGIN: origin } })
   await using service = await here.serve()
-  const { port } = new URL(service.origin)
   // The address of all interfaces is one to listen on, and not one to connect to.
   const report: Report = await here.jsonMeanwhile('doctor', '--port', port, '--host', '::')
   assert.deepEqual([report.ok, about(report, 'service')?.ok], [true, true])
+  assert.match(about(report, 'public origin')?.says ?? '', /is this service/)
   assert.match(about(report, 'service')?.says ?? '', /is ready/)
   assert.match(about(report, 'database')?.says ?? '', /The schema is current/)
   await service.stop('SIGTERM')
@@ -83,4 +87,29 @@ test('warns of a tenant that requires the browser and has no origin, as its upda
     .flatMap((name) => ['--add-origin', `https://www.${name}.co.uk`])
   const related = [...origins, '--related-origins', 'on']
   assert.match(update(...related).warnings[0], /has 6 site names \(a, b, c, d, e, f\)/)
+})
+
+test('warns in production where receipts, metrics or backups are off, or a backup is old', () => {
+  using here = machine({
+    env: {
+      BONDED_ENVIRONMENT: 'production',
+      BONDED_PUBLIC_ORIGIN: 'https://bond.invalid',
+      BONDED_ROOT_KEYS: `k1:${randomBytes(32).toString('base64url')}`,
+    },
+  })
+  const warned = (...args: string[]) =>
+    about(
+      JSON.parse(here.run('doctor', '--json', '--port', '0', ...args).stdout) as Report,
+      'operation',
+    )?.warnings?.join(' ') ?? ''
+  assert.match(warned(), /Receipts are off.*Metrics are off.*Backups are not checked/)
+  const backups = join(here.folder, 'backups')
+  mkdirSync(backups)
+  assert.match(warned('--backups', backups), /has no backup/)
+  const file = join(backups, 'one.backup')
+  writeFileSync(file, '')
+  assert.doesNotMatch(warned('--backups', backups), /backup/i)
+  const twoDaysAgo = new Date(Date.now() - 48 * 3_600_000)
+  utimesSync(file, twoDaysAgo, twoDaysAgo)
+  assert.match(warned('--backups', backups), /newest backup in .* is 48 hours old/)
 })

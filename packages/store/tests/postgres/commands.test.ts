@@ -3,15 +3,18 @@ import { randomBytes } from 'node:crypto'
 import { globSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { after, test } from 'node:test'
+import { freePort } from '../../../../tests/harness/free-port.ts'
 import { newDatabase } from '../../../../tests/harness/postgres.ts'
 import { machine } from '../../../../tests/harness/process.ts'
 
+const port = String(await freePort())
 const m = machine({
   env: {
     BONDED_ROOT_KEYS: `k1:${randomBytes(32).toString('base64url')}`,
     BONDED_DATABASE_URL: await newDatabase(),
-    // As the nodes have it: `doctor` reports settings that differ between them.
-    BONDED_PUBLIC_ORIGIN: 'http://localhost:1',
+    // `doctor` looks at the service through it.
+    BONDED_PORT: port,
+    BONDED_PUBLIC_ORIGIN: `http://localhost:${port}`,
   },
 })
 after(() => m[Symbol.dispose]())
@@ -38,7 +41,7 @@ test('commands work on PostgreSQL, and a running node applies a revoked key', as
   const first = await create()
   const { id } = (await first.json()) as { id: string }
   assert.equal(first.status, 201)
-  const { ok } = await m.jsonMeanwhile('doctor', '--port', new URL(service.origin).port)
+  const { ok } = await m.jsonMeanwhile('doctor')
   assert.equal(ok, true, 'the node that has the port is no problem')
 
   const killed = await m.jsonMeanwhile('session', 'kill', id)

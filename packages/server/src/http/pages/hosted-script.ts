@@ -33,7 +33,7 @@ export interface ScriptSource {
 }
 
 const SCRIPT_PATH = '/v1/pulse.js'
-const INTEGRITY_PATH = '/v1/integrity.json'
+export const INTEGRITY_PATH = '/v1/integrity.json'
 
 /** Five minutes, the longest time until a new script reaches every page. */
 const SHORT = 'public, max-age=300'

@@ -3,11 +3,16 @@ import type { Service } from '@bonded/core/operations/service'
 import { type FramedPage, serveFramedPage } from './framed-page.ts'
 
 const PATH = '/webhooks'
-export const PORTAL_PATH = `${PATH}/{tenant_id}`
+const PORTAL_PATH = `${PATH}/{tenant_id}`
+
+/** The path of a tenant's portal. It is not found where the service has no such tenant. */
+export function portalPath(tenantId: string): string {
+  return `${PATH}/${tenantId}`
+}
 
 /** Returns the link to a tenant's portal. The token is in the fragment, which is never sent. */
 export function portalUrl(origin: string, tenantId: string, token: string): string {
-  return `${origin}${PATH}/${tenantId}#${token}`
+  return `${origin}${portalPath(tenantId)}#${token}`
 }
 
 /**
