@@ -195,7 +195,7 @@ class Bonded:
                 answer = json.loads(response.read())
         except urllib.error.HTTPError as error:
             raise _rejection(error) from None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             # No answer, or half of one: the service may have performed the call.
             raise BondedError("the service did not answer") from error
         if not isinstance(answer, dict):
@@ -208,7 +208,7 @@ def _rejection(response):
         error = json.loads(response.read())["error"]
         message, reason, request_id = error["message"], error.get("reason"), error["requestId"]
         param = error.get("param")
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
         message, reason, request_id = f"the service answered {response.code}", None, None
         param = None
     return BondedError(message, response.code, reason, request_id, param)

@@ -18,6 +18,7 @@ interface VerifyOptions {
   readonly jwks: string
   readonly issuer?: string
   readonly audience?: string
+  readonly session?: string
   readonly json?: boolean
   readonly witness?: readonly string[]
   readonly requireWitnesses?: number
@@ -34,16 +35,18 @@ export function receiptCommand(): Command {
     .addOption(keysOption())
     .addOption(new Option('--issuer <origin>', 'Public origin that must have issued it'))
     .addOption(new Option('--audience <tenant>', 'Tenant that it must be for (ten_…)'))
+    .addOption(new Option('--session <session>', 'Session that it must be for (sess_…)'))
     .addOption(witnessOption())
     .addOption(requiredOption())
     .addOption(jsonOption())
     .action(async (file: string, options: VerifyOptions) => {
-      const { jwks, issuer, audience, json } = options
+      const { jwks, issuer, audience, session, json } = options
       const given = {
         ...receiptIn(textOf(file).trim()),
         jwks: keySetIn(jwks),
         issuer,
         tenantId: audience,
+        sessionId: session,
       }
       const policy = witnessPolicy(options)
       report(

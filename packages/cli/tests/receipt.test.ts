@@ -39,6 +39,7 @@ test('receipt verify accepts a stored response or its JWS, offline, and rejects 
     [[changed, '--jwks', jwks], /signature_mismatch|malformed/],
     [[stored, '--jwks', keyless], /key_unknown/],
     [[stored, '--jwks', jwks, '--audience', 'ten_other'], /tenant_mismatch/],
+    [[stored, '--jwks', jwks, '--session', 'sess_other'], /session_mismatch/],
     [[stored, '--jwks', stored], /not a JSON Web Key Set/],
     [[jwks, '--jwks', jwks], /malformed/],
     [[join(m.folder, 'missing'), '--jwks', jwks], /cannot be read/],

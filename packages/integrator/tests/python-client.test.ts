@@ -238,3 +238,11 @@ test('the Python client cleans the text that a phone shows, as displayText does'
     typed.map((text) => displayText(text, { marks: false }).text),
   )
 })
+
+test('the Python client reads an answer of any depth as none', () => {
+  const answering = 'bonded.Bonded("https://bond.test/api/v1", "x", lambda seconds: None)'
+  const opener =
+    'type("O", (), {"open": lambda self, *a, **k: __import__("io").BytesIO(b"[" * v)})()'
+  const call = `(lambda b: (setattr(b, "_opener", ${opener}), b.read("sess_x")))(${answering})`
+  assert.deepEqual(python(call, [100_000]), [['BondedError']])
+})

@@ -14,16 +14,22 @@ async function made(signer: Signer = testSigner()): Promise<{
   receipt: string
   jwks: ReceiptKeySet
   tenantId: string
+  sessionId: string
 }> {
   await using h = await harness({ receiptSigner: signer })
   const { session } = await h.reach('bonded', { workflow: 'credit_application', context: CONTEXT })
   await h.complete(session)
   const { body } = await h.api('GET', `/sessions/${session.id}/receipt`, { token: h.shop.server })
   const { text } = await h.call('GET', '/.well-known/jwks.json')
-  return { receipt: body.receipt, jwks: JSON.parse(text), tenantId: h.shop.tenant.id }
+  return {
+    receipt: body.receipt,
+    jwks: JSON.parse(text),
+    tenantId: h.shop.tenant.id,
+    sessionId: session.id,
+  }
 }
 const honest = await made()
-const { jwks, tenantId } = honest
+const { jwks, tenantId, sessionId } = honest
 const claims = JSON.parse(
   Buffer.from(honest.receipt.split('.')[1] ?? '', 'base64url').toString(),
 ) as ReceiptClaims
@@ -42,13 +48,14 @@ const verdictOf = async (receipt: string, given: object = {}) => {
   return verdict.decision === 'accept' ? 'accept' : verdict.reason
 }
 
-test('accepts a receipt of the service, for its issuer and tenant only', async () => {
+test('accepts a receipt of the service, for its issuer, tenant and session only', async () => {
   const issuer = PUBLIC_ORIGIN
-  assert.equal(await verdictOf(honest.receipt, { issuer, tenantId }), 'accept')
+  assert.equal(await verdictOf(honest.receipt, { issuer, tenantId, sessionId }), 'accept')
   assert.equal(await verdictOf(await forged({})), 'accept')
   const other = 'https://other.example'
   assert.equal(await verdictOf(honest.receipt, { issuer: other }), 'issuer_mismatch')
   assert.equal(await verdictOf(honest.receipt, { tenantId: 'ten_other' }), 'tenant_mismatch')
+  assert.equal(await verdictOf(honest.receipt, { sessionId: 'sess_other' }), 'session_mismatch')
 })
 
 test('rejects a receipt of which any single character was changed', async () => {

@@ -25,6 +25,8 @@ export interface ReceiptToVerify {
   readonly issuer?: string | undefined
   /** Your tenant id. */
   readonly tenantId?: string | undefined
+  /** The session that the receipt must be for. */
+  readonly sessionId?: string | undefined
   /** The proof that the log has the receipt, as the service returned it. */
   readonly proof?: string | undefined
 }
@@ -36,6 +38,7 @@ export type ReceiptRejectReason =
   | 'signature_mismatch'
   | 'issuer_mismatch'
   | 'tenant_mismatch'
+  | 'session_mismatch'
   | 'payload_mismatch'
   | 'context_mismatch'
   | 'phone_signature_mismatch'
@@ -59,7 +62,7 @@ export type ReceiptVerdict =
  * @example (await verifyReceipt({ receipt: 'eyJ…', jwks: { keys: [] } })).decision // 'reject'
  */
 export async function verifyReceipt(given: ReceiptToVerify): Promise<ReceiptVerdict> {
-  const { receipt, jwks, issuer, tenantId } = given
+  const { receipt, jwks, issuer, tenantId, sessionId } = given
   if (!Array.isArray(jwks?.keys))
     throw new GateError(
       'invalid_configuration',
@@ -83,6 +86,7 @@ export async function verifyReceipt(given: ReceiptToVerify): Promise<ReceiptVerd
   const claims = content as ReceiptClaims
   if (issuer !== undefined && claims.iss !== issuer) return reject('issuer_mismatch')
   if (tenantId !== undefined && claims.aud !== tenantId) return reject('tenant_mismatch')
+  if (sessionId !== undefined && claims.session_id !== sessionId) return reject('session_mismatch')
   const fault = await faultOfPayload(claims)
   if (fault !== undefined) return reject(fault)
   if (!(await isSignedByPhone(claims.phone))) return reject('phone_signature_mismatch')

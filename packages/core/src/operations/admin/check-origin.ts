@@ -18,6 +18,9 @@ const PRIVATE = blockList(
   ['fc00::', 7, 'ipv6'],
 )
 
+/** Letters, digits, hyphens and underscores between dots, or an IPv6 address. */
+const HOSTNAME = /^(?:[\w.-]+|\[[\da-f:]+\])$/
+
 /** The tenant that the origin is for. */
 interface Owner {
   readonly environment: 'sandbox' | 'production'
@@ -37,6 +40,9 @@ export function checkOrigin(origin: string, { environment, demo }: Owner): strin
   const { protocol, hostname } = new URL(origin)
   if (hostname.includes('*'))
     return `${origin} has a wildcard. Name each origin: they are compared exactly`
+  // The URL parser accepts them, and a directive of Content-Security-Policy would end there.
+  if (!HOSTNAME.test(hostname))
+    return `${origin} has a character that no host name has. Name each origin by itself`
   if (hostname.endsWith('.')) return `${origin} ends in a dot. Write the host without it`
   if (hostname.endsWith('.localhost'))
     return `${origin} is a name of this machine: only localhost itself is possible, for a demo tenant`

@@ -34,6 +34,11 @@ const NEVER = [
   'https://[::ffff:0:0]',
   'https://2130706433',
   'https://0x7f.1',
+  'https://a;sandbox',
+  'https://a,b',
+  "https://a'b",
+  'https://a.example;script-src',
+  'https://$',
 ]
 const THIS_MACHINE = [
   'https://localhost',
