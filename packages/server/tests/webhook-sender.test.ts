@@ -116,7 +116,7 @@ const FAILURES: Readonly<Record<string, { behavior: Behavior; result: object }>>
       response.on('drain', flood).writeHead(500)
       flood()
     },
-    result: { status: 500, body: 'x'.repeat(1_024) },
+    result: { status: 500, body: 'x'.repeat(80) },
   },
   'sends endless headers': {
     behavior: (_, socket) => {

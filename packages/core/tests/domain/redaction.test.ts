@@ -22,15 +22,30 @@ test('removes credentials from the response of a receiver', () => {
     `Cookie: a=1; sid=${secret}`,
     `Authorization: Digest user="a", response=${secret}`,
     `eyJhbGciOiJIUzI1NiJ9.${secret}.${secret}`,
+    `connect ECONNREFUSED postgres://app:${secret}@db.internal/app`,
+    `redis://:${secret}@cache:6379`,
+    `pwd=${secret}`,
+    `"passphrase": "${secret}"`,
+    `AWS_ACCESS_KEY_ID=AKIA${secret}`,
+    `unknown key AKIAIOSFODNN7EXAMPLE${secret}`,
+    `invalid: 9f86d081884c7d659a2feaa0c55ad015${secret}`,
   ]) {
     assert.ok(!redact(body)?.includes(secret), `${body} → ${redact(body)}`)
     assert.match(redact(body) ?? '', /\[redacted\]/)
   }
 })
 
+test('keeps the first 80 characters of a response, in whole characters', () => {
+  assert.equal(redact('€'.repeat(100)), '€'.repeat(80))
+  assert.equal(redact('😀'.repeat(100)), '😀'.repeat(80))
+  assert.equal(redact(`${'ab\n '.repeat(20)} the settings of the receiver`), 'ab\n '.repeat(20))
+})
+
 test('keeps the rest of a response, and errors', () => {
   const body = '{"error":"order 17 not found","code":404}'
   assert.equal(redact(body), body)
+  const named = 'no handler for evt_01J9Z3NDEKTSV4RRFFQ69G5FAV'
+  assert.equal(redact(named), named)
   assert.deepEqual(withoutCredentials({ error: 'timed_out' }), { error: 'timed_out' })
 })
 
