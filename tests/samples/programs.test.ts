@@ -59,6 +59,7 @@ test('the samples of receipts.md and of the integrator’s README.md verify a re
     receipt: body.receipt as string,
     jwks: JSON.parse(text) as integrator.ReceiptKeySet,
     tenantId: h.shop.tenant.id,
+    sessionId: session.id,
     console: { log: (...values: unknown[]) => printed.push(...values) },
   }
   await runSample(sample('docs/guides/receipts.md', 'verifyReceipt({'), names)
