@@ -23,12 +23,14 @@ const urlOf = (role: string) => {
   of.username = role
   return of.href
 }
+const port = String(await freePort())
 const ROLE = 'bonded'
 const OWNER = 'bonded_owner'
 const env = {
   BONDED_ROOT_KEYS: `k1:${randomBytes(32).toString('base64url')}`,
-  // As the nodes have it: `doctor` reports settings that differ between them.
-  BONDED_PUBLIC_ORIGIN: 'http://localhost:1',
+  // `doctor` looks at the service through it.
+  BONDED_PORT: port,
+  BONDED_PUBLIC_ORIGIN: `http://localhost:${port}`,
 }
 const ownerEnv = { ...env, BONDED_DATABASE_URL: urlOf(OWNER) }
 const owner = machine({ env: ownerEnv })
@@ -48,16 +50,13 @@ const MIGRATE = ['migrate', 'up', '--runtime-role', ROLE] as const
 test('a node waits, alive and not ready, until another role has migrated the database', {
   timeout: 120_000,
 }, async () => {
-  const port = String(await freePort())
   const command = node.run('tenant', 'list')
   assert.equal(command.status, 1)
   assert.match(
     command.stderr,
     /is not ready for this version: it lacks the migrations 1, .*, and the role bonded may not change the schema\..* bonded migrate up --runtime-role bonded/,
   )
-  const serving = machine({
-    env: { ...env, BONDED_DATABASE_URL: urlOf(ROLE), BONDED_PORT: port },
-  }).serve()
+  const serving = node.serve()
   const ask = (path: string) => fetch(`http://127.0.0.1:${port}${path}`).catch(() => undefined)
   const alive = await until(() => ask('/health/alive'), WITHIN_MS)
   assert.equal(alive.status, 200)
@@ -74,7 +73,7 @@ test('a node waits, alive and not ready, until another role has migrated the dat
     headers: { authorization: `Bearer ${tenant.server_credential}` },
   })
   assert.equal(created.status, 201)
-  const { findings } = await node.jsonMeanwhile('doctor', '--port', port)
+  const { findings } = await node.jsonMeanwhile('doctor')
   const { ok, says } = findings.find(({ check }: { check: string }) => check === 'database')
   assert.equal(ok, true, says)
   assert.match(says, /The role bonded can change rows only\.$/)
