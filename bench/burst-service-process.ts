@@ -27,6 +27,7 @@ function clockFromTestTime(): Clock {
   const behindMs = systemClock.now() - new TestClock().now()
   return {
     now: () => systemClock.now() - behindMs,
+    elapsed: () => systemClock.elapsed(),
     schedule: (at, callback) => systemClock.schedule(at + behindMs, callback),
   }
 }

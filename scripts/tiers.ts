@@ -76,6 +76,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
 
 /** The files of other tiers that the tier `postgres` runs again, with the service on PostgreSQL. */
 export const ON_POSTGRES: readonly string[] = [
+  'packages/server/tests/clock-steps.test.ts',
   'packages/server/tests/channel/{browser-key,channel}.test.ts',
   'packages/server/tests/http/{credential-matrix,credentials,key-scope,webhook-api}.test.ts',
   'packages/server/tests/http/{null-character,one-response,pages/logos,poll}.test.ts',

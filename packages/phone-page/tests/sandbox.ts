@@ -289,6 +289,10 @@ class TestClock {
     return Date.now() + this.#aheadMs
   }
 
+  elapsed(): number {
+    return performance.now() + this.#aheadMs
+  }
+
   schedule(at: number, callback: () => void): () => void {
     const timer = setTimeout(callback, Math.min(Math.max(0, at - this.now()), 2 ** 31 - 1))
     timer.unref()

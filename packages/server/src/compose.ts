@@ -17,6 +17,7 @@ import {
 import type { Attestation } from './adapters/attestation/attestation.ts'
 import { migrate } from '@bonded/store/migrations/migrate'
 import { SqliteStore } from '@bonded/store/sqlite/sqlite-store'
+import { ClockGuard } from './clock-guard.ts'
 import { startMaintenance } from './maintenance.ts'
 import { WebhookSender } from './webhook-sender.ts'
 import { httpsTransport } from './adapters/webhooks/https-transport.ts'
@@ -197,13 +198,17 @@ export async function startService(
     // A page shows its QR code by the channel, so a channel ranks above the creation of sessions.
     admits: (socket) => caps.admitsChannel(socket) && !admissionQueue.isOverloaded('gate'),
   })
+  const guard = new ClockGuard(service.clock, (stepMs) =>
+    log.warn({ stepMs }, 'the clock and the time elapsed disagree'),
+  )
   service.meter.watch({
+    clockStepMs: () => guard.stepMs(),
     openChannels: () => channel.size,
     connections: () => caps.counts,
     waitingRequests: () => admissionQueue.size(),
   })
-  const stopBackground = startMaintenance(service, log)
-  const sender = new WebhookSender(service, log)
+  const stopBackground = startMaintenance(service, { log, guard })
+  const sender = new WebhookSender(service, log, guard)
   try {
     const host = options.host === 'localhost' ? LOCALHOST_ADDRESS : options.host
     await app.listen({ host, port: options.port, backlog: ACCEPT_BACKLOG })

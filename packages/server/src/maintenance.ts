@@ -6,9 +6,11 @@ import { makeReceipts } from '@bonded/core/operations/make-receipts'
 import { purgeSessions } from '@bonded/core/operations/purge-sessions'
 import { shareLimits } from '@bonded/core/operations/share-limits'
 import { appendReceipts } from '@bonded/core/operations/receipt-log'
+import { repairWebhookTimes } from '@bonded/core/operations/send-webhooks'
 import type { Service } from '@bonded/core/operations/service'
 import { publishExternalChanges } from '@bonded/core/operations/publish-external-changes'
 import type { BackgroundWork } from '@bonded/core/ports/meter'
+import type { ClockGuard } from './clock-guard.ts'
 
 /**
  * The pause between two batches of a backlog. Requests have nearly all of the thread meanwhile, and
@@ -21,6 +23,8 @@ interface Task {
   readonly work: BackgroundWork
   /** From the end of one round to the beginning of the next. */
   readonly everyMs: number
+  /** What deletes, or takes times for wrong, waits while the clock itself may be wrong. */
+  readonly needsRightTime?: true
   readonly batch: (service: Service) => Promise<Batch>
 }
 
@@ -29,7 +33,8 @@ const TASKS: readonly Task[] = [
   { work: 'expire', everyMs: 1_000, batch: expireSessions },
   // Watchers learn of changes by the command line within a second. A check costs a few µs.
   { work: 'publish_external', everyMs: 250, batch: publishExternalChanges },
-  { work: 'purge', everyMs: 60_000, batch: purgeSessions },
+  { work: 'purge', everyMs: 60_000, needsRightTime: true, batch: purgeSessions },
+  { work: 'repair_times', everyMs: 60_000, needsRightTime: true, batch: repairWebhookTimes },
   // With RECEIPT_DELAY_MS, how long after a bond its receipt is made.
   { work: 'receipts', everyMs: 1_000, batch: makeAndAppendReceipts },
   // A task of its own: a witness that is slow delays no receipt.
@@ -50,7 +55,10 @@ async function makeAndAppendReceipts(service: Service): Promise<Batch> {
  *
  * @returns a function that stops it between two batches. The next start continues the rest
  */
-export function startMaintenance(service: Service, log: Logger): () => void {
+export function startMaintenance(
+  service: Service,
+  { log, guard }: { readonly log: Logger; readonly guard: ClockGuard },
+): () => void {
   const shares = service.peers.exchange !== undefined
   const signs = service.receiptSigner !== undefined
   const hasWitnesses = signs && (service.witnesses ?? []).length > 0
@@ -60,13 +68,17 @@ export function startMaintenance(service: Service, log: Logger): () => void {
       (work !== 'receipts' || signs) &&
       (work !== 'witnesses' || hasWitnesses),
   )
-  const stops = tasks.map((task) => repeat(service, task, log))
+  const stops = tasks.map((task) => repeat(service, task, { log, guard }))
   return () => {
     for (const stop of stops) stop()
   }
 }
 
-function repeat(service: Service, { work, everyMs, batch }: Task, log: Logger): () => void {
+function repeat(
+  service: Service,
+  { work, everyMs, needsRightTime, batch }: Task,
+  { log, guard }: { readonly log: Logger; readonly guard: ClockGuard },
+): () => void {
   const { clock, meter } = service
   let stopped = false
   let cancel = () => {}
@@ -80,6 +92,7 @@ function repeat(service: Service, { work, everyMs, batch }: Task, log: Logger): 
     if (!stopped) cancel = clock.schedule(clock.now() + ms, run)
   }
   const run = () => {
+    if (needsRightTime && !guard.mayDelete()) return scheduleIn(everyMs)
     batch(service).then(
       ({ done, more }) => {
         meter.worked(work, done)

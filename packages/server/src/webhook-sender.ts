@@ -3,9 +3,11 @@ import type { Logger } from 'pino'
 import {
   dueEndpoints,
   measureWebhooks,
+  repairWebhookTimes,
   resealWebhooks,
   sendDue,
 } from '@bonded/core/operations/send-webhooks'
+import type { ClockGuard } from './clock-guard.ts'
 import type { Service } from '@bonded/core/operations/service'
 import type { WebhookEndpoint } from '@bonded/core/ports/tables/webhook-table'
 
@@ -24,6 +26,11 @@ const MAX_BATCHES = 64
 /** On shutdown, open attempts have this long to end. */
 const END_MS = 3_000
 
+async function startUp(service: Service): Promise<void> {
+  await resealWebhooks(service)
+  await repairWebhookTimes(service)
+}
+
 /**
  * Sends what is due. Each endpoint has a lane of its own, so a slow one delays no other. The
  * deliveries wait in the store, so memory does not grow with them.
@@ -31,17 +38,19 @@ const END_MS = 3_000
 export class WebhookSender implements AsyncDisposable {
   readonly #service: Service
   readonly #log: Logger
+  readonly #guard: ClockGuard
   readonly #lanes = new Map<string, { readonly tenantId: string; readonly ended: Promise<void> }>()
   readonly #stop = new AbortController()
   #cancel = () => {}
   #polling: Promise<void>
   #isClosed = false
-  #figuresAt = 0
+  #figuresAtMs = Number.NEGATIVE_INFINITY
 
-  constructor(service: Service, log: Logger) {
+  constructor(service: Service, log: Logger, guard: ClockGuard) {
     this.#service = service
     this.#log = log
-    this.#polling = this.#reporting(resealWebhooks(service)).then(() => this.#schedule())
+    this.#guard = guard
+    this.#polling = this.#reporting(startUp(service)).then(() => this.#schedule())
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -74,12 +83,13 @@ export class WebhookSender implements AsyncDisposable {
   }
 
   async #poll(): Promise<void> {
-    const now = this.#service.clock.now()
-    if (now >= this.#figuresAt) {
-      this.#figuresAt = now + FIGURES_MS
+    const elapsedMs = this.#service.clock.elapsed()
+    if (elapsedMs >= this.#figuresAtMs) {
+      this.#figuresAtMs = elapsedMs + FIGURES_MS
       await measureWebhooks(this.#service)
     }
-    if (this.#lanes.size >= MAX_LANES) return
+    // What fails now would wait for a time that may be wrong.
+    if (this.#lanes.size >= MAX_LANES || !this.#guard.maySend()) return
     // Some of those that are found have a lane already, or belong to a tenant with enough lanes.
     const due = await dueEndpoints(this.#service, 4 * MAX_LANES)
     for (const endpoint of due)
@@ -102,7 +112,7 @@ export class WebhookSender implements AsyncDisposable {
 
   async #drain(id: WebhookEndpointId): Promise<void> {
     let batches = 1
-    const mayClaim = () => !this.#isClosed && batches++ < MAX_BATCHES
+    const mayClaim = () => !this.#isClosed && this.#guard.maySend() && batches++ < MAX_BATCHES
     await sendDue(this.#service, id, { most: MOST_AT_ONCE, signal: this.#stop.signal, mayClaim })
     // The endpoint may have more, and returns behind those that wait longer.
     if (!this.#isClosed && batches > MAX_BATCHES) queueMicrotask(() => this.#run())

@@ -21,7 +21,7 @@ export const ATTEMPT_DELAYS_MS: readonly number[] = [
 /** So that deliveries that failed together do not return together. */
 const JITTER = 0.1
 /** No receiver delays a delivery for longer. */
-const MAX_RETRY_AFTER_MS = 24 * HOUR
+export const MAX_RETRY_AFTER_MS = 24 * HOUR
 /** So many failures in a row open the breaker of an endpoint. */
 export const BREAKER_FAILURES = 5
 /** The first pause of the breaker. It doubles with each failed probe. */
@@ -110,7 +110,9 @@ export function judgeEndpoint(
   const doublings = failures - BREAKER_FAILURES
   const pauseMs =
     doublings < 0 ? 0 : Math.min(BREAKER_PAUSE_MS * 2 ** doublings, MAX_BREAKER_PAUSE_MS)
-  return { failures, pausedUntil: now + Math.max(pauseMs, ...results.map(retryAfter)) }
+  const longestMs = Math.max(pauseMs, ...results.map(retryAfter))
+  // Without a pause it stores no time: one of a clock that is ahead would be a pause.
+  return { failures, pausedUntil: longestMs === 0 ? 0 : now + longestMs }
 }
 
 /** How many deliveries an endpoint gets at once. One that fails gets one, as a probe. */

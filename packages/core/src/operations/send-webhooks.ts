@@ -16,12 +16,19 @@ import type { WebhookResult } from '../ports/meter.ts'
 import type { Tables } from '../ports/store.ts'
 import type { WebhookDelivery, WebhookEndpoint } from '../ports/tables/webhook-table.ts'
 import type { Work } from '../ports/work.ts'
+import type { Batch } from './batch.ts'
 import type { Service } from './service.ts'
 
 /** Reports the queue to the meter. */
 export async function measureWebhooks({ clock, meter, store }: Service): Promise<void> {
   const now = clock.now()
   meter.measuredWebhooks(await store.read((tables) => tables.webhooks.figures(now)))
+}
+
+/** Repairs the times that a clock that was ahead has stored. */
+export async function repairWebhookTimes({ clock, store }: Service): Promise<Batch> {
+  const done = await store.write((tables) => tables.webhooks.repairTimes(clock.now()))
+  return { done, more: false }
 }
 
 function resultOf(result: AttemptResult): WebhookResult {
@@ -36,7 +43,7 @@ export function dueEndpoints(service: Service, limit: number): Promise<readonly 
 }
 
 /** Deliveries of one endpoint that are sent at once. */
-interface Batch {
+interface ClaimedBatch {
   readonly endpoint: WebhookEndpoint
   readonly claimed: readonly WebhookDelivery[]
 }
@@ -94,7 +101,7 @@ function* claim(
   { webhooks }: Tables,
   clock: Clock,
   { id, most }: { readonly id: WebhookEndpointId; readonly most: number },
-): Work<Batch | undefined> {
+): Work<ClaimedBatch | undefined> {
   const now = clock.now()
   const endpoint = yield* webhooks.findEndpoint(id)
   if (endpoint === undefined || endpoint.disabledAt !== null || now < endpoint.pausedUntil)
@@ -107,7 +114,7 @@ function* claim(
 /** @returns the attempts that ended before the signal; the claims of the others end later */
 async function sendBatch(
   service: Service,
-  { endpoint, claimed }: Batch,
+  { endpoint, claimed }: ClaimedBatch,
   signal: AbortSignal,
 ): Promise<readonly Attempted[]> {
   const { clock, random, webhooks } = service

@@ -2,6 +2,8 @@
 export interface Clock {
   /** Milliseconds since the epoch, UTC. */
   now(): number
+  /** Milliseconds since some moment, by a clock that is never set. */
+  elapsed(): number
   /**
    * Calls back once, when `now()` has reached `at`. Never synchronous. Does not keep the process
    * alive.

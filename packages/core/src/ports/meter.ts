@@ -50,6 +50,7 @@ export type BackgroundWork =
   | 'publish_external'
   | 'purge'
   | 'receipts'
+  | 'repair_times'
   | 'share_limits'
   | 'witnesses'
 
@@ -112,6 +113,8 @@ export interface ConnectionCounts {
 /** Figures that a meter reads when metrics are collected. */
 export interface MeterSources {
   readonly openChannels: () => number
+  /** How far the time of day is from the time elapsed, since it was set. */
+  readonly clockStepMs: () => number
   readonly connections: () => ConnectionCounts
   /** Requests that wait for their turn. */
   readonly waitingRequests: () => number

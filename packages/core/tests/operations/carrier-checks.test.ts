@@ -29,6 +29,7 @@ async function withCarrier(options: Parameters<typeof harness>[0] = {}) {
   const fakeCarrier = await startFakeCarrier({
     clock: {
       now: () => late.clock.now(),
+      elapsed: () => late.clock.elapsed(),
       schedule: (at, callback) => late.clock.schedule(at, callback),
     },
   })

@@ -13,6 +13,7 @@ import {
 } from '../../../integrator/src/receipt/witnesses.ts'
 import { witnessClient } from '../../../server/src/adapters/witness/witness-client.ts'
 import { parseWitnesses } from '../../../server/src/adapters/witness/witness-settings.ts'
+import { ClockGuard } from '../../../server/src/clock-guard.ts'
 import { startMaintenance } from '../../../server/src/maintenance.ts'
 import { reportReceiptLog } from '../../src/operations/admin/report-receipt-log.ts'
 import { cosignCheckpoint } from '../../src/operations/cosign-checkpoint.ts'
@@ -132,7 +133,10 @@ test('the maintenance of a running service asks the witnesses', async () => {
   const witnesses = (parseWitnesses(witness.setting) ?? []).map((each) =>
     witnessClient(each, h.clock),
   )
-  const stop = startMaintenance({ ...h.service, witnesses }, pino({ level: 'silent' }))
+  const stop = startMaintenance(
+    { ...h.service, witnesses },
+    { log: pino({ level: 'silent' }), guard: new ClockGuard(h.clock) },
+  )
   const { session } = await h.reach('completed')
   const policy = { witnesses: [witness.verifierKey] }
   const isCosigned = async () => {

@@ -29,6 +29,11 @@ export class SandboxClock implements Clock {
     return Date.now() + this.#aheadMs
   }
 
+  /** An advance is time that has elapsed, not a clock that was set. */
+  elapsed(): number {
+    return performance.now() + this.#aheadMs
+  }
+
   schedule(at: number, callback: () => void): Cancel {
     const timer: Timer = { at, callback }
     this.#timers.add(timer)

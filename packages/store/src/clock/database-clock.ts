@@ -49,6 +49,10 @@ export class DatabaseClock implements Clock {
     return Math.floor(this.machineTime() - this.#aheadMs)
   }
 
+  elapsed(): number {
+    return this.#machine.elapsed()
+  }
+
   /** The time of day of this machine, for a {@link TimeReading}. */
   machineTime(): number {
     const now = this.#machine.now()

@@ -6,6 +6,7 @@ const LONGEST_DELAY_MS = 2 ** 31 - 1
 /** The clock of the machine. Its timers do not keep the process alive. */
 export const systemClock: Clock = {
   now: () => Date.now(),
+  elapsed: () => performance.now(),
   schedule: (at, callback) => scheduleIn(at - Date.now(), callback),
 }
 

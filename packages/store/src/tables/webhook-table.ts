@@ -1,6 +1,11 @@
 import type { DeviceId, EventType, TenantId } from '@bonded/contract'
 import { BOND_OF_TENANT_MS, eventOfDevice } from '@bonded/core/domain/events'
-import { type Attempt, BREAKER_FAILURES } from '@bonded/core/domain/webhooks'
+import {
+  type Attempt,
+  BREAKER_FAILURES,
+  LEASE_MS,
+  MAX_RETRY_AFTER_MS,
+} from '@bonded/core/domain/webhooks'
 import type {
   DeliveryKey,
   WebhookDelivery,
@@ -15,6 +20,8 @@ import { eventIdOf, writeEvent } from './webhook-events.ts'
 /** Attempts in the log of a delivery: all of the schedule, and as many retries. */
 const MAX_HISTORY = 20
 
+/** A time of another node can be this far ahead. */
+const MAX_NODE_DIFFERENCE_MS = 10_000
 /** More deliveries than an operator needs to count, and few enough to count often. */
 const MAX_COUNTED = 10_000
 /** How much of the log a page reads at most. A tenant's filter must not occupy the database. */
@@ -86,7 +93,8 @@ export function webhookTable({ forUpdate, forWork }: Dialect): WebhookTable {
 
     *recordEndpoint({ id, url }, { failures, pausedUntil, now, isGone }) {
       const recorded = yield* changed(
-        `update webhook_endpoint set failures = $3, paused_until = $4, last_attempt_at = $5,
+        `update webhook_endpoint set failures = $3, paused_until = $4,
+         last_attempt_at = case when last_attempt_at > $5 then last_attempt_at else $5 end,
          disabled_at = case when $6 = 1 then coalesce(disabled_at, $5) else disabled_at end,
          disabled_reason = case when $6 = 1 then coalesce(disabled_reason, 'gone') else disabled_reason end
          where id = $1 and url = $2`,
@@ -139,6 +147,36 @@ export function webhookTable({ forUpdate, forWork }: Dialect): WebhookTable {
       for (const { ordinal } of claimed)
         yield* sent('update webhook_delivery set due_at = $2 where ordinal = $1', [ordinal, until])
       return claimed
+    },
+
+    *repairTimes(now) {
+      const future = now + MAX_NODE_DIFFERENCE_MS
+      const created = yield* changed(
+        `update webhook_delivery set created_at = $1,
+         due_at = case when due_at > $1 then $1 else due_at end where created_at > $2`,
+        [now, future],
+      )
+      // A claim that another node has now is due before this.
+      const postponed = yield* changed(
+        `update webhook_delivery set due_at = $1 where due_at > $3 and endpoint_id in
+         (select id from webhook_endpoint where last_attempt_at > $2)`,
+        [now, future, now + LEASE_MS],
+      )
+      const endpoints = yield* changed(
+        `update webhook_endpoint set paused_until = 0, last_attempt_at = $1
+         where last_attempt_at > $2 or paused_until > $3`,
+        [now, future, future + MAX_RETRY_AFTER_MS],
+      )
+      return created + postponed + endpoints
+    },
+
+    *futureTimes(now) {
+      const found = yield* row(
+        `select (select count(*) from webhook_endpoint where last_attempt_at > $1) +
+           (select count(*) from webhook_delivery where created_at > $1) as count`,
+        [now + MAX_NODE_DIFFERENCE_MS],
+      )
+      return Number(found?.count ?? 0)
     },
 
     *record({ ordinal, dueAt, attempts, history }, attempt, verdict) {

@@ -10,10 +10,11 @@ export interface WebhookReport extends WebhookFigures {
 
 export async function reportWebhooks({ clock, store }: Service): Promise<WebhookReport> {
   const now = clock.now()
-  const { endpoints, figures } = await store.read(function* (tables) {
+  const { endpoints, figures, future } = await store.read(function* (tables) {
     return {
       endpoints: yield* tables.webhooks.endpoints(),
       figures: yield* tables.webhooks.figures(now),
+      future: yield* tables.webhooks.futureTimes(now),
     }
   })
   const warnings = endpoints.flatMap(({ id, tenantId, disabledReason, failures }) => {
@@ -22,5 +23,10 @@ export async function reportWebhooks({ clock, store }: Service): Promise<Webhook
     const isFailing = disabledReason === null && failures >= BREAKER_FAILURES
     return isFailing ? [`${endpoint} has failed ${failures} times in a row.`] : []
   })
+  if (future > 0)
+    warnings.push(
+      `${future} times of webhooks lie in the future: a clock was ahead, or this one is behind. ` +
+        'A running service with the right time repairs them within a minute.',
+    )
   return { ...figures, endpoints: endpoints.length, warnings }
 }

@@ -96,6 +96,15 @@ export interface WebhookTable {
     id: WebhookEndpointId,
     claim: { now: Instant; until: Instant; limit: number },
   ): Work<readonly WebhookDelivery[]>
+  /**
+   * Repairs what a clock that was ahead has stored: what was created or tried in the future is due
+   * now, and no pause lasts longer than the longest one.
+   *
+   * @returns how many endpoints and deliveries it repaired
+   */
+  repairTimes(now: Instant): Work<number>
+  /** How many endpoints were tried and deliveries created in the future, as {@link repairTimes} would find them. */
+  futureTimes(now: Instant): Work<number>
   /** Stores the result of an attempt. No effect if the claim has ended and another node has it. */
   record(delivery: WebhookDelivery, attempt: Attempt, verdict: Verdict): Work<void>
   /** Adds an event for one endpoint. */

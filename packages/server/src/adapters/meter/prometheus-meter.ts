@@ -126,6 +126,13 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
     },
   })
   gauge({
+    name: 'bonded_clock_step_seconds',
+    help: 'How far the clock of this service was set. 0 again when it is back, or after an hour.',
+    collect() {
+      this.set((sources?.clockStepMs() ?? 0) / 1_000)
+    },
+  })
+  gauge({
     name: 'bonded_open_connections',
     help: 'Open connections.',
     collect() {
