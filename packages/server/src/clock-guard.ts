@@ -8,7 +8,7 @@ const SEND_AFTER_MS = 2 * 60_000
 const DELETE_AFTER_MS = 60 * 60_000
 
 /**
- * Compares the time of day with the time elapsed. After a step, nobody knows which side is right:
+ * Compares the time of day with the time elapsed. After a step it cannot know which is right:
  * work that deletes or postpones waits until the clock is back, or has kept its new time.
  */
 export class ClockGuard {

@@ -61,7 +61,7 @@ test('repairs at the start what a clock that was ahead has postponed', async () 
   const warnings = async () => (await reportWebhooks(h.service)).warnings.join()
   assert.equal(await warnings(), '')
   h.clock.set(0)
-  assert.match(await warnings(), /^\d times of webhooks lie in the future/)
+  assert.match(await warnings(), /^\d times of webhooks are in the future/)
   s.receiver.behavior.now = accepts
   await h.restart()
   await passes(h, MINUTE_MS)

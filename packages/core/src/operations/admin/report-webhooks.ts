@@ -25,7 +25,7 @@ export async function reportWebhooks({ clock, store }: Service): Promise<Webhook
   })
   if (future > 0)
     warnings.push(
-      `${future} times of webhooks lie in the future: a clock was ahead, or this one is behind. ` +
+      `${future} times of webhooks are in the future: a clock was ahead, or this one is behind. ` +
         'A running service with the right time repairs them within a minute.',
     )
   return { ...figures, endpoints: endpoints.length, warnings }

@@ -103,7 +103,7 @@ export interface WebhookTable {
    * @returns how many endpoints and deliveries it repaired
    */
   repairTimes(now: Instant): Work<number>
-  /** How many endpoints were tried and deliveries created in the future, as {@link repairTimes} would find them. */
+  /** How many endpoints were tried, and deliveries created, in the future. */
   futureTimes(now: Instant): Work<number>
   /** Stores the result of an attempt. No effect if the claim has ended and another node has it. */
   record(delivery: WebhookDelivery, attempt: Attempt, verdict: Verdict): Work<void>
