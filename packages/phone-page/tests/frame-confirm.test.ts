@@ -37,7 +37,18 @@ const VIEW: BrowserFrame = {
 
 /** `navigator.credentials.get`. The tests run without the types of a browser. */
 type Get = (options?: object) => Promise<never>
-const signed: Get = () => Promise.resolve({ toJSON: () => ({ id: 'AQID' }) } as never)
+const BYTES = new Uint8Array([1, 2, 3])
+const CREDENTIAL = {
+  rawId: BYTES,
+  response: { clientDataJSON: BYTES, authenticatorData: BYTES, signature: BYTES },
+}
+/** What the service receives of it. */
+const ASSERTION = {
+  id: 'AQID',
+  type: 'public-key',
+  response: { clientDataJSON: 'AQID', authenticatorData: 'AQID', signature: 'AQID' },
+}
+const signed: Get = () => Promise.resolve(CREDENTIAL as never)
 const failing =
   (name: string): Get =>
   () =>
@@ -139,10 +150,7 @@ test('sends the same proof again after a lost response', async () => {
   await s.frame.confirm()
   assert.deepEqual([s.last(), s.ends], [{ name: 'confirm', request: VIEW, note: 'offline' }, []])
   await s.frame.confirm()
-  assert.deepEqual(
-    [s.asked.length, s.proofs, s.ends],
-    [1, [{ id: 'AQID' }, { id: 'AQID' }], ['done']],
-  )
+  assert.deepEqual([s.asked.length, s.proofs, s.ends], [1, [ASSERTION, ASSERTION], ['done']])
 })
 
 test('reads the session again after a lost connection', async () => {
@@ -179,7 +187,7 @@ test('a second click during a prompt opens no second one', async () => {
   await s.frame.confirm()
   await new Promise((resolve) => setImmediate(resolve))
   assert.equal(s.asked.length, 1)
-  answer({ toJSON: () => ({}) } as never)
+  answer(CREDENTIAL as never)
   await first
   assert.deepEqual(s.ends, ['done'])
 })

@@ -98,6 +98,7 @@ export async function installAuthenticator(
       ).buffer
     const credential = ({ id, response }: KeyResponse) => ({
       id,
+      rawId: bytes(id),
       response: Object.fromEntries(
         Object.entries(response).map(([name, value]) => [name, bytes(value)]),
       ),

@@ -164,7 +164,7 @@ for (const kind of ['unattested', 'synced'] as const)
     const { subject_ref, verification } = await bank.stateOf(first)
     assert.deepEqual([verification?.assertion_band, verification?.key_attested], ['low', false])
     assert.ok((verification?.human_presence_confidence ?? 1) < 0.55)
-    await bank.complete(first)
+    await bank.complete(first, 'accepted')
 
     for (const workflow of ['credit_application', 'known']) {
       const session = await bank.create({ workflow, subject_ref })

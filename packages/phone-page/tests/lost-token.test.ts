@@ -25,7 +25,7 @@ before(async () => {
 })
 after(async () => bank?.[Symbol.asyncDispose]())
 
-/** A phone that has approved once, for a tenant that completed the request. */
+/** A phone that has approved once, for a tenant that accepted the request. */
 async function knownPhone(options: Parameters<Sandbox['phone']>[0] = {}) {
   await bank.removeDevices()
   const phone = await bank.phone(options)
@@ -34,7 +34,7 @@ async function knownPhone(options: Parameters<Sandbox['phone']>[0] = {}) {
   await press(phone.page, 'Approve')
   await screen(phone.page, 'approved')
   const { subject_ref } = await bank.stateOf(session)
-  await bank.complete(session)
+  await bank.complete(session, 'accepted')
   await screen(phone.page, 'completed')
   return { ...phone, subject_ref, prompts: await recordPrompts(phone.page) }
 }

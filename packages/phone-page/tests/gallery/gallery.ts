@@ -131,7 +131,14 @@ const screens: Record<string, { screen: Screen; access?: MotionAccess }> = {
   ...Object.fromEntries(
     (['phone', 'passkey'] as const).map((what) => [
       `removal-${what}`,
-      { screen: { name: 'removal', key: KEYS[1] ?? KEY, what } as const },
+      {
+        screen: {
+          name: 'removal',
+          key: KEYS[1] ?? KEY,
+          what,
+          also: what === 'phone' ? KEYS.slice(1) : [],
+        } as const,
+      },
     ]),
   ),
   removing: { screen: { name: 'working', task: 'removing', request: null } },
