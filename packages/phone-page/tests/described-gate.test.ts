@@ -7,6 +7,7 @@ import {
   readRecordings,
   recordingsMissing,
 } from '../../../scripts/continuity/recordings.ts'
+import { KNOWN_KEY_AGE_MS } from '../../core/src/domain/lifetimes.ts'
 import { readQrFrom } from '../../widget/tests/read-qr.ts'
 import { DescribedBackend, openDescribedSite, SITE } from './described-site.ts'
 import { installSensors, replay } from './motion-driver.ts'
@@ -39,10 +40,13 @@ interface Visited {
 }
 
 /**
- * Visits as a user whom the tenant does not know, and then as the one that it has named. Each visit
- * has a recording of its own.
+ * Visits as a user whom the tenant does not know, and a day later as the one that it has named. Each
+ * visit has a recording of its own.
  */
-async function visitTwice(visit: (recording: Recording, body?: object) => Promise<Visited>) {
+async function visitTwice(
+  sandbox: Sandbox,
+  visit: (recording: Recording, body?: object) => Promise<Visited>,
+) {
   const [one, other] = readRecordings().filter(({ samples }) => samples.length > 60 * 60)
   assert.ok(one && other)
   const first = await visit(one)
@@ -52,6 +56,7 @@ async function visitTwice(visit: (recording: Recording, body?: object) => Promis
   assert.equal(verification?.key_attested, false)
   assert.deepEqual(first.prompts, ['create', 'get'])
 
+  sandbox.advance(KNOWN_KEY_AGE_MS)
   const second = await visit(other, { subject_ref })
   assert.deepEqual(second.verdict, [])
   assert.equal(second.session.verification?.assertion_band, 'medium')
@@ -59,7 +64,7 @@ async function visitTwice(visit: (recording: Recording, body?: object) => Promis
 }
 
 test(
-  'a first visit without an app is in review for its confidence alone, and a named user’s second visit is accepted',
+  'a first visit without an app is in review for its confidence alone, and a named user’s visit a day later is accepted',
   OPTIONS,
   async () => {
     const { sandbox, phone, prompts, approve, backend } = await start()
@@ -75,7 +80,7 @@ test(
       return { session, verdict, prompts: [...prompts] }
     }
 
-    await visitTwice(visit)
+    await visitTwice(sandbox, visit)
   },
 )
 
@@ -102,6 +107,6 @@ test(
       return { session, verdict, prompts: [...prompts] }
     }
 
-    await visitTwice(visit)
+    await visitTwice(sandbox, visit)
   },
 )
