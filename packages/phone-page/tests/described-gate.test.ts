@@ -40,8 +40,8 @@ interface Visited {
 }
 
 /**
- * Visits as a user whom the tenant does not know, and a day later as the one that it has named. Each
- * visit has a recording of its own.
+ * Visits as a user whom the tenant does not know, and a day later as the one that it has named.
+ * Each visit has a recording of its own.
  */
 async function visitTwice(
   sandbox: Sandbox,
