@@ -14,7 +14,7 @@ import { webhookReceiver } from '../../server/tests/webhook-receiver.ts'
 import { freePort } from '../../../tests/harness/free-port.ts'
 
 /** A response that would run in the portal, if it were not text. */
-export const HOSTILE = '</pre><img src=x onerror="globalThis.pwned=1"><script>pwned=1</script>'
+export const HOSTILE = '</pre><img src=x onerror="pwned=1"><script>pwned=1</script>'
 
 /** A service with deliveries of every state, and the portal of their tenant in Chromium. */
 export async function portalScene({ limits = 'off' }: { limits?: Limits | 'off' } = {}) {
