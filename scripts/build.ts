@@ -35,6 +35,7 @@ async function build(name: string): Promise<void> {
   for (const other of VENDORED[name] ?? []) vendor(dist, other)
   if (name === 'widget') await writePulseScript(dist)
   if (name === 'phone-page') await writePhonePage(dist)
+  if (name === 'sandbox') copyExamples(dist)
   // npm packs only the license in the package's own folder.
   copyFileSync(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'))
 }
@@ -61,6 +62,16 @@ function vendor(dist: string, name: string): void {
     )
     if (named !== text) writeFileSync(path, named)
   }
+}
+
+/** `bonded init` writes the examples from these copies. */
+function copyExamples(dist: string): void {
+  const isLeftOut = (path: string) => /[\\/](?:node_modules|vendor|tests)$/.test(path)
+  for (const name of ['site', 'express', 'typescript', 'fastify', 'hono', 'next', 'django'])
+    cpSync(join(ROOT, 'examples', name), join(dist, 'examples', name), {
+      recursive: true,
+      filter: (path) => !isLeftOut(path),
+    })
 }
 
 /** A published service serves these files, and needs no bundler. */

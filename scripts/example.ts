@@ -191,7 +191,7 @@ interface Keys {
 
 async function createTenant(): Promise<Keys> {
   const words = ['tenant', 'create', '--name', 'My shop', '--environment', 'sandbox', '--demo']
-  const workflow = ['--workflow', 'credit_application:submit_application', '--json']
+  const workflow = ['--workflow-file', join(ROOT, 'examples/site/workflow.json'), '--json']
   const child = spawn(
     process.execPath,
     [BONDED, ...words, '--origin', `http://localhost:${PORT}`, ...workflow],

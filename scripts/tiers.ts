@@ -33,7 +33,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'packages/cli/tests/{cli,doctor,receipt,webhook}.test.ts',
     'packages/server/tests/webhook-kill.test.ts',
     'packages/integrator/tests/{python-client,receipt-python}.test.ts',
-    'packages/sandbox/tests/{clock,clock-command,phone-keys,prove-durability,prove-relay,relay-people,trigger-command}.test.ts',
+    'packages/sandbox/tests/{clock,clock-command,init-command,phone-keys,prove-durability,prove-relay,relay-people,trigger-command}.test.ts',
     'packages/service/tests/{command-tree,failures,help}.test.ts',
     'packages/cli/tests/{restore,serve-*,tenant-*}.test.ts',
     'packages/core/tests/operations/attested-lifecycle.test.ts',

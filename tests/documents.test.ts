@@ -111,7 +111,7 @@ test('the reference names every setting', () => {
 
 test('every npm script in a manual exists', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
-  const OF_NPM = ['ci', 'install']
+  const OF_NPM = ['ci', 'init', 'install']
   const unknown = commandsOfManuals(/\bnpm (?:run )?([a-z][a-z0-9:-]*)/g).filter(
     ([, name = '']) => !(name in scripts) && !OF_NPM.includes(name),
   )

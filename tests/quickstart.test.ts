@@ -9,8 +9,11 @@ import { freePorts } from './npm-start.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const GUIDE = readFileSync(join(ROOT, 'docs/guides/quickstart.md'), 'utf8')
-/** The last section needs a browser; tests/first-bond.test.ts has the same flow. */
-const [steps = ''] = GUIDE.split('\n## Add a page')
+/**
+ * tests/pack/pack.test.ts runs the part before. The last section needs a browser;
+ * tests/first-bond.test.ts has the same flow.
+ */
+const [steps = ''] = GUIDE.split('\n## Each step with curl\n')[1]?.split('\n## Add a page') ?? []
 
 test('the commands of the quickstart end in a session that the gate accepts', {
   timeout: 240_000,

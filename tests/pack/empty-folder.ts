@@ -24,7 +24,7 @@ const INSTALLED_RUNTIMES = join(ROOT, 'node_modules/.cache/pack-runtimes')
  * Inherits nothing of the test's own process: no source condition, no test context, no npm
  * settings.
  */
-const ENVIRONMENT = Object.fromEntries(
+export const ENVIRONMENT = Object.fromEntries(
   Object.entries(process.env).filter(
     ([name]) => !/^(?:NODE_|npm_|BONDED_|INIT_CWD)/.test(name) || name === 'NODE_EXTRA_CA_CERTS',
   ),

@@ -14,6 +14,7 @@ import {
   nextRoutes,
   runProject,
 } from './framework-project.ts'
+import { typeQuickstart } from './first-hour.ts'
 import { isSupported, recordedPassports, simulatedPassports } from './passports.ts'
 
 const found = runtimes()
@@ -159,6 +160,16 @@ test('@bonded/integrator installs alone from its tarball, with its types', () =>
 })
 
 const skipFrameworks = frameworksMissing()
+for (const framework of ['express', 'next'])
+  test(`the quickstart leads from an empty folder to an accepted form with ${framework}`, {
+    skip: skipFrameworks,
+  }, async (t) => {
+    const startedMs = performance.now()
+    const printed = await typeQuickstart(framework)
+    t.diagnostic(`${framework}: ${Math.round((performance.now() - startedMs) / 1_000)} s`)
+    assert.match(printed, /\{"outcome":"accepted","result":"A-1"\}\s*$/)
+  })
+
 for (const [name, framework] of Object.entries(FRAMEWORKS))
   test(`the packed README brings a gated form into a fresh project of ${name}`, {
     skip: skipFrameworks,

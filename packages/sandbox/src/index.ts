@@ -6,6 +6,7 @@ export { explain } from './explain.ts'
 export const COMMANDS: Commands = {
   clock: async () => (await import('./clock/clock.ts')).clockCommand(),
   dev: async () => (await import('./dev/dev.ts')).devCommand(),
+  init: async () => (await import('./init/init.ts')).initCommand(),
   listen: async () => (await import('./listen/listen.ts')).listenCommand(),
   open: async () => (await import('./open/open.ts')).openCommand(),
   phone: async () => (await import('./phone/phone.ts')).phoneCommand(),

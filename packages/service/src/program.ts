@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 
 /** An optional package, which a production image lacks, so its name is not resolved here. */
 const SANDBOX: string = '@bonded/sandbox'
-const SANDBOX_COMMANDS = ['clock', 'dev', 'listen', 'open', 'phone', 'prove', 'trigger']
+const SANDBOX_COMMANDS = ['clock', 'dev', 'init', 'listen', 'open', 'phone', 'prove', 'trigger']
 
 /**
  * The commands of `bonded` that are installed: the operator's, and the sandbox's.

@@ -1,0 +1,55 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** The examples that `bonded init` copies, each with the dependency that shows it. */
+export const FRAMEWORKS = {
+  express: 'express',
+  typescript: null,
+  fastify: 'fastify',
+  hono: 'hono',
+  next: 'next',
+  django: null,
+} as const
+
+export type Framework = keyof typeof FRAMEWORKS
+
+/** In the repository the examples themselves, and in the package the copies that its build made. */
+const EXAMPLES =
+  [
+    join(import.meta.dirname, '../examples'),
+    join(import.meta.dirname, '../../../../examples'),
+  ].find((folder) => existsSync(join(folder, 'site'))) ?? ''
+
+/** The policy of the example's workflow. */
+export const POLICY_FILE = join(EXAMPLES, 'site/workflow.json')
+
+/** Of the repository, not of the project. */
+const OWN = /^(?:README\.md|package-lock\.json|tests|node_modules|vendor)(?:[\\/]|$)/
+
+/** The frameworks that the project in this folder has. */
+export function detect(folder: string): readonly Framework[] {
+  if (existsSync(join(folder, 'manage.py'))) return ['django']
+  const path = join(folder, 'package.json')
+  if (!existsSync(path)) return []
+  const { dependencies = {} } = JSON.parse(readFileSync(path, 'utf8')) as {
+    readonly dependencies?: Readonly<Record<string, string>>
+  }
+  return (Object.keys(FRAMEWORKS) as Framework[]).filter((name) => {
+    const dependency = FRAMEWORKS[name]
+    return dependency !== null && Object.hasOwn(dependencies, dependency)
+  })
+}
+
+/** The files of an example by their path in the project, as the repository runs them. */
+export function filesOf(framework: Framework): ReadonlyMap<string, Buffer> {
+  return new Map(
+    [join(EXAMPLES, 'site'), join(EXAMPLES, framework)].flatMap((folder) =>
+      readdirSync(folder, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath, entry.name))
+        .map((path) => path.slice(folder.length + 1))
+        .filter((path) => !OWN.test(path))
+        .map((path) => [path, readFileSync(join(folder, path))] as const),
+    ),
+  )
+}

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { freePort } from '../harness/free-port.ts'
+import { ENVIRONMENT } from './empty-folder.ts'
+
+const ROOT = resolve(import.meta.dirname, '../..')
+const GUIDE = readFileSync(join(ROOT, 'docs/guides/quickstart.md'), 'utf8')
+
+/** The blocks of the guide until it explains the steps one by one. */
+const BLOCKS = [
+  ...(GUIDE.split('\n## Each step with curl\n')[0] ?? '').matchAll(/^```sh\n([\s\S]*?)^```/gm),
+].map(([, block = '']) => block)
+
+/**
+ * Types the blocks of the quickstart, as a reader would, from an empty folder to an accepted form.
+ * Returns what the last block printed. Only ports and the name of the framework are replaced.
+ */
+export async function typeQuickstart(framework: string): Promise<string> {
+  const [pack = '', install = '', init = '', serve = '', start = '', approve = ''] = BLOCKS
+  assert.equal(BLOCKS.length, 6)
+  const home = mkdtempSync(join(tmpdir(), 'bonded-first-hour-'))
+  const site = join(home, 'my-site')
+  const [service, form] = [await freePort(), await freePort()]
+  const env = {
+    ...ENVIRONMENT,
+    HOME: home,
+    BONDED_PORT: String(service),
+    PORT: String(form),
+    NEXT_TELEMETRY_DISABLED: '1',
+    // The packages that the registry has are in the cache of the user who runs the tests.
+    npm_config_cache: ENVIRONMENT['npm_config_cache'] ?? join(process.env['HOME'] ?? '', '.npm'),
+    npm_config_prefer_offline: 'true',
+    npm_config_audit: 'false',
+    npm_config_fund: 'false',
+  }
+  const type = (block: string, cwd: string) => {
+    const typed = block
+      .replaceAll('8788', String(form))
+      .replace('init express', `init ${framework}`)
+    const { status, stdout, stderr } = spawnSync('bash', ['-euo', 'pipefail', '-c', typed], {
+      cwd,
+      env,
+      encoding: 'utf8',
+      timeout: 300_000,
+    })
+    assert.equal(status, 0, `${typed}\n${stdout}\n${stderr}`)
+    return stdout
+  }
+  const background = (block: string) =>
+    spawn('bash', ['-c', `exec ${block}`], { cwd: site, env, stdio: 'ignore', detached: true })
+  const children: ReturnType<typeof background>[] = []
+  try {
+    type(pack, ROOT)
+    type(install, home)
+    type(init, site)
+    children.push(background(serve), background(start))
+    for (const address of [`http://localhost:${service}/health/ready`, `http://localhost:${form}/`])
+      await answers(address, children)
+    return type(approve, site)
+  } finally {
+    for (const child of children) {
+      const ended = child.exitCode === null ? once(child, 'exit') : undefined
+      if (child.pid !== undefined && ended !== undefined) process.kill(-child.pid, 'SIGTERM')
+      await ended
+    }
+    rmSync(home, { recursive: true, force: true })
+  }
+}
+
+async function answers(
+  address: string,
+  children: readonly { readonly exitCode: number | null }[],
+): Promise<void> {
+  for (;;) {
+    const response = await fetch(address).catch(() => undefined)
+    if (response?.ok) return
+    assert.ok(
+      children.every(({ exitCode }) => exitCode === null),
+      `${address} never answered`,
+    )
+    await setTimeout(50)
+  }
+}
