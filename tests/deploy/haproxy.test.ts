@@ -32,6 +32,7 @@ async function startHaproxy(node: number) {
 defaults
   mode http
   timeout connect 5s
+  timeout check 20s
   timeout client 1h
   timeout server 1h
 frontend all

@@ -199,7 +199,7 @@ export async function startService(
     admits: (socket) => caps.admitsChannel(socket) && !admissionQueue.isOverloaded('gate'),
   })
   const guard = new ClockGuard(service.clock, (stepMs) =>
-    log.warn({ stepMs }, 'the clock and the time elapsed disagree'),
+    log.warn({ step_ms: stepMs }, 'the clock and the time elapsed disagree'),
   )
   service.meter.watch({
     clockStepMs: () => guard.stepMs(),
