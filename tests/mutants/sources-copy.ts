@@ -17,7 +17,7 @@ import type { Mutant, Tests } from './mutant.ts'
 
 /** The workspaces' links in `node_modules`, copied as links, so that they lead into the copy. */
 const OWN_SCOPE = '@bonded'
-const COPIED = ['packages', 'tests/harness', 'package.json']
+const COPIED = ['packages', 'tests/harness', 'tests/random.ts', 'tests/seeded.ts', 'package.json']
 /** A multiple of the time of all files together. A test that never ends counts as a failure too. */
 const TIMEOUT_MS = 300_000
 
