@@ -22,7 +22,7 @@ const WORKFLOW: Workflow = { name: 'bound', actions: ['act'], require: ['browser
 const PLANS = ['both', 'both', 'both', 'at once', 'phone', 'browser', 'wrong'] as const
 
 test(`of ${SESSIONS} sessions on three nodes those with both proofs bond, and no other`, {
-  timeout: 120_000 + SESSIONS * 200,
+  timeout: 600_000 + SESSIONS * 200,
 }, async (t) => {
   await using cluster = await startCluster({
     store: 'postgres',

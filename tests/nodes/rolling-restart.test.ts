@@ -12,7 +12,7 @@ const ENDS_WITHIN_MS = 25_000
 /** Channels of sessions that wait for a phone during the whole restart. */
 const WAITING = 24
 test('a rolling restart of three nodes under load fails no request, and every channel sees each event once and in order', {
-  timeout: 300_000,
+  timeout: 600_000,
 }, async (t) => {
   await using cluster = await startCluster({
     store: 'postgres',
