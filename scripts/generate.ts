@@ -39,8 +39,8 @@ import { asyncApiDocument } from './asyncapi.ts'
 import { continuityPage } from './continuity/page.ts'
 import { protocolExample } from './protocol-example.ts'
 import { reservedLabels } from './reserved-labels.ts'
-import { REASON_GUIDES } from './reason-guides.ts'
-import { RETRY_TEXT } from './reason-page.ts'
+import { REASON_GUIDES } from '../packages/server/src/http/pages/reasons/guides.ts'
+import { RETRY_TEXT } from '../packages/server/src/http/pages/reasons/guide.ts'
 
 /** The command type of the service's own commander. */
 type Command = Awaited<ReturnType<typeof bondedProgram>>

@@ -27,11 +27,13 @@ LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 class BondedError(Exception):
     """A failed call. Branch on `status` (None: no answer) and `reason`, never on the text."""
 
-    def __init__(self, message, status=None, reason=None, request_id=None, param=None):
+    def __init__(self, message, status=None, reason=None, request_id=None, param=None, doc_url=None):
         super().__init__(message)
         self.status, self.reason, self.request_id = status, reason, request_id
         # The member that the service rejected, such as context.display.0.value.
         self.param = param
+        # The service's page about the reason.
+        self.doc_url = doc_url
 
     @property
     def retryable(self):
@@ -207,11 +209,12 @@ def _rejection(response):
     try:
         error = json.loads(response.read())["error"]
         message, reason, request_id = error["message"], error.get("reason"), error["requestId"]
-        param = error.get("param")
+        param, doc_url = error.get("param"), error.get("doc_url")
+        doc_url = doc_url and urllib.parse.urljoin(response.url, doc_url)
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         message, reason, request_id = f"the service answered {response.code}", None, None
-        param = None
-    return BondedError(message, response.code, reason, request_id, param)
+        param = doc_url = None
+    return BondedError(message, response.code, reason, request_id, param, doc_url)
 
 
 def judge_submit(session, row, owner, policy, digest):

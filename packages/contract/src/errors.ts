@@ -348,6 +348,14 @@ export type Reason = keyof typeof REASONS
 
 export const REASON_NAMES = Object.keys(REASONS) as [Reason, ...Reason[]]
 
+/** The page of the service that describes every reason. */
+export const REASONS_PATH = '/reasons'
+
+/** Where the service describes a reason: a reference that is relative to the service's origin. */
+export function docUrlOf(reason: Reason): string {
+  return `${REASONS_PATH}#${reason}`
+}
+
 /** The one shape of every error response. */
 export const ErrorResponse = closed({
   error: closed({
@@ -355,6 +363,12 @@ export const ErrorResponse = closed({
     message: Type.String(),
     requestId: Type.String(),
     reason: Type.Optional(word(REASON_NAMES)),
+    doc_url: Type.Optional(
+      Type.String({
+        description:
+          'Where the service describes the reason, such as `/reasons#session_not_found`. Resolve it against the address of the request.',
+      }),
+    ),
     param: Type.Optional(Type.String({ description: 'The member, parameter or header at fault.' })),
     unready: Type.Optional(
       Type.Array(word(Object.keys(UNREADINESS) as Unreadiness[]), {

@@ -24,6 +24,7 @@ export const GATE_ERROR_CODES = Object.keys(GATE_REMEDIES) as readonly GateError
 interface GateErrorDetails {
   readonly reason?: string | undefined
   readonly param?: string | undefined
+  readonly docUrl?: string | undefined
   readonly requestId?: string | undefined
   readonly retryAfterMs?: number | undefined
   readonly address?: string | undefined
@@ -45,6 +46,8 @@ export class GateError extends Error {
   readonly reason: string | undefined
   /** The member that the service rejected, such as `context.display.0.value`. */
   readonly param: string | undefined
+  /** The service's page about the reason. */
+  readonly docUrl: string | undefined
   /** The request id, by which the operator finds this call. */
   readonly requestId: string | undefined
   /** The wait that the service requested, in milliseconds. */
@@ -58,6 +61,7 @@ export class GateError extends Error {
     this.remedy = GATE_REMEDIES[code]
     this.reason = details.reason
     this.param = details.param
+    this.docUrl = details.docUrl
     this.requestId = details.requestId
     this.retryAfterMs = details.retryAfterMs
     this.address = details.address

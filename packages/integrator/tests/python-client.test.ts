@@ -246,3 +246,14 @@ test('the Python client reads an answer of any depth as none', () => {
   const call = `(lambda b: (setattr(b, "_opener", ${opener}), b.read("sess_x")))(${answering})`
   assert.deepEqual(python(call, [100_000]), [['BondedError']])
 })
+
+test('the Python client has the address of the page about a reason', () => {
+  const response = `type("R", (), {"read": lambda self: json.dumps(v).encode(), "url": "https://bond.test/api/v1/x", "code": 404})()`
+  const answers = [{ doc_url: '/reasons#session_not_found' }, {}].map((members) => ({
+    error: { code: 'not_found', message: 'm', requestId: 'r', ...members },
+  }))
+  assert.deepEqual(python(`bonded._rejection(${response}).doc_url`, answers), [
+    'https://bond.test/reasons#session_not_found',
+    null,
+  ])
+})

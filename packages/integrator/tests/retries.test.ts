@@ -117,7 +117,7 @@ test('the credential never follows a redirect', async () => {
   assert.equal(h.service.seen[0]?.redirect, 'manual')
 })
 
-test('an error carries the reason and the request id', async () => {
+test('an error carries the reason, its page at the service, and the request id', async () => {
   const h = harness()
   h.service.fault({
     status: 403,
@@ -127,12 +127,14 @@ test('an error carries the reason and the request id', async () => {
         message: 'No.',
         requestId: 'req_1',
         reason: 'action_not_enabled',
+        doc_url: '/reasons#action_not_enabled',
       },
     }),
   })
   await assert.rejects(h.gate.create(BOND), {
     name: 'GateError',
     reason: 'action_not_enabled',
+    docUrl: '/reasons#action_not_enabled',
     requestId: 'req_1',
     message: 'No.',
   })

@@ -6,7 +6,7 @@ const warnedAtMs = new Map<string, number>()
 
 /** Writes an error of the gate to the log of the process, each code once a minute. */
 export function warnOnceAMinute(error: GateError): void {
-  const { code, message, remedy, address } = error
+  const { code, message, remedy, address, docUrl } = error
   const key = address === undefined ? code : `${code} ${new URL(address).origin}`
   const now = Date.now()
   // A clock that was set back must not silence the log.
@@ -14,7 +14,8 @@ export function warnOnceAMinute(error: GateError): void {
   warnedAtMs.set(key, now)
   const called = address === undefined ? '' : ` ${address}:`
   const because = error.cause === undefined ? '' : ` (${rootOf(error.cause)})`
-  console.warn(`@bonded/integrator: ${code}:${called} ${message}${because} ${remedy}`)
+  const documented = docUrl === undefined ? '' : ` ${docUrl}`
+  console.warn(`@bonded/integrator: ${code}:${called} ${message}${because} ${remedy}${documented}`)
 }
 
 /** `fetch` says no more than "fetch failed". The error beneath it names the host and the fault. */

@@ -113,10 +113,18 @@ function rejectionOf(
   return new GateError(codeOf(status, textOf(error, 'code')), message, {
     reason: textOf(error, 'reason'),
     param: textOf(error, 'param'),
+    docUrl: resolve(textOf(error, 'doc_url'), address),
     requestId: textOf(error, 'requestId'),
     retryAfterMs,
     address,
   })
+}
+
+/** The absolute address of the page that the service names. */
+function resolve(reference: string | undefined, address: string): string | undefined {
+  return reference !== undefined && URL.canParse(reference, address)
+    ? new URL(reference, address).href
+    : undefined
 }
 
 function codeOf(status: number, code: string | undefined): GateErrorCode {

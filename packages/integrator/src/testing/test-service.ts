@@ -4,6 +4,7 @@ import {
   CONTEXT_DIGEST_HEADER,
   type CreateSessionRequest,
   credentialChecksum,
+  docUrlOf,
   encodeBase64url,
   type FullSession,
   hasEnded,
@@ -220,7 +221,8 @@ function rejection(reason: Reason, param?: string): ResponseLike {
   const { code, message } = REASONS[reason]
   const status = statusOf(reason)
   const requestId = makeId('req', systemRandom(16))
-  const error = { code, message, requestId, reason, ...(param && { param }) }
+  const doc_url = docUrlOf(reason)
+  const error = { code, message, requestId, reason, doc_url, ...(param && { param }) }
   const headers = status === 429 || status === 503 ? { 'retry-after': '1' } : {}
   return respond(status, { error }, headers)
 }

@@ -16,6 +16,7 @@ import { type ScriptSource, serveHostedScript } from './pages/hosted-script.ts'
 import { acceptStrictJson } from './body/json-body.ts'
 import { serveBrowserFrame } from './pages/browser-frame.ts'
 import { serveHomePage } from './pages/home-page.ts'
+import { serveReasonsPage } from './pages/reasons/reasons-page.ts'
 import { serveAppLinks } from './pages/app-links.ts'
 import { serveReceiptLog } from './pages/receipt-log.ts'
 import { serveReceiptKeys } from './pages/receipt-keys.ts'
@@ -162,6 +163,7 @@ function servePages(
   serveBrowserFrame(app, { service, load: async () => (await phonePage()).frame })
   serveWebhookPortal(app, { service, load: async () => (await phonePage()).portal })
   serveHomePage(app, service)
+  serveReasonsPage(app, service)
   serveAppLinks(app, service)
   serveReceiptKeys(app, service)
   serveReceiptLog(app, service)

@@ -1,4 +1,4 @@
-import { type ErrorResponse, REASONS, type RequestId, statusOf } from '@bonded/contract'
+import { docUrlOf, type ErrorResponse, REASONS, type RequestId, statusOf } from '@bonded/contract'
 import type { Rejection } from '@bonded/core/domain/rejection'
 
 /** A rejection as an HTTP response. */
@@ -27,6 +27,7 @@ export function rejectionToWire(rejection: Rejection, requestId: RequestId): Wir
         message: rejection.detail === undefined ? message : `${message} ${rejection.detail}`,
         requestId,
         reason: rejection.reason,
+        doc_url: docUrlOf(rejection.reason),
         ...(rejection.param === undefined ? {} : { param: rejection.param }),
         ...(rejection.unready === undefined ? {} : { unready: [...rejection.unready] }),
         ...(rejection.serverTime === undefined

@@ -1,8 +1,8 @@
 import type { Reason } from '@bonded/contract'
-import { BROWSER_REASON_GUIDES } from './browser-reason-guides.ts'
-import type { ReasonGuide } from './reason-page.ts'
-import { RECEIPT_REASON_GUIDES } from './receipt-reason-guides.ts'
-import { WEBHOOK_REASON_GUIDES } from './webhook-reason-guides.ts'
+import { BROWSER_REASON_GUIDES } from './browser-guides.ts'
+import type { ReasonGuide } from './guide.ts'
+import { RECEIPT_REASON_GUIDES } from './receipt-guides.ts'
+import { WEBHOOK_REASON_GUIDES } from './webhook-guides.ts'
 
 /** One guide for each reason. A reason without a guide does not compile. */
 export const REASON_GUIDES: Readonly<Record<Reason, ReasonGuide>> = {

@@ -1,5 +1,5 @@
 import type { Reason } from '@bonded/contract'
-import type { ReasonGuide } from './reason-page.ts'
+import type { ReasonGuide } from './guide.ts'
 
 /** The guides of the reasons of webhooks. */
 export const WEBHOOK_REASON_GUIDES = {
