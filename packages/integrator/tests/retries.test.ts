@@ -134,7 +134,7 @@ test('an error carries the reason, its page at the service, and the request id',
   await assert.rejects(h.gate.create(BOND), {
     name: 'GateError',
     reason: 'action_not_enabled',
-    docUrl: '/reasons#action_not_enabled',
+    docUrl: 'https://bonded.test/reasons#action_not_enabled',
     requestId: 'req_1',
     message: 'No.',
   })
