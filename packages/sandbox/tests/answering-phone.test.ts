@@ -24,6 +24,7 @@ const h = await harness({
     ...WORKFLOWS,
     { name: 'passport', actions: ['act'], passport: 'required' },
     { name: 'browser', actions: ['act'], require: ['browser'] },
+    { name: 'carrier', actions: ['act'], require: ['carrier'] },
   ],
 })
 after(async () => {
@@ -176,4 +177,38 @@ test('reports an answer that the policy does not permit, and goes on', async () 
   await answer()
   assert.equal(failures.length, 1)
   assert.match(failures[0] ?? '', /^test_bonded: /)
+})
+
+/** Values without an effect in a workflow, and what a developer reads. The session stays pending. */
+const WITHOUT_EFFECT: readonly [value: string, workflow: string, text: RegExp][] = [
+  ...[
+    'test_policy_not_met',
+    'test_step_up_required',
+    'test_bonded_after_step_up',
+    'test_passport_required',
+  ].flatMap((value): [string, string, RegExp][] => [
+    [value, 'credit_application', /would approve it\. Use a workflow that requires/],
+    [value, 'browser', /approve it\. Use a workflow that requires/],
+  ]),
+  ['test_passport_required', 'strict', /requires the passport/],
+  ['test_approved', 'strict', /no such test value/],
+]
+for (const [value, workflow, text] of WITHOUT_EFFECT)
+  test(`says why ${value} has no effect in ${workflow}, and does not answer`, async () => {
+    failures.length = 0
+    const action = workflow === 'credit_application' ? 'submit_application' : 'act'
+    const session = await create(value, { workflow, action })
+    await answer()
+    assert.equal(failures.length, 1)
+    assert.ok(failures[0]?.startsWith(`${value}: `), failures[0])
+    assert.match(String(failures[0]), text)
+    assert.equal((await h.get(session)).body.state, 'pending')
+  })
+
+test('says what rejected an answer that the simulated phone cannot give', async () => {
+  failures.length = 0
+  const session = await create('test_bonded', { workflow: 'carrier' })
+  await answer()
+  assert.equal((await h.get(session)).body.state, 'killed')
+  assert.match(failures.join(), /^test_bonded: .*policy_not_met/)
 })

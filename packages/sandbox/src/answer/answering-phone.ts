@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Session, stateAt } from '@bonded/core/domain/session'
+import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import type { Service } from '@bonded/core/operations/service'
 import {
   createAuthenticator,
@@ -11,6 +12,7 @@ import {
   type SimulatedPhone,
 } from '@bonded/simulator'
 import { linkOf } from '../dev/newest-code.ts'
+import { whyWithoutEffect } from './effect.ts'
 import { ANSWERS, type AnswerName, type AnsweringParty } from '../trigger/answers.ts'
 
 /**
@@ -22,7 +24,7 @@ export const ANSWER_AFTER_MS = 250
 const MOST_AT_ONCE = 16
 
 /** A value that a session's context shows, such as `test_bonded`. */
-const VALUE = /\btest_([a-z_]+)\b/g
+const VALUE = /\btest_([a-z][a-z_]*)\b/g
 
 /** These change the phone, so that it is a new one each time. */
 const ON_A_NEW_PHONE: readonly AnswerName[] = [
@@ -48,15 +50,23 @@ interface AnsweringPhoneOptions {
 interface Asked {
   readonly service: Service
   readonly session: Session
-  readonly name: AnswerName
+  /** The value without its `test_`. */
+  readonly name: string
 }
 
 /** Reads the outcome that the context of a session asks for. The first value counts. */
-export function answerIn({ context }: Pick<Session, 'context'>): AnswerName | undefined {
-  for (const { value } of context?.display ?? [])
-    for (const [, name = ''] of value.matchAll(VALUE))
-      if (Object.hasOwn(ANSWERS, name)) return name as AnswerName
-  return undefined
+export function answerIn(session: Pick<Session, 'context'>): AnswerName | undefined {
+  return valuesIn(session).find(isAnswer)
+}
+
+function valuesIn({ context }: Pick<Session, 'context'>): string[] {
+  return (context?.display ?? []).flatMap(({ value }) =>
+    [...value.matchAll(VALUE)].map(([, name = '']) => name),
+  )
+}
+
+function isAnswer(name: string): name is AnswerName {
+  return Object.hasOwn(ANSWERS, name)
 }
 
 /** Answers the sessions of sandbox tenants whose context shows a test value, by real calls. */
@@ -81,7 +91,8 @@ export class AnsweringPhone implements AsyncDisposable {
     this.#unsubscribe = service.bus.subscribeAll(({ change }) => {
       if (change?.events[0].kind !== 'created') return
       const { session } = change
-      const name = answerIn(session)
+      const values = valuesIn(session)
+      const name = values.find(isAnswer) ?? values[0]
       if (name === undefined) return
       service.clock.schedule(service.clock.now() + ANSWER_AFTER_MS, () => {
         // Stopped, or replaced by another service.
@@ -124,6 +135,12 @@ export class AnsweringPhone implements AsyncDisposable {
     })
     if (tenant?.environment !== 'sandbox') return
     if (session === undefined || stateAt(session, service.clock.now()) !== 'pending') return
+    if (!isAnswer(name))
+      throw new OperatorError(
+        `There is no such test value. The values are ${TEST_VALUES.join(', ')}`,
+      )
+    const withoutEffect = whyWithoutEffect(name, session)
+    if (withoutEffect !== undefined) throw new OperatorError(withoutEffect)
     const folder = mkdtempSync(join(tmpdir(), 'bonded-answer-'))
     const party: AnsweringParty = {
       service,
