@@ -179,7 +179,7 @@ test('reports an answer that the policy does not permit, and goes on', async () 
   assert.match(failures[0] ?? '', /^test_bonded: /)
 })
 
-/** Values without an effect in a workflow, and what a developer reads. The session stays pending. */
+/** Values without effect in a workflow, and what a developer reads. The session stays pending. */
 const WITHOUT_EFFECT: readonly [value: string, workflow: string, text: RegExp][] = [
   ...[
     'test_policy_not_met',
