@@ -177,8 +177,8 @@ const OWN: readonly (readonly [string, string, string, string, number])[] = [
   [
     'pages read the ids of passkeys',
     `${SERVER}/src/http/response/present.ts`,
-    'return relatedOrigins === true\n',
-    'return relatedOrigins === true || publicOrigin.length > 0\n',
+    'allow_credentials: [],',
+    'allow_credentials: [...leg.credentials],',
     20,
   ],
   [

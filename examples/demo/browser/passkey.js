@@ -2,17 +2,31 @@
 
 /*
  * The bank's page loads this script in the demo only. The browser of the demo has no passkey of the
- * simulated phone, so the script asks the phone beside the page. The phone answers for its own
- * keys, and the browser handles every other request.
+ * simulated phone, so the script asks the phone beside the page. The page names no key, so that
+ * phone answers with its own if it has one. If the service rejected that one, because a real phone
+ * has approved, the browser handles the next request.
  */
 'use strict'
 {
   const { origin: service } = new URL(/** @type {HTMLScriptElement} */ (document.currentScript).src)
   const askBrowser = navigator.credentials.get.bind(navigator.credentials)
 
-  navigator.credentials.get = async (options) =>
-    (options?.publicKey && (await askPhone(options.publicKey, options.signal))) ||
-    askBrowser(options)
+  /** The challenge of the session that the phone has signed. @type {string | undefined} */
+  let signed
+
+  navigator.credentials.get = async (options) => {
+    const { publicKey, signal } = options ?? {}
+    const challenge = publicKey && String(new Uint8Array(bytesOf(publicKey.challenge)))
+    const credential = publicKey && challenge !== signed ? await askPhone(publicKey, signal) : null
+    if (credential === null) return askBrowser(options)
+    signed = challenge
+    return credential
+  }
+
+  /** @param {BufferSource} source */
+  function bytesOf(source) {
+    return ArrayBuffer.isView(source) ? source.buffer : source
+  }
 
   /**
    * Asks the document of the phone page, which signs for the bank's origin only.

@@ -155,14 +155,20 @@ async function compareSettings(
 
 /** Reads the relying party ids of the stored keys, where the database can be read as it is. */
 async function checkPasskeys(config: Config): Promise<string> {
-  const { rpId } = config
-  if (!(await isReadable(config))) return `New passkeys have the RP ID ${rpId}.`
+  const { rpId, publicOrigin } = config
+  const below =
+    rpId === new URL(publicOrigin).hostname
+      ? ''
+      : ` Every host below ${rpId} can ask a user for these passkeys, and delete one that answers there.`
+  if (!(await isReadable(config))) return `New passkeys have the RP ID ${rpId}.${below}`
   const service = await openService(config)
   try {
     const former = (await checkRpIds(service, config)).filter((id) => id !== rpId)
-    return former.length === 0
-      ? `Passkeys have the RP ID ${rpId}.`
-      : `New passkeys have the RP ID ${rpId}. Some have ${former.join(', ')}.`
+    const found =
+      former.length === 0
+        ? `Passkeys have the RP ID ${rpId}.`
+        : `New passkeys have the RP ID ${rpId}. Some have ${former.join(', ')}.`
+    return found + below
   } finally {
     await closeService(service)
   }

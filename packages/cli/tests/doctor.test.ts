@@ -29,6 +29,14 @@ test('finds no problem before the first start, and creates no file', () => {
   assert.deepEqual(readdirSync(here.folder), [])
 })
 
+test('says what other hosts can do where the RP ID is above the host', () => {
+  using here = machine({
+    env: { BONDED_PUBLIC_ORIGIN: 'https://id.bank.example', BONDED_RP_ID: 'bank.example' },
+  })
+  const { stdout } = here.run('doctor', '--json', '--port', '0')
+  assert.match(stdout, /Every host below bank\.example can ask a user for these passkeys/, stdout)
+})
+
 test('reports that a running service is ready, and reached through its public origin', async () => {
   const port = String(await freePort())
   const origin = `http://localhost:${port}`

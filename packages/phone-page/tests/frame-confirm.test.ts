@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { type BrowserFrame, browserPayload, decodeBase64url } from '@bonded/contract'
+import { type BrowserFrame, browserPayload } from '@bonded/contract'
 import { type FrameScreen, startFrame } from '../src/frame/confirm.ts'
 import { readStart } from '../src/frame/parent-message.ts'
 import type { ServiceResult } from '../src/frame/service.ts'
@@ -31,7 +31,7 @@ const VIEW: BrowserFrame = {
   workflow_title: null,
   action_title: null,
   rp_id: 'bond.example',
-  allow_credentials: ['AQID'],
+  allow_credentials: [],
   timeout_ms: 90_000,
 }
 
@@ -84,14 +84,13 @@ function setUp({
         }
       : undefined,
     sha256: (text) => Promise.resolve(new Uint8Array(createHash('sha256').update(text).digest())),
-    decode: decodeBase64url,
     show: (screen) => shown.push(screen),
     end: (end) => ends.push(end),
   })
   return { frame, shown, ends, asked, proofs, last: () => shown.at(-1) }
 }
 
-test('asks for the listed credentials over its own payload, and tells the page only that it is done', async () => {
+test('asks for a discoverable passkey over its own payload, and tells the page only that it is done', async () => {
   const s = setUp()
   await s.frame.open()
   assert.deepEqual([s.last(), s.asked.length], [{ name: 'confirm', request: VIEW, note: null }, 0])
@@ -109,7 +108,6 @@ test('asks for the listed credentials over its own payload, and tells the page o
       publicKey: {
         challenge: new Uint8Array(createHash('sha256').update(payload).digest()),
         rpId: 'bond.example',
-        allowCredentials: [{ type: 'public-key', id: new Uint8Array([1, 2, 3]) }],
         userVerification: 'required',
         hints: ['hybrid', 'client-device'],
         timeout: 90_000,

@@ -99,9 +99,9 @@ ${this.script === undefined ? widget : own}</html>`
     return {
       page,
       phone,
-      /** Gives the computer the passkeys of the phone. */
-      sync: async () => {
-        for (const credential of await phone.passkeys())
+      /** Gives the computer the passkeys of the phone, or of another one. */
+      sync: async (of: Pick<typeof phone, 'passkeys'> = phone) => {
+        for (const credential of await of.passkeys())
           await devtools.send('WebAuthn.addCredential', { authenticatorId, credential })
       },
       forget: () => devtools.send('WebAuthn.clearCredentials', { authenticatorId }),
@@ -120,6 +120,18 @@ ${this.script === undefined ? widget : own}</html>`
     // cannot answer ends the session at once, so the phone may never show that it waits.
     await screen(opened.phone.page, 'awaiting_browser', 'ended')
     await opened.sync()
+    return opened
+  }
+
+  /** The same, on a computer that has the passkey of another phone only. */
+  async approvedBesideOther() {
+    const opened = await this.opened()
+    await press(opened.phone.page, 'Approve')
+    await screen(opened.phone.page, 'awaiting_browser')
+    const other = await this.sandbox.phone()
+    await other.open(await this.sandbox.create())
+    await opened.sync(other)
+    await other.context.close()
     return opened
   }
 

@@ -61,6 +61,19 @@ test('a canceled prompt can be repeated', browserTest, async () => {
   await close()
 })
 
+test('a user who chose the passkey of another phone can choose again', browserTest, async () => {
+  const { page, sync, forget, close } = await bank.approvedBesideOther()
+  await shows(page, 'browser')
+  await confirm(page)
+  await shows(page, 'browser_again')
+  await page.getByText('Use the passkey of the phone that approved.').waitFor()
+  await forget()
+  await sync()
+  await confirm(page)
+  assert.equal((await outcomeOf(page)).sessionId, bank.session.id)
+  await close()
+})
+
 test(
   'a reload goes on with the secret of the tab, which only this session has',
   browserTest,

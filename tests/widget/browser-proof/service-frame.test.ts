@@ -68,6 +68,18 @@ test(
   },
 )
 
+test('the frame names the right passkey to a user who chose another', browserTest, async () => {
+  const { page, sync, forget, close } = await bank.approvedBesideOther()
+  await shows(page, 'browser_frame')
+  await confirm(page)
+  await inFrame(page).getByText('Use the passkey of the phone that approved.').waitFor()
+  await forget()
+  await sync()
+  await confirm(page)
+  assert.equal((await outcomeOf(page)).sessionId, bank.session.id)
+  await close()
+})
+
 test('a reload goes on with the secret of the tab in a new frame', browserTest, async () => {
   const { page, close } = await bank.approved()
   await shows(page, 'browser_frame')

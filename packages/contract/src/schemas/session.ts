@@ -111,13 +111,11 @@ export type CreatedSession = Static<typeof CreatedSession>
 
 const RpId = Type.String({ description: 'The relying party id of the credentials.' })
 const AllowCredentials = Type.Array(Type.String(), {
-  description: 'The ids of the credentials of the phone that approved, in base64url.',
+  description:
+    'Always empty: the authenticator offers its discoverable credentials. Earlier versions named those of the phone.',
 })
 
-/**
- * How the page's browser proves itself, after the phone has approved. Without related origins, only
- * the frame learns of the credentials.
- */
+/** How the page's browser proves itself, after the phone has approved. */
 const BrowserRequest = closed({
   rp_id: Type.Optional(RpId),
   allow_credentials: Type.Optional(AllowCredentials),

@@ -130,7 +130,7 @@ test('only the frame learns of the credentials, and its proof bonds the session'
     action_title: { en: 'Act now' },
     amount: null,
     rp_id: new URL(PUBLIC_ORIGIN).hostname,
-    allow_credentials: [s.authenticator.credentialId],
+    allow_credentials: [],
     timeout_ms: 120_000,
   })
   const proved = await s.prove()

@@ -27,7 +27,6 @@ export interface FrameDependencies {
   /** Absent in a browser without WebAuthn, or where the page does not permit it to its frame. */
   readonly credentials: Pick<CredentialsContainer, 'get'> | undefined
   readonly sha256: (text: string) => Promise<Uint8Array<ArrayBuffer>>
-  readonly decode: (base64url: string) => Uint8Array<ArrayBuffer> | undefined
   readonly show: (screen: FrameScreen) => void
   readonly end: (end: FrameEnd) => void
 }
@@ -111,7 +110,7 @@ export function startFrame(start: Start, dependencies: FrameDependencies): Start
 async function requestAssertion(
   { sessionId, parentOrigin, commitment }: Start,
   shown: BrowserFrame,
-  { tenantId, credentials, sha256, decode }: FrameDependencies,
+  { tenantId, credentials, sha256 }: FrameDependencies,
 ): Promise<unknown> {
   const payload = browserPayload({
     session_id: sessionId,
@@ -121,14 +120,11 @@ async function requestAssertion(
     origin: parentOrigin,
     commitment,
   })
-  // TypeScript's types do not have `hints` yet.
+  // Without `allowCredentials`, the authenticator offers its discoverable keys. The service knows
+  // which of them belong to the phone. TypeScript's types do not have `hints` yet.
   const publicKey: PublicKeyCredentialRequestOptions & { hints: readonly string[] } = {
     challenge: await sha256(payload),
     rpId: shown.rp_id,
-    allowCredentials: shown.allow_credentials.flatMap((id) => {
-      const bytes = decode(id)
-      return bytes === undefined ? [] : [{ type: 'public-key' as const, id: bytes }]
-    }),
     userVerification: 'required',
     hints: ['hybrid', 'client-device'],
     timeout: shown.timeout_ms,

@@ -1,4 +1,4 @@
-import { type BrowserFrame, decodeBase64url, directionOf } from '@bonded/contract'
+import { type BrowserFrame, directionOf } from '@bonded/contract'
 import { purposeOf } from '@bonded/phone'
 import { chooseLanguage } from '../messages/language.ts'
 import { startFrame } from './confirm.ts'
@@ -52,7 +52,6 @@ function run(root: HTMLElement, start: Start, end: (end: 'done' | 'failed') => v
     credentials: typeof PublicKeyCredential === 'undefined' ? undefined : navigator.credentials,
     sha256: async (text) =>
       new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))),
-    decode: decodeBase64url,
     show: (screen) => drawFrame(root, screen, look),
     end,
   })

@@ -5,12 +5,13 @@ import type { BrowserRequest } from './request.ts'
 const SHORTEST_PROMPT_MS = 1_000
 
 /**
- * Asks the browser for an assertion, in the browser's own prompt. Call it within a click.
+ * Asks the browser for an assertion, in the browser's own prompt. Call it within a click. The
+ * authenticator offers its discoverable keys, because no page learns which ones the phone has.
  *
  * @returns the members of the credential that the service takes. It rejects as the browser does.
  */
 export async function askBrowser(
-  { rpId, credentials, until }: BrowserRequest,
+  { rpId, until }: BrowserRequest,
   { challenge, signal }: { readonly challenge: ArrayBuffer; readonly signal: AbortSignal },
 ): Promise<object> {
   const credential = (await navigator.credentials.get(
@@ -20,7 +21,6 @@ export async function askBrowser(
       publicKey: bare({
         challenge,
         rpId,
-        allowCredentials: credentials.map((id) => bare({ type: 'public-key' as const, id })),
         userVerification: 'required' as const,
         hints: ['hybrid', 'client-device'],
         timeout: Math.max(until - performance.now(), SHORTEST_PROMPT_MS),

@@ -68,7 +68,7 @@ export type LegEffect =
   | readonly ['prove']
   | readonly ['send', proof: string]
   /** `busy`: there is nothing that the user can do here. `frame` is a new one each time. */
-  | readonly ['show', screen: 'busy' | 'frame' | 'ready' | 'again']
+  | readonly ['show', screen: 'busy' | 'frame' | 'ready' | 'again' | 'rejected']
   /** The session cannot go on in this browser. The page cannot make the service require less. */
   | readonly ['giveUp', reason: LegReason]
 
@@ -181,7 +181,7 @@ function sent(draft: Draft, result: 'accepted' | 'rejected' | 'lost'): void {
   // After `accepted`, the session itself says what follows.
   if (draft.phase !== 'sending' || result === 'accepted') return
   if (result === 'lost' && draft.attempts < ATTEMPTS) return pause(draft)
-  wait(draft, 'again')
+  wait(draft, result === 'lost' ? 'again' : 'rejected')
 }
 
 function tick(draft: Draft): void {
@@ -199,7 +199,7 @@ function pause(draft: Draft): void {
   draft.timers = { again: draft.now + PAUSE_MS }
 }
 
-function wait(draft: Draft, screen: 'ready' | 'again'): void {
+function wait(draft: Draft, screen: 'ready' | 'again' | 'rejected'): void {
   Object.assign(draft, { phase: 'ready', proof: '', attempts: 0 })
   draft.effects.push(['show', screen])
 }

@@ -60,6 +60,10 @@ export async function openLeg(setup: LegSetup): Promise<void> {
     frame: { name: 'browser_frame', text: texts.browser },
     ready: { name: 'browser', text: texts.browser },
     again: { name: 'browser_again', text: texts.browser_again },
+    rejected: {
+      name: 'browser_again',
+      text: { ...texts.browser_again, body: texts.wrongPasskey },
+    },
   } as const
   let prove = () => Promise.resolve('')
   let commitment = ''

@@ -1,22 +1,18 @@
-import { decodeBase64url, encodeBase64url, type Members, ownMembers } from '@bonded/contract'
+import { encodeBase64url, type Members, ownMembers } from '@bonded/contract'
 import type { Instant } from '../session/snapshot.ts'
 
 /** What the service asks this browser for, as the public view describes it. */
 export interface BrowserRequest {
   readonly rpId: string
-  readonly credentials: readonly Uint8Array<ArrayBuffer>[]
   /** The service accepts the proof until then. */
   readonly until: Instant
 }
 
 /** The `browser` of a public view; undefined where this version cannot read it. */
 export function readRequest(browser: unknown): BrowserRequest | undefined {
-  const { rp_id: rpId, allow_credentials: ids, timeout_ms: timeoutMs } = ownMembers(browser) ?? {}
-  if (typeof rpId !== 'string' || !Array.isArray(ids) || typeof timeoutMs !== 'number')
-    return undefined
-  const credentials = ids.map((id) => (typeof id === 'string' ? decodeBase64url(id) : undefined))
-  return credentials.every((id) => id !== undefined) && credentials.length > 0
-    ? { rpId, credentials, until: performance.now() + timeoutMs }
+  const { rp_id: rpId, timeout_ms: timeoutMs } = ownMembers(browser) ?? {}
+  return typeof rpId === 'string' && typeof timeoutMs === 'number'
+    ? { rpId, until: performance.now() + timeoutMs }
     : undefined
 }
 

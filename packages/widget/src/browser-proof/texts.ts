@@ -12,6 +12,8 @@ export interface LegTexts {
   readonly confirmTouch: string
   readonly browser: ScreenText
   readonly browser_again: ScreenText
+  /** In place of the body of `browser_again`, after the service rejected a proof. */
+  readonly wrongPasskey: string
   readonly browser_unsupported: ScreenText
 }
 

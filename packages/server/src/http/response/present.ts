@@ -80,10 +80,7 @@ export function presentPublic(
   }
 }
 
-/**
- * How the page's browser proves itself, while the session waits for it. Without related origins,
- * the frame alone learns which credentials the user has.
- */
+/** How the page's browser proves itself, while the session waits for it. */
 function browserRequest(
   { publicOrigin, relatedOrigins }: Settings,
   { session, now }: SessionView,
@@ -115,7 +112,11 @@ export function presentFrame(
   )
 }
 
-/** The credentials that may prove a browser, and for how long, while the session waits for it. */
+/**
+ * The relying party and the time that are left for the proof, while the session waits for it. No
+ * response names a credential: a page below the relying party id could have the browser delete it,
+ * and two tenants could compare it.
+ */
 function credentialRequest(
   session: Session,
   now: Instant,
@@ -125,7 +126,7 @@ function credentialRequest(
   const leftMs = Math.max(0, Math.min(session.expiresAt, leg.evidenceUntil) - now)
   return {
     rp_id: leg.rpId,
-    allow_credentials: [...leg.credentials],
+    allow_credentials: [],
     timeout_ms: Math.min(BROWSER_LEG_TTL_MS, leftMs),
   }
 }

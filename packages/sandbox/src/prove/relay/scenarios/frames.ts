@@ -1,4 +1,3 @@
-import type { PublicSession } from '@bonded/contract'
 import type { Frame, Page } from 'playwright-core'
 import { PASSED } from '../rig/bank.ts'
 import { credentialId } from '../rig/people.ts'
@@ -36,6 +35,42 @@ async function postFromPopup({ service, session, computer }: Approved): Promise<
     `popup.closed ? false : (popup.postMessage(${message}, '*'), true)`,
   )
   return isReachable === true ? 'opener_reaches_it' : shown
+}
+
+/**
+ * What a program with the watch token learns of the user's passkeys: it sends the calls of the page
+ * and of the frame with an `Origin` of its choice.
+ */
+async function readPasskeyId({
+  service,
+  session,
+  passkeys,
+}: Approved): Promise<string | undefined> {
+  const call = (method: 'GET' | 'POST', path: string, origin: string) =>
+    service.call({
+      method,
+      path: `/sessions/${session.id}${path}`,
+      token: service.bank.publishableKey,
+      headers: { origin, 'x-bond-watch': session.watch_token },
+      ...(method === 'POST' && { body: { parent_origin: service.bank.origin } }),
+    })
+  const page = await call('GET', '', service.bank.origin)
+  const frame = await call('POST', '/browser/frame', service.origin)
+  if (frame.reason !== undefined) throw new Error(`the frame got ${frame.reason}`)
+  const read = JSON.stringify([page.body, frame.body])
+  return passkeys.map(credentialId).find((id) => read.includes(id))
+}
+
+/** Has the computer's browser remove a passkey, from the page that it shows. */
+async function forget(
+  { service, computer, passkeys }: Approved,
+  id: string | undefined,
+): Promise<string> {
+  if (id === undefined) return 'knows_no_id'
+  const ended = await computer.page.evaluate(`PublicKeyCredential
+    .signalUnknownCredential({ rpId: '${service.rpId}', credentialId: '${id}' })
+    .then(() => 'ignored', ({ name }) => name)`)
+  return (await computer.passkeys()).length < passkeys.length ? PASSED : String(ended)
 }
 
 /** A frame of another site beside the service's, in the tenant's page. */
@@ -215,37 +250,31 @@ export const FRAMES: readonly Scenario[] = [
   },
   {
     number: 20,
-    title: 'A tenant’s page has the browser forget the user’s passkey',
+    title: 'A page has the browser forget the user’s passkey',
     today: false,
     async run(stage) {
+      const ids = await approved(stage, stage.service('framed'), readPasskeyId)
       const framed = await approved(stage, stage.service('framed'), async (given) => {
-        const { service, session, computer, passkeys } = given
-        const { body } = await service.call({
-          method: 'GET',
-          path: `/sessions/${session.id}`,
-          token: service.bank.publishableKey,
-          headers: { origin: service.bank.origin, 'x-bond-watch': session.watch_token },
-        })
-        const { browser } = body as PublicSession
-        await computer.page.goto(`https://${HOSTS.otherTenant}`)
-        const forgotten = await computer.page.evaluate(`PublicKeyCredential
-          .signalUnknownCredential({ rpId: '${service.rpId}', credentialId: '${passkeys.map(credentialId)[0]}' })
-          .then(() => '${PASSED}', ({ name }) => name)`)
-        const isGone = (await computer.passkeys()).length < passkeys.length
-        return {
-          ids: browser !== null && 'allow_credentials' in browser ? PASSED : 'withheld',
-          forgotten: isGone ? PASSED : String(forgotten),
-        }
+        const [passkey] = given.passkeys
+        await given.computer.page.goto(`https://${HOSTS.otherTenant}`)
+        return forget(given, passkey && credentialId(passkey))
       })
       await using domain = await stage.newService({ ...OF_DOMAIN, relatedOrigins: false })
       const asked = await approved(stage, domain, async (given) => {
         await given.computer.page.goto(`${given.service.bank.origin}/`)
         return proveFrom(given.computer, given)
       })
+      // Browsers let every host below the relying party id ask for the removal, without a prompt.
+      const below = await approved(stage, domain, async (given) => {
+        const id = await readPasskeyId(given)
+        await given.computer.page.goto(`https://${HOSTS.sibling}`)
+        return forget(given, id)
+      })
       return [
-        { name: 'reads the passkey’s id', ended: framed.ids, stoppedBy: 'withheld' },
-        { name: 'has it forgotten', ended: framed.forgotten, stoppedBy: 'SecurityError' },
+        { name: 'reads the passkey’s id', ended: ids ?? 'withheld', stoppedBy: 'withheld' },
+        { name: 'has it forgotten', ended: framed, stoppedBy: 'SecurityError' },
         { name: 'asks for it itself', ended: asked, stoppedBy: 'origin' },
+        { name: 'a host below the RP ID', ended: below, stoppedBy: 'knows_no_id' },
       ]
     },
   },
