@@ -37,7 +37,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'packages/service/tests/{command-tree,failures,help}.test.ts',
     'packages/cli/tests/{restore,serve-*,tenant-*}.test.ts',
     'packages/core/tests/operations/attested-lifecycle.test.ts',
-    'packages/widget/tests/{accessibility,appearance,bond,cold-load,every-language}.test.ts',
+    'packages/widget/tests/{accessibility,appearance,bond,cold-load,csp,every-language}.test.ts',
     'packages/widget/tests/{foreign-messages,layout,network,npm,own-members,page}.test.ts',
     'tests/{batch,browser-key,display-texts,npm-signals,npm-start,quickstart}.test.ts',
     'tests/outside/*.test.ts',

@@ -1,4 +1,5 @@
 import { type Members, NO_MEMBERS, ownMembers, PURPOSE_NAME, withoutNulls } from '@bonded/contract'
+import { parseUrl } from './parse-url.ts'
 import { PulseError } from './pulse-error.ts'
 import { isWebAddress, readAddress, sessionIn } from './session/snapshot.ts'
 import { type Appearance, checkAppearance, type Look } from './view/appearance.ts'
@@ -31,6 +32,7 @@ export interface CheckedSetup {
   readonly publishableKey: string
   readonly workflow: string
   readonly containerId: string | undefined
+  /** An absolute address. */
   readonly sessionEndpoint: string | undefined
   readonly sessionEndpointCredentials: 'same-origin' | 'include'
   readonly locale: string | undefined
@@ -87,7 +89,7 @@ export function checkSetup(setup: Setup, origin: string | null): CheckedSetup {
   if (typeof publishableKey === 'string' && publishableKey.startsWith('sk_'))
     throw new PulseError(
       'server_credential_exposed',
-      'This is a server credential. Revoke it now, and pass the publishable key (pk_beta_…) instead.',
+      'This is a server credential. Revoke it now, and pass the browser key.',
     )
   if (typeof publishableKey !== 'string' || !SENDABLE_KEY.test(publishableKey))
     throw new PulseError(
@@ -104,15 +106,17 @@ export function checkSetup(setup: Setup, origin: string | null): CheckedSetup {
       'container_id_invalid',
       'Pass `containerId`: the id of the container, or omit it and mark one with data-pulse-widget.',
     )
-  if (sessionEndpoint !== undefined && !isAddressHere(sessionEndpoint))
+  const endpoint = parseUrl(sessionEndpoint, document.baseURI)
+  if (sessionEndpoint !== undefined && !(sessionEndpoint && isWebAddress(endpoint?.href)))
     throw new PulseError(
       'session_endpoint_invalid',
-      'Pass `sessionEndpoint`: the address of your backend that creates a session, such as /bond-session.',
+      'Pass `sessionEndpoint`: an address of your backend that creates a session, such as /bond-session.',
     )
-  if (sessionEndpoint !== undefined && isServiceApi(sessionEndpoint, origin))
+  // The API of the service: only backends create sessions there.
+  if (endpoint?.origin === origin && endpoint.pathname.startsWith('/api/'))
     throw new PulseError(
       'session_endpoint_invalid',
-      '`sessionEndpoint` is the service’s own address, which takes a server credential. Pass the address on your backend that calls it, such as /bond-session.',
+      '`sessionEndpoint` is the service. Pass an address of your backend that creates a session, such as /bond-session.',
     )
   if (sessionEndpointCredentials !== 'same-origin' && sessionEndpointCredentials !== 'include')
     throw new PulseError(
@@ -125,7 +129,7 @@ export function checkSetup(setup: Setup, origin: string | null): CheckedSetup {
     publishableKey,
     workflow,
     containerId,
-    sessionEndpoint,
+    sessionEndpoint: endpoint?.href,
     sessionEndpointCredentials,
     look: checkAppearance(appearance),
     locale,
@@ -244,19 +248,4 @@ function isPurposeName(value: unknown): value is string {
 
 function isName(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
-}
-
-function isAddressHere(value: unknown): value is string {
-  if (!isName(value)) return false
-  try {
-    return isWebAddress(new URL(value, document.baseURI).href)
-  } catch {
-    return false
-  }
-}
-
-/** Whether an address is the API of the service: only backends create sessions there. */
-function isServiceApi(address: string, serviceOrigin: string): boolean {
-  const { origin, pathname } = new URL(address, document.baseURI)
-  return origin === serviceOrigin && pathname.startsWith('/api/')
 }

@@ -6,6 +6,7 @@ import {
   INITIAL_BOND,
   reduceBond,
 } from './bond-reducer.ts'
+import { missingCsp } from './csp.ts'
 import { findContainer } from './container/find-container.ts'
 import type { ContainerWatch } from './container/watch-container.ts'
 import { createReporter } from './container/report.ts'
@@ -164,7 +165,13 @@ function performersOf(parts: Parts): Performers<BondEffect> {
       stored?.remove()
       removeSecret(sessionId)
     },
-    settle,
+    settle(given) {
+      // The browser reports what its policy blocks in a task of its own, after the failed request.
+      // The browser reports what its policy blocks after the request has failed.
+      if (given.state === 'unavailable')
+        setTimeout(() => settle({ ...given, ...(missingCsp && { missingCsp }) }))
+      else settle(given)
+    },
     stop() {
       guard?.stop()
       watching?.stop()

@@ -68,7 +68,16 @@ export type BondOutcome =
       readonly sessionId: null
       readonly reason?: PublicEndedReason
     }
-  | { readonly state: 'unavailable'; readonly sessionId: null; readonly reason: UnavailableReason }
+  | {
+      readonly state: 'unavailable'
+      readonly sessionId: null
+      readonly reason: UnavailableReason
+      /**
+       * With `network` and `browser_frame_blocked`: what the page's Content Security Policy lacks,
+       * if it blocked the widget, such as `connect-src https://bond.example`.
+       */
+      readonly missingCsp?: string
+    }
 
 /** The outcome of a bond that the widget could not follow to its end. */
 export function unavailable(reason: UnavailableReason): BondOutcome {

@@ -6,6 +6,7 @@ import {
   type Setup,
 } from './arguments.ts'
 import { startBond, type Bond } from './bond.ts'
+import { watchPolicy } from './csp.ts'
 import { findContainer } from './container/find-container.ts'
 import { loadChecks } from './loading/load-checks.ts'
 import type { BondOutcome } from './outcome.ts'
@@ -46,11 +47,15 @@ export function makePulse(version: string, origin: string | null): Pulse {
   /** By container. A missing container is represented by the map. */
   const bonds = new WeakMap<object, { readonly bond: Bond; readonly request: string }>()
 
+  const needed = new Set<unknown>()
+  if (origin) watchPolicy(needed.add(origin).add(origin.replace('http', 'ws')))
+
   return Object.freeze({
     version,
     origin,
     init(given: Setup) {
       setup = checkSetup(given, origin)
+      needed.add(setup.sessionEndpoint ?? origin)
       loadChecks(setup.origin).catch(() => {})
       void loadStyles(setup.origin)
     },

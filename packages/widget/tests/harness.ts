@@ -158,6 +158,7 @@ export interface OnPage {
 }
 
 interface Outcome {
+  missingCsp?: string
   readonly state: string
   readonly sessionId: string | null
   readonly reason?: string

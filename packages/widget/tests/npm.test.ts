@@ -154,6 +154,14 @@ test(
   async () => {
     const blocked = await site({ csp: "default-src 'none'; script-src 'self'" })
     assert.equal(await codeOf(blocked, { origin: h.worker.origin }), 'script_blocked')
+    const message = await blocked.evaluate(
+      (origin) =>
+        (globalThis as unknown as Site)
+          .loadPulse({ origin })
+          .catch((error: Error) => error.message),
+      h.worker.origin,
+    )
+    assert.match(String(message), new RegExp(`lacks script-src ${h.worker.origin}\\.$`))
     const untrusted = await site({ csp: policy("trusted-types 'none'") })
     assert.equal(await codeOf(untrusted, { origin: h.worker.origin }), 'trusted_types_blocked')
   },

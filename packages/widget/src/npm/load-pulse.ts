@@ -93,15 +93,26 @@ function insertScript(url: string, integrity: string | undefined): Promise<unkno
     script.crossOrigin = 'anonymous'
     script.referrerPolicy = 'no-referrer'
     if (integrity !== undefined) script.integrity = integrity
-    script.addEventListener('load', resolve)
+    let isForbidden = false
+    const onViolation = ({ blockedURI, disposition }: SecurityPolicyViolationEvent) => {
+      isForbidden ||= disposition === 'enforce' && url.startsWith(blockedURI)
+    }
+    addEventListener('securitypolicyviolation', onViolation)
+    const settled = () => removeEventListener('securitypolicyviolation', onViolation)
+    script.addEventListener('load', (event) => {
+      settled()
+      resolve(event)
+    })
     script.addEventListener('error', () => {
       script.remove()
-      reject(
-        new PulseLoadError(
-          'script_blocked',
-          `${url} could not be loaded. Check script-src of the Content Security Policy, \`integrity\` and \`version\`, the network, and browser extensions.`,
-        ),
-      )
+      // The browser reports what its policy blocks in a task of its own.
+      setTimeout(() => {
+        settled()
+        const advice = isForbidden
+          ? `The Content Security Policy of the page lacks script-src ${new URL(url).origin}.`
+          : 'Check `integrity` and `version`, the network, and browser extensions.'
+        reject(new PulseLoadError('script_blocked', `${url} could not be loaded. ${advice}`))
+      })
     })
     try {
       script.src = trustedScriptUrl(url)

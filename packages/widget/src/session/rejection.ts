@@ -19,7 +19,7 @@ const ADVICE = new Map<unknown, string>([
     'key_invalid',
     'The service does not know this publishable key, or it is revoked. See `bonded key list`.',
   ],
-  ['origin_not_allowed', "The tenant's origins lack this one. An operator adds it."],
+  ['origin_not_allowed', 'The tenant of this key lacks this origin. An operator adds it.'],
   ['key_of_another_tenant', 'The session is of another tenant. Use its keys.'],
   ['key_out_of_scope', 'The scope of this key lacks the workflow or the action of the session.'],
   ['session_not_found', 'The service does not know this session, or the watch token is wrong.'],
