@@ -87,6 +87,9 @@ function requestsOf(session: Session, assertion: object): Partial<Record<Endpoin
   }
 }
 
+/** Keys of another tenant, which has the same workflows and origins. */
+const foreign = await h.addTenant({ name: 'Other', workflows: WORKFLOWS })
+
 /** Endpoints that take a tenant's credential and name no session. */
 const WITHOUT_SESSION: readonly string[] = ['createSession', 'checkPublishableKey']
 
@@ -96,11 +99,14 @@ function comparable({ status, headers, text }: Reply): object {
   return { status, headers: others, text: text.replaceAll(String(id), '<id>') }
 }
 
-for (const [what, body] of Object.entries({
-  workflow: { workflow: 'credit_application' },
-  action: { workflow: 'wire_transfer', action: 'change_limit' },
-}))
-  test(`reads a session as unknown at every endpoint when the key's scope lacks its ${what}`, async () => {
+const APPROVE_WIRE = { workflow: 'wire_transfer', action: 'approve_wire' }
+for (const [what, body, keys] of [
+  ["the key's scope lacks its workflow", { workflow: 'credit_application' }, scoped],
+  ["the key's scope lacks its action", { ...APPROVE_WIRE, action: 'change_limit' }, scoped],
+  // Also with the session's own secrets.
+  ['the key is of another tenant', APPROVE_WIRE, foreign],
+] as const)
+  test(`reads a session as unknown at every endpoint when ${what}`, async () => {
     const { session, assertion } = await bondable(body)
     const requests = requestsOf(session, assertion)
     for (const [name, endpoint] of Object.entries(ENDPOINTS) as [EndpointName, Endpoint][]) {
@@ -111,26 +117,30 @@ for (const [what, body] of Object.entries({
       const sends = requests[name]
       assert.ok(sends, `${name} takes a tenant's credential: add its request to this test`)
       for (const send of sends) {
-        const outOfScope = await send(session.id, scoped)
+        const outOfScope = await send(session.id, keys)
         assert.match(outOfScope.text, /session_not_(found|live)/, name)
-        assert.deepEqual(comparable(outOfScope), comparable(await send(UNKNOWN, scoped)), name)
+        assert.deepEqual(comparable(outOfScope), comparable(await send(UNKNOWN, keys)), name)
       }
     }
     const { body: untouched } = await h.get(session)
     assert.deepEqual([untouched.state, untouched.hint], ['pending', 'evaluating'])
   })
 
-test('rejects a channel like that of an unknown session when the scope lacks the session', async () => {
-  const rejections = []
-  const session = await h.create({ workflow: 'credit_application' })
-  for (const id of [session.id, UNKNOWN]) {
-    const channel = openChannel(h.running.port, { ...session, id }, { key: scoped.publishable })
-    const { status, body } = await channel.rejected
-    rejections.push([status, { ...body.error, requestId: '' }])
-  }
-  assert.deepEqual(rejections[0]?.[0], 404)
-  assert.deepEqual(rejections[0], rejections[1])
-})
+for (const [what, keys] of [
+  ['lacks the session in its scope', scoped],
+  ['is of another tenant', foreign],
+] as const)
+  test(`rejects a channel like that of an unknown session when the key ${what}`, async () => {
+    const rejections = []
+    const session = await h.create({ workflow: 'credit_application' })
+    for (const id of [session.id, UNKNOWN]) {
+      const channel = openChannel(h.running.port, { ...session, id }, { key: keys.publishable })
+      const { status, body } = await channel.rejected
+      rejections.push([status, { ...body.error, requestId: '' }])
+    }
+    assert.deepEqual(rejections[0]?.[0], 404)
+    assert.deepEqual(rejections[0], rejections[1])
+  })
 
 test('accepts a key for the workflow and action of its scope', async () => {
   const session = await h.create({ workflow: 'wire_transfer', action: 'approve_wire' }, scoped)
@@ -144,7 +154,6 @@ test('accepts a key for the workflow and action of its scope', async () => {
 })
 
 test('reports which of tenant, workflow and action a publishable key does not cover', async () => {
-  const other = await h.addTenant({ name: 'Other', workflows: WORKFLOWS })
   const check = async (query: Record<string, string>) => {
     const { status, body } = await h.api(
       'GET',
@@ -163,8 +172,8 @@ test('reports which of tenant, workflow and action a publishable key does not co
     undefined,
     undefined,
   ])
-  const foreign = { tenant_id: other.tenant.id, workflow: 'wire_transfer' }
-  assert.deepEqual(await check(foreign), [403, 'key_of_another_tenant', 'tenant_id'])
+  const others = { tenant_id: foreign.tenant.id, workflow: 'wire_transfer' }
+  assert.deepEqual(await check(others), [403, 'key_of_another_tenant', 'tenant_id'])
   // A workflow outside the scope reads like one that the tenant does not have.
   for (const workflow of ['credit_application', 'unknown'])
     assert.deepEqual(await check({ ...own, workflow }), [403, 'workflow_not_enabled', 'workflow'])

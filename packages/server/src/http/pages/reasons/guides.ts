@@ -322,8 +322,9 @@ export const REASON_GUIDES: Readonly<Record<Reason, ReasonGuide>> = {
   origin_not_allowed: {
     retry: 'corrected',
     cause:
-      'The page is served from an origin that is not configured for the tenant, or a server sends an `Origin` header.',
-    remedy: 'Ask the operator to add the exact origin (`bonded tenant update --add-origin`).',
+      'The page is served from an origin that the tenant of this key does not have, because the key is of another tenant or environment or the origin is new, or a server sends an `Origin` header.',
+    remedy:
+      'Compare the key with `bonded tenant show`. If it is yours, ask the operator to add the exact origin (`bonded tenant update --add-origin`).',
   },
   key_of_another_tenant: {
     retry: 'corrected',
