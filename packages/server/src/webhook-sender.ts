@@ -1,12 +1,12 @@
-import type { WebhookEndpointId } from '@bonded/contract'
 import type { Logger } from 'pino'
 import {
   dueEndpoints,
   measureWebhooks,
   repairWebhookTimes,
   resealWebhooks,
-  sendDue,
 } from '@bonded/core/operations/send-webhooks'
+import { WebhookLane } from '@bonded/core/operations/webhook-lane'
+import { MAX_ATTEMPTS } from '@bonded/core/domain/webhooks'
 import type { ClockGuard } from './clock-guard.ts'
 import type { Service } from '@bonded/core/operations/service'
 import type { WebhookEndpoint } from '@bonded/core/ports/tables/webhook-table'
@@ -15,14 +15,6 @@ import type { WebhookEndpoint } from '@bonded/core/ports/tables/webhook-table'
 const POLL_MS = 500
 /** How often the sender reports its queue to the meter. */
 const FIGURES_MS = 10_000
-/** Endpoints that are served at once. With `MOST_AT_ONCE`, it bounds memory and connections. */
-const MAX_LANES = 32
-/** Endpoints of one tenant, so that no tenant with dead ones holds the lanes of others. */
-const MAX_LANES_OF_TENANT = 2
-/** Deliveries of one endpoint at once. They share one commit, which waits for the disk. */
-const MOST_AT_ONCE = 32
-/** After so many batches, an endpoint returns its lane. */
-const MAX_BATCHES = 64
 /** On shutdown, open attempts have this long to end. */
 const END_MS = 3_000
 
@@ -32,15 +24,20 @@ async function startUp(service: Service): Promise<void> {
 }
 
 /**
- * Sends what is due. Each endpoint has a lane of its own, so a slow one delays no other. The
- * deliveries wait in the store, so memory does not grow with them.
+ * Sends what is due. Each endpoint has a lane of its own, and all lanes work at once, so a slow one
+ * delays no other. The deliveries wait in the store, so memory does not grow with them.
  */
 export class WebhookSender implements AsyncDisposable {
   readonly #service: Service
   readonly #log: Logger
   readonly #guard: ClockGuard
-  readonly #lanes = new Map<string, { readonly tenantId: string; readonly ended: Promise<void> }>()
+  readonly #lanes = new Map<string, { readonly lane: WebhookLane; readonly ended: Promise<void> }>()
   readonly #stop = new AbortController()
+  readonly #shared = {
+    free: MAX_ATTEMPTS,
+    signal: this.#stop.signal,
+    mayClaim: () => !this.#isClosed && this.#guard.maySend(),
+  }
   #cancel = () => {}
   #polling: Promise<void>
   #isClosed = false
@@ -89,32 +86,18 @@ export class WebhookSender implements AsyncDisposable {
       await measureWebhooks(this.#service)
     }
     // What fails now would wait for a time that may be wrong.
-    if (this.#lanes.size >= MAX_LANES || !this.#guard.maySend()) return
-    // Some of those that are found have a lane already, or belong to a tenant with enough lanes.
-    const due = await dueEndpoints(this.#service, 4 * MAX_LANES)
-    for (const endpoint of due)
-      if (!this.#isClosed && this.#hasLaneFor(endpoint)) this.#open(endpoint)
+    if (!this.#shared.mayClaim()) return
+    for (const { lane } of this.#lanes.values()) lane.wake()
+    const limit = this.#shared.free
+    const due = limit > 0 ? await dueEndpoints(this.#service, limit) : []
+    for (const endpoint of due) if (!this.#lanes.has(endpoint.id)) this.#open(endpoint)
   }
 
-  #hasLaneFor({ id, tenantId }: WebhookEndpoint): boolean {
-    const lanes = [...this.#lanes.values()].filter((lane) => lane.tenantId === tenantId)
-    return (
-      this.#lanes.size < MAX_LANES && lanes.length < MAX_LANES_OF_TENANT && !this.#lanes.has(id)
-    )
-  }
-
-  #open({ id, tenantId }: WebhookEndpoint): void {
-    const ended = this.#reporting(this.#drain(id)).then(() => {
-      this.#lanes.delete(id)
+  #open(endpoint: WebhookEndpoint): void {
+    const lane = new WebhookLane(this.#service, endpoint, this.#shared)
+    const ended = this.#reporting(lane.run()).then(() => {
+      this.#lanes.delete(endpoint.id)
     })
-    this.#lanes.set(id, { tenantId, ended })
-  }
-
-  async #drain(id: WebhookEndpointId): Promise<void> {
-    let batches = 1
-    const mayClaim = () => !this.#isClosed && this.#guard.maySend() && batches++ < MAX_BATCHES
-    await sendDue(this.#service, id, { most: MOST_AT_ONCE, signal: this.#stop.signal, mayClaim })
-    // The endpoint may have more, and returns behind those that wait longer.
-    if (!this.#isClosed && batches > MAX_BATCHES) queueMicrotask(() => this.#run())
+    this.#lanes.set(endpoint.id, { lane, ended })
   }
 }

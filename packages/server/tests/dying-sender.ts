@@ -1,4 +1,5 @@
-import { dueEndpoints, sendDue } from '../../core/src/operations/send-webhooks.ts'
+import { dueEndpoints } from '../../core/src/operations/send-webhooks.ts'
+import { WebhookLane } from '../../core/src/operations/webhook-lane.ts'
 import type { Store } from '../../core/src/ports/store.ts'
 import type { WebhookTransport } from '../../core/src/ports/webhooks.ts'
 import { localBus } from '../src/adapters/bus/local-bus.ts'
@@ -64,7 +65,7 @@ async function sendAndDie(): Promise<void> {
   if (endpoint === undefined) throw new Error('nothing is due')
   reached('found')
   const { signal } = new AbortController()
-  await sendDue(service, endpoint.id, { most: 1, signal, mayClaim: () => true })
+  await new WebhookLane(service, endpoint, { free: 1, signal, mayClaim: () => true }).run()
 }
 
 async function openStore(

@@ -1,48 +1,82 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Store } from '../../core/src/ports/store.ts'
-import { LEASE_MS } from '../../core/src/domain/webhooks.ts'
+import { CLAIM_MS, LEASE_MS } from '../../core/src/domain/webhooks.ts'
 import {
   listEndpoints,
   testEndpoint,
   updateEndpoint,
 } from '../../core/src/operations/admin/webhooks.ts'
-import { sendDue } from '../../core/src/operations/send-webhooks.ts'
+import { WebhookLane } from '../../core/src/operations/webhook-lane.ts'
+import type { WebhookEndpoint } from '../../core/src/ports/tables/webhook-table.ts'
+import type { Harness } from '../../../tests/harness/harness.ts'
 import { allEnded, logOf, type Receiver, scene, until } from './webhook-scene.ts'
 
-/** Bounded, so that a sender that claims the same delivery forever ends. */
-function lane(most: number) {
-  let batches = 20
-  return { most, signal: new AbortController().signal, mayClaim: () => --batches > 0 }
+/** The lane of a node with so many places. */
+function send({ service }: Pick<Harness, 'service'>, endpoint: WebhookEndpoint, free = 1_024) {
+  const { signal } = new AbortController()
+  // Bounded, so that a sender that claims the same delivery forever ends.
+  let claims = 20
+  const lanes = { free, signal, mayClaim: () => --claims > 0 }
+  return new WebhookLane(service, endpoint, lanes).run()
 }
 
-test('of senders that work at once, one gets each delivery', async () => {
+/** A service whose units are counted. */
+function counted({ service }: Harness) {
+  const count = { units: 0 }
+  const store: Store = Object.assign(Object.create(service.store) as Store, {
+    write(unit: Parameters<Store['write']>[0]) {
+      count.units++
+      return service.store.write(unit)
+    },
+  })
+  return { count, service: { ...service, store } }
+}
+
+test('of senders that work at once, one has the endpoint until nothing is due', async () => {
   await using s = await scene()
   const { h, receiver } = s
   const { endpoint } = await s.add()
   const sent = await Promise.all(
     Array.from({ length: 20 }, () => testEndpoint(h.service, endpoint.id)),
   )
-  await Promise.all(Array.from({ length: 4 }, () => sendDue(h.service, endpoint.id, lane(2))))
+  const nodes = Array.from({ length: 3 }, () => counted(h))
+  await Promise.all(nodes.map((node) => send(node, endpoint)))
   assert.deepEqual(receiver.ids().toSorted(), sent.toSorted())
+  // The claim, and the results with the end of the lease. The others find it taken.
+  assert.deepEqual(
+    nodes.map(({ count }) => count.units).toSorted((a, b) => a - b),
+    [1, 1, 2],
+  )
+  const [{ leasedUntil } = { leasedUntil: -1 }] = await listEndpoints(h.service, h.shop.tenant.id)
+  assert.equal(leasedUntil, 0)
 })
 
-test('one unit stores the results of a batch and claims the next one', async () => {
+test('the lease of a sender that died ends', async () => {
   await using s = await scene()
   const { h, receiver } = s
   const { endpoint } = await s.add()
-  for (let count = 0; count < 8; count++) await testEndpoint(h.service, endpoint.id)
-  let units = 0
-  const store: Store = Object.assign(Object.create(h.service.store) as Store, {
-    write(unit: Parameters<Store['write']>[0]) {
-      units++
-      return h.service.store.write(unit)
-    },
-  })
-  await sendDue({ ...h.service, store }, endpoint.id, lane(4))
-  assert.equal(receiver.received.length, 8)
-  // The first claim, and one for each batch.
-  assert.equal(units, 3)
+  await testEndpoint(h.service, endpoint.id)
+  await testEndpoint(h.service, endpoint.id)
+  const now = h.clock.now()
+  const claim = { now, limit: 1, until: now + CLAIM_MS, held: 0, leasedUntil: now + LEASE_MS }
+  await h.service.store.write((tables) => tables.webhooks.claim(endpoint.id, claim))
+  await send(h, endpoint)
+  assert.equal(receiver.received.length, 0)
+  await until(h, () => receiver.received.length === 1)
+  assert.ok(h.clock.now() >= now + LEASE_MS)
+})
+
+test('one unit stores the results of a round and claims the next one', async () => {
+  await using s = await scene()
+  const { h, receiver } = s
+  const { endpoint } = await s.add()
+  for (let sent = 0; sent < 96; sent++) await testEndpoint(h.service, endpoint.id)
+  const { count, service } = counted(h)
+  await send({ service }, endpoint)
+  assert.equal(receiver.received.length, 96)
+  // The first claim, and one for each round.
+  assert.equal(count.units, 4)
 })
 
 test('410 of an old URL, answered after the URL was changed, does not disable the endpoint', async () => {
@@ -70,13 +104,14 @@ test('a result counts only while its claim lasts', async () => {
   const { endpoint } = await s.add()
   await testEndpoint(h.service, endpoint.id)
   const { store } = h.service
-  const claimAt = (now: number) =>
-    store.write((tables) =>
-      tables.webhooks.claim(endpoint.id, { now, until: now + LEASE_MS, limit: 1 }),
-    )
+  const claimAt = async (now: number) => {
+    const claim = { now, limit: 1, until: now + CLAIM_MS, held: 0, leasedUntil: now }
+    const found = await store.write((tables) => tables.webhooks.claim(endpoint.id, claim))
+    return found?.claimed[0]
+  }
   const now = h.clock.now()
-  const [ended] = await claimAt(now)
-  const [current] = await claimAt(now + LEASE_MS)
+  const ended = await claimAt(now)
+  const current = await claimAt(now + CLAIM_MS)
   assert.ok(ended && current)
   const attempt = { status: 500, body: '', at: now, ms: 1 }
   const verdict = { state: 'failed', dueAt: null } as const
@@ -92,6 +127,6 @@ test('a disabled endpoint gets nothing, also from a sender that has found it bef
   const { endpoint } = await s.add()
   await testEndpoint(h.service, endpoint.id)
   await updateEndpoint(h.service, endpoint.id, { enabled: false })
-  await sendDue(h.service, endpoint.id, lane(1))
+  await send(h, endpoint)
   assert.equal(receiver.received.length, 0)
 })

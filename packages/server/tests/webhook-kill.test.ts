@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'node:test'
 import { createEndpoint, listDeliveries } from '../../core/src/operations/admin/webhooks.ts'
-import { LEASE_MS } from '../../core/src/domain/webhooks.ts'
+import { CLAIM_MS } from '../../core/src/domain/webhooks.ts'
 import { harness } from '../../../tests/harness/harness.ts'
 import { STEPS } from './dying-sender.ts'
 import { webhookReceiver } from './webhook-receiver.ts'
@@ -33,7 +33,7 @@ for (const step of STEPS)
     assert.equal(receiver.received.length, SENT[step])
 
     // Another sender takes over once the claim has ended.
-    h.clock.advance(step === 'found' ? 0 : LEASE_MS)
+    h.clock.advance(step === 'found' ? 0 : CLAIM_MS)
     while ((await log()).some(({ state }) => state !== 'delivered')) {
       h.clock.advance(500)
       for (let turns = 0; turns < 20; turns++) await turn()

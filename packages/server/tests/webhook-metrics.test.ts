@@ -48,8 +48,9 @@ test('counts a delivery whose tenth attempt failed', async () => {
   const attempt = { status: 500, body: '', at: now, ms: 1 }
   for (let attempts = 1; attempts < ATTEMPT_DELAYS_MS.length; attempts++)
     await h.service.store.write(function* (tables) {
-      const claim = { now, until: now, limit: 1 }
-      for (const delivery of yield* tables.webhooks.claim(endpoint.id, claim))
+      const claim = { now, limit: 1, until: now, held: 0, leasedUntil: 0 }
+      const found = yield* tables.webhooks.claim(endpoint.id, claim)
+      for (const delivery of found?.claimed ?? [])
         yield* tables.webhooks.record(delivery, attempt, { state: 'pending', dueAt: now })
     })
   await until(h, allEnded(h))

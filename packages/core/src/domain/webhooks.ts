@@ -31,7 +31,9 @@ const MAX_BREAKER_PAUSE_MS = HOUR
 /** An attempt may take this long. */
 export const ATTEMPT_TIMEOUT_MS = 15 * SECOND
 /** A claimed delivery belongs to its node for this long: an attempt, and storing its result. */
-export const LEASE_MS = 60 * SECOND
+export const CLAIM_MS = 60 * SECOND
+/** An endpoint belongs to its node for this long after each claim: a bit longer than an attempt. */
+export const LEASE_MS = 20 * SECOND
 /** How long the log keeps a delivery. */
 export const LOG_MS = 30 * 24 * HOUR
 /** How long the former secret of an endpoint signs beside the new one. */
@@ -96,28 +98,45 @@ export function judgeAttempt(
 }
 
 /**
- * The breaker of an endpoint after attempts that were made at once. They count as one failure, and
- * as none if one of them succeeded: then only some events fail.
+ * The breaker of an endpoint after some of its attempts have ended. However many fail, they count
+ * as one failure, and as none if one of them succeeded: then only some events fail.
  *
  * @param before how often it failed in a row
+ * @param attempts an attempt is late if the breaker has counted since it began. Its failure then
+ *   says nothing new
  */
 export function judgeEndpoint(
   before: number,
-  results: readonly AttemptResult[],
+  attempts: readonly { readonly result: AttemptResult; readonly isLate: boolean }[],
   now: Instant,
 ): { readonly failures: number; readonly pausedUntil: Instant } {
-  const failures = results.some(succeeded) ? 0 : before + 1
+  const hasSucceeded = attempts.some(({ result }) => succeeded(result))
+  const isFailure = !hasSucceeded && attempts.some(({ isLate }) => !isLate)
+  const failures = hasSucceeded ? 0 : before + (isFailure ? 1 : 0)
   const doublings = failures - BREAKER_FAILURES
   const pauseMs =
-    doublings < 0 ? 0 : Math.min(BREAKER_PAUSE_MS * 2 ** doublings, MAX_BREAKER_PAUSE_MS)
-  const longestMs = Math.max(pauseMs, ...results.map(retryAfter))
+    !isFailure || doublings < 0
+      ? 0
+      : Math.min(BREAKER_PAUSE_MS * 2 ** doublings, MAX_BREAKER_PAUSE_MS)
+  const longestMs = Math.max(pauseMs, ...attempts.map(({ result }) => retryAfter(result)))
   // Without a pause it stores no time: one of a clock that is ahead would be a pause.
   return { failures, pausedUntil: longestMs === 0 ? 0 : now + longestMs }
 }
 
-/** How many deliveries an endpoint gets at once. One that fails gets one, as a probe. */
-export function batchSize(failures: number, most: number): number {
-  return failures === 0 ? most : 1
+/** Attempts of a node at once, of all endpoints. It bounds memory and connections. */
+export const MAX_ATTEMPTS = 1_024
+/** Attempts of an endpoint at once. */
+const MAX_PLACES = 32
+
+/**
+ * How many attempts an endpoint may have at once. One that fails gets one, as a probe. The fewer
+ * are left, the fewer it gets, by the square of their share: 300 endpoints that hang leave places
+ * for the next one.
+ *
+ * @param left the attempts that the other endpoints leave
+ */
+export function placesOf(failures: number, left: number): number {
+  return failures === 0 ? Math.ceil(MAX_PLACES * (left / MAX_ATTEMPTS) ** 2) : 1
 }
 
 function retryAfter(result: AttemptResult): number {

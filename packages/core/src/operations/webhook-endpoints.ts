@@ -65,6 +65,7 @@ export async function createEndpoint(
     disabledReason: null,
     failures: 0,
     pausedUntil: 0,
+    leasedUntil: 0,
   }
   return store.write(function* (tables) {
     // Locks the tenant, so that creates at once see each other's endpoints.

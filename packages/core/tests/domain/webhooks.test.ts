@@ -3,13 +3,17 @@ import { test } from 'node:test'
 import {
   ATTEMPT_DELAYS_MS,
   type AttemptResult,
-  batchSize,
   judgeAttempt,
   judgeEndpoint,
+  MAX_ATTEMPTS,
+  placesOf,
 } from '../../src/domain/webhooks.ts'
 
 const NOW = 1_000_000
 const failed: AttemptResult = { status: 500, body: '' }
+const ok: AttemptResult = { status: 204, body: '' }
+const current = (...results: AttemptResult[]) =>
+  results.map((result) => ({ result, isLate: false }))
 const judge = (result: AttemptResult, attempt: number, random = 0.5) =>
   judgeAttempt(result, { attempt, now: NOW, random })
 
@@ -44,7 +48,7 @@ test('only a status of 200 to 299 is a success', () => {
 test('Retry-After delays the delivery and the endpoint, up to a day', () => {
   const busy: AttemptResult = { status: 429, body: '', retryAfterMs: 60_000 }
   assert.equal(judge(busy, 1).dueAt, NOW + 60_000)
-  assert.equal(judgeEndpoint(0, [busy], NOW).pausedUntil, NOW + 60_000)
+  assert.equal(judgeEndpoint(0, current(busy), NOW).pausedUntil, NOW + 60_000)
   const rude: AttemptResult = { status: 503, body: '', retryAfterMs: 1e12 }
   assert.equal(judge(rude, 1).dueAt, NOW + 24 * 60 * 60_000)
 })
@@ -57,20 +61,38 @@ test('five failures in a row open the breaker, probes lengthen it, and a success
   const pauses = []
   let standing = { failures: 0, pausedUntil: 0 }
   for (let failures = 1; failures <= 13; failures++) {
-    standing = judgeEndpoint(standing.failures, [failed], NOW)
+    standing = judgeEndpoint(standing.failures, current(failed), NOW)
     pauses.push(Math.max(0, standing.pausedUntil - NOW) / 1_000)
   }
   assert.deepEqual(pauses, [0, 0, 0, 0, 30, 60, 120, 240, 480, 960, 1_920, 3_600, 3_600])
-  assert.equal(batchSize(standing.failures, 8), 1)
-  assert.deepEqual(judgeEndpoint(standing.failures, [{ status: 200, body: '' }], NOW), {
+  assert.deepEqual(judgeEndpoint(standing.failures, current(ok), NOW), {
     failures: 0,
     pausedUntil: 0,
   })
-  assert.equal(batchSize(0, 8), 8)
 })
 
 test('attempts at once count as one failure, and as none if one of them succeeded', () => {
-  const ok: AttemptResult = { status: 204, body: '' }
-  assert.equal(judgeEndpoint(0, [failed, failed, failed], NOW).failures, 1)
-  assert.equal(judgeEndpoint(7, [failed, ok, failed], NOW).failures, 0)
+  assert.equal(judgeEndpoint(0, current(failed, failed, failed), NOW).failures, 1)
+  assert.equal(judgeEndpoint(7, current(failed, ok, failed), NOW).failures, 0)
+})
+
+test('the failure of a late attempt changes nothing, and its success closes the breaker', () => {
+  const late = (result: AttemptResult) => [{ result, isLate: true }]
+  assert.deepEqual(judgeEndpoint(4, late({ error: 'timed_out' }), NOW), {
+    failures: 4,
+    pausedUntil: 0,
+  })
+  assert.equal(judgeEndpoint(4, late(ok), NOW).failures, 0)
+})
+
+test('an endpoint has 32 places, and one while it fails', () => {
+  assert.equal(placesOf(0, MAX_ATTEMPTS), 32)
+  assert.equal(placesOf(1, MAX_ATTEMPTS), 1)
+})
+
+test('300 endpoints that take all places they get leave some for the next one', () => {
+  let free = MAX_ATTEMPTS
+  for (let endpoints = 0; endpoints < 300; endpoints++) free -= placesOf(0, free)
+  assert.ok(free > 0)
+  assert.ok(placesOf(0, free) > 0)
 })

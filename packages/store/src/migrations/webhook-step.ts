@@ -19,6 +19,19 @@ export const WEBHOOK_STATE_STEP: (typeof MIGRATIONS)[number] = {
   expands: true,
 }
 
+/** Leases of endpoints, and indexes that hold what waits and what fails, not what has ended. */
+export const WEBHOOK_LEASE_STEP: (typeof MIGRATIONS)[number] = {
+  number: 31,
+  name: 'leases of webhook endpoints',
+  statements: [
+    'alter table webhook_endpoint add column leased_until bigint not null default 0',
+    'create index webhook_delivery_waiting on webhook_delivery (endpoint_id, due_at) where due_at is not null',
+    'drop index webhook_delivery_due',
+    'create index webhook_endpoint_failing on webhook_endpoint (failures) where failures > 0',
+  ],
+  expands: true,
+}
+
 /**
  * The endpoints, and the deliveries: one table that is both the queue and the log.
  *

@@ -3,7 +3,7 @@ import { BOND_OF_TENANT_MS, eventOfDevice } from '@bonded/core/domain/events'
 import {
   type Attempt,
   BREAKER_FAILURES,
-  LEASE_MS,
+  CLAIM_MS,
   MAX_RETRY_AFTER_MS,
 } from '@bonded/core/domain/webhooks'
 import type {
@@ -27,6 +27,13 @@ const MAX_COUNTED = 10_000
 /** How much of the log a page reads at most. A tenant's filter must not occupy the database. */
 const MAX_FILTERED = 1_000
 const MAX_ORDINAL = Number.MAX_SAFE_INTEGER
+
+/** The ids of the endpoints with waiting deliveries: a step in the index for each, and no row. */
+const WAITING = `with recursive waiting (id) as (
+  select min(endpoint_id) from webhook_delivery where due_at is not null
+  union all
+  select (select min(d.endpoint_id) from webhook_delivery d
+          where d.due_at is not null and d.endpoint_id > w.id) from waiting w where w.id is not null)`
 
 /** The subject of a device at each tenant with an endpoint and a recent bond of the subject. */
 const TENANTS_OF_DEVICE = `select distinct p.tenant_id, p.subject_id, p.subject_ref
@@ -93,7 +100,8 @@ export function webhookTable({ forUpdate, forWork }: Dialect): WebhookTable {
 
     *recordEndpoint({ id, url }, { failures, pausedUntil, now, isGone }) {
       const recorded = yield* changed(
-        `update webhook_endpoint set failures = $3, paused_until = $4,
+        `update webhook_endpoint set failures = $3,
+         paused_until = case when paused_until > $4 then paused_until else $4 end,
          last_attempt_at = case when last_attempt_at > $5 then last_attempt_at else $5 end,
          disabled_at = case when $6 = 1 then coalesce(disabled_at, $5) else disabled_at end,
          disabled_reason = case when $6 = 1 then coalesce(disabled_reason, 'gone') else disabled_reason end
@@ -110,9 +118,11 @@ export function webhookTable({ forUpdate, forWork }: Dialect): WebhookTable {
 
     *dueEndpoints(now, limit) {
       const found = yield* rows(
-        `select * from webhook_endpoint e where disabled_at is null and paused_until <= $1
-         and exists (select 1 from webhook_delivery d where d.endpoint_id = e.id and d.due_at <= $1)
-         order by last_attempt_at limit $2`,
+        `${WAITING}
+         select e.* from waiting w join webhook_endpoint e on e.id = w.id
+         where e.disabled_at is null and e.paused_until <= $1 and e.leased_until <= $1
+         and exists (select 1 from webhook_delivery d where d.endpoint_id = w.id and d.due_at <= $1)
+         order by e.last_attempt_at limit $2`,
         [now, limit],
       )
       return found.map(endpointFromRow)
@@ -120,15 +130,18 @@ export function webhookTable({ forUpdate, forWork }: Dialect): WebhookTable {
 
     *figures(now) {
       const found = yield* row(
-        `select
-           (select count(*) from webhook_endpoint where disabled_at is null and failures >= $2) as breakers,
-           (select count(*) from (select 1 from webhook_endpoint e join webhook_delivery d
-              on d.endpoint_id = e.id where e.disabled_at is null and d.due_at >= 0
-              limit ${MAX_COUNTED}) counted) as waiting,
+        `${WAITING}
+         select
+           (select count(*) from webhook_endpoint
+            where disabled_at is null and failures >= ${BREAKER_FAILURES}) as breakers,
+           (select count(*) from (select 1 from waiting w join webhook_endpoint e on e.id = w.id
+              join webhook_delivery d on d.endpoint_id = w.id
+              where e.disabled_at is null and d.due_at >= 0 limit ${MAX_COUNTED}) counted) as waiting,
            (select min(first) from (select (select min(d.due_at) from webhook_delivery d
-              where d.endpoint_id = e.id and d.due_at >= 0) as first from webhook_endpoint e
+              where d.endpoint_id = w.id and d.due_at >= 0) as first
+              from waiting w join webhook_endpoint e on e.id = w.id
               where e.disabled_at is null and e.paused_until <= $1) firsts) as oldest`,
-        [now, BREAKER_FAILURES],
+        [now],
       )
       return {
         waiting: Number(found?.waiting ?? 0),
@@ -137,16 +150,30 @@ export function webhookTable({ forUpdate, forWork }: Dialect): WebhookTable {
       }
     },
 
-    *claim(id, { now, until, limit }) {
+    *claim(id, { now, limit, until, held, leasedUntil }) {
       const due = yield* rows(
         `select * from webhook_delivery where endpoint_id = $1 and due_at between 0 and $2
          order by due_at limit $3 ${forWork}`,
         [id, now, limit],
       )
+      if (due.length === 0) return undefined
+      const leased = yield* row(
+        `update webhook_endpoint set leased_until = $4 where id = $1 and disabled_at is null
+         and paused_until <= $2 and (leased_until <= $2 or leased_until = $3) returning *`,
+        [id, now, held, leasedUntil],
+      )
+      if (leased === undefined) return undefined
       const claimed = due.map((found) => ({ ...deliveryFromRow(found), dueAt: until }))
       for (const { ordinal } of claimed)
         yield* sent('update webhook_delivery set due_at = $2 where ordinal = $1', [ordinal, until])
-      return claimed
+      return { endpoint: endpointFromRow(leased), claimed }
+    },
+
+    *release(id, held) {
+      yield* sent(
+        'update webhook_endpoint set leased_until = 0 where id = $1 and leased_until = $2',
+        [id, held],
+      )
     },
 
     *repairTimes(now) {
@@ -170,7 +197,7 @@ export function webhookTable({ forUpdate, forWork }: Dialect): WebhookTable {
       const postponed = yield* changed(
         `update webhook_delivery set due_at = $1 where due_at > $3 and endpoint_id in
          (select id from webhook_endpoint where last_attempt_at > $2)`,
-        [now, future, now + LEASE_MS],
+        [now, future, now + CLAIM_MS],
       )
       const endpoints = yield* changed(
         `update webhook_endpoint set paused_until = 0, last_attempt_at = $1
@@ -298,6 +325,7 @@ function endpointFromRow(found: Row): WebhookEndpoint {
     disabledReason: found.disabled_reason as WebhookEndpoint['disabledReason'],
     failures: Number(found.failures),
     pausedUntil: Number(found.paused_until),
+    leasedUntil: Number(found.leased_until),
   }
 }
 

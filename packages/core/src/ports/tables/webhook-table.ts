@@ -24,6 +24,8 @@ export interface WebhookEndpoint {
   readonly failures: number
   /** No attempt begins earlier. */
   readonly pausedUntil: Instant
+  /** Until when the endpoint belongs to a node, whose lease this time names. 0 without a lease. */
+  readonly leasedUntil: Instant
 }
 
 /** An event for one endpoint: an entry of the queue, and of the log. */
@@ -42,6 +44,12 @@ export interface WebhookDelivery {
   readonly attempts: number
   /** The latest attempts, oldest first. */
   readonly history: readonly Attempt[]
+}
+
+/** Deliveries that a node has claimed, and their endpoint, which it has leased. */
+export interface ClaimedDeliveries {
+  readonly endpoint: WebhookEndpoint
+  readonly claimed: readonly WebhookDelivery[]
 }
 
 /** What identifies a delivery. */
@@ -85,17 +93,26 @@ export interface WebhookTable {
     change: { failures: number; pausedUntil: Instant; now: Instant; isGone: boolean },
   ): Work<void>
   /**
-   * Endpoints with a delivery that is due, the longest waiting one first. A busy endpoint that was
-   * just tried therefore comes last.
+   * Endpoints without a lease that have a delivery that is due, the longest waiting one first. A
+   * busy endpoint that was just tried therefore comes last.
    */
   dueEndpoints(now: Instant, limit: number): Work<readonly WebhookEndpoint[]>
   /** The figures of the queue, from indexes alone. */
   figures(now: Instant): Work<WebhookFigures>
-  /** Claims due deliveries of an endpoint. No two nodes get the same one before the claim ends. */
+  /**
+   * Claims due deliveries of an endpoint, and leases the endpoint. Undefined, without a change, if
+   * nothing is due, another node has the lease, or the endpoint is disabled or paused. No two nodes
+   * get the same delivery before its claim ends.
+   *
+   * @param claim.until when the claims end
+   * @param claim.held the lease that the node has; 0 if none
+   */
   claim(
     id: WebhookEndpointId,
-    claim: { now: Instant; until: Instant; limit: number },
-  ): Work<readonly WebhookDelivery[]>
+    claim: { now: Instant; limit: number; until: Instant; held: Instant; leasedUntil: Instant },
+  ): Work<ClaimedDeliveries | undefined>
+  /** Ends a lease, unless another node has the endpoint by now. */
+  release(id: WebhookEndpointId, held: Instant): Work<void>
   /**
    * Repairs what a clock that was ahead has stored: what was created or tried in the future is due
    * now, and no pause lasts longer than the longest one.
