@@ -33,6 +33,11 @@ function membersOf(type: EventType): readonly string[] {
   return type.startsWith('device.') ? ['subject_ref'] : []
 }
 
+/** The members that only some events of a type have. */
+function optionalOf(type: EventType): readonly string[] {
+  return type.startsWith('device.') ? ['device_ref'] : []
+}
+
 /** Generates the AsyncAPI 3 document of the channel and of webhooks from the contract. */
 export function asyncApiDocument({ host, version }: { host: string; version: string }): object {
   return {
@@ -140,7 +145,7 @@ function eventMessages(): object {
 function eventPayload(type: EventType): object {
   const required = membersOf(type)
   const absent = Object.keys(WebhookEvent.properties.data.properties)
-    .filter((name) => !required.includes(name))
+    .filter((name) => ![...required, ...optionalOf(type)].includes(name))
     .map((name) => [name, false])
   const data = { required, properties: Object.fromEntries(absent) }
   return {

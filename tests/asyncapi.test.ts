@@ -84,7 +84,7 @@ test('AsyncAPI describes every event that a webhook endpoint receives', async ()
   const id = receiver.received[0]?.event.id ?? assert.fail('no event arrived')
   const ofDevices = Object.values(DEVICE_EVENTS).map((type) => ({
     id,
-    ...eventOfDevice(type, h.clock.now(), 'user-1'),
+    ...eventOfDevice(type, h.clock.now(), { subject_ref: 'user-1', device_ref: 'phone-1' }),
   }))
   const events: WebhookEvent[] = [...receiver.received.map(({ event }) => event), ...ofDevices]
   for (const event of events) assert.ok(describes(event.type, event), JSON.stringify(event))

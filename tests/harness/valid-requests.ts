@@ -13,6 +13,17 @@ import {
 } from './phone.ts'
 import { webhookEvent } from './webhook-event.ts'
 
+/** The reference of a user whom the tenant knows by a bond. */
+export async function knownSubject(h: Harness): Promise<string> {
+  const { session } = await h.reach('bonded')
+  return (await h.get(session)).body.subject_ref
+}
+
+/** The path of an endpoint, with what it names. */
+export function pathOf({ path }: Endpoint, names: Readonly<Record<string, string>>): string {
+  return path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => names[name] ?? '')
+}
+
 type Body = Readonly<Record<string, unknown>>
 
 /**
@@ -33,8 +44,13 @@ export async function validRequests(h: Harness) {
   const { challenge } = (await h.api('POST', '/devices/challenges')).body
   const { verified_evidence } = (await h.evidence(phone, view)).body
   const { device_id } = phone
-  const { endpointId, eventId } = await webhookEvent(h)
   const { nonce } = session
+  const ids = {
+    session_id: session.id,
+    device_id,
+    subject_ref: await knownSubject(h),
+    ...(await webhookEvent(h)),
+  }
   const bodies: Partial<Record<EndpointName, Body>> = {
     createSession: { workflow: 'credit_application', action: 'submit_application' },
     proveBrowser: BROWSER_PROOF,
@@ -52,16 +68,10 @@ export async function validRequests(h: Harness) {
     createWebhookEndpoint: { url: 'https://hooks.example/' },
     updateWebhookEndpoint: { url: 'https://hooks.example/' },
     recoverWebhookEndpoint: { since: h.now() },
-    retryWebhookEvent: { endpoint_id: endpointId },
+    retryWebhookEvent: { endpoint_id: ids.endpoint_id },
   }
   const tokens = { phone: phone.device_token, backend: h.shop.server, browser: h.shop.publishable }
 
-  const pathOf = ({ path }: Endpoint) =>
-    path
-      .replace('{session_id}', session.id)
-      .replace('{device_id}', device_id)
-      .replace('{endpoint_id}', endpointId)
-      .replace('{event_id}', eventId)
   /** The credential of a caller that the endpoint accepts. */
   const tokenFor = ({ callers }: Endpoint) => {
     const caller = (['phone', 'backend', 'browser'] as const).find((kind) => callers.includes(kind))
@@ -77,7 +87,7 @@ export async function validRequests(h: Harness) {
     } = {},
   ): Promise<Reply> => {
     const endpoint: Endpoint = ENDPOINTS[name]
-    const { path = pathOf(endpoint), raw, headers } = given
+    const { path = pathOf(endpoint, ids), raw, headers } = given
     const token = tokenFor(endpoint)
     const origin = token === tokens.browser ? { origin: SHOP_ORIGIN } : {}
     return h.call(endpoint.method, path, {
@@ -86,5 +96,5 @@ export async function validRequests(h: Harness) {
       headers: { ...origin, ...headers },
     })
   }
-  return { session, bodies, pathOf, tokenFor, send }
+  return { session, bodies, pathOf: (endpoint: Endpoint) => pathOf(endpoint, ids), tokenFor, send }
 }

@@ -15,5 +15,5 @@ export async function webhookEvent({ service, shop }: Harness, { tenant }: Tenan
     events: null,
     scheme: 'v1',
   })
-  return { endpointId: endpoint.id, eventId: await testEndpoint(service, endpoint.id) }
+  return { endpoint_id: endpoint.id, event_id: await testEndpoint(service, endpoint.id) }
 }

@@ -30,9 +30,9 @@ export const sessionArgument = () =>
 export const deviceArgument = () =>
   new Argument('<device>', 'Device id (dev_…)').argParser(parseDeviceId)
 
-/** The argument `<subject>`, parsed to a SubjectId. */
+/** The argument `[subject]`, parsed to a SubjectId. */
 export const subjectArgument = () =>
-  new Argument('<subject>', 'Subject id (sub_…)').argParser(parseSubjectId)
+  new Argument('[subject]', 'Subject id (sub_…)').argParser(parseSubjectId)
 
 /** The argument `<endpoint>`, parsed to a WebhookEndpointId. */
 export const endpointArgument = () =>
@@ -55,7 +55,7 @@ export const jsonOption = (description = 'Print one JSON document') =>
   new Option('--json', description)
 
 /** @throws {InvalidArgumentError} where the text is not the id of a tenant */
-function parseTenantId(text: string): TenantId {
+export function parseTenantId(text: string): TenantId {
   return parsed(parseId('ten', text), 'ten')
 }
 

@@ -8,7 +8,9 @@ import {
   listDevices,
   moveDevice,
 } from '@bonded/core/operations/admin/devices'
+import { findSubjectId } from '@bonded/core/operations/admin/subjects'
 import { deviceArgument, jsonOption, limitOption, parseSubjectId } from './arguments.ts'
+import { namedSubject, type ReferenceOptions, withReferenceOptions } from './named-subject.ts'
 import { type Options, withService } from './open.ts'
 import { fields, isoTime, print, table } from './output.ts'
 
@@ -19,7 +21,7 @@ const STATUSES = [
   'removed',
 ] as const satisfies readonly Device['status'][]
 
-interface ListOptions extends Options {
+interface ListOptions extends Options, ReferenceOptions {
   readonly status?: Device['status']
   readonly subject?: SubjectId
   readonly limit: number
@@ -65,7 +67,7 @@ export function deviceCommand(): Command {
 }
 
 function listCommand(): Command {
-  return new Command('list')
+  return withReferenceOptions(new Command('list'))
     .description('List devices, newest first')
     .addOption(new Option('--status <status>', 'Only devices in this status').choices(STATUSES))
     .addOption(
@@ -77,8 +79,12 @@ function listCommand(): Command {
     .addOption(jsonOption())
     .action(async (options: ListOptions) => {
       const { status, subject, limit } = options
-      const wanted = { limit, ...(status && { status }), ...(subject && { subjectId: subject }) }
-      const devices = await withService(options, (service) => listDevices(service, wanted))
+      const named = namedSubject(subject, options)
+      const devices = await withService(options, async (service) => {
+        const subjectId = named && (await findSubjectId(service, named))
+        const wanted = { limit, ...(status && { status }), ...(subjectId && { subjectId }) }
+        return listDevices(service, wanted)
+      })
       const documents = devices.map(describe)
       const names = ['device_id', 'status', 'format', 'environment'] as const
       print(options, documents, table(names, documents, 'No devices.'))

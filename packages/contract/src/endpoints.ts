@@ -36,10 +36,13 @@ import {
   PublicSession,
   Timeline,
 } from './schemas/session.ts'
+import { SUBJECT_ENDPOINTS } from './subject-endpoints.ts'
 import { WEBHOOK_ENDPOINTS, WEBHOOK_PATH_IDS } from './webhook-endpoints.ts'
 
 /** The ids that a path can name, each with its prefix. */
 export const PATH_IDS = { session_id: 'sess', device_id: 'dev', ...WEBHOOK_PATH_IDS } as const
+/** What else a path can name, each with its form. */
+export const PATH_TEXTS = { subject_ref: /^[0-9A-Za-z_-]{43}$/ } as const
 const session = closed({ session_id: id(PATH_IDS.session_id) })
 const device = closed({ device_id: id(PATH_IDS.device_id) })
 
@@ -350,6 +353,7 @@ export const ENDPOINTS = {
       'assertion_invalid',
     ],
   }),
+  ...SUBJECT_ENDPOINTS,
   ...WEBHOOK_ENDPOINTS,
   readOpenApi: define({
     ...routes.READ_OPENAPI,

@@ -288,8 +288,8 @@ export const REASONS = {
   unscoped_credential_required: {
     code: 'forbidden',
     message:
-      'This credential is limited to some workflows. Webhooks show all of them: use one without a ' +
-      'limit.',
+      'This credential is limited to some workflows, and this endpoint concerns all of them: use ' +
+      'one without a limit.',
   },
   // Not found
   session_not_found: {
@@ -299,6 +299,10 @@ export const REASONS = {
   device_not_found: {
     code: 'not_found',
     message: 'No device with this id is available to this caller.',
+  },
+  subject_not_found: {
+    code: 'not_found',
+    message: 'The tenant knows no user by this subject_ref.',
   },
   webhook_endpoint_not_found: {
     code: 'not_found',

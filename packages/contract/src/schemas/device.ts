@@ -23,6 +23,12 @@ export type Environment = Static<typeof Environment>
 export const DeviceStanding = word(['active', 'suspect', 'blocked', 'removed'])
 export type DeviceStanding = Static<typeof DeviceStanding>
 
+/** A tenant's pseudonym for a device. Another tenant has another one for it. */
+export const DeviceRef = Type.String({
+  description:
+    'Your pseudonym of the phone. It stays the same, and another tenant has another one for the same phone.',
+})
+
 export const DeviceChallenge = closed({
   challenge: Bytes32,
   expires_at: Timestamp,

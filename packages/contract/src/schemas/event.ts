@@ -1,4 +1,5 @@
 import { EVENT_TYPES } from '../events.ts'
+import { DeviceRef } from './device.ts'
 import { closed, id, nullable, Timestamp, word } from './primitives.ts'
 import { CompletionOutcome, EndedReason, SessionHint, SessionState } from './session.ts'
 import { type Static, Type } from './type.ts'
@@ -34,6 +35,7 @@ export const WebhookEvent = closed({
     session: Type.Optional(EventSession),
     advisory: Type.Optional(Type.Boolean()),
     subject_ref: Type.Optional(Type.String()),
+    device_ref: Type.Optional(DeviceRef),
   }),
 })
 export type WebhookEvent = Static<typeof WebhookEvent>

@@ -1,6 +1,6 @@
 import { type Static, Type } from './type.ts'
 import { SessionContext } from './context.ts'
-import { DeviceFormat } from './device.ts'
+import { DeviceFormat, DeviceRef } from './device.ts'
 import { base64url, closed, id, nullable, PurposeName, Timestamp, word } from './primitives.ts'
 import { CompletionOutcome } from './session.ts'
 import { PulseVerification } from './verification.ts'
@@ -39,6 +39,7 @@ export const ReceiptClaims = closed({
   action_title: nullable(Titles),
   requesting_origin: nullable(Type.String()),
   subject_ref: nullable(Type.String()),
+  device_ref: Type.Optional(DeviceRef),
   verification: PulseVerification,
   device_format: DeviceFormat,
   created_at: Timestamp,

@@ -57,7 +57,15 @@ export const DEVICE_EVENTS: { readonly [Kind in DeviceChange]?: EventType } = {
 /** Only tenants with a bond of the user this recent receive the events of the user's devices. */
 export const BOND_OF_TENANT_MS = 90 * 24 * 60 * 60_000
 
-/** The event of a device for one tenant. It names the user as that tenant knows them. */
-export function eventOfDevice(type: EventType, at: Instant, subjectRef: string): NewEvent {
-  return { type, sequence: 0, timestamp: iso(at), data: { subject_ref: subjectRef } }
+/**
+ * The event of a device for one tenant. It names the user and the device as that tenant knows them.
+ *
+ * @param data.device_ref absent where the event is about all devices of the user
+ */
+export function eventOfDevice(
+  type: EventType,
+  at: Instant,
+  data: { readonly subject_ref: string; readonly device_ref?: string },
+): NewEvent {
+  return { type, sequence: 0, timestamp: iso(at), data }
 }

@@ -19,6 +19,8 @@ export interface PhoneAttempt {
   readonly subjectRef: string
   /** The same, if the subject has bonded at the tenant. */
   readonly knownAs: string | undefined
+  /** Whether the tenant has blocked the device's subject. */
+  readonly subjectBlockedHere: boolean
   /** The decayed continuity of the device's bonds with this tenant; undefined without a bond. */
   readonly continuity: number | undefined
   /** Whether a bond of the device with this tenant was completed. */
@@ -64,6 +66,7 @@ export function checkDevice(attempt: PhoneAttempt): Result<void> {
   if (device.status === 'blocked' || device.status === 'removed')
     return fail(`device_${device.status}`)
   if (device.subjectBlocked === true) return fail('subject_blocked')
+  if (attempt.subjectBlockedHere) return fail('subject_blocked_by_tenant')
   if (device.status === 'suspect' && session.policy.suspectDevices === 'refuse')
     return fail('device_suspect')
   // Protocol 6: a software key proves nothing to a production tenant.

@@ -77,9 +77,11 @@ export function receiptClaims(
     readonly issuer: string
     readonly id: string
     readonly now: Instant
+    /** The tenant's pseudonym for the phone. */
+    readonly deviceRef: string | undefined
   },
 ): ReceiptClaims {
-  const { tenant, issuer, id, now } = by
+  const { tenant, issuer, id, now, deviceRef } = by
   return {
     iss: issuer,
     aud: session.tenantId,
@@ -95,6 +97,7 @@ export function receiptClaims(
     ...titlesOf(tenant, session),
     requesting_origin: session.requestingOrigin,
     subject_ref: session.subjectRef,
+    ...(deviceRef === undefined ? {} : { device_ref: deviceRef }),
     verification: session.verification,
     device_format: session.bondProof.format,
     created_at: iso(session.createdAt),

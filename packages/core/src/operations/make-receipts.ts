@@ -1,5 +1,6 @@
 import { encodeBase64url, RECEIPT_TYPE } from '@bonded/contract'
 import { commitmentOf } from '../domain/browser-leg.ts'
+import { deviceRefOf } from '../domain/device-ref.ts'
 import {
   receiptClaims,
   type ReceiptSession,
@@ -46,14 +47,19 @@ async function settle(service: Service, session: Session): Promise<void> {
  * @returns the stored one
  */
 export async function makeReceipt(
-  { store, clock, random, settings }: Service,
+  { store, clock, random, settings, keys }: Service,
   signer: Signer,
   session: ReceiptSession,
 ): Promise<StoredReceipt> {
   const tenant = await store.read((tables) => tables.tenants.find(session.tenantId))
   if (tenant === undefined) throw new Error(`session ${session.id} has no tenant`)
+  const { subjectRef, deviceId } = session
   const claims = receiptClaims(session, {
     tenant,
+    deviceRef:
+      subjectRef === null || deviceId === null
+        ? undefined
+        : deviceRefOf((text) => keys.sha256(text), { subjectRef, deviceId }),
     issuer: settings.publicOrigin,
     id: encodeBase64url(random.id()),
     now: clock.now(),

@@ -28,7 +28,7 @@ export function* loadAndExpireAttempt(
   const tenant = yield* tables.tenants.find(session.tenantId)
   if (tenant === undefined || current === undefined) return undefined
   const stats = yield* tables.sessions.deviceStats(session, device)
-  const { failures, subjectRef, continuity, hasCompleted } = stats
+  const { failures, subjectRef, subjectBlocked, continuity, hasCompleted } = stats
   // Only an added phone that would be the first of its subject at an account needs the other keys.
   const olderPhone =
     session.wantedSubjectRef === null &&
@@ -43,6 +43,7 @@ export function* loadAndExpireAttempt(
     tenant,
     device: current,
     knownAs: subjectRef,
+    subjectBlockedHere: subjectBlocked,
     // Stored at the subject's first bond with the tenant, derived until then.
     subjectRef: subjectRef ?? service.keys.subjectRef(session.tenantId, device.subjectId),
     continuity,

@@ -8,7 +8,10 @@ import type { Work } from '../ports/work.ts'
 /** The changes after which a device proves nothing. */
 const WITHDRAWING: readonly DeviceChange[] = ['removed', 'blocked', 'subject_blocked']
 
-type Change = Pick<DeviceEvent, 'at' | 'kind' | 'step'>
+interface Change extends Pick<DeviceEvent, 'at' | 'kind' | 'step'> {
+  /** The device that the tenants' event names: by default the one that changed; null for none. */
+  readonly about?: DeviceId | null
+}
 
 /**
  * Records a change of a device within the unit that makes it: as an event of the device, and in the
@@ -22,10 +25,10 @@ export function* recordDeviceChange(
   id: DeviceId,
   change: Change,
 ): Work<readonly Session[]> {
-  const { at, kind, step } = change
-  yield* tables.devices.record(id, change)
+  const { at, kind, step, about = id } = change
+  yield* tables.devices.record(id, { at, kind, step })
   const type = DEVICE_EVENTS[kind]
-  if (type !== undefined) yield* tables.webhooks.addDeviceEvent(id, { type, at })
+  if (type !== undefined) yield* tables.webhooks.addDeviceEvent(id, { type, at, about })
   const holds = yield* tables.sessions.pinnedTo(id)
   for (const session of holds)
     yield* tables.sessions.note(session.id, { at, kind: 'note', reason: `device_${kind}`, step })
@@ -39,7 +42,8 @@ export function* recordDeviceChange(
 /**
  * Records a change of a subject with each of its devices, so that each phone is notified.
  *
- * @param except the device that changed, which has an event of its own
+ * @param except the device that changed, which has an event of its own and is the one that those of
+ * the others are about. Without it, the change is about all of them.
  */
 export function* recordSubjectChange(
   tables: Tables,
@@ -47,5 +51,6 @@ export function* recordSubjectChange(
   { except, ...change }: Change & { readonly except?: DeviceId },
 ): Work<void> {
   for (const device of yield* tables.subjects.keys(id))
-    if (device.id !== except) yield* recordDeviceChange(tables, device.id, change)
+    if (device.id !== except)
+      yield* recordDeviceChange(tables, device.id, { ...change, about: except ?? null })
 }

@@ -12,20 +12,10 @@ import type { Tables } from '../ports/store.ts'
 import type { WebhookEndpoint } from '../ports/tables/webhook-table.ts'
 import type { Work } from '../ports/work.ts'
 import { liveSecrets } from './send-webhooks.ts'
-import type { BackendCaller, PortalCaller, Service } from './service.ts'
+import type { Service } from './service.ts'
 
 /** Who manages webhooks: the backend of a tenant its own, or the operator those of every tenant. */
 export type WebhookManager = TenantId | 'operator'
-
-/**
- * The tenant whose webhooks a backend manages, or its portal shows. Webhooks show the sessions of
- * all workflows, so a credential for some of them is rejected.
- */
-export function managedTenant({ credential }: BackendCaller | PortalCaller): Result<TenantId> {
-  return credential.scope === null
-    ? accept(credential.tenant.id)
-    : reject('unscoped_credential_required')
-}
 
 export interface NewEndpoint {
   readonly tenantId: TenantId

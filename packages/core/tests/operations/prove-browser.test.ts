@@ -285,6 +285,14 @@ test('checks the subject again when the proof arrives', async () => {
   assert.deepEqual(await stepsOf(s, session), ['subject_blocked'])
   await changeSubject(s.h.service, of.phone.subject_id as never, 'unblock')
   assert.equal((await prove(s, of, session, newSecret())).body.state, 'bonded')
+
+  // A block by the tenant ends the session that waits for its browser.
+  const { subject_ref } = (await s.h.get(session, s.shop)).body
+  const next = await createFor(s)
+  await approve(s, of, next)
+  await s.h.api('POST', `/subjects/${subject_ref}/block`, { token: s.shop.server })
+  assert.equal(reasonOf(await prove(s, of, next, newSecret())), 'session_not_live')
+  assert.equal((await s.h.get(next, s.shop)).body.ended_reason, 'killed_by_tenant')
 })
 
 test('asks the phone for a fresh approval when its evidence has expired, and extends the session once', async () => {

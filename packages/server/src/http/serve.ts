@@ -1,4 +1,11 @@
-import { BODY_LIMITS, type Endpoint, PATH_IDS, parseId, type RequestId } from '@bonded/contract'
+import {
+  BODY_LIMITS,
+  type Endpoint,
+  PATH_IDS,
+  PATH_TEXTS,
+  parseId,
+  type RequestId,
+} from '@bonded/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fastJsonStringify from 'fast-json-stringify'
 import type { Static, TSchema } from 'typebox'
@@ -33,13 +40,14 @@ type BodyOf<E extends Endpoint> = E extends { body: { schema: infer S extends TS
   ? Static<S>
   : undefined
 type PathId = keyof typeof PATH_IDS
-/** An id of another form is undefined, so that it reads like an unknown one. */
+type PathText = keyof typeof PATH_TEXTS
+/** An id or a text of another form is undefined, so that it reads like an unknown one. */
 type ParamsOf<E extends Endpoint> = E extends { params: infer S extends TSchema }
   ? {
       readonly [Name in keyof Static<S> & PathId]: ReturnType<
         typeof parseId<(typeof PATH_IDS)[Name]>
       >
-    }
+    } & { readonly [Name in keyof Static<S> & PathText]: string | undefined }
   : object
 type QueryOf<E extends Endpoint> = E extends { query: infer S extends TSchema } ? Static<S> : object
 type HeadersOf<E extends Endpoint> = E extends { headers: infer S extends TSchema }
@@ -146,11 +154,14 @@ export function serve<const E extends Endpoint>(
   }
 }
 
-/** Decodes the ids of a path. */
+/** Decodes the ids and the texts of a path. */
 function idsOf(params: Readonly<Record<string, string>>): object {
-  const ids: Partial<Record<PathId, string | undefined>> = {}
-  for (const name of Object.keys(params) as PathId[])
-    ids[name] = parseId(PATH_IDS[name], params[name] ?? '')
+  const ids: Partial<Record<PathId | PathText, string | undefined>> = {}
+  for (const name of Object.keys(params) as (PathId | PathText)[]) {
+    const text = params[name] ?? ''
+    if (name !== 'subject_ref') ids[name] = parseId(PATH_IDS[name], text)
+    else ids[name] = PATH_TEXTS[name].test(text) ? text : undefined
+  }
   return ids
 }
 

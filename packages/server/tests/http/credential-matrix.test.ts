@@ -4,6 +4,7 @@ import { after, test } from 'node:test'
 import { ENDPOINTS, type Endpoint, type EndpointName, REASONS } from '@bonded/contract'
 import { webauthnKey } from '../../../../tests/harness/attested-phones.ts'
 import { harness, PUBLIC_ORIGIN, SHOP_ORIGIN } from '../../../../tests/harness/harness.ts'
+import { knownSubject, pathOf } from '../../../../tests/harness/valid-requests.ts'
 import { webhookEvent } from '../../../../tests/harness/webhook-event.ts'
 import {
   approvalRequest,
@@ -19,6 +20,7 @@ import {
 const OTHER_ORIGIN = 'https://other.example'
 const h = await harness()
 after(() => h[Symbol.asyncDispose]())
+const subjectRef = await knownSubject(h)
 const other = await h.addTenant({ name: 'Other', origins: [OTHER_ORIGIN] })
 
 /** Returns a valid body for a credential. */
@@ -90,7 +92,6 @@ async function createScene() {
   const phone = await h.register()
   const foreign = await h.register()
   const page = await h.register(undefined, webauthnKey('unattested'))
-  const webhook = await webhookEvent(h)
   const shown = {
     ...session,
     tenant_name: '',
@@ -149,7 +150,10 @@ async function createScene() {
     createWebhookEndpoint: () => ({ url: 'https://hooks.example/' }),
     recoverWebhookEndpoint: () => ({ since: h.now() }),
   }
-  return { session, phone, tokens, bodies, webhook }
+  const { id: session_id } = session
+  const { device_id } = phone
+  const ids = { session_id, device_id, subject_ref: subjectRef, ...(await webhookEvent(h)) }
+  return { session, phone, ids, tokens, bodies }
 }
 
 /** Returns the response that protocol 3 requires for this caller at this endpoint. */
@@ -196,6 +200,7 @@ function expected(name: EndpointName, credential: Credential, origin: OriginName
   if (!originPasses) return [403, 'origin_not_allowed']
   if (!foreign) return NEEDS_BOND.includes(name) ? [400, 'session_not_bonded'] : ok(endpoint)
   if (name === 'createSession' || name === 'checkPublishableKey') return ok(endpoint)
+  if (endpoint.path.includes('{subject_ref}')) return [404, 'subject_not_found']
   if (endpoint.path.includes('{endpoint_id}')) return [404, 'webhook_endpoint_not_found']
   if (endpoint.path.includes('{event_id}')) return [404, 'webhook_event_not_found']
   // A list, and a new endpoint, are those of the caller.
@@ -222,12 +227,8 @@ for (const name of Object.keys(ENDPOINTS) as EndpointName[]) {
     for (const credential of CREDENTIALS) {
       for (const origin of Object.keys(ORIGINS) as OriginName[]) {
         const wanted = expected(name, credential, origin)
-        const { session, phone, tokens, bodies, webhook } = current
-        const path = endpoint.path
-          .replace('{session_id}', session.id)
-          .replace('{device_id}', phone.device_id)
-          .replace('{endpoint_id}', webhook.endpointId)
-          .replace('{event_id}', webhook.eventId)
+        const { session, ids, tokens, bodies } = current
+        const path = pathOf(endpoint, ids)
         const query =
           name === 'getSession' && credential.endsWith('device') ? `?nonce=${session.nonce}` : ''
         const headers: Record<string, string> = {}

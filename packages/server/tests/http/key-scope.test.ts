@@ -111,9 +111,9 @@ for (const [what, body, keys] of [
     const requests = requestsOf(session, assertion)
     for (const [name, endpoint] of Object.entries(ENDPOINTS) as [EndpointName, Endpoint][]) {
       const isTenants = endpoint.callers.some((kind) => kind === 'backend' || kind === 'browser')
-      // The endpoints of webhooks accept no key with a scope.
-      const isWebhooks = endpoint.rejections.includes('unscoped_credential_required')
-      if (!isTenants || isWebhooks || WITHOUT_SESSION.includes(name)) continue
+      // Those of webhooks and of users accept no key with a scope.
+      const isUnscoped = endpoint.rejections.includes('unscoped_credential_required')
+      if (!isTenants || isUnscoped || WITHOUT_SESSION.includes(name)) continue
       const sends = requests[name]
       assert.ok(sends, `${name} takes a tenant's credential: add its request to this test`)
       for (const send of sends) {

@@ -16,4 +16,18 @@ export const STEPS_FROM_24: typeof MIGRATIONS = [
     expands: true,
   },
   WEBHOOK_LEASE_STEP,
+  {
+    number: 32,
+    name: 'subjects by their reference',
+    statements: [
+      // No subject may answer to the reference of another. Of several with one, none keeps it: each
+      // gets its own at its next bond, and a session that names the reference accepts no other.
+      `delete from pairwise_subject where (tenant_id, subject_ref) in (
+        select tenant_id, subject_ref from pairwise_subject
+        group by tenant_id, subject_ref having count(*) > 1)`,
+      'create unique index pairwise_subject_by_ref on pairwise_subject (tenant_id, subject_ref)',
+      'alter table pairwise_subject add column blocked_at bigint',
+    ],
+    expands: true,
+  },
 ]

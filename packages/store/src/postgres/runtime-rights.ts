@@ -17,7 +17,7 @@ const RIGHTS: Readonly<Record<string, string>> = {
   migration: 'select',
   node_message: 'select, insert, update, delete',
   node_setting: 'select, insert, delete',
-  pairwise_subject: 'select, insert',
+  pairwise_subject: 'select, insert, update',
   publishable_key: 'select, insert, update',
   receipt: 'select, insert, update, delete',
   receipt_log: 'select, update',

@@ -89,7 +89,7 @@ export function deviceCache(
 /** Clears the device cache when a subject is blocked or unblocked. Subjects are not cached. */
 export function clearingDevices(
   table: SubjectTable,
-  { devices }: Pick<RowCaches, 'devices'>,
+  { devices, bonds }: Pick<RowCaches, 'devices' | 'bonds'>,
 ): SubjectTable {
   /** A cached device includes its subject's block, and the cache cannot be searched by subject. */
   function dropping<T>(work: Work<T>): Work<T> {
@@ -97,9 +97,17 @@ export function clearingDevices(
     return work
   }
 
+  /** A cached bond includes the tenant's block of the subject. */
+  function droppingBonds<T>(work: Work<T>): Work<T> {
+    bonds.clear()
+    return work
+  }
+
   return {
     ...table,
     block: (id, now) => dropping(table.block(id, now)),
     unblock: (id) => dropping(table.unblock(id)),
+    blockAt: (reference, now) => droppingBonds(table.blockAt(reference, now)),
+    unblockAt: (reference) => droppingBonds(table.unblockAt(reference)),
   }
 }

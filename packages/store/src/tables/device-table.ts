@@ -237,13 +237,14 @@ export function deviceTable({ cause, dialect }: Pick<Writing, 'cause' | 'dialect
         'select subject_ref from pairwise_subject where tenant_id = $1 and subject_id = $2',
         [tenantId, subjectId],
       )
-      return String(stored?.subject_ref)
+      if (stored === undefined) throw new Error('another subject has this subject_ref')
+      return String(stored.subject_ref)
     },
   }
 }
 
 const INSERT_PAIRWISE = `insert into pairwise_subject (tenant_id, subject_id, subject_ref)
-  values ($1, $2, $3) on conflict (tenant_id, subject_id) do nothing`
+  values ($1, $2, $3) on conflict do nothing`
 
 /** Stores a tenant's first reference to a subject. Returns 1, or 0 if there is one. */
 export function insertPairwise({

@@ -24,6 +24,8 @@ export interface CachedFailures {
 /** The subject's reference at one tenant, and the stored facts about the device's bonds there. */
 export interface CachedBond {
   readonly subjectRef: string
+  /** Whether the tenant has blocked the subject. */
+  readonly subjectBlocked: boolean
   readonly continuity: number
   readonly hasCompleted: boolean
 }

@@ -48,10 +48,11 @@ export function sessionCache(
   function cacheBond(
     tenantId: TenantId,
     deviceId: DeviceId,
-    { subjectRef, continuity, hasCompleted }: DeviceStats,
+    { subjectRef, subjectBlocked, continuity, hasCompleted }: DeviceStats,
   ): void {
-    if (subjectRef !== undefined && continuity !== undefined)
-      bonds.set(bondKey(tenantId, deviceId), { subjectRef, continuity, hasCompleted })
+    if (subjectRef === undefined || continuity === undefined) return
+    const bond = { subjectRef, subjectBlocked, continuity, hasCompleted }
+    bonds.set(bondKey(tenantId, deviceId), bond)
   }
 
   return {

@@ -32,9 +32,11 @@ const INSERT_EVENT = `insert into session_event (session_key, seq, at, kind, sta
 
 const DEVICE_STATS = `select
     (select failures from session_device where session_key = $4 and device_id = $3) as failures,
-    (select subject_ref from pairwise_subject where tenant_id = $1 and subject_id = $2) as subject_ref,
+    pairwise_subject.subject_ref, pairwise_subject.blocked_at,
     device_continuity.mean, device_continuity.completed_at
-  from (select 1) one left join device_continuity on tenant_id = $1 and device_id = $3`
+  from (select 1) one
+    left join pairwise_subject on pairwise_subject.tenant_id = $1 and subject_id = $2
+    left join device_continuity on device_continuity.tenant_id = $1 and device_id = $3`
 
 /**
  * The SQL of the sessions, their events and their timeline. A statement about a session names its
@@ -196,6 +198,7 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
       return {
         failures: Number(found?.failures ?? 0),
         subjectRef: (found?.subject_ref as string | null) ?? undefined,
+        subjectBlocked: found?.blocked_at != null,
         continuity: found?.mean == null ? undefined : Number(found.mean),
         hasCompleted: found?.completed_at != null,
       }

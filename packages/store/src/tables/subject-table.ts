@@ -1,9 +1,11 @@
-import type { SubjectTable } from '@bonded/core/ports/tables/subject-table'
+import type { DeviceId, SubjectId, TenantId } from '@bonded/contract'
+import type { SubjectReference, SubjectTable } from '@bonded/core/ports/tables/subject-table'
 import { deviceFromRow, SELECT_DEVICE } from './device-table.ts'
 import type { Writing } from './event-publisher.ts'
-import { changed, row, rows } from '../statement.ts'
+import { changed, type Row, row, rows } from '../statement.ts'
 
-/** The SQL of the subjects: their keys, and the subjects that an operator has blocked. */
+/** The SQL of the subjects: their keys, and their blocks by an operator and by tenants. */
+// oxlint-disable-next-line max-lines-per-function -- two tables, a statement for each method
 export function subjectTable({ dialect }: Pick<Writing, 'dialect'>): SubjectTable {
   return {
     *keys(id) {
@@ -39,5 +41,61 @@ export function subjectTable({ dialect }: Pick<Writing, 'dialect'>): SubjectTabl
       yield* dialect.lockSubject(id)
       return (yield* changed('delete from blocked_subject where subject_id = $1', [id])) === 1
     },
+
+    *find(tenantId, subjectRef) {
+      const found = yield* row(
+        'select * from pairwise_subject where tenant_id = $1 and subject_ref = $2',
+        [tenantId, subjectRef],
+      )
+      return found && referenceFromRow(found)
+    },
+
+    *references(id) {
+      const found = yield* rows(
+        `select p.* from tenant t join pairwise_subject p on p.tenant_id = t.id and p.subject_id = $1
+         order by t.id`,
+        [id],
+      )
+      return found.map(referenceFromRow)
+    },
+
+    *lastBonds({ tenantId, subjectId }) {
+      const found = yield* rows(
+        `select c.device_id, c.updated_at from device d
+           join device_continuity c on c.tenant_id = $1 and c.device_id = d.id
+         where d.subject_id = $2`,
+        [tenantId, subjectId],
+      )
+      return new Map(found.map((each) => [each.device_id as DeviceId, Number(each.updated_at)]))
+    },
+
+    *blockAt({ tenantId, subjectId }, now) {
+      yield* dialect.lockSubject(subjectId)
+      const blocked = yield* changed(
+        `update pairwise_subject set blocked_at = $3
+         where tenant_id = $1 and subject_id = $2 and blocked_at is null`,
+        [tenantId, subjectId, now],
+      )
+      return blocked === 1
+    },
+
+    *unblockAt({ tenantId, subjectId }) {
+      yield* dialect.lockSubject(subjectId)
+      const unblocked = yield* changed(
+        `update pairwise_subject set blocked_at = null
+         where tenant_id = $1 and subject_id = $2 and blocked_at is not null`,
+        [tenantId, subjectId],
+      )
+      return unblocked === 1
+    },
+  }
+}
+
+function referenceFromRow(found: Row): SubjectReference {
+  return {
+    tenantId: found.tenant_id as TenantId,
+    subjectId: found.subject_id as SubjectId,
+    subjectRef: found.subject_ref as string,
+    blockedAt: found.blocked_at === null ? undefined : Number(found.blocked_at),
   }
 }

@@ -1,4 +1,6 @@
-import type { DeviceId, EventType, TenantId } from '@bonded/contract'
+import { hash } from 'node:crypto'
+import type { EventType, TenantId } from '@bonded/contract'
+import { deviceRefOf } from '@bonded/core/domain/device-ref'
 import { BOND_OF_TENANT_MS, eventOfDevice } from '@bonded/core/domain/events'
 import {
   type Attempt,
@@ -233,12 +235,18 @@ export function webhookTable({ forUpdate, forWork }: Dialect): WebhookTable {
       )
     },
 
-    *addDeviceEvent(id: DeviceId, { type, at }: { type: EventType; at: number }) {
+    *addDeviceEvent(id, { type, at, about }) {
       for (const found of yield* rows(TENANTS_OF_DEVICE, [id, at - BOND_OF_TENANT_MS])) {
         const tenantId = found.tenant_id as TenantId
+        const subjectRef = found.subject_ref as string
+        const deviceRef = about && deviceRefOf(sha256, { subjectRef, deviceId: about })
         // Of a change of several devices of one user, the tenant gets one event.
-        const eventId = eventIdOf(`${tenantId}\n${String(found.subject_id)}\n${type}\n${at}`)
-        const event = eventOfDevice(type, at, found.subject_ref as string)
+        const subject = `${tenantId}\n${String(found.subject_id)}`
+        const eventId = eventIdOf(`${subject}\n${type}\n${at}\n${deviceRef ?? ''}`)
+        const event = eventOfDevice(type, at, {
+          subject_ref: subjectRef,
+          ...(deviceRef === null ? {} : { device_ref: deviceRef }),
+        })
         yield* writeEvent(event, { eventId, at, tenantId, sessionId: null })
       }
     },
@@ -347,4 +355,8 @@ function deliveryFromRow(found: Row): WebhookDelivery {
 
 function instant(value: Row[string] | undefined): number | null {
   return value === null || value === undefined ? null : Number(value)
+}
+
+function sha256(text: string): string {
+  return hash('sha256', text, 'base64url')
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SubjectId, TenantId } from '@bonded/contract'
 import { OptimisticUnits } from '../../src/postgres/row-cache/optimistic-units.ts'
-import { KINDS } from '../../src/postgres/row-cache/row-kinds.ts'
+import { KINDS, type StoredReference } from '../../src/postgres/row-cache/row-kinds.ts'
 import { RowLookups } from '../../src/postgres/row-cache/row-lookups.ts'
 import {
   ABSENT,
@@ -50,7 +50,7 @@ test('a unit stores a tenant’s first reference to a subject without an answer 
     subjectRef: 'subj_derived',
   }
   const key = rowKey(KINDS.subjectRef, row.tenantId, row.subjectId)
-  const run = (stored: VersionedRow<string>) => {
+  const run = (stored: VersionedRow<StoredReference>) => {
     const unit: Unit<string> = (tables) => tables.devices.pairwise(row)
     const foundRows = new Map([[key.text, stored]])
     return units.run({ unit, cause: undefined, foundRows }, { isCareful: false })
@@ -59,7 +59,7 @@ test('a unit stores a tenant’s first reference to a subject without an answer 
   assert.deepEqual(first.end, { is: 'finished', value: 'subj_derived' })
   assert.equal(first.run.statements.length, 1)
   assert.equal(first.run.used.get(key.text)?.version, null, 'the batch checks that there is none')
-  const later = run({ version: '1', value: 'subj_stored' })
+  const later = run({ version: '1', value: { subjectRef: 'subj_stored', blocked: false } })
   assert.deepEqual(later.end, { is: 'finished', value: 'subj_stored' })
   assert.equal(later.run.statements.length, 0)
 })

@@ -234,8 +234,10 @@ test('units of one transaction do not share the failure of another one', async (
 test('bonds of one subject on two nodes at once get the same reference', async () => {
   for (let round = 0; round < ROUNDS; round++) {
     const subjectId = `sub_first_${round}` as SubjectId
-    const bond = (store: Store, subjectRef: string) =>
-      store.write((tables) => tables.devices.pairwise({ tenantId: TENANT, subjectId, subjectRef }))
+    const bond = (store: Store, derived: string) => {
+      const row = { tenantId: TENANT, subjectId, subjectRef: `${derived} ${round}` }
+      return store.write((tables) => tables.devices.pairwise(row))
+    }
     const references = await Promise.all([bond(a, 'one'), bond(b, 'two'), bond(a, 'three')])
     assert.equal(new Set(references).size, 1)
     assert.equal(await bond(b, 'four'), references[0])

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { DeviceId, SessionId } from '@bonded/contract'
+import type { DeviceId, SessionId, SubjectId, TenantId } from '@bonded/contract'
 import { DEVICE_MOVES } from '../../../core/src/domain/device-moves.ts'
 import { MOVES } from '../../../core/src/domain/transitions.ts'
 import { cachedDriver, postgresDriver, sqlDriver } from './table-drivers.ts'
@@ -13,6 +13,7 @@ import {
   registerDevices,
   SESSIONS,
   SUBJECTS,
+  TENANTS,
   TOKENS,
 } from './table-operations.ts'
 
@@ -65,6 +66,60 @@ for (const [kind, open] of DRIVERS) {
     assert.deepEqual(await find(), ['blocked', false])
     await driver.write((tables) => tables.devices.move(deviceId, DEVICE_MOVES.remove))
     assert.deepEqual(await find(), ['removed', false])
+  })
+
+  test(`${kind} tables: a tenant finds a subject by its own reference only, and its block is read at once`, async () => {
+    await using driver = await open()
+    await driver.write(registerDevices)
+    const [subjectId] = SUBJECTS as [SubjectId]
+    const [tenantId, other] = TENANTS as [TenantId, TenantId]
+    await driver.write(function* (tables) {
+      yield* tables.devices.pairwise({ tenantId, subjectId, subjectRef: 'ref' })
+      yield* tables.devices.pairwise({ tenantId: other, subjectId, subjectRef: 'other ref' })
+      for (const tenant of [tenantId, other])
+        yield* tables.sessions.storeContinuity({ tenantId: tenant, deviceId, mean: 1, now: NOW })
+    })
+    const find = (tenant: TenantId, ref: string) =>
+      driver.read((tables) => tables.subjects.find(tenant, ref))
+    const reference = (await find(tenantId, 'ref')) ?? assert.fail('the subject is not found')
+    assert.deepEqual(reference, { tenantId, subjectId, subjectRef: 'ref', blockedAt: undefined })
+    assert.equal(await find(other, 'ref'), undefined)
+    assert.deepEqual(
+      await driver.read((tables) => tables.subjects.lastBonds(reference)),
+      new Map([[deviceId, NOW]]),
+    )
+    const blocked = () =>
+      driver.read(function* (tables) {
+        const states: boolean[] = []
+        for (const tenant of [tenantId, other]) {
+          const session = newSession(sessionId, tenant)
+          const stats = yield* tables.sessions.deviceStats(session, newDevice(0))
+          states.push(stats.subjectBlocked)
+        }
+        return states
+      })
+    assert.deepEqual(await blocked(), [false, false])
+    const block = (now: number) => driver.write((tables) => tables.subjects.blockAt(reference, now))
+    assert.deepEqual([await block(NOW + 1), await block(NOW + 2)], [true, false])
+    assert.deepEqual(await blocked(), [true, false])
+    assert.equal((await find(tenantId, 'ref'))?.blockedAt, NOW + 1)
+    const unblock = () => driver.write((tables) => tables.subjects.unblockAt(reference))
+    assert.deepEqual([await unblock(), await unblock()], [true, false])
+    assert.deepEqual(await blocked(), [false, false])
+  })
+
+  test(`${kind} tables: no second subject gets a reference that another one has`, async () => {
+    await using driver = await open()
+    await driver.write(registerDevices)
+    const [subjectId, , other] = SUBJECTS as [SubjectId, SubjectId, SubjectId]
+    const [tenantId] = TENANTS as [TenantId]
+    const name = (id: SubjectId) =>
+      driver.write((tables) =>
+        tables.devices.pairwise({ tenantId, subjectId: id, subjectRef: 'ref' }),
+      )
+    assert.equal(await name(subjectId), 'ref')
+    await assert.rejects(async () => name(other))
+    assert.equal(await name(subjectId), 'ref')
   })
 
   test(`${kind} tables: the failures of 100 devices on one session are counted apart`, async () => {

@@ -69,9 +69,14 @@ export function sqlDriver(): TableDriver {
   })
   const transaction = <T>(unit: Unit<T>, end: 'commit' | 'rollback'): T => {
     database.exec('begin')
-    const value = drive(unit(tables))
-    database.exec(end)
-    return value
+    try {
+      const value = drive(unit(tables))
+      database.exec(end)
+      return value
+    } catch (failure) {
+      database.exec('rollback')
+      throw failure
+    }
   }
   return {
     async write(unit, { failingEvents = false } = { failingEvents: false }) {

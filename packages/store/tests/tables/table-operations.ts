@@ -6,6 +6,7 @@ import type { Device, Session } from '../../../core/src/domain/session.ts'
 import { MOVES } from '../../../core/src/domain/transitions.ts'
 import type { Tables } from '../../../core/src/ports/store.ts'
 import type { DeviceToken } from '../../../core/src/ports/tables/device-table.ts'
+import type { SubjectReference } from '../../../core/src/ports/tables/subject-table.ts'
 import type { Work } from '../../../core/src/ports/work.ts'
 
 export const NOW = 1_000_000
@@ -80,6 +81,15 @@ function onSession(run: (tables: Tables, session: Session, of: Operands) => Work
     const before = operands.outdated ? seen.get(id(operands)) : undefined
     const session = before ?? (yield* tables.sessions.find(id(operands)))
     return session && (yield* run(tables, session, operands))
+  }
+}
+
+function referenceOf({ tenant, device }: Operands): SubjectReference {
+  return {
+    tenantId: TENANTS[tenant] as TenantId,
+    subjectId: SUBJECTS[device] as SubjectId,
+    subjectRef: '',
+    blockedAt: undefined,
   }
 }
 
@@ -205,6 +215,8 @@ export const WRITES: Readonly<Record<string, Operation>> = {
     }),
   block: (tables, { device }) => tables.subjects.block(SUBJECTS[device] as SubjectId, NOW),
   unblock: (tables, { device }) => tables.subjects.unblock(SUBJECTS[device] as SubjectId),
+  blockAt: (tables, operands) => tables.subjects.blockAt(referenceOf(operands), NOW),
+  unblockAt: (tables, operands) => tables.subjects.unblockAt(referenceOf(operands)),
 }
 
 /** Commits of another process, as an operator's command makes them. */
@@ -215,6 +227,7 @@ export const OUTSIDE_WRITES = [
   `update device set token_hash = x'ff', counter = counter + 1`,
   `insert into blocked_subject values ('sub_a', ${NOW}) on conflict do nothing`,
   'delete from blocked_subject',
+  `update pairwise_subject set blocked_at = ${NOW}`,
   'update session_device set failures = failures + 1',
   `update device_continuity set mean = '0.125'`,
   `update device_continuity set completed_at = ${NOW}`,

@@ -1,5 +1,6 @@
-import type { SubjectId } from '@bonded/contract'
+import type { SubjectId, TenantId } from '@bonded/contract'
 import type { Device, Instant } from '../../domain/session.ts'
+import type { SubjectReference } from '../../ports/tables/subject-table.ts'
 import { recordSubjectChange } from '../record-device-change.ts'
 import type { Service } from '../service.ts'
 import { subjectNotFound, OperatorError } from './operator-error.ts'
@@ -11,13 +12,30 @@ export interface SubjectRecord {
   readonly blockedAt: Instant | undefined
   /** Its devices that were not removed, oldest first. */
   readonly keys: readonly Device[]
+  /** The subject as each tenant knows it, with the tenant's own block. */
+  readonly references: readonly SubjectReference[]
+}
+
+/** A subject by its id, or by the reference of a tenant. */
+export type NamedSubject = SubjectId | { readonly tenantId: TenantId; readonly subjectRef: string }
+
+/** @throws {OperatorError} if the tenant knows no subject by this reference */
+export async function findSubjectId(service: Service, named: NamedSubject): Promise<SubjectId> {
+  if (typeof named === 'string') return named
+  const { tenantId, subjectRef } = named
+  const found = await service.store.read((tables) => tables.subjects.find(tenantId, subjectRef))
+  if (found !== undefined) return found.subjectId
+  throw new OperatorError(`The tenant ${tenantId} knows no user by this subject_ref`, {
+    code: 'not_found',
+  })
 }
 
 /** @throws {OperatorError} if the subject has no devices and is not blocked */
 export async function inspectSubject(service: Service, id: SubjectId): Promise<SubjectRecord> {
   const found = await service.store.read(function* (tables) {
     const keys = yield* tables.subjects.keys(id)
-    return { subjectId: id, blockedAt: yield* tables.subjects.blockedAt(id), keys }
+    const blockedAt = yield* tables.subjects.blockedAt(id)
+    return { subjectId: id, blockedAt, keys, references: yield* tables.subjects.references(id) }
   })
   if (found.keys.length === 0 && found.blockedAt === undefined) throw subjectNotFound(id)
   return found

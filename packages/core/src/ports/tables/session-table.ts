@@ -30,6 +30,8 @@ export interface DeviceStats {
   readonly failures: number
   /** The tenant's pseudonym for the device's subject, once the subject has bonded there. */
   readonly subjectRef: string | undefined
+  /** Whether the tenant has blocked the device's subject. */
+  readonly subjectBlocked: boolean
   /** The decayed continuity of the device's bonds with the tenant; undefined without a bond. */
   readonly continuity: number | undefined
   /** Whether a bond of the device with the tenant was completed. */

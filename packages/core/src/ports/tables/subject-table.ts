@@ -1,8 +1,18 @@
-import type { SubjectId } from '@bonded/contract'
+import type { DeviceId, SubjectId, TenantId } from '@bonded/contract'
 import type { Device, Instant } from '../../domain/session.ts'
 import type { Work } from '../work.ts'
 
-/** The keys of a subject and its block by an operator. */
+/** A subject as one tenant knows it. */
+export interface SubjectReference {
+  readonly tenantId: TenantId
+  readonly subjectId: SubjectId
+  /** The tenant's pseudonym for the subject. */
+  readonly subjectRef: string
+  /** When the tenant blocked the subject; undefined if it has not. */
+  readonly blockedAt: Instant | undefined
+}
+
+/** The keys of a subject, and its blocks by an operator and by tenants. */
 export interface SubjectTable {
   /** The devices of a subject that are not removed, oldest first. */
   keys(id: SubjectId): Work<readonly Device[]>
@@ -19,4 +29,18 @@ export interface SubjectTable {
    * subject was not blocked
    */
   unblock(id: SubjectId): Work<boolean>
+  /** The subject that a tenant knows by this reference; undefined if there is none. */
+  find(tenantId: TenantId, subjectRef: string): Work<SubjectReference | undefined>
+  /** The subject as every tenant knows it that it has bonded with. */
+  references(id: SubjectId): Work<readonly SubjectReference[]>
+  /** When each device of the subject last bonded with the tenant. */
+  lastBonds(reference: SubjectReference): Work<ReadonlyMap<DeviceId, Instant>>
+  /**
+   * Blocks all present and future devices of the subject at this tenant.
+   *
+   * @returns false if it was blocked already
+   */
+  blockAt(reference: SubjectReference, now: Instant): Work<boolean>
+  /** Ends the tenant's own block. @returns false if the tenant had not blocked the subject */
+  unblockAt(reference: SubjectReference): Work<boolean>
 }

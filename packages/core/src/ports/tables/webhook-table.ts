@@ -132,8 +132,15 @@ export interface WebhookTable {
     payload: string
     now: Instant
   }): Work<void>
-  /** Adds the event of a device for each tenant with a recent bond of its user. */
-  addDeviceEvent(id: DeviceId, event: { type: EventType; at: Instant }): Work<void>
+  /**
+   * Adds the event of a device for each tenant with a recent bond of its user.
+   *
+   * @param event.about the device that the event names, if it names one
+   */
+  addDeviceEvent(
+    id: DeviceId,
+    event: { type: EventType; at: Instant; about: DeviceId | null },
+  ): Work<void>
   /**
    * Deliveries of a tenant, newest first. It reads a bounded part of the log, so with filters a
    * page can have fewer deliveries than the limit although others follow.

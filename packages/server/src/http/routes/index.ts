@@ -17,6 +17,7 @@ import { readReceiptRoute } from './read-receipt.ts'
 import { readTimelineRoute } from './read-timeline.ts'
 import { reportContainmentRoute } from './report-containment.ts'
 import * as service from './service.ts'
+import * as subjects from './subjects.ts'
 import * as webhookDeliveries from './webhook-deliveries.ts'
 import * as webhookEndpoints from './webhook-endpoints.ts'
 
@@ -40,6 +41,7 @@ export const ROUTES: readonly Route[] = [
   attestRoute,
   ...Object.values(devices),
   ...Object.values(service),
+  ...Object.values(subjects),
   ...Object.values(webhookDeliveries),
   ...Object.values(webhookEndpoints),
 ]

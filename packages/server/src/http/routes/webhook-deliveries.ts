@@ -6,7 +6,7 @@ import {
   recoverEndpoint,
   retryEvent,
 } from '@bonded/core/operations/webhook-deliveries'
-import { managedTenant } from '@bonded/core/operations/webhook-endpoints'
+import { managedTenant } from '@bonded/core/operations/managed-tenant'
 import type { DeliveryKey } from '@bonded/core/ports/tables/webhook-table'
 import { presentDeliveries, presentEventLog } from '../response/present-webhook.ts'
 import { serve } from '../serve.ts'

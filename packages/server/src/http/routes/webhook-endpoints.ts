@@ -1,9 +1,9 @@
 import { ENDPOINTS } from '@bonded/contract'
 import { accept } from '@bonded/core/domain/rejection'
+import { managedTenant } from '@bonded/core/operations/managed-tenant'
 import {
   createEndpoint,
   listEndpoints,
-  managedTenant,
   removeEndpoint,
   rotateEndpoint,
   testEndpoint,

@@ -12,6 +12,8 @@ type Rule = ShedPriority | 'exempt' | Readonly<Record<Presented, ShedPriority>>
 const RULES: Readonly<Partial<Record<EndpointName, Rule>>> = {
   completeSession: 'completion',
   deleteSession: 'completion',
+  blockSubject: 'completion',
+  unblockSubject: 'completion',
   claimSession: 'attestation',
   declineSession: 'attestation',
   cancelSession: 'attestation',

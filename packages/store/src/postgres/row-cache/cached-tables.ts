@@ -111,9 +111,11 @@ function cachedSessions(table: SessionTable, { sessionKeys, run }: Parts): Sessi
       )
       if (missing.length > 0) yield new MissingRows(missing)
       const bonds = yield* find(run(), continuity)
+      const reference = yield* find(run(), subjectRef)
       return {
         failures: (yield* find(run(), failures)) ?? 0,
-        subjectRef: yield* find(run(), subjectRef),
+        subjectRef: reference?.subjectRef,
+        subjectBlocked: reference?.blocked === true,
         continuity: bonds?.mean,
         hasCompleted: bonds?.hasCompleted === true,
       }
@@ -192,10 +194,11 @@ function cachedDevices(table: DeviceTable, { run }: Parts): DeviceTable {
     *pairwise(row) {
       const key = rowKey(KINDS.subjectRef, row.tenantId, row.subjectId)
       const stored = yield* find(run(), key)
-      if (stored !== undefined) return stored
+      if (stored !== undefined) return stored.subjectRef
       // The transaction fails if another one stores the reference first.
       yield* insertPairwise(row)
-      run().changed.set(key.text, { key, value: row.subjectRef })
+      const value = { subjectRef: row.subjectRef, blocked: false }
+      run().changed.set(key.text, { key, value })
       return row.subjectRef
     },
 

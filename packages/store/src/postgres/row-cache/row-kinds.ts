@@ -135,14 +135,22 @@ const failures: RowKind<number> = {
   isUsuallyAbsent: true,
 }
 
-/** A tenant's reference to a subject. */
-const subjectRef: RowKind<string> = {
+/** A tenant's reference to a subject, and whether the tenant has blocked it. */
+export interface StoredReference {
+  readonly subjectRef: string
+  readonly blocked: boolean
+}
+
+const subjectRef: RowKind<StoredReference> = {
   name: 'subject_ref',
   types: ['text', 'text'],
   from: 'pairwise_subject r where r.tenant_id = k.p1 and r.subject_id = k.p2',
   version: 'r.xmin::text',
-  json: 'to_json(r.subject_ref)',
-  read: String,
+  json: `json_build_object('subject_ref', r.subject_ref, 'blocked_at', r.blocked_at)`,
+  read: (found: Row) => ({
+    subjectRef: String(found.subject_ref),
+    blocked: found.blocked_at !== null,
+  }),
   maxRows: 4_096,
 }
 

@@ -2,6 +2,7 @@ import type { Reason } from '@bonded/contract'
 import { BROWSER_REASON_GUIDES } from './browser-guides.ts'
 import type { ReasonGuide } from './guide.ts'
 import { RECEIPT_REASON_GUIDES } from './receipt-guides.ts'
+import { SUBJECT_REASON_GUIDES } from './subject-guides.ts'
 import { WEBHOOK_REASON_GUIDES } from './webhook-guides.ts'
 
 /** One guide for each reason. A reason without a guide does not compile. */
@@ -180,7 +181,7 @@ export const REASON_GUIDES: Readonly<Record<Reason, ReasonGuide>> = {
   device_not_usable: {
     retry: 'no',
     cause:
-      'The device or its user is blocked, the device is suspect, belongs to another user than the session, or has a format or environment that the workflow does not accept.',
+      'The operator or the tenant has blocked the device or its user, the device is suspect, belongs to another user than the session, or has a format or environment that the workflow does not accept.',
     remedy: 'Use another registered phone. The session timeline gives the operator the exact rule.',
   },
   key_not_attested: {
@@ -341,6 +342,7 @@ export const REASON_GUIDES: Readonly<Record<Reason, ReasonGuide>> = {
     cause: 'The operator restricted the key to other actions.',
     remedy: 'Use another key, or ask the operator for one with this action.',
   },
+  ...SUBJECT_REASON_GUIDES,
   ...WEBHOOK_REASON_GUIDES,
   session_not_found: {
     retry: 'no',

@@ -16,12 +16,6 @@ export const WEBHOOK_REASON_GUIDES = {
     remedy:
       'List the endpoints with `GET /webhook-endpoints`, and delete those without a receiver.',
   },
-  unscoped_credential_required: {
-    retry: 'no',
-    cause: 'The operator created the server credential for some workflows or actions only.',
-    remedy:
-      'Use a server credential that was created without `--workflow`, or ask the operator for one.',
-  },
   webhook_endpoint_not_found: {
     retry: 'no',
     cause: 'The endpoint was deleted, or belongs to another tenant.',

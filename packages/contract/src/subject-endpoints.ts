@@ -1,0 +1,40 @@
+import { define } from './endpoint.ts'
+import { Bytes32, closed } from './schemas/primitives.ts'
+import { SubjectDevices } from './schemas/subject.ts'
+
+const SUBJECT_PATH = '/api/v1/subjects/{subject_ref}'
+
+const subject = {
+  callers: ['backend'],
+  ownOriginOnly: true,
+  limits: ['backend'],
+  params: closed({ subject_ref: Bytes32 }),
+  status: 200,
+  retry: 'repeat',
+  responses: { subject: SubjectDevices },
+  rejections: ['subject_not_found', 'unscoped_credential_required'],
+} as const
+
+/** The endpoints by which a tenant acts on a user whom it knows by a `subject_ref`. */
+export const SUBJECT_ENDPOINTS = {
+  listSubjectDevices: define({
+    ...subject,
+    method: 'GET',
+    path: `${SUBJECT_PATH}/devices`,
+    summary: 'Lists the phones of a user.',
+  }),
+  blockSubject: define({
+    ...subject,
+    method: 'POST',
+    path: `${SUBJECT_PATH}/block`,
+    summary:
+      'Blocks all phones of a user for this tenant, also future ones, and ends the sessions that they hold. Blocking again changes nothing.',
+  }),
+  unblockSubject: define({
+    ...subject,
+    method: 'POST',
+    path: `${SUBJECT_PATH}/unblock`,
+    summary:
+      'Ends the tenant’s block of a user. A block by the operator of the service stays. Unblocking again changes nothing.',
+  }),
+} as const

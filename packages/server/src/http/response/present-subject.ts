@@ -1,0 +1,18 @@
+import type { SubjectDevices } from '@bonded/contract'
+import { iso } from '@bonded/core/domain/iso'
+import type { TenantSubject } from '@bonded/core/operations/subject-devices'
+
+/** Presents a user and their phones to a tenant, without an id that another tenant could know. */
+export function presentSubject({ subjectRef, blockedAt, devices }: TenantSubject): SubjectDevices {
+  return {
+    subject_ref: subjectRef,
+    blocked_at: blockedAt === undefined ? null : iso(blockedAt),
+    devices: devices.map(({ deviceRef, status, format, isAttested, lastBondedAt }) => ({
+      device_ref: deviceRef,
+      status,
+      format,
+      key_attested: isAttested,
+      last_bonded_at: lastBondedAt === undefined ? null : iso(lastBondedAt),
+    })),
+  }
+}
