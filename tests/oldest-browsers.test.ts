@@ -3,11 +3,12 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
+import type { BrowserName } from '@mdn/browser-compat-data'
 import { loadPulseScript } from '@bonded/widget/script'
 import { loadPhonePage } from '../packages/phone-page/build/bundle.ts'
 import { checkScripts } from './oldest-browsers/check-scripts.ts'
 import { checkStyles } from './oldest-browsers/check-styles.ts'
-import { OLDEST } from './oldest-browsers/support.ts'
+import { compatOf, DATA, isSupported, OLDEST } from './oldest-browsers/support.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const TIMEOUT = { timeout: 120_000 }
@@ -19,6 +20,7 @@ const SCRIPTS = [
   'packages/widget/src/browser-proof/open-leg.ts',
   'packages/widget/src/npm/load-pulse.ts',
   'packages/widget/src/npm/element.ts',
+  'packages/phone-page/src/document/start.ts',
   'packages/phone-page/src/main.ts',
   'packages/phone-page/src/frame/main.ts',
   'packages/phone-page/src/portal/main.ts',
@@ -90,4 +92,22 @@ test('the documents state the oldest browsers', () => {
   const sentence = `Chrome ${OLDEST.chrome}, Firefox ${OLDEST.firefox}, Safari ${OLDEST.safari} (iOS ${OLDEST.safari_ios}), and Samsung Internet ${OLDEST.samsunginternet_android}`
   for (const file of ['packages/widget/README.md', 'packages/phone-page/README.md', 'README.md'])
     assert.ok(readFileSync(join(ROOT, file), 'utf8').includes(sentence), `${file}: ${sentence}`)
+})
+
+test('what the scripts ask for to find a browser that is too old came with the oldest browsers', () => {
+  const came = [
+    DATA.api.CompressionStream,
+    DATA.css.types?.['length']?.['viewport_percentage_units_dynamic'],
+  ].map((entry) => {
+    const known = compatOf(entry)
+    assert.ok(known !== undefined && isSupported(known))
+    return ['safari_ios', 'firefox', 'chrome'].map((browser) => {
+      const [support] = [known.support[browser as BrowserName] ?? []].flat()
+      return support?.version_added
+    })
+  })
+  assert.deepEqual(came, [
+    ['16.4', '113', '80'],
+    ['15.4', '101', '108'],
+  ])
 })

@@ -19,6 +19,12 @@ interface DocumentFiles {
   readonly styleHash: string
 }
 
+/** What a browser that is too old reads. */
+interface TooOldWords {
+  readonly title: string
+  readonly body: string
+}
+
 /** The phone page and the service's frame, ready to be served. */
 export interface PhonePageFiles extends DocumentFiles {
   /** JSON of the words of each language but English, by its tag. */
@@ -27,6 +33,12 @@ export interface PhonePageFiles extends DocumentFiles {
    * Sixteen hexadecimal digits over all languages: the script loads them from an address with it.
    */
   readonly languagesHash: string
+  /** The inline script of the document, in ES5. */
+  readonly start: string
+  /** `sha256-…` of it, for `script-src`. */
+  readonly startHash: string
+  /** By the tag of the language, English among them. */
+  readonly tooOldWords: ReadonlyMap<string, TooOldWords>
   /** The frame in which the browser of a tenant's page proves itself. It has its own languages. */
   readonly frame: DocumentFiles
   /** The portal in which a tenant sees its webhook deliveries. */
@@ -43,6 +55,8 @@ export interface PhonePageBundle {
   readonly script: string
   readonly style: string
   readonly languages: Readonly<Record<string, string>>
+  readonly start: string
+  readonly tooOldWords: Readonly<Record<string, TooOldWords>>
   readonly frame: Sources
   readonly portal: Sources
 }
@@ -54,9 +68,13 @@ export interface PhonePageBundle {
  * @example const { script, style } = await loadPhonePage()
  */
 export async function loadPhonePage(): Promise<PhonePageFiles> {
-  const { languages, frame, portal, ...page } = (await prebuilt()) ?? (await bundle())
+  const { languages, start, tooOldWords, frame, portal, ...page } =
+    (await prebuilt()) ?? (await bundle())
   return {
     ...documentFiles(page),
+    start,
+    startHash: sha256Of(start),
+    tooOldWords: new Map(Object.entries(tooOldWords)),
     languages: new Map(Object.entries(languages)),
     languagesHash: hashOf(languages),
     frame: documentFiles(frame),
@@ -70,8 +88,12 @@ function documentFiles({ script, style }: Sources): DocumentFiles {
     scriptIntegrity: `sha384-${digest('sha384', script).toString('base64')}`,
     scriptHash: digest('sha256', script).toString('hex').slice(0, 16),
     style,
-    styleHash: `sha256-${digest('sha256', style).toString('base64')}`,
+    styleHash: sha256Of(style),
   }
+}
+
+function sha256Of(text: string): string {
+  return `sha256-${digest('sha256', text).toString('base64')}`
 }
 
 function digest(algorithm: 'sha256' | 'sha384', text: string): Buffer {
@@ -91,6 +113,10 @@ async function prebuilt(): Promise<PhonePageBundle | undefined> {
       languages: JSON.parse(
         await read('./phone-page-languages.json'),
       ) as PhonePageBundle['languages'],
+      start: await read('./phone-page-start.js'),
+      tooOldWords: JSON.parse(
+        await read('./phone-page-too-old-words.json'),
+      ) as PhonePageBundle['tooOldWords'],
       frame: { script: await read('./browser-frame.js'), style: await read('./browser-frame.css') },
       portal: {
         script: await read('./webhook-portal.js'),
@@ -117,7 +143,8 @@ async function readLanguages(): Promise<Record<string, string>> {
 /** Bundles the sources with esbuild. */
 export async function bundle(): Promise<PhonePageBundle> {
   const languages = await readLanguages()
-  const frameWords = await readFile(new URL('../frame-words.json', import.meta.url), 'utf8')
+  const readWords = (name: string) => readFile(new URL(`../${name}`, import.meta.url), 'utf8')
+  const frameWords = await readWords('frame-words.json')
   // Loaded here, so that a published package needs no bundler.
   const { build } = await import('esbuild')
   const { outputFiles } = await build({
@@ -147,12 +174,27 @@ export async function bundle(): Promise<PhonePageBundle> {
     legalComments: 'none',
     tsconfigRaw: {},
   })
+  // It explains the page to browsers that cannot read the other scripts.
+  const start = await build({
+    entryPoints: [fileURLToPath(new URL('../src/document/start.ts', import.meta.url))],
+    bundle: true,
+    write: false,
+    format: 'iife',
+    target: 'es5',
+    minify: true,
+    charset: 'utf8',
+    tsconfigRaw: {},
+  })
   const textOf = (name: string) =>
     (outputFiles.find(({ path }) => basename(path) === name)?.text ?? '').trim()
   return {
     script: textOf('phone-page.js'),
     style: textOf('style.css'),
     languages,
+    start: start.outputFiles[0]!.text.trim(),
+    tooOldWords: JSON.parse(
+      await readWords('too-old-words.json'),
+    ) as PhonePageBundle['tooOldWords'],
     frame: { script: textOf('frame.js'), style: textOf('frame-style.css') },
     portal: { script: textOf('portal.js'), style: textOf('portal-style.css') },
   }

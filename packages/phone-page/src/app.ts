@@ -1,6 +1,7 @@
 import type { Handoff } from '@bonded/contract'
 import { createDeciding } from './decide.ts'
 import { createEnrolling, type EnrollDependencies } from './enroll.ts'
+import type { EvidenceAhead } from './evidence-ahead.ts'
 import { createKeys } from './keys.ts'
 import type { MotionRecorder } from './motion.ts'
 import type { Choice, Removal } from './screen.ts'
@@ -10,6 +11,7 @@ export interface AppDependencies extends StageDependencies, Omit<EnrollDependenc
   /** The request of the link. Without one, the page lists the user's phones. */
   readonly handoff: Handoff | undefined
   readonly motion: MotionRecorder
+  readonly evidence: EvidenceAhead
   /** Closes the page, where the browser permits it. */
   readonly close: () => void
 }

@@ -7,6 +7,7 @@ import {
   type PhoneSignals,
   type RequiredSignals,
 } from '@bonded/phone'
+import { type EvidenceAhead, signalsOf } from './evidence-ahead.ts'
 import type { MotionRecorder } from './motion.ts'
 import { problemOf } from './problem.ts'
 import type { Task } from './screen.ts'
@@ -22,9 +23,15 @@ export interface Deciding {
   decline(from: ClaimedSession, reason: 'user_declined' | 'user_unexpected'): Promise<void>
 }
 
+interface DecidingDependencies {
+  readonly phone: Phone
+  readonly motion: MotionRecorder
+  readonly evidence: Pick<EvidenceAhead, 'take'>
+}
+
 export function createDeciding(
   stage: Stage,
-  { phone, motion }: { readonly phone: Phone; readonly motion: MotionRecorder },
+  { phone, motion, evidence }: DecidingDependencies,
 ): Deciding {
   /** Whether the user has carried the phone for a step-up of this session. */
   let hasCarried = false
@@ -39,15 +46,12 @@ export function createDeciding(
       await stage.untilContinued()
       hasCarried ||= step.kind === 'motion'
     }
-    await motion.complete(() => stage.busyWith('checking'))
+    const ahead = await evidence.take()
+    if (ahead === undefined) await motion.complete(() => stage.busyWith('checking'))
     // The session may have ended meanwhile, and the screen says so.
     if (OVER.has(stage.screen.name)) throw new PhoneError('cancelled')
     stage.busyWith('signing')
-    return {
-      // The assertion's user verification flag is the proof; a page's own word counts for nothing.
-      local_auth: { result: 'failed', method: 'none', at_ms: performance.now() },
-      ...motion.signals(),
-    }
+    return ahead ?? signalsOf(motion)
   }
 
   /** An attested passkey is not discoverable, so the phone creates a second one for the browser. */

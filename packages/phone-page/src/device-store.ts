@@ -26,11 +26,13 @@ export function createDeviceStore(origin: string): DeviceStore {
       const stored = await inTable<StoredDevice | undefined>('readonly', (table) =>
         table.get(origin),
       )
+      remember(stored !== undefined)
       return stored && { ...stored, device_token: new Secret(stored.device_token) }
     },
     async keep(device) {
       const stored: StoredDevice = { ...device, device_token: device.device_token.reveal() }
       await inTable('readwrite', (table) => table.put(stored, origin))
+      remember(true)
     },
     nextCounter() {
       // WebAuthn authenticators count by themselves.
@@ -38,8 +40,14 @@ export function createDeviceStore(origin: string): DeviceStore {
     },
     async forget() {
       await inTable('readwrite', (table) => table.delete(origin))
+      remember(false)
     },
   }
+}
+
+/** Tells the document's script, which cannot wait for the database, whether the phone is set up. */
+function remember(hasDevice: boolean): void {
+  localStorage.setItem('bonded-device', String(hasDevice))
 }
 
 async function inTable<T>(

@@ -7,6 +7,7 @@ import {
   type WebAuthnSigner,
 } from '@bonded/phone'
 import type { DeviceStore } from './device-store.ts'
+import type { EvidenceAhead } from './evidence-ahead.ts'
 import { obstacleIn, recoveryFor, shownInvitation } from './invitation.ts'
 import type { MotionRecorder } from './motion.ts'
 import type { Task } from './screen.ts'
@@ -20,6 +21,9 @@ export interface EnrollDependencies {
   readonly discard: WebAuthnSigner['discard']
   readonly store: DeviceStore
   readonly motion: Pick<MotionRecorder, 'access' | 'checked'>
+  /** Called while the user reads about the key, which needs a challenge. */
+  readonly challengeAhead: () => void
+  readonly evidence: Pick<EvidenceAhead, 'start'>
   readonly handoff: Handoff
   readonly origin: string
   readonly appLink: string | null
@@ -45,7 +49,7 @@ export interface Enrolling {
 // oxlint-disable-next-line max-lines-per-function -- short steps of one registration
 export function createEnrolling(stage: Stage, dependencies: EnrollDependencies): Enrolling {
   const { phone, phoneWithNewKey, discard, store, motion, handoff } = dependencies
-  const { origin, appLink, canAttest, alone } = dependencies
+  const { origin, appLink, canAttest, alone, evidence, challengeAhead } = dependencies
   let invitation: Invitation | undefined
   /** A key that the user has replaced holds the session, so no other key can approve it. */
   let isHeldByFormerKey = false
@@ -76,6 +80,7 @@ export function createEnrolling(stage: Stage, dependencies: EnrollDependencies):
     const recovery = recoveryFor(invitation)
     const shown = shownInvitation(invitation, origin)
     stage.present({ name: 'setup', invitation: shown, appLink, recovery, hasNotRecovered })
+    challengeAhead()
   }
 
   /**
@@ -99,6 +104,7 @@ export function createEnrolling(stage: Stage, dependencies: EnrollDependencies):
       })
       stage.claimed = await phone.claim(handoff)
       stage.presentClaimed(stage.claimed)
+      if (stage.claimed.session.state === 'pending') evidence.start(stage.claimed)
     } catch (failure) {
       await explain(failure).catch(stage.fail.bind(stage))
     }

@@ -1,4 +1,10 @@
-import { decodeBase64url, type Handoff } from '@bonded/contract'
+import {
+  CHALLENGE_DEVICE,
+  decodeBase64url,
+  type Handoff,
+  READ_INVITATION,
+  requestPath,
+} from '@bonded/contract'
 import {
   createPhone,
   createWebAuthnSigner,
@@ -9,11 +15,13 @@ import {
 } from '@bonded/phone'
 import { startApp, type App } from './app.ts'
 import { createDeviceStore } from './device-store.ts'
+import { createEvidenceAhead } from './evidence-ahead.ts'
 import { handoffIn } from './link.ts'
 import { chooseLanguage, type Language, loadLanguage } from './messages/language.ts'
 import { createMotionRecorder } from './motion.ts'
 import { type ProblemKind, problemOf } from './problem.ts'
 import { createRecovery } from './recovery.ts'
+import { createRequestsAhead } from './requests-ahead.ts'
 import type { ProblemScreen } from './screen.ts'
 import { canAttest, observeSigner } from './passkey.ts'
 import { createTabMemory } from './tab.ts'
@@ -23,7 +31,12 @@ import { createView } from './view/view.ts'
 /** The longest a poll is held, and a little: a request without a response must end. */
 const FETCH_TIMEOUT_MS = 40_000
 
-const root = document.querySelector('main')
+const network = createRequestsAhead((url, request) =>
+  fetch(url, { ...request, signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) }),
+)
+
+// In a browser that is too old, the document's own script shows a sentence instead.
+const root = document.querySelector<HTMLElement>('main:not([data-too-old])')
 if (root !== null)
   void loadLanguage(chooseLanguage(navigator.languages)).then((language) => main(root, language))
 
@@ -70,12 +83,17 @@ function main(root: HTMLElement, { tag, dir, messages }: Language): void {
   })
   const phoneOn = (storage: PhoneStore) => createBrowserPhone(observed, storage)
   const phone = phoneOn(store)
+  const { bondedInvitation } = window as { bondedInvitation?: Promise<Response> }
+  if (handoff !== undefined && bondedInvitation !== undefined)
+    network.expect(urlOf(requestPath(READ_INVITATION, handoff)), bondedInvitation)
   app = startApp({
     phone,
     discard: (key) => signer.discard(key),
     phoneWithNewKey: phoneOn({ ...store, device: () => Promise.resolve(undefined) }),
     store,
     motion,
+    evidence: createEvidenceAhead({ phone, motion, page: window }),
+    challengeAhead,
     tab: createTabMemory(window),
     recovery: createRecovery({
       // The list is read again when the user asks for it.
@@ -104,8 +122,7 @@ function createBrowserPhone(signer: WebAuthnSigner, store: PhoneStore): Phone {
     store,
     sha256: async (bytes) =>
       new Uint8Array(await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)),
-    fetch: (url, { signal: _signal, ...request }) =>
-      fetch(url, { ...request, signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) }),
+    fetch: (url, { signal: _signal, ...request }) => network.fetch(url, request),
     clock: { now: () => performance.now(), schedule },
     WebSocket,
     isolatesValues: true,
@@ -113,6 +130,22 @@ function createBrowserPhone(signer: WebAuthnSigner, store: PhoneStore): Phone {
     createBrowserKey: ({ challenge, rp_id }) =>
       signer.register(bytesOf(challenge), { rp_id, attestation: 'none' }),
   })
+}
+
+/** Requests the challenge of a key while the user reads what the key is for. */
+function challengeAhead(): void {
+  // Previews of a link are drawn where no user looks.
+  if (document.visibilityState !== 'visible') return
+  const url = urlOf(requestPath(CHALLENGE_DEVICE, {}))
+  const headers = { accept: 'application/json', 'content-type': 'application/json' }
+  network.expect(
+    url,
+    network.fetch(url, { method: 'POST', headers, body: '{}', redirect: 'error' }),
+  )
+}
+
+function urlOf(path: string): string {
+  return location.origin + path
 }
 
 function bytesOf(challenge: string): Uint8Array {

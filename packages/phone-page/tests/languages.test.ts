@@ -12,7 +12,7 @@ import { press, screen } from './phone-browser.ts'
 import { Sandbox } from './sandbox.ts'
 
 const FOLDER = join(import.meta.dirname, '../languages')
-const MAX_PAGE_BYTES = 40_000
+const MAX_PAGE_BYTES = 41_000
 const MAX_LANGUAGE_BYTES = 4_200
 
 const wordsOf = (tag: string) =>
@@ -62,7 +62,7 @@ test('chooses the first language that the user reads and the page has', () => {
     assert.equal(chooseLanguage(wanted), chosen, wanted.join())
 })
 
-test('the page with any one language is at most 40 kB compressed', async () => {
+test('the page with any one language is at most 41 kB compressed', async () => {
   const { script, style, languages } = await loadPhonePage()
   const page = gzipSync(script, { level: 9 }).length + gzipSync(style, { level: 9 }).length
   for (const [tag, words] of languages) {

@@ -55,6 +55,12 @@ export async function installSensors(page: Page, sensors: Sensors): Promise<void
           }
         }
       },
+      rest(seconds: number) {
+        for (let reading = 0; reading < seconds * 50; reading++) {
+          skippedMs += 20
+          report([0, 0, 9.81, 0, 0, 0])
+        }
+      },
       replay(events: readonly EventNumbers[]) {
         for (const event of events) {
           skippedMs += 1_000 / 60

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import type { CreatedSession } from '@bonded/contract'
 import type { BrowserContext } from 'playwright-core'
 import { browserMissing } from '../../../tests/browser.ts'
 import { libraryMembers } from '../../../tests/oldest-browsers/support.ts'
 import { DescribedBackend, openDescribedSite, SITE } from './described-site.ts'
-import { installSensors } from './motion-driver.ts'
+import { carry, installSensors } from './motion-driver.ts'
 import { addAuthenticator, press, screen } from './phone-browser.ts'
 import { Sandbox } from './sandbox.ts'
 
@@ -27,6 +28,8 @@ type Newer = readonly [owner: string | undefined, name: string, isStatic: boolea
 
 const NEWER = libraryMembers()
   .filter(({ isSupported }) => !isSupported)
+  // Only Safari of computers lacks motion, and this is a phone.
+  .filter(({ owner, name }) => !(owner ?? name).startsWith('DeviceMotionEvent'))
   .map(({ owner, name, isStatic }): Newer => [owner, name, isStatic])
 
 /** Removes each from its class, its prototype, or the global object. */
@@ -112,11 +115,17 @@ test('registers, approves, declines, and recovers', browserTest, async () => {
   assert.equal((await sandbox.devices()).length, 1)
 })
 
-test('reports a step-up for motion, and declines it', browserTest, async () => {
-  const session = await sandbox.create({ workflow: 'carried' })
+/** Opens a request on an old phone with sensors. */
+async function opened(session: CreatedSession) {
   const phone = await oldPhone()
   await installSensors(phone.page, 'granted')
   await phone.open(session)
+  return phone
+}
+
+test('reports a step-up for motion, and declines it', browserTest, async () => {
+  const session = await sandbox.create({ workflow: 'carried' })
+  const phone = await opened(session)
   await press(phone.page, 'Approve')
   await screen(phone.page, 'step_up')
   assert.equal((await sandbox.stateOf(session)).state, 'step_up_required')
@@ -124,6 +133,39 @@ test('reports a step-up for motion, and declines it', browserTest, async () => {
   await screen(phone.page, 'ended')
   assert.equal((await sandbox.stateOf(session)).ended_reason, 'user_declined')
 })
+
+test('completes a step-up for motion', browserTest, async () => {
+  const session = await sandbox.create({ workflow: 'carried' })
+  const { page } = await opened(session)
+  await press(page, 'Approve')
+  await screen(page, 'step_up')
+  await carry(sandbox, page, 8)
+  await page.locator('button:enabled', { hasText: 'Continue' }).click()
+  await screen(page, 'approved')
+  assert.equal((await sandbox.stateOf(session)).state, 'bonded')
+})
+
+test(
+  'tells the user of an older browser that it is too old, in the user’s language',
+  browserTest,
+  async () => {
+    const { context, page } = await sandbox.phone({}, { locale: 'de-DE' })
+    const failures: string[] = []
+    page.on('pageerror', ({ message }) => failures.push(message))
+    // It came with Safari 16.4.
+    await context.addInitScript('delete globalThis.CompressionStream')
+    const requests: string[] = []
+    page.on('request', (request) => requests.push(new URL(request.url()).pathname))
+    await page.goto((await sandbox.create()).universal_link, { waitUntil: 'load' })
+    await screen(page, 'too_old')
+    assert.equal(
+      await page.locator('main').innerText(),
+      'Diese Seite braucht einen neueren Browser\n\n' +
+        'Aktualisieren Sie diesen Browser, oder öffnen Sie die Seite in einem anderen.',
+    )
+    assert.deepEqual([failures, requests.filter((path) => path.startsWith('/api'))], [[], []])
+  },
+)
 
 test('confirms in the page of the tenant with the widget and the frame', browserTest, async () => {
   await using site = await Sandbox.start({ site: SITE, workflows: [{ require: ['browser'] }] })

@@ -26,6 +26,8 @@ import {
   getSession,
   type PhoneDependencies,
 } from './session/claimed-session.ts'
+import { fetchEvidence, type Gathered } from './session/evidence.ts'
+import type { PhoneSignals } from './session/signals.ts'
 import { type Following, waitForEnd } from './session/completion.ts'
 import { type DeclineReason, decline } from './session/decline.ts'
 import { readInvitation } from './session/invitation.ts'
@@ -87,6 +89,18 @@ export interface Phone {
    * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `cancelled`
    */
   getSession(claimed: ClaimedSession, options?: Waiting): Promise<ClaimedSession>
+  /**
+   * Fetches the evidence of a claimed session before its user decides, so that the approval need
+   * not wait for it: return it from `gather`, with the same signals. It approves nothing. The
+   * service accepts six evidence requests for a session, so call it once. It makes one attempt.
+   *
+   * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `counter_exhausted`,
+   * `cancelled`
+   */
+  fetchEvidence(
+    claimed: ClaimedSession,
+    options: Waiting & { readonly signals: PhoneSignals },
+  ): Promise<Gathered>
   /**
    * Signs and answers step-ups until the session is bonded, has ended, or waits for the page's
    * browser (`awaitsBrowser`): then tell the user to confirm on the page. Call it only after the
@@ -211,6 +225,8 @@ export function createPhone(options: PhoneOptions): Phone {
       return oneAtATime(() => renewIfDue(phone, claimed, { signal }))
     },
     getSession: (claimed, waiting) => getSession(phone, claimed, { ...waiting }),
+    fetchEvidence: (claimed, { signals, signal }) =>
+      oneAtATime(() => fetchEvidence(phone, claimed, { signals, signal, retry: false })),
     approve: (claimed, approving) => approve(phone, claimed, { ...approving, oneAtATime }),
     decline: (claimed, declining) => decline(phone, claimed, declining),
     renewToken: (claimed, waiting) =>

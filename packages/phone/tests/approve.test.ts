@@ -29,6 +29,28 @@ test('two claims at once register one device', async () => {
   assert.equal(service.requests.filter(({ path }) => path === '/api/v1/devices').length, 1)
 })
 
+test('an approval uses the evidence that was fetched for the same nonce before, and no other', async () => {
+  const { service, phone, strong } = harness()
+  const evidenceRequests = () =>
+    service.requests.filter(({ path }) => path.endsWith('/evidence')).length
+  const claimed = await phone.claim(service.payload)
+  const signals = strong()
+  const evidence = await phone.fetchEvidence(claimed, { signals })
+  assert.equal(evidenceRequests(), 1)
+
+  const other = { ...evidence, claimed: { ...claimed, session: { ...claimed.session, nonce: '' } } }
+  await phone.approve(claimed, { gather: () => ({ ...signals, evidence: other }) })
+  assert.equal(evidenceRequests(), 2)
+
+  const next = harness()
+  const held = await next.phone.claim(next.service.payload)
+  const own = await next.phone.fetchEvidence(held, { signals })
+  const gather = () => ({ ...signals, evidence: own })
+  const bonded = await next.phone.approve(held, { gather })
+  assert.equal(bonded.session.state, 'bonded')
+  assert.equal(next.service.requests.filter(({ path }) => path.endsWith('/evidence')).length, 1)
+})
+
 const MARKED = { context: { display: [{ label: 'סכום', value: '\u200f12,500.00 \u200f₪' }] } }
 
 test('a phone that isolates values approves directional marks, and says so in claim and assertion', async () => {

@@ -107,7 +107,8 @@ function* admit(
     const counted = yield* raiseCounterOrSuspect(tables, attempt, { counter, issuedAt })
     if (!counted.ok) return counted
   }
-  yield* tables.sessions.hint(attempt.session, 'evaluating', now)
+  // A page fetches evidence while its user reads the request, and has nothing to evaluate yet.
+  if (isApp) yield* tables.sessions.hint(attempt.session, 'evaluating', now)
   const { local_auth } = signals
   const isOld = isApp && localAuthTime(local_auth, issuedAt) === 'too_old'
   if (isOld && local_auth.result === 'verified')

@@ -44,7 +44,9 @@ export async function attestOnce(
   // First: the user needs longer for it than the evidence may wait.
   const prepared = await withBrowserKey(phone, claimed, attempt)
   await attempt.onPrompt?.('approval')
-  let gathered = await fetchEvidence(phone, prepared, attempt)
+  let gathered =
+    reusable(phone, prepared, attempt.signals.evidence) ??
+    (await fetchEvidence(phone, prepared, attempt))
   const submitCurrent = async () =>
     withServerTime(phone, gathered.claimed.server_time, async (server_time) => {
       const known = { ...gathered.claimed, server_time }
@@ -59,6 +61,19 @@ export async function attestOnce(
     gathered = await fetchEvidence(phone, gathered.claimed, attempt)
     return submitCurrent()
   }
+}
+
+/** Evidence that was fetched ahead, if it is for this nonce. An older one may be too old by now. */
+function reusable(
+  phone: PhoneDependencies,
+  claimed: ClaimedSession,
+  ahead: Gathered | undefined,
+): Gathered | undefined {
+  const isSame =
+    ahead?.claimed.session.id === claimed.session.id &&
+    ahead.claimed.session.nonce === claimed.session.nonce &&
+    ahead.claimed.device.device_id === claimed.device.device_id
+  return isSame && isCurrent(phone, ahead) ? { ...ahead, claimed } : undefined
 }
 
 async function withBrowserKey(

@@ -18,7 +18,7 @@ import { type PhoneSignals, toWire } from './signals.ts'
 /** Evidence that expires sooner is fetched again: the assertion must arrive before that. */
 const EXPIRY_MARGIN_MS = 5_000
 
-/** An evidence summary, and the session after fetching it. */
+/** An evidence summary, and the session as known when it was fetched. */
 export interface Gathered {
   readonly claimed: ClaimedSession
   readonly evidence: VerifiedEvidence
@@ -34,7 +34,10 @@ export interface Gathered {
 export async function fetchEvidence(
   phone: PhoneDependencies,
   claimed: ClaimedSession,
-  { signals, signal }: { signals: PhoneSignals; signal?: AbortSignalLike | undefined },
+  {
+    signals,
+    ...sending
+  }: { signals: PhoneSignals; signal?: AbortSignalLike | undefined; retry?: false },
 ): Promise<Gathered> {
   // Once, before the first attempt: a lost response must not make the user present the passport
   // again.
@@ -46,7 +49,7 @@ export async function fetchEvidence(
       device: known.device,
       body: () => signedRequest(phone, known, { signals, passport }),
       read: readEvidence,
-      signal,
+      ...sending,
     })
     return { claimed: known, evidence }
   })

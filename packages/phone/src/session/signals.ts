@@ -6,6 +6,7 @@ import type {
   SensorSignal,
 } from '@bonded/contract'
 import { type ServerTime, timestampAt } from '../server-time.ts'
+import type { Gathered } from './evidence.ts'
 
 /**
  * Reads a passport by NFC. Its chip signs the challenge, eight bytes derived from the session's
@@ -32,6 +33,11 @@ export interface PhoneSignals {
    * `passport_chip`.
    */
   readonly passport?: ReadPassport
+  /**
+   * Of `fetchEvidence`, where the phone has called it with these signals while its user read the
+   * request. The approval fetches it again if it no longer fits.
+   */
+  readonly evidence?: Gathered | undefined
 }
 
 /** The proofs that the session requires before the phone signs. */

@@ -1,3 +1,4 @@
+import { directionOf, matchLanguage } from '@bonded/contract'
 import type { FastifyInstance } from 'fastify'
 import type { Service, Settings } from '@bonded/core/operations/service'
 import { limitPage } from './page-limits.ts'
@@ -17,6 +18,12 @@ export interface PhonePageFiles extends DocumentFiles {
   readonly languages: ReadonlyMap<string, string>
   /** Hexadecimal hash of all languages, used in their URLs. */
   readonly languagesHash: string
+  /** The inline script of the document. */
+  readonly start: string
+  /** `sha256-…` of it. */
+  readonly startHash: string
+  /** What a browser that is too old reads, by the tag of the language, English among them. */
+  readonly tooOldWords: ReadonlyMap<string, { readonly title: string; readonly body: string }>
   /** The service's frame in the pages of tenants. */
   readonly frame: DocumentFiles
   /** The portal of webhooks. */
@@ -45,13 +52,16 @@ export function servePhonePage(
   const page = buildOnce(async () => assemble(await load(), service.settings))
 
   app.get(PHONE_PAGE_PATH, limitPage(service, 'handoff'), async (request, reply) => {
-    const { html, contentSecurityPolicy } = await page()
+    const { html, contentSecurityPolicy, tags } = await page()
+    const wanted = acceptedLanguages(request.headers['accept-language'])
+    const file = await html.get(matchLanguage(wanted, tags) ?? 'en')!()
     reply
       .header('content-security-policy', contentSecurityPolicy)
       .header('permissions-policy', PERMISSIONS_POLICY)
       // A page that opened this one cannot navigate it to another request under the user's finger.
       .header('cross-origin-opener-policy', 'same-origin')
-    return sendStaticFile(request, reply, { file: html, cacheControl: 'no-cache' })
+    const vary = 'Accept-Encoding, Accept-Language'
+    return sendStaticFile(request, reply, { file, cacheControl: 'no-cache', vary })
   })
   app.get(SCRIPT_PATH, limitPage(service, 'handoff'), async (request, reply) => {
     const { script, scriptHash } = await page()
@@ -73,37 +83,35 @@ export function servePhonePage(
 const PERMISSIONS_POLICY =
   'accelerometer=(self), gyroscope=(self), publickey-credentials-create=(self), publickey-credentials-get=(self), camera=(), geolocation=(), microphone=()'
 
+/** Compressed when it is first requested: those of all languages take a second. */
+type LazyFile = () => Promise<StaticFile>
+
 interface ServedPage extends Pick<PhonePageFiles, 'scriptHash' | 'languagesHash'> {
-  readonly html: StaticFile
+  /** The document in each language. */
+  readonly html: ReadonlyMap<string, LazyFile>
+  readonly tags: readonly string[]
   readonly script: StaticFile
-  /** Each is compressed when it is first requested: all of them take a second. */
-  readonly languages: ReadonlyMap<string, () => Promise<StaticFile>>
+  readonly languages: ReadonlyMap<string, LazyFile>
   readonly contentSecurityPolicy: string
 }
 
-async function assemble(
-  files: PhonePageFiles,
-  { publicOrigin, appScheme, appLinks }: Settings,
-): Promise<ServedPage> {
-  const { script, scriptHash, scriptIntegrity, style, styleHash, languages, languagesHash } = files
-  const socketOrigin = publicOrigin.replace(/^http/, 'ws')
-  const scheme =
-    appLinks.apple.length + appLinks.android.length > 0
-      ? `<meta name="bonded-app-scheme" content="${appScheme}">`
-      : ''
+async function assemble(files: PhonePageFiles, settings: Settings): Promise<ServedPage> {
+  const { script, scriptHash, startHash, styleHash, languages, languagesHash, tooOldWords } = files
+  const socketOrigin = settings.publicOrigin.replace(/^http/, 'ws')
+  const tags = [...tooOldWords.keys()]
   return {
     script: await staticFile(script, 'text/javascript; charset=utf-8'),
     scriptHash,
     languages: new Map(
-      [...languages].map(([tag, words]) => {
-        let file: Promise<StaticFile> | undefined
-        return [tag, () => (file ??= staticFile(words, 'application/json; charset=utf-8'))] as const
-      }),
+      [...languages].map(([tag, words]) => [
+        tag,
+        buildOnce(() => staticFile(words, 'application/json; charset=utf-8')),
+      ]),
     ),
     languagesHash,
     contentSecurityPolicy: [
       "default-src 'none'",
-      "script-src 'self'",
+      `script-src 'self' '${startHash}'`,
       `style-src '${styleHash}'`,
       `connect-src 'self' ${socketOrigin}`,
       // The logos of tenants, which the service serves.
@@ -114,9 +122,55 @@ async function assemble(
       "require-trusted-types-for 'script'",
       "trusted-types 'none'",
     ].join('; '),
-    html: await staticFile(
-      `<!doctype html>
-<html lang="en">
+    tags,
+    html: new Map(
+      tags.map((tag) => [
+        tag,
+        buildOnce(() => staticFile(documentIn(tag, files, settings), 'text/html; charset=utf-8')),
+      ]),
+    ),
+  }
+}
+
+/** The first languages of a browser. More would let a caller spend the service's time. */
+const MAX_LANGUAGES = 3
+
+/**
+ * The languages that a browser prefers, in its order, which browsers send by weight. The script
+ * chooses the page's language by the browser's own list; this one decides what is loaded early.
+ */
+function acceptedLanguages(header = ''): readonly string[] {
+  return header
+    .split(',', MAX_LANGUAGES)
+    .map((range) => range.split(';', 1)[0]!.trim())
+    .filter((tag) => /^[\w-]{1,35}$/.test(tag))
+}
+
+/** The document for users of one language. It is the same for every link. */
+function documentIn(
+  tag: string,
+  {
+    style,
+    scriptHash,
+    scriptIntegrity,
+    start,
+    languages,
+    languagesHash,
+    tooOldWords,
+  }: PhonePageFiles,
+  { appScheme, appLinks }: Settings,
+): string {
+  const { title, body } = tooOldWords.get(tag)!
+  const scheme =
+    appLinks.apple.length + appLinks.android.length > 0
+      ? `<meta name="bonded-app-scheme" content="${appScheme}">`
+      : ''
+  // Beside the script, which would request the words only after its own arrival.
+  const words = languages.has(tag)
+    ? `<link rel="preload" as="fetch" href="/bond/words-${languagesHash}/${tag}.json" crossorigin="anonymous">\n`
+    : ''
+  return `<!doctype html>
+<html lang="${tag}" dir="${directionOf(tag)}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">
@@ -125,13 +179,10 @@ async function assemble(
 <meta name="theme-color" content="#ffffff" media="(prefers-color-scheme: light)">
 <meta name="theme-color" content="#12181f" media="(prefers-color-scheme: dark)">
 ${scheme}<title>Approve on your phone</title>
-<style>${style}</style>
+${words}<style>${style}</style>
 <script defer src="/bond/page-${scriptHash}.js" integrity="${scriptIntegrity}" crossorigin="anonymous"></script>
 </head>
-<body><main><noscript><article><h1>This page needs JavaScript</h1><p>Turn on JavaScript for this site, then open the link again.</p></article></noscript></main></body>
+<body><main><noscript><article lang="en" dir="ltr"><h1>This page needs JavaScript</h1><p>Turn on JavaScript for this site, then open the link again.</p></article></noscript><article hidden data-screen="too_old"><h1>${title}</h1><p>${body}</p></article></main><script>${start}</script></body>
 </html>
-`,
-      'text/html; charset=utf-8',
-    ),
-  }
+`
 }

@@ -57,12 +57,18 @@ export function sendHashedFile(
 export function sendStaticFile(
   request: FastifyRequest,
   reply: FastifyReply,
-  { file, cacheControl }: { readonly file: StaticFile; readonly cacheControl: string },
+  {
+    file,
+    cacheControl,
+    vary = 'Accept-Encoding',
+  }: {
+    readonly file: StaticFile
+    readonly cacheControl: string
+    /** The request headers that decide which file is sent. */
+    readonly vary?: string
+  },
 ): FastifyReply {
-  reply
-    .header('cache-control', cacheControl)
-    .header('etag', file.etag)
-    .header('vary', 'Accept-Encoding')
+  reply.header('cache-control', cacheControl).header('etag', file.etag).header('vary', vary)
   if (hasEtag(request.headers['if-none-match'], file.etag)) return reply.code(304).send()
   const encoding = encodingFor(request.headers['accept-encoding'])
   if (encoding !== 'identity') reply.header('content-encoding', encoding)

@@ -33,11 +33,35 @@ test('allows only its own script and style, and forbids framing', async () => {
   assert.equal(headers['cross-origin-opener-policy'], 'same-origin')
   const style = /<style>([\s\S]*)<\/style>/.exec(text)?.[1] ?? ''
   const styleHash = createHash('sha256').update(style).digest('base64')
-  assert.match(policy, /^default-src 'none'; script-src 'self'; /)
+  const start = /<script>([\s\S]*?)<\/script>/.exec(text)?.[1] ?? ''
+  const startHash = createHash('sha256').update(start).digest('base64')
+  assert.ok(policy.startsWith(`default-src 'none'; script-src 'self' 'sha256-${startHash}'; `))
   assert.ok(policy.includes(`style-src 'sha256-${styleHash}'`))
   assert.match(policy, /frame-ancestors 'none'/)
   assert.match(policy, /require-trusted-types-for 'script'; trusted-types 'none'$/)
   assert.doesNotMatch(policy, /unsafe|\*/)
+})
+
+test('loads the words of the first language that the browser accepts, and of no other', async () => {
+  for (const [accepted, lang] of [
+    ['de-AT,en;q=0.8', 'de'],
+    ['sw, pt-BR;q=0.9', 'pt'],
+    ['zh-TW,zh;q=0.9,en;q=0.8', 'zh-Hans'],
+    ['en-US', 'en'],
+    ['*', 'en'],
+    ['sw,sw,sw,de', 'en'],
+    ['"><script>', 'en'],
+  ] as const) {
+    const headers = { 'accept-language': accepted }
+    const { text } = await h.call('GET', '/bond', { headers })
+    assert.ok(text.startsWith(`<!doctype html>\n<html lang="${lang}" dir="ltr">`), accepted)
+    const preloads = [...text.matchAll(/<link rel="preload"[^>]* href="([^"]+)"/g)]
+    assert.equal(preloads.length, lang === 'en' ? 0 : 1, accepted)
+    for (const [, href = ''] of preloads) {
+      assert.ok(href.endsWith(`/${lang}.json`))
+      assert.equal((await h.call('GET', href)).status, 200)
+    }
+  }
 })
 
 test('serves only the pinned script, cacheable for a year', async () => {
@@ -66,7 +90,8 @@ test('serves the page, its script and its languages compressed, and not again to
       })
       assert.equal(headers.get('content-encoding'), encoding, file)
       assert.equal(headers.get('etag'), etag, file)
-      assert.equal(headers.get('vary'), 'Accept-Encoding')
+      const isDocument = file === '/bond'
+      assert.equal(headers.get('vary'), `Accept-Encoding${isDocument ? ', Accept-Language' : ''}`)
       const bytes = Number(headers.get('content-length'))
       assert.ok(bytes < Number(plain.headers['content-length']) / 2, `${file}: ${bytes} B`)
     }
