@@ -3,8 +3,8 @@ import { relative } from 'node:path'
 import type { TestEvent } from 'node:test/reporters'
 
 const SLOWEST = 10
-/** The reason in `packages/contract/tests/vectors.ts`. */
-const WITHOUT_VECTORS = /^: the recorded vectors are not at /
+/** The reasons in `packages/contract/tests/vectors.ts` and `scripts/continuity/recordings.ts`. */
+const WITHOUT_RECORDINGS = /^: the recorded (?:vectors are|motion is) not at /
 
 /**
  * Ends a run: the slowest files, every skipped test with its reason, and the totals in one line,
@@ -29,7 +29,7 @@ export default async function* totals(source: AsyncIterable<TestEvent>): AsyncGe
     }
     if (type === 'test:pass' && data.skip !== undefined && data.skip !== false) {
       const reason = data.skip === true ? '' : `: ${data.skip}`
-      if (WITHOUT_VECTORS.test(reason)) unrecorded++
+      if (WITHOUT_RECORDINGS.test(reason)) unrecorded++
       skipped.push(`SKIPPED ${nameOf(data.file)}: ${data.name}${reason}\n`)
     }
     if (type !== 'test:summary') continue
@@ -61,7 +61,7 @@ export interface Totals {
 
 /** The totals of a run, as they are written to the file. */
 export interface WrittenTotals extends Totals {
-  /** Those of the skipped tests that need recorded vectors, which a clone does not have. */
+  /** Those of the skipped tests that need recordings, which a clone does not have. */
   readonly unrecorded?: number
 }
 

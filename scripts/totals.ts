@@ -3,8 +3,8 @@ import { lineOf, type WrittenTotals } from './test-reporter.ts'
 
 /**
  * Prints the sum of the totals that the tiers appended to a file, as the last line of `.ci/run`.
- * With `--without-vectors` it fails if a test was skipped for another reason than that the recorded
- * vectors are missing, and says how many were skipped for it.
+ * With `--without-vectors` it fails if a test was skipped for another reason than that the
+ * recordings are missing, and says how many were skipped for it.
  */
 const [file = '', option] = process.argv.slice(2)
 const tiers = readFileSync(file, 'utf8')
@@ -16,7 +16,7 @@ const sum = (member: keyof WrittenTotals) =>
 console.log(lineOf({ passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped') }))
 if (option === '--without-vectors') {
   const others = sum('skipped') - sum('unrecorded')
-  console.warn(`LOUD: ${sum('unrecorded')} tests need the recorded vectors, which are not here.`)
+  console.warn(`LOUD: ${sum('unrecorded')} tests need recordings, which are not here.`)
   if (others > 0) console.error(`${others} tests were skipped for another reason.`)
   if (others > 0 || tiers.length === 0) process.exitCode = 1
 }

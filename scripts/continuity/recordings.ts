@@ -8,12 +8,12 @@ import { chance } from './chance.ts'
  * Motion of real phones. The recordings stay outside this repository, which holds only counts that
  * were computed from them.
  */
-const FOLDER = resolve(import.meta.dirname, '../../../shared/motion')
+export const MOTION = resolve(import.meta.dirname, '../../../shared/motion')
 
 /** Why the tests that need the recordings are skipped, or false when they run. */
-export const recordingsMissing: string | false = existsSync(FOLDER)
+export const recordingsMissing: string | false = existsSync(MOTION)
   ? false
-  : 'the motion recordings are not here: their tests are skipped'
+  : `the recorded motion is not at ${MOTION}; the tests that replay it are skipped`
 
 /** One phone's motion without interruption, 60 readings a second. */
 export interface Recording {
@@ -30,7 +30,7 @@ export interface Recording {
 }
 
 /** Every recording, in the order of the files. */
-export function readRecordings(folder = FOLDER): readonly Recording[] {
+export function readRecordings(folder = MOTION): readonly Recording[] {
   return readdirSync(folder)
     .filter((name) => name.endsWith('.csv.gz'))
     .toSorted()

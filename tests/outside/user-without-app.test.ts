@@ -1,6 +1,6 @@
 /**
  * A user with an ordinary phone and no app, seen from outside: this file imports nothing of the
- * repository. It starts `bonded serve` as a child process, creates a production tenant without
+ * product. It starts `bonded serve` as a child process, creates a production tenant without
  * any policy of its own, and speaks only public HTTP. Chromium is the bank's page, with the
  * hosted widget, and the phone, with a virtual authenticator that makes unattested passkeys. The
  * phone's motion is a recording of a real one, replayed at its own speed.
@@ -17,11 +17,11 @@ import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { type Browser, chromium, type Page } from 'playwright-core'
+import { MOTION, recordingsMissing } from '../../scripts/continuity/recordings.ts'
 import { freePort } from '../harness/free-port.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const BONDED = join(ROOT, 'packages/service/bin/bonded.js')
-const RECORDINGS = resolve(ROOT, '../shared/motion')
 const CHROMIUM = [process.env.CHROMIUM_PATH, '/usr/bin/chromium', '/usr/bin/google-chrome'].find(
   (path) => path !== undefined && existsSync(path),
 )
@@ -40,7 +40,7 @@ const CARRIED_SECONDS = 12
 type Json = any
 
 test('a user without an app is in review until the phone’s key is known', {
-  skip: CHROMIUM === undefined ? 'no Chromium' : !existsSync(RECORDINGS) && 'no recordings',
+  skip: CHROMIUM === undefined ? 'no Chromium' : recordingsMissing,
   timeout: 240_000,
 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'bonded-outside-'))
@@ -327,9 +327,9 @@ function recordings(): [Motion, Motion] {
   const steps = (value: number) => Math.round(value * 10) / 10
   const degrees = (radians: number) => steps((radians * 180) / Math.PI)
   const found: Motion[] = []
-  for (const name of readdirSync(RECORDINGS).toSorted()) {
+  for (const name of readdirSync(MOTION).toSorted()) {
     if (!name.endsWith('.csv.gz')) continue
-    const lines = gunzipSync(readFileSync(join(RECORDINGS, name))).toString('utf8')
+    const lines = gunzipSync(readFileSync(join(MOTION, name))).toString('utf8')
     const readings = new Map<string, number[][]>()
     for (const line of lines.trimEnd().split('\n').slice(1)) {
       const [recording = '', _t, ...values] = line.split(',')
@@ -342,7 +342,7 @@ function recordings(): [Motion, Motion] {
     const [one, other] = found
     if (one && other) return [one, other]
   }
-  throw new Error(`fewer than two long recordings in ${RECORDINGS}`)
+  throw new Error(`fewer than two long recordings in ${MOTION}`)
 }
 
 async function ready(service: ChildProcess): Promise<void> {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { createHash, createHmac } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { test } from 'node:test'
+import { crc32 } from 'node:zlib'
 import {
   assertionPayload,
   canonicalJson,
@@ -9,61 +10,44 @@ import {
   evidenceRequestPayload,
   parseHandoff,
 } from '../src/index.ts'
-import { readVector, vectorsMissing } from './vectors.ts'
+import { workedExample } from './worked-example.ts'
 
-const skip = vectorsMissing
-const worked = skip
-  ? undefined
-  : JSON.parse(readVector('protocol', 'vectors.json').toString('utf8'))
+const { ids, nonceAt, verified_evidence } = workedExample
+const nonce = nonceAt(0)
 const sha = (text: string) => createHash('sha256').update(text).digest('base64url')
 
-test('worked example: the checksum of a server credential', { skip }, () => {
-  const { bare, credential } = worked.credential_checksum
-  assert.equal(bare + credentialChecksum(bare), credential)
+test('worked example: the hash of a context', () => {
+  assert.equal(sha(canonicalJson(workedExample.context)), workedExample.context_hash)
 })
 
-test('worked example: the hash of a context', { skip }, () => {
-  assert.equal(sha(canonicalJson(worked.context)), worked.context_hash)
-})
-
-test('worked example: the evidence MAC and its input', { skip }, () => {
-  const { verified_evidence, mac_input } = worked.evidence
-  const input = evidenceMacInput(
-    { ...worked.ids, nonce: worked.nonces[0].nonce },
-    verified_evidence,
-  )
-  assert.equal(input, mac_input)
-  const key = Buffer.from(worked.derived_keys.evidence, 'base64url')
+test('worked example: the input of the evidence MAC', () => {
   assert.equal(
-    createHmac('sha256', key).update(input).digest('base64url'),
-    verified_evidence.signature,
+    evidenceMacInput({ ...ids, nonce }, verified_evidence),
+    workedExample.evidence_mac_input,
   )
 })
 
-test('worked example: the payload of an evidence request', { skip }, () => {
-  const payload = evidenceRequestPayload({
-    ...worked.ids,
-    nonce: worked.nonces[0].nonce,
-    issued_at: '2026-11-21T09:30:01.500Z',
-    signals: sha(canonicalJson(worked.evidence_request.signals)),
-  })
-  assert.equal(payload, worked.evidence_request.payload)
-  assert.equal(sha(payload), worked.evidence_request.client_data_hash)
+test('worked example: the payload of an evidence request', () => {
+  const { issued_at, signals, payload } = workedExample.evidence_request
+  const request = { ...ids, nonce, issued_at, signals: sha(canonicalJson(signals)) }
+  assert.equal(evidenceRequestPayload(request), payload)
 })
 
-test('worked example: the payload of an assertion', { skip }, () => {
-  const payload = assertionPayload({
-    ...worked.ids,
-    nonce: worked.nonces[0].nonce,
-    issued_at: '2026-11-21T09:30:03.000Z',
-    workflow: 'wire_transfer',
-    action: 'approve_wire',
-    origin: 'https://bond.example',
-    context: worked.context_hash,
-    evidence: sha(canonicalJson(worked.evidence.verified_evidence)),
-  })
-  assert.equal(payload, worked.assertion.payload)
-  assert.equal(sha(payload), worked.assertion.client_data_hash)
+test('worked example: the payload of an assertion', () => {
+  const { issued_at, workflow, action, origin, payload } = workedExample.assertion
+  const context = sha(canonicalJson(workedExample.context))
+  const evidence = sha(canonicalJson(verified_evidence))
+  assert.equal(
+    assertionPayload({ ...ids, nonce, issued_at, workflow, action, origin, context, evidence }),
+    payload,
+  )
+})
+
+test('a server credential ends with its CRC-32 in six base62 digits', () => {
+  // The CRC-32 of these nine digits is the published check value, 0xcbf43926.
+  assert.equal(credentialChecksum('123456789'), base62(0xcbf43926))
+  const bare = `sk_beta_0123456789_${'a'.repeat(43)}`
+  assert.equal(credentialChecksum(bare), base62(crc32(bare)))
 })
 
 test('reads a handoff only from the app scheme and the link', () => {
@@ -90,3 +74,10 @@ test('reads a handoff only from the app scheme and the link', () => {
     assert.equal(parseHandoff(text), undefined, text)
   }
 })
+
+function base62(value: number): string {
+  const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+  let text = ''
+  for (let rest = value; rest > 0; rest = Math.floor(rest / 62)) text = digits[rest % 62] + text
+  return text.padStart(6, '0')
+}

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { vectorsMissing } from '../../../contract/tests/vectors.ts'
 import { camaraCarrier } from '../../../server/src/adapters/carrier/camara.ts'
 import { prometheusMeter } from '../../../server/src/adapters/meter/prometheus-meter.ts'
 import { expireSessions } from '../../src/operations/expire-sessions.ts'
@@ -19,7 +18,6 @@ import { type Harness, harness, WORKFLOWS } from '../../../../tests/harness/harn
 import { carriedSignals } from '../../../../tests/harness/phone.ts'
 import { TestClock } from '../../../../tests/harness/test-clock.ts'
 
-const skip = vectorsMissing
 const TRUSTED = { name: 'trusted_number', actions: ['act'], require: ['carrier' as const] }
 
 /** A service whose carrier knows one number. */
@@ -68,9 +66,7 @@ async function claimed(h: Harness, body: object) {
 const timelineOf = async (h: Harness, session: { id: string }) =>
   (await h.api('GET', `/sessions/${session.id}/timeline`, { token: h.shop.server })).body.entries
 
-test('adds carrier evidence to a session with a phone number, and reports it in the bond', {
-  skip,
-}, async () => {
+test('adds carrier evidence to a session with a phone number, and reports it in the bond', async () => {
   await using setting = await withCarrier()
   const { h } = setting
   const { session, phone, seen } = await claimed(h, {
@@ -89,9 +85,7 @@ test('adds carrier evidence to a session with a phone number, and reports it in 
   )
 })
 
-test('does not query the carrier without a phone number, whatever the phone sends', {
-  skip,
-}, async () => {
+test('does not query the carrier without a phone number, whatever the phone sends', async () => {
   await using setting = await withCarrier()
   const { h, fakeCarrier } = setting
   const { phone, seen } = await claimed(h, { workflow: 'credit_application' })
@@ -106,9 +100,7 @@ test('does not query the carrier without a phone number, whatever the phone send
   assert.equal(fakeCarrier.requests.length, 0)
 })
 
-test('requires a step-up after a recent SIM swap if the workflow requires the carrier, else only reports it', {
-  skip,
-}, async () => {
+test('requires a step-up after a recent SIM swap if the workflow requires the carrier, else only reports it', async () => {
   await using setting = await withCarrier()
   const { h, fakeCarrier } = setting
   fakeCarrier.subscribers.set(NUMBER, { swapped: true })
@@ -129,7 +121,7 @@ test('requires a step-up after a recent SIM swap if the workflow requires the ca
   assert.equal((await h.get(free.session)).body.verification.carrier.sim_swap_recent, true)
 })
 
-test('bonds a phone that sends its carrier token at the step-up', { skip }, async () => {
+test('bonds a phone that sends its carrier token at the step-up', async () => {
   await using setting = await withCarrier()
   const { h } = setting
   const { session, phone, seen } = await claimed(h, {
@@ -146,9 +138,7 @@ test('bonds a phone that sends its carrier token at the step-up', { skip }, asyn
   assert.equal((await h.attest(phone, stepping, { signals: withToken(h) })).body.state, 'bonded')
 })
 
-test('waits two seconds for a carrier that hangs, reports the unfavorable value, and notes the reason', {
-  skip,
-}, async () => {
+test('waits two seconds for a carrier that hangs, reports the unfavorable value, and notes the reason', async () => {
   await using setting = await withCarrier()
   const { h, fakeCarrier } = setting
   fakeCarrier.moods.set(PATHS.token, 'hang')
@@ -170,9 +160,7 @@ test('waits two seconds for a carrier that hangs, reports the unfavorable value,
   )
 })
 
-test('never stores or prints a phone number in logs, metrics, timelines, responses or the database', {
-  skip,
-}, async () => {
+test('never stores or prints a phone number in logs, metrics, timelines, responses or the database', async () => {
   using meter = prometheusMeter({ version: '0.0.0' })
   await using setting = await withCarrier({ meter })
   const { h, fakeCarrier } = setting
@@ -218,9 +206,7 @@ test('never stores or prints a phone number in logs, metrics, timelines, respons
   for (const file of files) assert.equal(readFileSync(file).indexOf(digits), -1, file)
 })
 
-test('deletes the encrypted number at the bond, at the end and at the expiry', {
-  skip,
-}, async () => {
+test('deletes the encrypted number at the bond, at the end and at the expiry', async () => {
   await using setting = await withCarrier()
   const { h } = setting
   const sealed = async (session: { id: string }) =>
@@ -240,9 +226,7 @@ test('deletes the encrypted number at the bond, at the end and at the expiry', {
   assert.equal(await sealed(expired), null)
 })
 
-test('decrypts a number only for its own session, and only unchanged', {
-  skip,
-}, async () => {
+test('decrypts a number only for its own session, and only unchanged', async () => {
   await using h = await harness()
   const [one, other] = [await h.create(), await h.create()]
   const sealed = h.service.keys.sealNumber('k1', one.id as never, NUMBER)

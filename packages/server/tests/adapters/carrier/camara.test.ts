@@ -1,7 +1,6 @@
 import { Secret } from '@bonded/contract'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { vectorsMissing } from '../../../../contract/tests/vectors.ts'
 import { camaraCarrier } from '../../../src/adapters/carrier/camara.ts'
 import {
   startFakeCarrier,
@@ -13,21 +12,14 @@ import {
 import { NUMBER, scene, UNKNOWN, WELL } from './fake-carrier/scene.ts'
 import { TestClock } from '../../../../../tests/harness/test-clock.ts'
 
-const skip = vectorsMissing
-if (skip) console.error(skip)
-
 for (const flow of ['jwt-bearer', 'ciba'] as const) {
-  test(`verifies a number of this phone without a swap, without a note (${flow})`, {
-    skip,
-  }, async () => {
+  test(`verifies a number of this phone without a swap, without a note (${flow})`, async () => {
     await using setting = await scene({}, { flow })
     assert.deepEqual(await setting.check(), { finding: WELL })
   })
 }
 
-test('queries no carrier without a number and does not count it against the phone', {
-  skip,
-}, async () => {
+test('queries no carrier without a number and does not count it against the phone', async () => {
   await using setting = await scene()
   const verdict = await setting.carrier.check({
     phoneNumber: null,
@@ -44,15 +36,13 @@ test('queries no carrier without a number and does not count it against the phon
   assert.equal(setting.fakeCarrier.requests.length, 0)
 })
 
-test('returns the safe values for a number of no carrier', { skip }, async () => {
+test('returns the safe values for a number of no carrier', async () => {
   await using setting = await scene()
   const note = 'number_verification:no_operator sim_swap:no_operator device_status:no_operator'
   assert.deepEqual(await setting.check('+4915000000'), { finding: UNKNOWN, note })
 })
 
-test('runs the other checks without a carrier token', {
-  skip,
-}, async () => {
+test('runs the other checks without a carrier token', async () => {
   await using setting = await scene()
   const verdict = await setting.carrier.check({
     phoneNumber: new Secret(NUMBER),
@@ -92,7 +82,7 @@ const FACTS: readonly [string, Subscriber, Partial<typeof WELL>, string?][] = [
   ],
 ]
 for (const [what, subscriber, finding, note] of FACTS) {
-  test(`${what}: ${JSON.stringify(finding)}`, { skip }, async () => {
+  test(`${what}: ${JSON.stringify(finding)}`, async () => {
     await using setting = await scene(subscriber)
     assert.deepEqual(await setting.check(), {
       finding: { ...WELL, ...finding },
@@ -101,7 +91,7 @@ for (const [what, subscriber, finding, note] of FACTS) {
   })
 }
 
-test('does not verify a number of another phone', { skip }, async () => {
+test('does not verify a number of another phone', async () => {
   await using setting = await scene()
   setting.fakeCarrier.sims.set('sim-token', '+34600000002')
   assert.deepEqual(await setting.check(), { finding: { ...WELL, number_verified: false } })
@@ -133,7 +123,7 @@ const DATES: readonly [string, Subscriber, boolean, string?][] = [
   ],
 ]
 for (const [what, subscriber, recent, note] of DATES) {
-  test(`OUT_OF_RANGE, then a change ${what}: sim_swap_recent ${recent}`, { skip }, async () => {
+  test(`OUT_OF_RANGE, then a change ${what}: sim_swap_recent ${recent}`, async () => {
     await using setting = await scene(subscriber)
     setting.fakeCarrier.moods.set(PATHS.check, { status: 400, code: 'OUT_OF_RANGE' })
     assert.deepEqual(await setting.check(), {
@@ -219,9 +209,7 @@ const UNKNOWN_MEMBER: Record<string, Partial<typeof WELL>> = {
   device_status: { device_status: 'unknown' },
 }
 
-test('gives only the failed check its safe value and names it in the note', {
-  skip,
-}, async () => {
+test('gives only the failed check its safe value and names it in the note', async () => {
   assert.ok(WRONG.length > 50)
   for (const [path, mood, note] of WRONG) {
     await using setting = await scene()
@@ -231,7 +219,7 @@ test('gives only the failed check its safe value and names it in the note', {
   }
 })
 
-test('parses the retrieve-date response as strictly as the others', { skip }, async () => {
+test('parses the retrieve-date response as strictly as the others', async () => {
   for (const raw of [
     '{}',
     '{"latestSimChange":"soon"}',
@@ -274,9 +262,7 @@ const AT_THE_DOOR: readonly [Path, Mood, string][] = [
   ],
   [PATHS.token, { raw: '', status: 429, headers: { 'retry-after': '7' } }, 'rate_limited'],
 ]
-test('fails every check when the authorization server fails, and notes the reason', {
-  skip,
-}, async () => {
+test('fails every check when the authorization server fails, and notes the reason', async () => {
   for (const [path, mood, why] of AT_THE_DOOR) {
     await using setting = await scene()
     setting.fakeCarrier.moods.set(path, mood)
@@ -288,9 +274,7 @@ test('fails every check when the authorization server fails, and notes the reaso
   }
 })
 
-test('selects the carrier with the longest prefix and isolates failures between carriers', {
-  skip,
-}, async () => {
+test('selects the carrier with the longest prefix and isolates failures between carriers', async () => {
   const clock = new TestClock()
   await using wide = await startFakeCarrier({
     clock,
@@ -318,9 +302,7 @@ test('selects the carrier with the longest prefix and isolates failures between 
   )
 })
 
-test('caches a SIM swap result for one minute and never caches a failure', {
-  skip,
-}, async () => {
+test('caches a SIM swap result for one minute and never caches a failure', async () => {
   await using setting = await scene({ swapped: true })
   const { fakeCarrier, clock, check } = setting
   await check()
@@ -337,9 +319,7 @@ test('caches a SIM swap result for one minute and never caches a failure', {
   assert.equal((await check()).finding.sim_swap_recent, false)
 })
 
-test('reuses a token until it expires, except for number verification', {
-  skip,
-}, async () => {
+test('reuses a token until it expires, except for number verification', async () => {
   await using setting = await scene()
   const { fakeCarrier, clock, check } = setting
   await check()
@@ -352,7 +332,7 @@ test('reuses a token until it expires, except for number verification', {
   assert.equal(fakeCarrier.count(PATHS.token), 7)
 })
 
-test('replaces a cached token once if the carrier rejects it', { skip }, async () => {
+test('replaces a cached token once if the carrier rejects it', async () => {
   await using setting = await scene()
   const { fakeCarrier, clock, check } = setting
   await check()
@@ -365,9 +345,7 @@ test('replaces a cached token once if the carrier rejects it', { skip }, async (
   assert.equal(fakeCarrier.count(PATHS.reach), before + 2)
 })
 
-test('sends a number only in the signed subject and in the verification body', {
-  skip,
-}, async () => {
+test('sends a number only in the signed subject and in the verification body', async () => {
   await using setting = await scene()
   await setting.check()
   const bare = NUMBER.slice(1)

@@ -2,21 +2,17 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import { decodeProtectedHeader } from 'jose'
-import { vectorsMissing } from '../../../../contract/tests/vectors.ts'
 import { BUDGET_MS } from '../../../src/adapters/carrier/camara.ts'
 import { signedJwt } from '../../../src/adapters/carrier/signed-jwt.ts'
 import { PATHS } from './fake-carrier/fake-carrier.ts'
 import { NUMBER, scene, SIM_TOKEN, WELL } from './fake-carrier/scene.ts'
 
-const skip = vectorsMissing
 const PURPOSE = 'dpv:FraudPreventionAndDetection'
 
 // The fake carrier records a violation for a wrong signature, a lifetime over 300 s, a time in the
 // future, a repeated jti, and for any number of purposes but one. The scene fails if it has any.
 
-test('JWT bearer: puts subject and scope into the assertion and into no parameter', {
-  skip,
-}, async () => {
+test('JWT bearer: puts subject and scope into the assertion and into no parameter', async () => {
   await using setting = await scene()
   const { fakeCarrier } = setting
   assert.deepEqual((await setting.check()).finding, WELL)
@@ -46,9 +42,7 @@ test('JWT bearer: puts subject and scope into the assertion and into no paramete
   }
 })
 
-test('private_key_jwt: signs a new client assertion for the endpoint of each request', {
-  skip,
-}, async () => {
+test('private_key_jwt: signs a new client assertion for the endpoint of each request', async () => {
   await using setting = await scene({}, { flow: 'ciba' })
   const { fakeCarrier } = setting
   assert.deepEqual((await setting.check()).finding, WELL)
@@ -89,9 +83,7 @@ test('selects the algorithm by the key and names the key in the header', async (
   }
 })
 
-test('CIBA: polls at the interval and uses a token that arrives within the budget', {
-  skip,
-}, async () => {
+test('CIBA: polls at the interval and uses a token that arrives within the budget', async () => {
   await using setting = await scene({}, { flow: 'ciba' })
   const { fakeCarrier, clock } = setting
   fakeCarrier.authorization.pendingPolls = 1
@@ -111,7 +103,7 @@ for (const [what, set] of [
   ['slow_down adds five seconds', { interval: 1, slowDown: true }],
   ['an interval of two seconds ends with the budget', { interval: 2, pendingPolls: 1 }],
 ] as const) {
-  test(`CIBA: ${what}; does not wait for a poll after the deadline`, { skip }, async () => {
+  test(`CIBA: ${what}; does not wait for a poll after the deadline`, async () => {
     await using setting = await scene({}, { flow: 'ciba' })
     Object.assign(setting.fakeCarrier.authorization, set)
     const why = 'timeout'
@@ -123,7 +115,7 @@ for (const [what, set] of [
   })
 }
 
-test('CIBA: ends the check if the budget ends between two polls', { skip }, async () => {
+test('CIBA: ends the check if the budget ends between two polls', async () => {
   await using setting = await scene({}, { flow: 'ciba' })
   const { fakeCarrier, clock } = setting
   fakeCarrier.authorization.pendingPolls = 9
@@ -141,7 +133,7 @@ test('CIBA: ends the check if the budget ends between two polls', { skip }, asyn
   assert.equal(fakeCarrier.count(PATHS.token), 6)
 })
 
-test('notes token_refused for a subject without consent or subscription', { skip }, async () => {
+test('notes token_refused for a subject without consent or subscription', async () => {
   for (const flow of ['jwt-bearer', 'ciba'] as const) {
     for (const error of ['access_denied', 'invalid_grant', 'unknown_user_id', 'expired_token']) {
       await using setting = await scene({}, { flow })

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
 import { createPublicKey, verify } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import type { EventId } from '@bonded/contract'
 import { newSecret, signatureHeaders } from '../../../src/adapters/webhooks/signature.ts'
 
-const FILE = '../shared/vectors/standard-webhooks/vectors.json'
-/** The worked example of the published libraries, also where the vectors are not at hand. */
+/** The worked example of the published libraries. */
 const EXAMPLE = {
   secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
   id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
@@ -14,23 +12,15 @@ const EXAMPLE = {
   payload: '{"test": 2432232314}',
   signature: 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
 }
-const published = (): typeof EXAMPLE => {
-  try {
-    return JSON.parse(readFileSync(FILE, 'utf8')).sign
-  } catch {
-    return EXAMPLE
-  }
-}
 
 test('signs as the published example of Standard Webhooks', () => {
-  for (const { secret, id, timestamp, payload, signature } of [EXAMPLE, published()]) {
-    const message = { id: id as EventId, body: payload, scheme: 'v1' as const, secrets: [secret] }
-    assert.deepEqual(signatureHeaders(message, timestamp * 1_000 + 999), {
-      'webhook-id': id,
-      'webhook-timestamp': String(timestamp),
-      'webhook-signature': signature,
-    })
-  }
+  const { secret, id, timestamp, payload, signature } = EXAMPLE
+  const message = { id: id as EventId, body: payload, scheme: 'v1' as const, secrets: [secret] }
+  assert.deepEqual(signatureHeaders(message, timestamp * 1_000 + 999), {
+    'webhook-id': id,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': signature,
+  })
 })
 
 test('v1a signs with Ed25519, which the public key verifies', () => {

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import type { CarrierSettings } from '../../../../src/adapters/carrier/carrier-client.ts'
 import type { Clock } from '../../../../../core/src/ports/clock.ts'
 import { Authorization, type Spoken } from './authorization.ts'
-import { publishedOperations } from './published.ts'
+import { CORRELATOR, isValid, OPERATIONS } from './operations.ts'
 
 export const PATHS = {
   discovery: '/.well-known/openid-configuration',
@@ -62,7 +62,6 @@ export async function startFakeCarrier({
     clientId: 'bonded',
     violation: (what) => violations.push(what),
   })
-  const published = publishedOperations()
   const waiting = new Set<() => void>()
   let origin = ''
 
@@ -70,14 +69,13 @@ export async function startFakeCarrier({
     subject.startsWith('tel:') ? subject.slice(4) : sims.get(subject.replace('operatortoken:', ''))
 
   const api = (path: string, headers: IncomingMessage['headers'], text: string): Spoken => {
-    const operation = published[path]
+    const operation = OPERATIONS[path]
     if (operation === undefined) return { status: 404, body: rejection(404, 'NOT_FOUND') }
     const body = JSON.parse(text) as { phoneNumber?: string; maxAge?: number }
-    const wrong = operation.request(body)
-    if (wrong) violations.push(`${path}: ${wrong}`)
+    if (!isValid(operation.request, body)) violations.push(`${path}: the request ${text}`)
     if (headers['content-type'] !== 'application/json')
       violations.push(`${path}: content type ${headers['content-type']}`)
-    if (!operation.correlator(headers['x-correlator'])) violations.push(`${path}: correlator`)
+    if (!isValid(CORRELATOR, headers['x-correlator'])) violations.push(`${path}: correlator`)
     const bearer = String(headers.authorization).replace('Bearer ', '')
     const token = authorization.tokens.get(bearer)
     if (token === undefined || clock.now() >= token.until)
@@ -117,12 +115,12 @@ export async function startFakeCarrier({
       return void response
         .writeHead(mood.status ?? 200, { 'content-type': 'application/json', ...mood.headers })
         .end(mood.raw)
-    const isOpenId = path === PATHS.discovery || path === PATHS.token || path === PATHS.backchannel
     const { status, body } = mood
       ? { status: mood.status, body: rejection(mood.status, mood.code) }
       : await spoken(path, request, text)
-    const wrong = isOpenId ? undefined : published[path]?.response(status, body)
-    if (wrong) violations.push(`${path}: the fake itself: ${wrong}`)
+    const schema = OPERATIONS[path] && (OPERATIONS[path].responses[status] ?? false)
+    if (schema === false || (schema !== undefined && !isValid(schema, body)))
+      violations.push(`${path}: the fake itself: ${status} ${JSON.stringify(body)}`)
     const echoed =
       request.headers['x-correlator'] === undefined
         ? {}
