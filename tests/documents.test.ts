@@ -1,24 +1,18 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, normalize, resolve } from 'node:path'
 import { test } from 'node:test'
 import { bondedProgram } from '../packages/service/src/program.ts'
 import { SETTINGS } from '../packages/server/src/settings/settings.ts'
 import { FUZZ_INPUTS } from '../packages/attestation/tests/harness/fuzz.ts'
+import { repositoryFiles } from '../scripts/repository-files.ts'
 import { TIERS } from '../scripts/tiers.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
 /** Every document of the repository, including those not yet committed. */
-const documents = execFileSync(
-  'git',
-  ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'],
-  { cwd: ROOT, encoding: 'utf8' },
-)
-  .split('\n')
-  .filter((path) => path !== '' && existsSync(join(ROOT, path)))
+const documents = repositoryFiles().filter((path) => path.endsWith('.md'))
 /** The README loads fast with such images. CONTRIBUTING.md says how to write them again. */
 const MAX_IMAGE_BYTES = 120_000
 /** All commands, as `bonded` runs them. */
@@ -94,8 +88,7 @@ test('ARCHITECTURE.md names every package and every layer of the service', () =>
 })
 
 test('ARCHITECTURE.md names every folder of the repository', () => {
-  const files = execFileSync('git', ['ls-files'], { cwd: ROOT, encoding: 'utf8' }).split('\n')
-  const folders = new Set(files.flatMap((file) => /^(\w[^/]*)\//.exec(file)?.[1] ?? []))
+  const folders = new Set(repositoryFiles().flatMap((file) => /^(\w[^/]*)\//.exec(file)?.[1] ?? []))
   assert.ok(folders.has('packages'), 'the folders were found')
   const unnamed = [...folders].filter((folder) => !architecture.includes(`\`${folder}\``))
   assert.deepEqual(unnamed, [])

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -53,3 +54,39 @@ for (const [command, ready] of Object.entries(STARTS))
       rmSync(folder, { recursive: true, force: true })
     }
   })
+
+test('a signal to the process of npm alone ends a script and the program that it waits for', {
+  skip: process.platform === 'win32' && 'Windows has no signals',
+  timeout: 180_000,
+}, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'bonded-script-'))
+  try {
+    const script = join(folder, 'script.ts')
+    // As `npm run docs` builds the site: the script handles no signal until the program has ended.
+    writeFileSync(
+      script,
+      `import { spawnSync } from 'node:child_process'
+spawnSync(process.execPath, ['-e', 'console.log("ready"); setInterval(() => {}, 60_000)'], { stdio: 'inherit' })
+`,
+    )
+    const run = join(ROOT, 'scripts/run.js')
+    writeFileSync(
+      join(folder, 'package.json'),
+      JSON.stringify({ scripts: { docs: `node ${run} ${script}` } }),
+    )
+    const started = spawn('npm', ['run', 'docs'], {
+      cwd: folder,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let printed = ''
+    started.stdout.on('data', (chunk) => {
+      printed += String(chunk)
+      if (/^ready$/m.test(printed)) started.kill('SIGTERM')
+    })
+    // A pipe closes when the last process that writes to it has ended.
+    await once(started, 'close')
+    assert.match(printed, /^ready$/m)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+})

@@ -27,3 +27,22 @@ test('every package of the lockfile accepts the oldest Node that may install the
     [],
   )
 })
+
+test('every npm script starts with a launcher that finds the pinned Node, or is a program of a package', () => {
+  const { devDependencies, scripts } = JSON.parse(
+    readFileSync(resolve(ROOT, 'package.json'), 'utf8'),
+  ) as Record<'devDependencies' | 'scripts', Record<string, string>>
+  const programs = Object.keys(devDependencies).flatMap((name) => {
+    const { bin = {} } = JSON.parse(
+      readFileSync(resolve(ROOT, 'node_modules', name, 'package.json'), 'utf8'),
+    ) as { bin?: string | Record<string, string> }
+    return typeof bin === 'string' ? [name] : Object.keys(bin)
+  })
+  // npm runs "node" with its own Node where it has not linked the pinned one, as npm 10 does.
+  const others = Object.entries(scripts).filter(
+    ([, script]) =>
+      !/^node (?:scripts\/run|packages\/service\/bin\/bonded)\.js /.test(script) &&
+      !programs.includes(script.split(' ')[0] ?? ''),
+  )
+  assert.deepEqual(others, [])
+})

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { type AppAttest, type DeviceFormat, ENDPOINTS, type Endpoint } from '@bonded/contract'
+import { repositoryFiles } from '../scripts/repository-files.ts'
 import { protocolExample } from '../scripts/protocol-example.ts'
 import { appAssertionVerifier } from '../packages/server/src/adapters/attestation/app-assertion-verifier.ts'
 import { appleVerifier } from '../packages/server/src/adapters/attestation/apple/assertion-verifier.ts'
@@ -21,15 +21,8 @@ const sections = new Set(
 )
 
 test('every cited section of the protocol exists', () => {
-  const cited = filesIn(
-    'packages',
-    'tests',
-    'scripts',
-    'bench',
-    'examples',
-    'docs/decisions',
-    'docs/guides',
-    'ARCHITECTURE.md',
+  const cited = filesMatching(
+    /^(?:(?:packages|tests|scripts|bench|examples|docs\/decisions|docs\/guides)\/|ARCHITECTURE\.md)/,
   ).flatMap((path) => {
     // A comment may break between the word and its number.
     const text = read(path).replaceAll(/\n\s*(?:\*|\/\/)?\s*/g, ' ')
@@ -80,7 +73,7 @@ test('every number in the protocol that links to code equals its value in the co
 
 test('every wire name and every step in the protocol exists in the code', () => {
   const known = new Set(
-    filesIn(':(glob)packages/*/src/**').flatMap((path) => read(path).match(/\w+/g) ?? []),
+    filesMatching(/^packages\/[^/]+\/src\//).flatMap((path) => read(path).match(/\w+/g) ?? []),
   )
   const written = [...protocol.matchAll(/`([a-z]+(?:_[a-z]+)+)`/g)].map(([, word = '']) => word)
   assert.ok(written.length > 150, 'the test finds the names')
@@ -252,13 +245,8 @@ function numbersIn(words: string): number[] {
   return (words.match(/\d+/g) ?? []).map(Number)
 }
 
-function filesIn(...paths: string[]): string[] {
-  const listed = execFileSync(
-    'git',
-    ['ls-files', '--cached', '--others', '--exclude-standard', '--', ...paths],
-    { cwd: ROOT, encoding: 'utf8' },
-  )
-  return listed.split('\n').filter((path) => /\.(?:ts|md)$/.test(path))
+function filesMatching(pattern: RegExp): string[] {
+  return repositoryFiles().filter((path) => pattern.test(path) && /\.(?:ts|md)$/.test(path))
 }
 
 function read(path: string): string {

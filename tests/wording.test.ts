@@ -1,17 +1,12 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
+import { repositoryFiles } from '../scripts/repository-files.ts'
 import { ALLOWED, RULED_OUT, textsOf } from './wording/wording.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
-const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], {
-  cwd: ROOT,
-  encoding: 'utf8',
-})
-  .split('\n')
-  .filter((path) => /\.(md|ts|js|mjs)$/.test(path) && !/(^|\/)(dist|node_modules)\//.test(path))
+const files = repositoryFiles().filter((path) => /\.(md|ts|js|mjs)$/.test(path))
 
 const found = files.flatMap((path) =>
   textsOf(path, readFileSync(join(ROOT, path), 'utf8')).flatMap(({ line, text }) =>

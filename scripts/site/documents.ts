@@ -1,6 +1,5 @@
-import { execFileSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
+import { repositoryFiles } from '../repository-files.ts'
 
 export const ROOT = resolve(import.meta.dirname, '../..')
 /** The repository, where links lead that have no page on the site. */
@@ -18,10 +17,7 @@ const RENDERED: Readonly<Record<string, string>> = {
 
 /** Every document that is a page of the site, by its path in the repository. */
 export function documents(): readonly string[] {
-  const list = ['ls-files', '--cached', '--others', '--exclude-standard', '*.md']
-  return execFileSync('git', list, { cwd: ROOT, encoding: 'utf8' })
-    .split('\n')
-    .filter((path) => path !== '' && !LEFT_OUT.test(path) && existsSync(join(ROOT, path)))
+  return repositoryFiles().filter((path) => path.endsWith('.md') && !LEFT_OUT.test(path))
 }
 
 /**

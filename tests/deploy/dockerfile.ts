@@ -1,5 +1,3 @@
-import { execFileSync } from 'node:child_process'
-
 /** An instruction of a Dockerfile, with its continuation lines joined. */
 export interface Instruction {
   readonly name: string
@@ -17,14 +15,4 @@ export function instructionsOf(text: string): readonly Instruction[] {
       const [, name = '', rest = ''] = /^([A-Z]+) (.+)$/.exec(line) ?? []
       return { name, rest }
     })
-}
-
-/** The files that a build copies: those of the repository without the example app. */
-export function trackedFiles(root: string): readonly string[] {
-  return execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
-    cwd: root,
-    encoding: 'utf8',
-  })
-    .split('\0')
-    .filter((file) => file !== '' && !file.startsWith('examples/phone-app/'))
 }

@@ -45,9 +45,9 @@ async function startExample(name: string) {
     // Where no index answers, pip would retry for a minute.
     env: { ...env, PIP_RETRIES: '1', BONDED_DATA_DIR: folder },
     stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true,
   })
-  const ended = once(child, 'exit')
+  // Its pipes close when the last program that it has started has ended.
+  const ended = once(child, 'close')
   let printed = ''
   const ready = new Promise<boolean>((done) => {
     for (const stream of [child.stdout, child.stderr])
@@ -59,7 +59,8 @@ async function startExample(name: string) {
     void ended.then(() => done(false))
   })
   const stop = async () => {
-    if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, 'SIGTERM')
+    // npm alone receives the signal.
+    child.kill('SIGTERM')
     await ended
     rmSync(folder, { recursive: true, force: true })
   }

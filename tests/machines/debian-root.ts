@@ -28,9 +28,20 @@ export function rootsMissing(...programs: readonly string[]): string | false {
   return missing.length > 0 && `no ${missing.join(', ')} (apt-get install)`
 }
 
-/** The files of Debian packages and of those that they depend on, without running their scripts. */
-export function debianRoot(packages: readonly string[]): string {
-  const hash = createHash('sha256').update(packages.join()).digest('hex').slice(0, 16)
+/**
+ * The files of Debian packages and of those that they depend on.
+ *
+ * @param packages the packages, in addition to those of the variant
+ * @param variant `extract` runs no script of a package; `essential` installs a minimal Debian
+ */
+export function debianRoot(
+  packages: readonly string[],
+  variant: 'extract' | 'essential' = 'extract',
+): string {
+  const hash = createHash('sha256')
+    .update([variant, ...packages].join())
+    .digest('hex')
+    .slice(0, 16)
   const root = join(CACHE, `${RELEASE}-${hash}`)
   if (existsSync(root)) return root
   mkdirSync(CACHE, { recursive: true })
@@ -42,7 +53,7 @@ export function debianRoot(packages: readonly string[]): string {
       [
         '--quiet',
         '--mode=root',
-        '--variant=extract',
+        `--variant=${variant}`,
         `--include=${packages.join()}`,
         RELEASE,
         made,

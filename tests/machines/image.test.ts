@@ -18,16 +18,16 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, test } from 'node:test'
-import { trackedFiles } from '../deploy/dockerfile.ts'
 import { freePort } from '../harness/free-port.ts'
+import { copyRepository, isBuilt, ROOT } from './copy-repository.ts'
 import { completeSession, CREATE_TENANT } from './complete-session.ts'
 import { debianRoot, DISTROLESS, rootsMissing } from './debian-root.ts'
 import { isolated, USER } from './isolated.ts'
+import { npmSettings } from './npm-settings.ts'
 
-const ROOT = resolve(import.meta.dirname, '../..')
 /** Fewer than `serve` loads, and many more than `--version`. */
 const MODULES_OF_SERVE = 400
 
@@ -84,10 +84,7 @@ test('the Dockerfile makes an image that completes a session as user 65532, read
   })
 
   const context = join(work, 'context')
-  for (const file of trackedFiles(ROOT)) {
-    mkdirSync(join(context, dirname(file)), { recursive: true })
-    cpSync(join(ROOT, file), join(context, file))
-  }
+  copyRepository(context, isBuilt)
   const settings = join(work, 'npmrc')
   writeFileSync(settings, npmSettings())
   const cache = execFileSync('npm', ['config', 'get', 'cache'], { encoding: 'utf8' }).trim()
@@ -126,7 +123,12 @@ test('the Dockerfile makes an image that completes a session as user 65532, read
   chownSync(data, USER, USER)
   const port = await freePort()
   const run = (words: readonly string[], env: readonly string[] = []) =>
-    isolated({ root, data, env: [PATH, ...config.Env, ...env], command: words })
+    isolated({
+      root,
+      writable: [[data, '/data']],
+      env: [PATH, ...config.Env, ...env],
+      command: words,
+    })
   const service = spawn(
     'setpriv',
     run(
@@ -212,16 +214,4 @@ function addNode(root: string): void {
   for (const name of ['npm', 'npx'])
     symlinkSync(`../lib/node_modules/npm/bin/${name}-cli.js`, join(bin, name))
   if (!existsSync(join(root, 'bin/sh'))) symlinkSync('dash', join(root, 'bin/sh'))
-}
-
-/** The settings of this machine's npm with which it reaches its registry. */
-function npmSettings(): string {
-  const of = (name: string) =>
-    execFileSync('npm', ['config', 'get', name], { cwd: ROOT, encoding: 'utf8' }).trim()
-  return ['registry', 'cafile', 'proxy', 'https-proxy']
-    .map((name) => [name, of(name)])
-    .filter(([, value]) => value !== 'null')
-    .map(([name, value]) => `${name}=${value}\n`)
-    .concat('prefer-offline=true\n')
-    .join('')
 }

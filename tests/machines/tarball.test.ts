@@ -13,17 +13,16 @@ import {
   rmSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, test } from 'node:test'
 import { promisify } from 'node:util'
-import { trackedFiles } from '../deploy/dockerfile.ts'
 import { freePort } from '../harness/free-port.ts'
+import { copyRepository, isBuilt, ROOT } from './copy-repository.ts'
 import { completeSession, CREATE_TENANT } from './complete-session.ts'
 import { debianRoot, DISTROLESS, rootsMissing } from './debian-root.ts'
 import { isolated, USER } from './isolated.ts'
 
-const ROOT = resolve(import.meta.dirname, '../..')
 /** The service of the unit, as its `ExecStart` names it. */
 const BONDED = ['/opt/bonded/node', '/opt/bonded/packages/service/bin/bonded.js']
 
@@ -50,7 +49,7 @@ test('the tarball completes a session and backs it up on a machine without Node'
   const run = (...words: string[]) =>
     isolated({
       root,
-      data,
+      writable: [[data, '/data']],
       mounts: [[join(work, 'bonded'), '/opt/bonded']],
       env: ['NODE_ENV=production', 'BONDED_DATA_DIR=/data', `BONDED_PORT=${port}`],
       command: [...BONDED, ...words],
@@ -74,10 +73,7 @@ test('the tarball completes a session and backs it up on a machine without Node'
 /** A copy of the repository, because another test may be building it at the same time. */
 function copyIn(work: string): string {
   const copy = join(work, 'source')
-  for (const file of trackedFiles(ROOT)) {
-    mkdirSync(join(copy, dirname(file)), { recursive: true })
-    cpSync(join(ROOT, file), join(copy, file))
-  }
+  copyRepository(copy, isBuilt)
   // The links of npm to the packages are relative, so they lead to the copy.
   for (const modules of globSync('{.,packages/*}/node_modules', { cwd: ROOT }))
     execFileSync('cp', ['-a', join(ROOT, modules), join(copy, modules)])

