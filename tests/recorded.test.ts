@@ -31,7 +31,7 @@ const NEEDED: Readonly<Record<string, string>> = {
   'tests/outside/user-without-app.test.ts': 'motion of real phones',
   'tests/pack/pack.test.ts': 'passports of states',
 }
-/** The modules that read recordings. They give the reason by which a run counts the skipped tests. */
+/** The modules that read recordings. Their reason is how a run counts the skipped tests. */
 const READERS = ['packages/contract/tests/vectors.ts', 'scripts/continuity/recordings.ts']
 
 const sources = repositoryFiles().filter((path) => /\.(?:[mc]?[jt]s|py)$/.test(path))
