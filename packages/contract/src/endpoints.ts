@@ -198,6 +198,7 @@ export const ENDPOINTS = {
       'session_not_bonded',
       'browser_secret_mismatch',
       'receipts_disabled',
+      'bonded_without_receipt',
       'signer_unavailable',
     ],
   }),

@@ -239,6 +239,10 @@ export const REASONS = {
     code: 'invalid_request',
     message: 'This service makes no receipts.',
   },
+  bonded_without_receipt: {
+    code: 'invalid_request',
+    message: 'The session was bonded while the service made no receipts, so it has none.',
+  },
   context_mismatch: {
     code: 'invalid_request',
     message: 'The context digest differs from the one that the user approved.',

@@ -78,7 +78,9 @@ async function findOrMakeReceipt(
   const proved = session && isLive ? receiptSession(session) : undefined
   if (proved !== undefined && receiptSigner !== undefined)
     return accept(await makeReceipt(service, receiptSigner, proved))
-  return receipt === undefined ? reject('session_not_bonded') : accept(receipt)
+  if (receipt !== undefined) return accept(receipt)
+  const lacksProof = isLive && session.bondProof === null && session.verification !== null
+  return reject(lacksProof ? 'bonded_without_receipt' : 'session_not_bonded')
 }
 
 function* find(

@@ -193,6 +193,22 @@ test('makes no receipt of a session that is not bonded, was killed, or lost its 
   }
 })
 
+test('a session that bonded while the service made no receipts says so, and has none', async () => {
+  await using h = await harness()
+  // A service of the version before, or without the setting, stores no proof with the bond.
+  const service = h.service as { receiptSigner?: Signer | undefined }
+  const { receiptSigner } = service
+  service.receiptSigner = undefined
+  const { session } = await h.reach('bonded')
+  const { session: completed } = await h.reach('completed')
+  service.receiptSigner = receiptSigner
+  for (const each of [session, completed]) {
+    const reply = await fetchReceipt(h, each)
+    assert.deepEqual([reply.status, reply.body.error.reason], [400, 'bonded_without_receipt'])
+    assert.equal(await storedState(h, each), undefined)
+  }
+})
+
 test('another tenant and a key of another scope read no receipt, before and after the purge', async () => {
   await using h = await harness()
   const other = await h.addTenant({ name: 'Other' })

@@ -11,6 +11,15 @@ export type ErrorClass =
   /** The program is wrong. */
   | 'defect'
 
+/** The SQLSTATE of a connection that failed. */
+const CONNECTION_FAILED = '08006'
+
+/** Fails the statements on a connection that the service itself closes. */
+export class ClosedConnection extends Error {
+  override readonly name = 'ClosedConnection'
+  readonly code = CONNECTION_FAILED
+}
+
 /** SQLSTATE codes, by their first characters; the longest match decides. */
 const BY_STATE: Readonly<Record<string, readonly [ErrorClass, StoreFailure, string]>> = {
   '08': ['lost', 'unreachable', 'the connection was lost'],
@@ -23,6 +32,7 @@ const BY_STATE: Readonly<Record<string, readonly [ErrorClass, StoreFailure, stri
   '42501': ['outage', 'rejected', 'the user may not do that'],
   '53': ['outage', 'busy', 'the server lacks resources'],
   '53100': ['outage', 'full', 'the disk is full'],
+  '55000': ['outage', 'read_only', 'the server is not a primary yet'],
   '55P03': ['conflict', 'locked', 'a lock was not free in time'],
   '57': ['outage', 'busy', 'the server canceled the statement'],
   '57P': ['lost', 'unreachable', 'the server stops or starts'],
@@ -60,8 +70,8 @@ export function classify(cause: unknown): Classified {
 
 /** The driver reports a lost connection and its own time-outs by message only. */
 function isOfConnection({ message }: Error, code: string | undefined): boolean {
-  // ECONNREFUSED, CERT_HAS_EXPIRED and the like.
-  if (code !== undefined) return /^(?!ERR_(?!TLS|SSL))[A-Z][A-Z_]+$/.test(code)
+  // ECONNREFUSED, CERT_HAS_EXPIRED and the like, and of Node those of a socket that has ended.
+  if (code !== undefined) return /^(?!ERR_(?!TLS|SSL|STREAM|SOCKET))[A-Z][A-Z_]+$/.test(code)
   return /connection|timeout|not queryable|pool after calling end|does not support SSL/i.test(
     message,
   )

@@ -8,7 +8,8 @@ import { openPostgres } from '../../src/postgres/open-postgres.ts'
 import type { Session } from '../../../core/src/domain/session.ts'
 import { MOVES } from '../../../core/src/domain/transitions.ts'
 import { noMeter } from '../../../core/src/ports/meter.ts'
-import { type Store, StoreError } from '../../../core/src/ports/store.ts'
+import { type Store, StoreError, type Unit } from '../../../core/src/ports/store.ts'
+import { rows } from '../../src/statement.ts'
 import { ROOT_KEY } from '../../../../tests/harness/harness.ts'
 import { CREATE_TENANT, machine, until } from '../../../../tests/harness/process.ts'
 import { type ReplicatedPostgres, startReplicated } from '../../../../tests/harness/standby.ts'
@@ -124,6 +125,23 @@ for (const order of ORDERS) {
     assert.deepEqual(new Set(states), new Set(['killed']))
   })
 }
+
+test('calls in progress at a promotion run again on the new primary, or fail as an outage', async () => {
+  await using failover = await Failover.prepare()
+  await failover.start()
+  const { standby } = failover.servers
+  // Longer than a survey takes to find the promotion, and shorter than a statement may take.
+  const slow: Unit<unknown> = function* () {
+    const [found] = yield* rows('select pg_sleep(4), inet_server_port() as port', [])
+    return found?.port
+  }
+  const calls = [1, 2].flatMap(() => [failover.node?.read(slow), failover.node?.write(slow)])
+  const ended = Promise.allSettled(calls)
+  await failover.promote()
+  for (const call of await ended)
+    if (call.status === 'fulfilled') assert.equal(call.value, standby.port)
+    else assert.ok(call.reason instanceof StoreError, String(call.reason))
+})
 
 test('an old primary is not used while a standby of the new one responds', async () => {
   await using failover = await Failover.prepare()

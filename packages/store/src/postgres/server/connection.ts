@@ -1,6 +1,6 @@
 import type { PoolClient, QueryResult } from 'pg'
 import type { Row, SqlValue, Statement } from '../../statement.ts'
-import { classify } from '../postgres-errors.ts'
+import { classify, ClosedConnection } from '../postgres-errors.ts'
 import {
   BatchError,
   type BatchRows,
@@ -134,8 +134,9 @@ export class Connection {
   }
 
   #close(why: string): void {
-    this.#failed = new Error(why)
-    this.#client.destroy(this.#failed)
+    const closed = new ClosedConnection(why)
+    this.#failed = closed
+    this.#client.destroy(closed)
   }
 
   async #send({ text, values }: Statement): Promise<QueryResult<Row>> {

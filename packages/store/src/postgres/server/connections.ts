@@ -1,5 +1,6 @@
 import type { ClientConfig, Pool, PoolClient } from 'pg'
 import { batchClass, type PreparedNames } from './batch.ts'
+import { ClosedConnection } from '../postgres-errors.ts'
 import { type Client, Connection, REFUSED } from './connection.ts'
 import type { DatabaseAddress, DatabaseHost } from './database-url.ts'
 import { type ServerClient, serverClients } from './server-client.ts'
@@ -259,7 +260,7 @@ export class Connections implements AsyncDisposable {
     this.#losses++
     for (const connection of this.#inUse) connection.closeIfRejected(this.#servers)
     for (const client of this.#listening)
-      if (this.#servers.isRejected(client.origin)) client.destroy(new Error(REFUSED))
+      if (this.#servers.isRejected(client.origin)) client.destroy(new ClosedConnection(REFUSED))
   }
 }
 

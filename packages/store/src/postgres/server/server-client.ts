@@ -1,4 +1,5 @@
 import type { Client, ClientConfig } from 'pg'
+import { ClosedConnection } from '../postgres-errors.ts'
 import type { DatabaseHost } from './database-url.ts'
 import type { Origin } from './server-survey.ts'
 import type { Servers } from './servers.ts'
@@ -14,7 +15,7 @@ export interface ServerClient extends Client {
   /** How many warnings the server has sent. */
   readonly warnings: number
   /** Closes it at once, even while it waits for a response. */
-  destroy(cause: Error): void
+  destroy(cause: ClosedConnection): void
 }
 
 type Connected = (failure?: Error) => void
@@ -52,7 +53,7 @@ export function serverClients(
       admitted.then(() => connected(), connected)
     }
 
-    destroy(cause: Error): void {
+    destroy(cause: ClosedConnection): void {
       // `pg` has no public way to close a connection that waits for a response, and does not
       // declare this member.
       const { connection } = this as unknown as {
@@ -66,14 +67,14 @@ export function serverClients(
       try {
         await super.connect()
         timer = setTimeout(
-          () => this.destroy(new Error('timeout of a new connection')),
+          () => this.destroy(new ClosedConnection('it took too long to say what it is')),
           ADMIT_WITHIN_MS,
         )
         this.#origin = await servers.admit(this.#host, (text) => this.query(text))
         return this
       } catch (failure) {
         servers.leave(this.#host)
-        this.destroy(new Error('the connection was refused'))
+        this.destroy(new ClosedConnection('the connection was refused'))
         throw failure
       } finally {
         clearTimeout(timer)

@@ -13,7 +13,14 @@ export const RECEIPT_REASON_GUIDES = {
   receipts_disabled: {
     retry: 'no',
     cause: 'The operator has not set `BONDED_RECEIPT_KEYS`.',
-    remedy: 'Ask the operator to set it. Sessions that bonded before have no receipt.',
+    remedy: 'Ask the operator to set it. Sessions that bonded before have no receipt, and then return `bonded_without_receipt`.',
+  },
+  bonded_without_receipt: {
+    retry: 'no',
+    cause:
+      'When the user approved, the node ran a version without receipts, or without `BONDED_RECEIPT_KEYS`. It did not store what the phone signed, so a receipt cannot be made later.',
+    remedy:
+      'Complete the session as usual: the approval is valid. For a receipt, ask the user to approve a new session.',
   },
   signer_unavailable: {
     retry: 'unchanged',
