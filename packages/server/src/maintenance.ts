@@ -46,8 +46,9 @@ const TASKS: readonly Task[] = [
 /** Makes the receipts that are due, and appends them to the log. */
 async function makeAndAppendReceipts(service: Service): Promise<Batch> {
   const made = await makeReceipts(service)
+  // What was signed goes to the log, also while the signer fails for others.
   const appended = await appendReceipts(service)
-  return { done: made.done, more: made.more || appended.more }
+  return { ...made, more: made.more || appended.more }
 }
 
 /**
@@ -91,17 +92,22 @@ function repeat(
   const scheduleIn = (ms: number) => {
     if (!stopped) cancel = clock.schedule(clock.now() + ms, run)
   }
+  const fail = (failure: unknown, failures = 1) => {
+    meter.workFailed(work)
+    log.error({ err: failure, work, failures }, 'background work failed')
+  }
   const run = () => {
     if (needsRightTime && !guard.mayDelete()) return scheduleIn(everyMs)
     batch(service).then(
-      ({ done, more }) => {
+      ({ done, more, failures = [] }) => {
         meter.worked(work, done)
+        if (failures.length > 0) fail(failures[0], failures.length)
         round = { sessions: round.sessions + done, batches: round.batches + 1 }
         if (!more || stopped) logRound()
         scheduleIn(more ? BATCH_PAUSE_MS : everyMs)
       },
       (failure: unknown) => {
-        log.error({ err: failure, work }, 'background work failed')
+        fail(failure)
         scheduleIn(everyMs)
       },
     )

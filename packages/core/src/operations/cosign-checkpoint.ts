@@ -30,7 +30,9 @@ export async function cosignCheckpoint(service: Service): Promise<Batch> {
   const cosigned = `${head.checkpoint}${lines.join('')}`
   const of = { size: head.checkpointSize, now: clock.now() }
   await store.write((tables) => tables.receiptLog.storeCosigned(cosigned, of))
-  return { done: lines.length, more: false }
+  const silent = answers.filter(({ answer }) => !('line' in answer)).map(problemOf)
+  const failures = silent.length === 0 ? [] : [new WitnessError(silent.join('; '))]
+  return { done: lines.length, more: false, failures }
 }
 
 /** A checkpoint that did not change is cosigned again, which shows that it is still the latest. */

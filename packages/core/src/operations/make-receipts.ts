@@ -17,8 +17,8 @@ import type { Service } from './service.ts'
 const CLAIM_MS = 60_000
 
 /**
- * Makes the receipts that are due. A signer that fails delays them: the service tries again until
- * the session is purged.
+ * Makes the receipts that are due. A signer that fails for one of them delays that one alone: the
+ * service tries again until the session is purged.
  */
 export async function makeReceipts(service: Service): Promise<Batch> {
   const { receiptSigner, store, clock } = service
@@ -29,8 +29,10 @@ export async function makeReceipts(service: Service): Promise<Batch> {
     return tables.sessions.claimReceipts(claim)
   })
   const made = await Promise.allSettled(due.map((session) => settle(service, session)))
-  for (const result of made) if (result.status === 'rejected') throw result.reason
-  return { done: due.length, more: due.length === BATCH_SESSIONS }
+  const failures = made.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
+  // When all of them fail, the key is out of reach: the next round is soon enough.
+  const more = due.length === BATCH_SESSIONS && failures.length < due.length
+  return { done: due.length - failures.length, more, failures }
 }
 
 /** Makes the receipt of a session, unless it has none by now. */

@@ -1,5 +1,5 @@
 import type { EndpointName, Reason } from '@bonded/contract'
-import type { Session } from '../domain/session.ts'
+import type { Instant, Session } from '../domain/session.ts'
 import type { StoredEvent } from './tables/session-table.ts'
 
 /**
@@ -44,15 +44,27 @@ export interface WebhookFigures {
   readonly openBreakers: number
 }
 
+/** The log of receipts. All nodes see the same one, but each decides for itself whether to sign. */
+export interface ReceiptLogFigures {
+  /** How long the oldest receipt waits for its place in the log. */
+  readonly oldestWaitingMs: number
+  /** Whether this node refuses to sign, because the log does not continue what it knows. */
+  readonly isRefused: boolean
+  /** When the log began after another one was closed; 0 for the first log. */
+  readonly begunAt: Instant
+}
+
 /** Scheduled maintenance: expiry of sessions, external changes, purges, receipts, and others. */
-export type BackgroundWork =
-  | 'expire'
-  | 'publish_external'
-  | 'purge'
-  | 'receipts'
-  | 'repair_times'
-  | 'share_limits'
-  | 'witnesses'
+export const BACKGROUND_WORK = [
+  'expire',
+  'publish_external',
+  'purge',
+  'receipts',
+  'repair_times',
+  'share_limits',
+  'witnesses',
+] as const
+export type BackgroundWork = (typeof BACKGROUND_WORK)[number]
 
 /**
  * Counts what the service does. Every label is from a closed set, so no caller can make it grow. It
@@ -77,6 +89,10 @@ export interface Meter {
   exchangedLimits(succeeded: boolean): void
   /** Counts a finished batch of maintenance. */
   worked(work: BackgroundWork, done: number): void
+  /** Counts a batch of maintenance that failed, or in which something failed. */
+  workFailed(work: BackgroundWork): void
+  /** Reports the log of receipts, as this node sees it. */
+  measuredReceiptLog(figures: ReceiptLogFigures): void
   /** Counts an attempt to deliver an event, and whether it was the last one that failed. */
   attemptedWebhook(result: WebhookResult, isGivenUp: boolean): void
   /** Reports the queue of webhooks. All nodes see the same one. */
@@ -129,6 +145,8 @@ export const noMeter: Meter = {
   commitFailed() {},
   exchangedLimits() {},
   worked() {},
+  workFailed() {},
+  measuredReceiptLog() {},
   attemptedWebhook() {},
   measuredWebhooks() {},
   droppedSpans() {},

@@ -16,6 +16,7 @@ import {
   SHOP_ORIGIN,
   type TenantKeys,
 } from '../../../../tests/harness/harness.ts'
+import { prometheusMeter } from '../../../server/src/adapters/meter/prometheus-meter.ts'
 import { testSigner } from '../../../../tests/harness/test-signer.ts'
 import { RECEIPT_DELAY_MS, RECEIPT_RETENTION_MS } from '../../src/domain/receipts.ts'
 import { purgeSessions } from '../../src/operations/purge-sessions.ts'
@@ -173,6 +174,34 @@ test('a signer that fails delays receipts, and neither a bond nor a completion',
   h.clock.advance(60_000)
   isBroken = false
   await untilStored(h, session, 'completed')
+})
+
+test('what was signed reaches the log in time while the signer fails for others', async () => {
+  const honest = testSigner()
+  let signed = 0
+  const signer: Signer = {
+    ...honest,
+    sign: async (bytes) => {
+      const isReceipt = !new TextDecoder().decode(bytes).includes('/receipts/log')
+      if (isReceipt && ++signed % 2 === 0) throw new SignerError('the key service is busy')
+      return honest.sign(bytes)
+    },
+  }
+  using meter = prometheusMeter({ version: '0.0.0' })
+  await using h = await harness({ receiptSigner: signer, meter })
+  const logOf = () =>
+    h.service.store.read(function* ({ receipts, receiptLog }) {
+      return { head: yield* receiptLog.head(), waiting: yield* receipts.unlogged(100) }
+    })
+  for (let round = 1; round <= 5; round++) {
+    for (let count = 0; count < 2; count++) await h.reach('completed')
+    h.clock.advance(1_100)
+    const isLogged = async () => (await logOf()).head.checkpointSize >= round
+    for (let turns = 0; turns < 2_000 && !(await isLogged()); turns++) await turn()
+    assert.ok(await isLogged(), `round ${round}`)
+    assert.equal((await logOf()).waiting.length, 0)
+  }
+  assert.match(await meter.read(), /^bonded_background_failures_total\{work="receipts"\} [1-9]/m)
 })
 
 test('makes no receipt of a session that is not bonded, was killed, or lost its phone', async () => {

@@ -2,6 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { ENDPOINTS, type EndpointName, REASON_NAMES } from '@bonded/contract'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import {
+  BACKGROUND_WORK,
   type BackgroundWork,
   type DatabaseFigures,
   type Meter,
@@ -85,6 +86,12 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
   const workedBy = countersBy('work', WORK, {
     name: 'bonded_background_sessions_total',
     help: 'Sessions processed by scheduled maintenance, by type of work.',
+    registers,
+  })
+
+  const workFailuresBy = countersBy('work', BACKGROUND_WORK, {
+    name: 'bonded_background_failures_total',
+    help: 'Batches of scheduled maintenance in which something failed, by type of work.',
     registers,
   })
 
@@ -218,6 +225,8 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
     commitFailed: () => commitFailures.inc(),
     exchangedLimits: (succeeded) => exchangesBy.get(succeeded ? 'ok' : 'failed')?.inc(),
     worked: (work, done) => workedBy.get(work)?.inc(done),
+    workFailed: (work) => workFailuresBy.get(work)?.inc(),
+    ...registerReceiptLog(registers),
     ...webhooks,
     droppedSpans: (count) => droppedSpans.inc(count),
     watch(given) {
@@ -257,6 +266,32 @@ function registerDatabase(registers: Registry[], read: () => DatabaseFigures | u
     labelNames: ['state'],
     registers,
   })
+}
+
+/** The log of receipts, which is empty where the service makes none. */
+function registerReceiptLog(registers: Registry[]): Pick<Meter, 'measuredReceiptLog'> {
+  const waiting = new Gauge({
+    name: 'bonded_receipt_oldest_waiting_seconds',
+    help: 'How long the oldest receipt waits for its place in the log.',
+    registers,
+  })
+  const refused = new Gauge({
+    name: 'bonded_receipt_log_refused',
+    help: '1 while this node refuses to sign, because the log does not continue what it knows.',
+    registers,
+  })
+  const begun = new Gauge({
+    name: 'bonded_receipt_log_begun_timestamp_seconds',
+    help: 'When the log of receipts began after another one was closed. 0 for the first log.',
+    registers,
+  })
+  return {
+    measuredReceiptLog({ oldestWaitingMs, isRefused, begunAt }) {
+      waiting.set(oldestWaitingMs / 1_000)
+      refused.set(isRefused ? 1 : 0)
+      begun.set(begunAt / 1_000)
+    },
+  }
 }
 
 /** The attempts of this node, and the queue that all nodes share. */
