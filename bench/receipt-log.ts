@@ -38,18 +38,19 @@ for (let size = 0; size < ENTRIES; size += BATCH) {
     const tree = new MerkleTree(sha256Bytes, size, edge)
     const tiles = tree.append(entries).map((tile) => ({ ...tile, entries: null }))
     yield* receiptLog.append({ before: size, size: tree.size, tiles, now: 0 })
-    yield* receiptLog.storeCheckpoint('-', tree.size)
+    yield* receiptLog.storeCheckpoint('-', { epoch: '', size: tree.size })
   })
 }
 const appendMs = performance.now() - began
 
+const service = { keys: { sha256Bytes }, settings: { publicOrigin: 'https://bond.example' } }
 const times: number[] = []
 let cpu = process.cpuUsage()
 for (let round = 0; round < PROOFS + WARM_UP; round++) {
   const index = Math.floor(Math.random() * ENTRIES)
   if (round === WARM_UP) cpu = process.cpuUsage()
   const start = performance.now()
-  await store.read((tables) => inclusionOf(sha256Bytes, tables, index))
+  await store.read((tables) => inclusionOf(service, tables, { index, origin: undefined }))
   if (round >= WARM_UP) times.push(performance.now() - start)
 }
 const { user, system } = process.cpuUsage(cpu)

@@ -35,7 +35,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'packages/integrator/tests/{python-client,receipt-python}.test.ts',
     'packages/sandbox/tests/{clock,clock-command,init-command,phone-keys,prove-durability,prove-relay,relay-people,trigger-command}.test.ts',
     'packages/service/tests/{command-tree,failures,help}.test.ts',
-    'packages/cli/tests/{restore,serve-*,tenant-*}.test.ts',
+    'packages/cli/tests/{restore,restored-log,serve-*,tenant-*}.test.ts',
     'packages/core/tests/operations/attested-lifecycle.test.ts',
     'packages/widget/tests/{accessibility,appearance,bond,cold-load,csp,every-language}.test.ts',
     'packages/widget/tests/{foreign-messages,layout,network,npm,own-members,page}.test.ts',

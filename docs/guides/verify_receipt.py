@@ -198,12 +198,18 @@ def root_of(index, size, path, leaf, old=None):
     return leaf, old
 
 
+def service_log(origin):
+    return re.sub(r"(/receipts/log)/[\w-]{22}$", r"\1", origin)
+
+
 def verify_inclusion(receipt, proof, origin, keys):
     head, _, checkpoint = proof.partition("\n\n")
     version, index, *path = [line for line in head.split("\n") if not line.startswith("extra ")]
     check(version == "c2sp.org/tlog-proof@v1" and re.fullmatch(r"index \d{1,15}", index), "not a proof")
     name, size, root = open_checkpoint(checkpoint, keys)
-    check(name == origin and int(index[6:]) < size, "the checkpoint is of another log")
+    # A log that was closed is continued by another one of the same service.
+    check(service_log(name) == service_log(origin), "the checkpoint is of another log")
+    check(int(index[6:]) < size, "the checkpoint does not cover it")
     leaf = sha256(b"\0", sha256(receipt.encode()))
     found, _ = root_of(int(index[6:]), size, [b64(line) for line in path], leaf)
     check(found == root, "the log does not have it")
@@ -211,6 +217,8 @@ def verify_inclusion(receipt, proof, origin, keys):
 
 
 def verify_consistency(older, newer, proof):
+    if older[0] != newer[0] and service_log(older[0]) == service_log(newer[0]):
+        check(False, f"of two logs: {older[0]} was closed. Use bonded receipt verify-log --closed")
     check(older[0] == newer[0] and older[1] <= newer[1], "the checkpoints are of different logs")
     if older[1] == newer[1] or older[1] == 0:
         check(not proof and (older[1] == 0 or older[2] == newer[2]), "the log was rewritten")

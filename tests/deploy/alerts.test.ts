@@ -48,6 +48,12 @@ test('every alert has a severity and a runbook, and every runbook an alert', () 
   }
 })
 
+test('every runbook names the cause first', () => {
+  const sections = read('docs/guides/operate/alerts.md').split(/^## /m).slice(1)
+  for (const section of sections)
+    assert.match(section, /^\w+\n\n\*\*Cause:\*\* [^\n]{20,}\.\n/, section.slice(0, 60))
+})
+
 test('every alert has a test in which it fires and one in which it stays silent', () => {
   const cases = RULE_TESTS.flatMap(
     (file) => (parse(read(`deploy/prometheus/${file}`)) as { tests: readonly RuleTest[] }).tests,

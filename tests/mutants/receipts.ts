@@ -5,6 +5,8 @@ const RECEIPT = `${INTEGRATOR}/tests/receipt.test.ts`
 const RECEIPTS = `${CORE}/tests/operations/receipts.test.ts`
 const LOG = `${CORE}/tests/operations/receipt-log.test.ts`
 const COSIGNED = `${CORE}/tests/operations/cosign-checkpoint.test.ts`
+const EPOCHS = `${CORE}/tests/operations/log-epochs.test.ts`
+const LOG_EPOCHS = `${CORE}/src/operations/log-epochs.ts`
 const MERKLE = `${CORE}/tests/domain/merkle.test.ts`
 const VERIFY_RECEIPT = `${INTEGRATOR}/src/receipt/verify-receipt.ts`
 const VERIFY_LOG = `${INTEGRATOR}/src/receipt/verify-log.ts`
@@ -68,7 +70,7 @@ const FORGED = against('forged', [
   [
     'the checkpoint of another log proves a receipt',
     VERIFY_LOG,
-    "if (checkpoint.origin !== origin) return reject('log_mismatch')",
+    "if (serviceLog(checkpoint.origin) !== serviceLog(origin)) return reject('log_mismatch')",
     '',
     LOG,
     'a checkpoint of another log proves nothing',
@@ -76,8 +78,8 @@ const FORGED = against('forged', [
   [
     'two checkpoints of different logs are compared',
     VERIFY_LOG,
-    "if (older.origin !== newer.origin) return reject('log_mismatch')",
-    '',
+    "if (path === undefined) return reject('log_mismatch')",
+    "if (path === undefined) return { decision: 'accept', checkpoint: newer }",
     LOG,
     'a checkpoint of another log proves nothing',
   ],
@@ -150,6 +152,50 @@ const FORGED = against('forged', [
     'issuedAt >= now - ISSUED_AT_MAX_AGE_MS',
     'issuedAt >= 0 * ISSUED_AT_MAX_AGE_MS',
     `${CORE}/tests/operations/attest.test.ts`,
+  ],
+])
+
+/** Mutants that give a place of a log to two receipts, or hide the loss of one. */
+const FORKED = against('forged', [
+  [
+    'a node signs a log that does not continue what it knows',
+    LOG_EPOCHS,
+    'if (size > head.size)',
+    'if (size < 0 * head.size)',
+    EPOCHS,
+    'no node signs a log that a restore has rewound',
+  ],
+  [
+    'a node signs other entries than those that it knows',
+    LOG_EPOCHS,
+    'if (found === root) return undefined',
+    'if (found.length === root.length) return undefined',
+    EPOCHS,
+    'entries that were changed in the database',
+  ],
+  [
+    'a node that knows less signs while another one refuses',
+    LOG_EPOCHS,
+    "if (head.refused !== '') throw new LogRefused(head.refused)",
+    '',
+    EPOCHS,
+    'no node signs a log that a restore has rewound',
+  ],
+  [
+    'a node signs under the name of a log from before the one that it knows',
+    LOG_EPOCHS,
+    'logOrigin(settings.publicOrigin, epoch) === origin',
+    'logOrigin(settings.publicOrigin, epoch) !== undefined || origin !== undefined',
+    EPOCHS,
+    'an older backup that is put back',
+  ],
+  [
+    'a checkpoint with lost entries is accepted',
+    VERIFY_LOG,
+    'entries < older.size',
+    'entries < 0 * older.size',
+    EPOCHS,
+    'no node signs a log that a restore has rewound',
   ],
 ])
 
@@ -258,4 +304,4 @@ const RACED = against('raced', [
   ],
 ])
 
-export const RECEIPT_MUTANTS: readonly Mutant[] = [...FORGED, ...LEAKED, ...RACED]
+export const RECEIPT_MUTANTS: readonly Mutant[] = [...FORGED, ...FORKED, ...LEAKED, ...RACED]

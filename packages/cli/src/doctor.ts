@@ -230,14 +230,15 @@ async function checkReceipts(config: Config): Promise<Summary> {
   if (!(await isReadable(config))) return none
   const service = await openService(config)
   try {
-    const { entries, cosigners, warnings } = await reportReceiptLog(service)
+    const { entries, closed, cosigners, warnings } = await reportReceiptLog(service)
     if (entries === 0 && warnings.length === 0) return none
     const witnesses = config.witnesses.length
     const cosigned =
       witnesses === 0
         ? 'No witness is configured.'
         : `Cosigned by ${cosigners} of ${witnesses} witnesses.`
-    return { says: `The log has ${entries} entries. ${cosigned}`, warnings }
+    const before = closed === 0 ? '' : ` Closed logs before it: ${closed}.`
+    return { says: `The log has ${entries} entries.${before} ${cosigned}`, warnings }
   } finally {
     await closeService(service)
   }

@@ -1,10 +1,11 @@
 import { mkdirSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Logger } from 'pino'
 import { rejectUnfinishedCopy } from '@bonded/store/backup/restoring-copy'
 import { keyringOf } from '@bonded/server/adapters/keys/keyring'
 import { rootKeysOf } from '@bonded/server/adapters/keys/root-key-file'
 import { witnessClient } from '@bonded/server/adapters/witness/witness-client'
+import { checkpointFile } from '@bonded/server/adapters/signer/checkpoint-file'
 import { receiptSignerOf } from '@bonded/server/adapters/signer/receipt-signer'
 import type { PassportTrust } from '@bonded/server/adapters/attestation/passport/passport-trust'
 import { createAttestation } from '@bonded/server/adapters/attestation/attestation'
@@ -70,6 +71,11 @@ export async function openService(
     ...(database && { openStore: database.openStore }),
     rootKeys: rootKeysOf(config),
     receiptSigner: receiptSignerOf(config),
+    ...(serves && {
+      keptCheckpoint: checkpointFile(
+        config.receiptCheckpoint ?? join(config.dataDir, 'receipt-log.checkpoint'),
+      ),
+    }),
     witnesses: config.witnesses.map((witness) => witnessClient(witness, clock)),
     settings: {
       publicOrigin: config.publicOrigin,

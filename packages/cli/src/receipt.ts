@@ -1,5 +1,11 @@
 import { readFileSync } from 'node:fs'
-import { GateError, type ReceiptKeySet, verifyConsistency, verifyReceipt } from '@bonded/integrator'
+import {
+  GateError,
+  type LogVerdict,
+  type ReceiptKeySet,
+  verifyConsistency,
+  verifyReceipt,
+} from '@bonded/integrator'
 import {
   verifyWitnessedReceipt,
   verifyWitnesses,
@@ -7,12 +13,18 @@ import {
   type WitnessPolicy,
 } from '@bonded/integrator/witnesses'
 import type { SessionId } from '@bonded/contract'
+import { beginLogAsOperator } from '@bonded/core/operations/admin/begin-receipt-log'
 import { findReceipt } from '@bonded/core/operations/admin/find-receipt'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { Argument, Command, Option } from 'commander'
 import { jsonOption, sessionArgument } from './arguments.ts'
 import { type Options, withService } from './open.ts'
 import { fields, print } from './output.ts'
+
+interface VerifyLogOptions extends VerifyOptions {
+  readonly proof: string
+  readonly closed?: string
+}
 
 interface VerifyOptions {
   readonly jwks: string
@@ -28,6 +40,7 @@ interface VerifyOptions {
 export function receiptCommand(): Command {
   const command = new Command('receipt').description('Print and verify receipts')
   command.addCommand(getCommand())
+  command.addCommand(newEpochCommand())
   command
     .command('verify')
     .description('Verify the signatures of the service and of the phone')
@@ -56,8 +69,12 @@ export function receiptCommand(): Command {
         json,
       )
     })
-  command
-    .command('verify-log')
+  command.addCommand(verifyLogCommand())
+  return command
+}
+
+function verifyLogCommand(): Command {
+  return new Command('verify-log')
     .description('Verify that the log only grew between two checkpoints')
     .addArgument(new Argument('<older>', 'Checkpoint that you stored'))
     .addArgument(new Argument('<newer>', 'Later checkpoint of the same log'))
@@ -68,18 +85,24 @@ export function receiptCommand(): Command {
       ).makeOptionMandatory(),
     )
     .addOption(keysOption())
+    .addOption(
+      new Option(
+        '--closed <file>',
+        'Response of /receipts/log/closed, where the checkpoints are of two logs',
+      ),
+    )
     .addOption(witnessOption())
     .addOption(requiredOption())
     .addOption(jsonOption())
-    .action(async (older: string, newer: string, options: VerifyOptions & { proof: string }) => {
+    .action(async (older: string, newer: string, options: VerifyLogOptions) => {
       const verdict = await verifyConsistency({
         older: textOf(older),
         newer: textOf(newer),
         proof: textOf(options.proof),
         jwks: keySetIn(options.jwks),
+        closed: options.closed && textOf(options.closed),
       })
-      if (verdict.decision === 'reject')
-        throw new OperatorError(`The log does not verify: ${verdict.reason}`)
+      if (verdict.decision === 'reject') throw new OperatorError(problemOf(verdict))
       const policy = witnessPolicy(options)
       const witnessed =
         policy && (await verifyWitnesses(textOf(newer), policy).catch(asOperatorError))
@@ -88,7 +111,29 @@ export function receiptCommand(): Command {
       const { origin, size } = verdict.checkpoint
       print(options, { origin, size }, [`The log only grew: ${origin}, ${size} entries.`])
     })
-  return command
+}
+
+function problemOf({ reason, closed }: Extract<LogVerdict, { decision: 'reject' }>): string {
+  if (closed !== undefined) {
+    const { origin, continuedBy, entries, closedAt } = closed
+    return `The service closed the log ${origin} at ${closedAt} with ${entries} entries (${closed.reason}), and ${continuedBy} continues it. Your checkpoint has more entries: the service has lost those after ${entries}. A receipt of them verifies with the proof that you stored. Compare later checkpoints with one of the new log`
+  }
+  if (reason === 'log_mismatch')
+    return 'The checkpoints are of two logs (log_mismatch). A service closes its log after a restore or a failover. Fetch its /receipts/log/closed, and pass the file as --closed'
+  return `The log does not verify: ${reason}`
+}
+
+function newEpochCommand(): Command {
+  return new Command('new-epoch')
+    .description('Close the log of receipts after a loss of entries, and begin another one')
+    .addOption(jsonOption())
+    .action(async (options: Options) => {
+      const begun = await withService(options, (service) => beginLogAsOperator(service, 'operator'))
+      print(options, begun, [
+        `Closed the log ${begun.closed} with ${begun.entries} entries.`,
+        `The log ${begun.origin} continues it. Tell your tenants, and the operators of the witnesses.`,
+      ])
+    })
 }
 
 function getCommand(): Command {

@@ -2,7 +2,7 @@ import type { Manifest } from '@bonded/store/backup/manifest'
 import type { PostgresSource } from '@bonded/store/backup/postgres-backup'
 import { closeService } from '@bonded/server/compose'
 import type { Config } from '@bonded/server/settings/config'
-import { endLiveSessions } from '@bonded/core/operations/admin/end-live-sessions'
+import { type AfterRestore, afterRestore } from '@bonded/core/operations/admin/after-restore'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { openService } from './open.ts'
 
@@ -18,10 +18,10 @@ interface Restoring {
  * Restores a backup into the configured database, which must be empty, or contain what an
  * interrupted restore has left. Until it has finished, no node starts on the database.
  *
- * @returns how many live sessions it killed
+ * @returns how many live sessions it killed, and the log of receipts that it began
  * @throws {OperatorError} if the database is not empty, or another command restores into it
  */
-export async function restoreToPostgres(restoring: Restoring): Promise<number> {
+export async function restoreToPostgres(restoring: Restoring): Promise<AfterRestore> {
   const { settings } = restoring.source
   const { withConnections } = await import('@bonded/store/postgres/open-postgres')
   const { markedWhile } = await import('@bonded/store/postgres/unfinished-restore')
@@ -36,10 +36,10 @@ export async function restoreToPostgres(restoring: Restoring): Promise<number> {
   return restored.result
 }
 
-async function endSessions({ config, keepLiveSessions }: Restoring): Promise<number> {
+async function endSessions({ config, keepLiveSessions }: Restoring): Promise<AfterRestore> {
   const service = await openService(config, { restores: true })
   try {
-    return keepLiveSessions ? 0 : await endLiveSessions(service)
+    return await afterRestore(service, keepLiveSessions)
   } finally {
     await closeService(service)
   }

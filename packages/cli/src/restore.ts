@@ -12,7 +12,7 @@ import { realName } from '@bonded/store/sqlite/real-name'
 import { lockForServing } from '@bonded/store/sqlite/serving-lock'
 import { closeService } from '@bonded/server/compose'
 import { type Config, readConfig } from '@bonded/server/settings/config'
-import { endLiveSessions } from '@bonded/core/operations/admin/end-live-sessions'
+import { type AfterRestore, afterRestore } from '@bonded/core/operations/admin/after-restore'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { jsonOption } from './arguments.ts'
 import { postgresProgramsOption } from './backup.ts'
@@ -59,13 +59,13 @@ export function restoreCommand(): Command {
           `${databaseFile} exists. To replace it, run the command with --replace; the existing database stays beside it under a new name`,
           { code: 'conflict' },
         )
-      const { killed, replaced } = await restoreFile({
+      const { after, replaced } = await restoreFile({
         file,
         manifest,
         config: { ...config, databaseFile },
         options,
       })
-      printRestored({ database: databaseFile, manifest, options, killed, replaced })
+      printRestored({ database: databaseFile, manifest, options, after, replaced })
     })
 }
 
@@ -105,31 +105,43 @@ async function restorePostgresFile(
   showStep(options, 'Restoring into the database')
   // Loaded here, because a restore of SQLite does not need it.
   const { restoreToPostgres } = await import('./restore-postgres.ts')
-  const killed = await restoreToPostgres({
+  const after = await restoreToPostgres({
     ...restoring,
     keepLiveSessions: options.keepLiveSessions === true,
   })
   const database = source.settings.address.shown
-  printRestored({ database, manifest, options, killed, replaced: undefined })
+  printRestored({ database, manifest, options, after, replaced: undefined })
 }
 
 function printRestored(restored: {
   readonly database: string
   readonly manifest: Manifest
   readonly options: RestoreOptions
-  readonly killed: number
+  readonly after: AfterRestore
   readonly replaced: string | undefined
 }): void {
-  const { database, manifest, options, killed, replaced } = restored
+  const { database, manifest, options, replaced } = restored
+  const { killed, log } = restored.after
   print(
     options,
-    { database, replaced: replaced ?? null, backup: manifest, killed_sessions: killed },
+    {
+      database,
+      replaced: replaced ?? null,
+      backup: manifest,
+      killed_sessions: killed,
+      receipt_log: log ?? null,
+    },
     [
       `Restored ${database} as it was at ${manifest.created_at}.`,
       ...(replaced === undefined ? [] : [`The previous database is ${replaced}.`]),
       ...(options.keepLiveSessions === true
         ? ['Live sessions were kept.']
         : [`Killed ${killed} sessions that were live at that time.`]),
+      ...(log === undefined
+        ? []
+        : [
+            `Closed the log of receipts ${log.closed} with ${log.entries} entries. ${log.origin} continues it. If the service makes receipts, tell your tenants, and the operators of the witnesses.`,
+          ]),
       'Changes after that time are not in it. Repeat the revocations of keys, and the blocks and removals of devices and subjects, before you start the service.',
     ],
   )
@@ -148,7 +160,7 @@ async function restoreFile({
   manifest,
   config,
   options,
-}: Restoring): Promise<{ killed: number; replaced: string | undefined }> {
+}: Restoring): Promise<{ after: AfterRestore; replaced: string | undefined }> {
   const copy = restoringCopyOf(config.databaseFile)
   removeCopy(config.databaseFile)
   try {
@@ -158,13 +170,13 @@ async function restoreFile({
     verifyCopy(copy)
     showStep(options, 'Migrating the copy, and ending its live sessions')
     const service = await openService({ ...config, databaseFile: copy })
-    let killed = 0
+    let after: AfterRestore
     try {
-      if (options.keepLiveSessions !== true) killed = await endLiveSessions(service)
+      after = await afterRestore(service, options.keepLiveSessions === true)
     } finally {
       await closeService(service)
     }
-    return { killed, replaced: installCopy(copy, config.databaseFile, systemClock.now()) }
+    return { after, replaced: installCopy(copy, config.databaseFile, systemClock.now()) }
   } finally {
     removeCopy(config.databaseFile)
   }

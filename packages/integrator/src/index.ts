@@ -44,5 +44,6 @@ export {
   type ReceiptVerdict,
   verifyReceipt,
 } from './receipt/verify-receipt.ts'
+export type { ClosedLog } from './receipt/closed-log.ts'
 export type { Checkpoint } from './receipt/checkpoint.ts'
 export { type LogRejectReason, type LogVerdict, verifyConsistency } from './receipt/verify-log.ts'

@@ -34,6 +34,7 @@ import { NO_PEERS } from '@bonded/core/ports/peers'
 import { connectionsThatFilesAllow } from './open-files.ts'
 import { drainConnections, ShutdownSwitch } from './shutdown.ts'
 import type { CarrierProvider } from '@bonded/core/ports/carrier'
+import type { KeptCheckpoint } from '@bonded/core/ports/kept-checkpoint'
 import type { Signer } from '@bonded/core/ports/signer'
 import type { Store } from '@bonded/core/ports/store'
 import type { Tracer } from '@bonded/core/ports/tracer'
@@ -60,6 +61,8 @@ export interface ServiceDependencies {
   readonly webhooks?: WebhookTransport
   /** Signs receipts. Omit it to make none. */
   readonly receiptSigner?: Signer | undefined
+  /** Where the node keeps what it knows of the log of receipts. Omit it where nothing is signed. */
+  readonly keptCheckpoint?: KeptCheckpoint | undefined
   /** Cosign the log of receipts. */
   readonly witnesses?: readonly Witness[]
   /** The trusted passport issuers. Without them no passport is accepted. */
@@ -86,6 +89,7 @@ export function composeService(dependencies: ServiceDependencies): ComposedServi
     waitForLockMs,
     webhooks,
     receiptSigner,
+    keptCheckpoint,
     witnesses = [],
     passportTrust = NO_PASSPORT_TRUST,
   } = dependencies
@@ -117,6 +121,7 @@ export function composeService(dependencies: ServiceDependencies): ComposedServi
     carrier,
     webhooks: webhooks ?? httpsTransport({ clock, hosts: settings.webhookHosts ?? [] }),
     receiptSigner,
+    keptCheckpoint,
     witnesses,
     passports: passportVerifier({ trust: passportTrust, keys, clock }),
     settings,

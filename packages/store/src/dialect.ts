@@ -12,6 +12,10 @@ export interface Dialect {
   readonly forUpdate: string
   /** Follows a query for work that any node may do: skips the rows that another node works on. */
   readonly forWork: string
+  /** The database server of the unit; empty if unknown. See `ReceiptLogTable.server`. */
+  readonly server: string
+  /** 1 if a commit waits for a standby, or has none to wait for because there is one file. */
+  readonly isSynchronous: string
   /** The column of `session_event` that rises with each row. */
   readonly eventOrder: string
   /** Takes the lock of the device's subject until the unit's end. */
@@ -24,6 +28,8 @@ export interface Dialect {
 export const SQLITE: Dialect = {
   forUpdate: '',
   forWork: '',
+  server: '',
+  isSynchronous: '1',
   eventOrder: 'rowid',
   *lockSubjectOf() {},
   *lockSubject() {},
@@ -34,8 +40,11 @@ export const SQLITE: Dialect = {
 /** PostgreSQL, in a unit that only reads one snapshot. */
 export const POSTGRES_READING: Dialect = { ...SQLITE, eventOrder: 'ordinal' }
 
-/** PostgreSQL, in a unit that writes. */
+/** PostgreSQL, in a unit that writes. Its server is known once it has a connection. */
 export const POSTGRES: Dialect = {
+  server: '',
+  isSynchronous: `case when current_setting('synchronous_standby_names') <> ''
+    and current_setting('synchronous_commit') not in ('local', 'off') then 1 else 0 end`,
   forUpdate: 'for no key update',
   forWork: 'for update skip locked',
   eventOrder: 'ordinal',

@@ -18,9 +18,13 @@ export const LOG_PATH = '/receipts/log'
 const ED25519 = Uint8Array.of(1)
 const KEY_ID_BYTES = 4
 
-/** The name of the log, which its checkpoints begin with (c2sp.org/tlog-checkpoint). */
-export function logOrigin(publicOrigin: string): string {
-  return `${publicOrigin.replace(/^https?:\/\//, '')}${LOG_PATH}`
+/**
+ * The name of a log, which its checkpoints begin with (c2sp.org/tlog-checkpoint). The first log of
+ * a service has no epoch. Each one that begins after a loss of entries has a new one.
+ */
+export function logOrigin(publicOrigin: string, epoch = ''): string {
+  const first = `${publicOrigin.replace(/^https?:\/\//, '')}${LOG_PATH}`
+  return epoch === '' ? first : `${first}/${epoch}`
 }
 
 /** The text of a checkpoint, which the log signs. */
@@ -30,6 +34,30 @@ export function checkpointText(of: {
   readonly root: Uint8Array
 }): string {
   return `${of.origin}\n${of.size}\n${base64(of.root)}\n`
+}
+
+/** What a checkpoint says. Undefined for a text that is none. Its signature is not verified. */
+export function checkpointFacts(
+  note: string,
+): { readonly origin: string; readonly size: number; readonly root: string } | undefined {
+  const [origin = '', size = '', root = ''] = note.split('\n')
+  return /^\d{1,15}$/.test(size) && root !== '' ? { origin, size: Number(size), root } : undefined
+}
+
+/** Why a log was closed and another one began. */
+export type ClosingReason = 'restore' | 'failover' | 'operator'
+
+/** The statement, signed by the new log, that it continues the first entries of a closed one. */
+export function closingText(of: {
+  readonly origin: string
+  readonly closed: string
+  readonly size: number
+  readonly root: string
+  readonly at: string
+  readonly reason: ClosingReason
+}): string {
+  const { origin, closed, size, root, at, reason } = of
+  return `${origin}\ncloses ${closed}\n${size}\n${root}\n${at}\n${reason}\n`
 }
 
 /** The line of a signature below a note (c2sp.org/signed-note). */

@@ -75,13 +75,14 @@ export function receiptClaims(
   by: {
     readonly tenant: Tenant
     readonly issuer: string
+    readonly logEpoch: string
     readonly id: string
     readonly now: Instant
     /** The tenant's pseudonym for the phone. */
     readonly deviceRef: string | undefined
   },
 ): ReceiptClaims {
-  const { tenant, issuer, id, now, deviceRef } = by
+  const { tenant, issuer, logEpoch, id, now, deviceRef } = by
   return {
     iss: issuer,
     aud: session.tenantId,
@@ -104,7 +105,7 @@ export function receiptClaims(
     bonded_at: iso(session.bondedAt),
     completed_at: session.completedAt === null ? null : iso(session.completedAt),
     outcome: session.outcome,
-    log_origin: logOrigin(issuer),
+    log_origin: logOrigin(issuer, logEpoch),
     log_delay_seconds: LOG_DELAY_SECONDS,
     phone: session.bondProof,
   }

@@ -28,7 +28,7 @@ export async function cosignCheckpoint(service: Service): Promise<Batch> {
   const lines = answers.flatMap(({ answer }) => ('line' in answer ? [answer.line] : []))
   if (lines.length === 0) throw new WitnessError(answers.map(problemOf).join('; '))
   const cosigned = `${head.checkpoint}${lines.join('')}`
-  const of = { size: head.checkpointSize, now: clock.now() }
+  const of = { epoch: head.epoch, size: head.checkpointSize, now: clock.now() }
   await store.write((tables) => tables.receiptLog.storeCosigned(cosigned, of))
   const silent = answers.filter(({ answer }) => !('line' in answer)).map(problemOf)
   const failures = silent.length === 0 ? [] : [new WitnessError(silent.join('; '))]

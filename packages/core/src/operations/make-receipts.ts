@@ -53,7 +53,10 @@ export async function makeReceipt(
   signer: Signer,
   session: ReceiptSession,
 ): Promise<StoredReceipt> {
-  const tenant = await store.read((tables) => tables.tenants.find(session.tenantId))
+  const { tenant, epoch } = await store.read(function* ({ tenants, receiptLog }) {
+    const { epoch: current } = yield* receiptLog.head()
+    return { tenant: yield* tenants.find(session.tenantId), epoch: current }
+  })
   if (tenant === undefined) throw new Error(`session ${session.id} has no tenant`)
   const { subjectRef, deviceId } = session
   const claims = receiptClaims(session, {
@@ -63,6 +66,7 @@ export async function makeReceipt(
         ? undefined
         : deviceRefOf((text) => keys.sha256(text), { subjectRef, deviceId }),
     issuer: settings.publicOrigin,
+    logEpoch: epoch,
     id: encodeBase64url(random.id()),
     now: clock.now(),
   })

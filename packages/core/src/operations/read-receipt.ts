@@ -1,4 +1,4 @@
-import type { SessionId } from '@bonded/contract'
+import { decodeBase64url, type ReceiptClaims, type SessionId } from '@bonded/contract'
 import { commitmentOf } from '../domain/browser-leg.ts'
 import { proofText } from '../domain/receipt-log.ts'
 import { receiptSession, receiptState } from '../domain/receipts.ts'
@@ -38,12 +38,23 @@ export async function readReceipt(
 
 /** Adds the proof that the log has a stored receipt. */
 export async function withProof(
-  { keys, store }: Service,
+  service: Service,
   { jws, logIndex: index }: StoredReceipt,
 ): Promise<ReadReceipt> {
   if (index === null) return { jws, proof: null }
-  const proved = await store.read((tables) => inclusionOf(keys.sha256Bytes, tables, index))
+  const origin = logOriginIn(jws)
+  const proved = await service.store.read((tables) =>
+    inclusionOf(service, tables, { index, origin }),
+  )
   return { jws, proof: proved === undefined ? null : proofText({ index, ...proved }) }
+}
+
+/** The log that a receipt of this service names. */
+function logOriginIn(jws: string): string | undefined {
+  const payload = decodeBase64url(jws.split('.')[1] ?? '')
+  if (payload === undefined) return undefined
+  const { log_origin } = JSON.parse(new TextDecoder().decode(payload)) as Partial<ReceiptClaims>
+  return log_origin
 }
 
 interface WantedReceipt {

@@ -3,16 +3,18 @@ import {
   MerkleTree,
   MissingTile,
   proofTiles,
-  type Sha256,
   type Tile,
   TILE_WIDTH,
 } from '../domain/merkle.ts'
 import { checkpointText, LOG_BATCH, logOrigin, noteSignature } from '../domain/receipt-log.ts'
+import { LogRefused } from '../ports/kept-checkpoint.ts'
 import type { Signer } from '../ports/signer.ts'
 import type { Tables } from '../ports/store.ts'
 import type { LogHead, StoredTile } from '../ports/tables/receipt-log-table.ts'
 import type { Work } from '../ports/work.ts'
 import type { Batch } from './batch.ts'
+import { checkBeforeSigning, checkLog, continueLog, maySign, signStatements } from './log-epochs.ts'
+import { readTiles } from './read-tiles.ts'
 import type { Service } from './service.ts'
 
 /** An entry is the hash of a receipt, so the log has no personal data. */
@@ -23,23 +25,42 @@ const ENTRY_BYTES = 32
  * that covers them. A process that dies in between leaves the checkpoint to the next run.
  */
 export async function appendReceipts(service: Service): Promise<Batch> {
-  const { receiptSigner, store } = service
+  const { receiptSigner, store, clock, meter } = service
   if (receiptSigner === undefined) return { done: 0, more: false }
-  const isIdle = await store.read(function* ({ receipts, receiptLog }) {
-    const { size, checkpointSize } = yield* receiptLog.head()
-    return size === checkpointSize && (yield* receipts.unlogged(1)).length === 0
+  const { head: before, oldest } = await store.read(function* ({ receipts, receiptLog }) {
+    const [first] = yield* receipts.unlogged(1)
+    return { head: yield* receiptLog.head(), oldest: first }
   })
-  if (isIdle) return { done: 0, more: false }
-  const { done, head } = await store.write((tables) => append(service, tables))
-  if (head.checkpointSize < head.size) await signCheckpoint(service, receiptSigner, head.size)
+  const measure = (isRefused: boolean) =>
+    meter.measuredReceiptLog({
+      oldestWaitingMs: oldest === undefined ? 0 : Math.max(0, clock.now() - oldest.madeAt),
+      isRefused,
+      begunAt: before.begunAt,
+    })
+  try {
+    await checkLog(service, before)
+    measure(false)
+  } catch (failure) {
+    measure(failure instanceof LogRefused)
+    throw failure
+  }
+  const isIdle = before.size === before.checkpointSize && oldest === undefined
+  const { done, head } = isIdle
+    ? { done: 0, head: before }
+    : await store.write((tables) => append(service, tables))
+  if (head.epoch !== '') await signStatements(service, receiptSigner)
+  if (head.checkpointSize < head.size && maySign(service, head))
+    await signCheckpoint(service, receiptSigner, head)
   return { done, more: done === LOG_BATCH }
 }
 
 function* append(
-  { keys, clock }: Service,
-  { receipts, receiptLog }: Tables,
+  service: Service,
+  tables: Tables,
 ): Work<{ readonly done: number; readonly head: LogHead }> {
-  const head = yield* receiptLog.head()
+  const { keys, clock } = service
+  const { receipts, receiptLog } = tables
+  const head = yield* continueLog(service, tables, yield* receiptLog.head())
   const waiting = yield* receipts.unlogged(LOG_BATCH)
   if (waiting.length === 0) return { done: 0, head }
   const edge = yield* readTiles(receiptLog, edgeTiles(head.size))
@@ -76,31 +97,46 @@ function withEntries(
   return { ...tile, entries: bytes }
 }
 
-async function signCheckpoint(service: Service, signer: Signer, size: number): Promise<void> {
-  const { keys, settings, store } = service
+async function signCheckpoint(service: Service, signer: Signer, head: LogHead): Promise<void> {
+  const { keys, settings, store, keptCheckpoint } = service
+  const { epoch, size } = head
+  await checkBeforeSigning(service, head)
   const tiles = await store.read((tables) => readTiles(tables.receiptLog, edgeTiles(size)))
   const root = new MerkleTree(keys.sha256Bytes, size, tiles).root(size)
-  const origin = logOrigin(settings.publicOrigin)
+  const origin = logOrigin(settings.publicOrigin, epoch)
   const text = checkpointText({ origin, size, root })
   const signature = await signer.sign(new TextEncoder().encode(text))
   const line = noteSignature(keys.sha256Bytes, { origin, key: signer.publicKeys[0], signature })
-  await store.write((tables) => tables.receiptLog.storeCheckpoint(`${text}\n${line}`, size))
+  const checkpoint = `${text}\n${line}`
+  // Before others can see it, so that this node can never sign what contradicts it.
+  await keptCheckpoint?.store(checkpoint)
+  await store.write(({ receiptLog }) => receiptLog.storeCheckpoint(checkpoint, { epoch, size }))
 }
 
 /**
  * The proof that an entry is covered by a checkpoint: by the latest one with cosignatures, or else
- * the latest one. Undefined if it is not.
+ * the latest one. Undefined if it is not. The log that the receipt names proves it, also after it
+ * was closed; otherwise the one that continues it.
  */
 export function* inclusionOf(
-  sha256: Sha256,
+  {
+    keys: { sha256Bytes: sha256 },
+    settings,
+  }: {
+    readonly keys: Pick<Service['keys'], 'sha256Bytes'>
+    readonly settings: Pick<Service['settings'], 'publicOrigin'>
+  },
   { receiptLog }: Tables,
-  index: number,
+  { index, origin }: { readonly index: number; readonly origin: string | undefined },
 ): Work<{ readonly path: readonly Uint8Array[]; readonly checkpoint: string } | undefined> {
   const head = yield* receiptLog.head()
+  const closed = head.epoch === '' ? [] : yield* receiptLog.closed()
+  const own = closed.find(({ epoch }) => logOrigin(settings.publicOrigin, epoch) === origin)
+  const log = own !== undefined && index < own.checkpointSize ? own : head
   const [checkpoint, size] =
-    index < head.cosignedSize
-      ? [head.cosigned, head.cosignedSize]
-      : [head.checkpoint, head.checkpointSize]
+    index < log.cosignedSize
+      ? [log.cosigned, log.cosignedSize]
+      : [log.checkpoint, log.checkpointSize]
   if (index >= size) return undefined
   const tiles = yield* readTiles(receiptLog, proofTiles(index, size))
   return { path: new MerkleTree(sha256, size, tiles).inclusion(index), checkpoint }
@@ -126,16 +162,4 @@ export async function consistencyOf(
       throw failure
     }
   })
-}
-
-function* readTiles(
-  receiptLog: Tables['receiptLog'],
-  wanted: readonly Pick<Tile, 'level' | 'index'>[],
-): Work<readonly StoredTile[]> {
-  const tiles: StoredTile[] = []
-  for (const { level, index } of wanted) {
-    const tile = yield* receiptLog.tile(level, index)
-    if (tile !== undefined) tiles.push(tile)
-  }
-  return tiles
 }

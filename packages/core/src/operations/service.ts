@@ -6,6 +6,7 @@ import type { Limits } from '../domain/limits.ts'
 import type { Device, Instant, Session } from '../domain/session.ts'
 import type { Bus } from '../ports/bus.ts'
 import type { Clock } from '../ports/clock.ts'
+import type { KeptCheckpoint } from '../ports/kept-checkpoint.ts'
 import type { Keyring, Random } from '../ports/keyring.ts'
 import type { Limiter } from '../ports/limiter.ts'
 import type { Meter } from '../ports/meter.ts'
@@ -42,6 +43,8 @@ export interface Service {
   readonly receiptSigner?: Signer | undefined
   /** Cosign the log of receipts. Absent: none. */
   readonly witnesses?: readonly Witness[]
+  /** Absent where no node signs, such as in a command. */
+  readonly keptCheckpoint?: KeptCheckpoint | undefined
   readonly settings: Settings
   readonly shutdown: Shutdown
   /** When this process began to work, in milliseconds since the epoch. */

@@ -288,7 +288,7 @@ test('a cosigned checkpoint replaces a smaller one only', async () => {
     ['again', 2],
     ['three', 3],
   ] as const) {
-    const of = { size, now: clock.now() }
+    const of = { epoch: '', size, now: clock.now() }
     await store.write(({ receiptLog }) => receiptLog.storeCosigned(note, of))
     cosigned.push((await store.read(({ receiptLog }) => receiptLog.head())).cosigned)
   }
@@ -310,7 +310,12 @@ test('doctor warns when no witness has cosigned for a day', async () => {
   await s.grow()
   assert.match((await reportReceiptLog(s.service)).warnings.join(''), /No witness .* yet/)
   await s.round()
-  assert.deepEqual(await reportReceiptLog(s.service), { entries: 1, cosigners: 3, warnings: [] })
+  assert.deepEqual(await reportReceiptLog(s.service), {
+    entries: 1,
+    closed: 0,
+    cosigners: 3,
+    warnings: [],
+  })
   h.clock.advance(24 * HOUR_MS + 1)
   assert.match((await reportReceiptLog(s.service)).warnings.join(''), /No witness .* since 20/)
 })

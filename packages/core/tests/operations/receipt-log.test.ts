@@ -308,9 +308,9 @@ test('of two changes of the log from one size, the second changes nothing', asyn
   const append = (size: number) =>
     write((tables) => tables.receiptLog.append({ before: 3, size, tiles: [], now }))
   assert.deepEqual([await append(5), await append(4)], [true, false])
-  await write((tables) => tables.receiptLog.storeCheckpoint('five', 5))
+  await write((tables) => tables.receiptLog.storeCheckpoint('five', { epoch: '', size: 5 }))
   for (const size of [4, 5])
-    await write((tables) => tables.receiptLog.storeCheckpoint('late', size))
+    await write((tables) => tables.receiptLog.storeCheckpoint('late', { epoch: '', size }))
   const head = await h.service.store.read((tables) => tables.receiptLog.head())
   assert.deepEqual([head.size, head.checkpoint, head.checkpointSize], [5, 'five', 5])
 })

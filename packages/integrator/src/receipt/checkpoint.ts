@@ -22,18 +22,32 @@ const SIZE = /^(0|[1-9]\d{0,14})$/
  */
 export async function openCheckpoint(
   note: string,
-  { keys }: ReceiptKeySet,
+  jwks: ReceiptKeySet,
 ): Promise<Checkpoint | undefined> {
+  const [origin = '', size = '', root = '', ...rest] = (await openNote(note, jwks)) ?? []
+  const hash = decodeBase64(root)
+  if (rest.length > 0 || !SIZE.test(size) || hash?.length !== HASH_BYTES) return undefined
+  return { origin, size: Number(size), root: hash }
+}
+
+/**
+ * Reads a note (c2sp.org/signed-note) that a key of the set has signed under the name in its first
+ * line.
+ *
+ * @returns its lines, or undefined if no key of the set has signed it
+ */
+export async function openNote(
+  note: string,
+  { keys }: ReceiptKeySet,
+): Promise<readonly string[] | undefined> {
   const end = note.lastIndexOf('\n\n') + 1
   const text = note.slice(0, end)
-  const [origin = '', size = '', root = '', rest] = text.split('\n')
-  const hash = decodeBase64(root)
-  if (rest !== '' || !SIZE.test(size) || hash?.length !== HASH_BYTES) return undefined
+  const [origin = '', ...rest] = text.slice(0, -1).split('\n')
   for (const line of note.slice(end + 1).split('\n')) {
     const [dash, name, encoded = ''] = line.split(' ')
     const signature = dash === '—' && name === origin ? decodeBase64(encoded) : undefined
     if (signature !== undefined && (await isSigned({ text, origin, signature, keys })))
-      return { origin, size: Number(size), root: hash }
+      return [origin, ...rest]
   }
   return undefined
 }

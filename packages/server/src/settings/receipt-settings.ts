@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { LOG_RETENTION_DAYS } from '@bonded/core/domain/receipt-log'
 import { RECEIPT_RETENTION_DAYS } from '@bonded/core/domain/receipts'
 import {
@@ -22,6 +23,8 @@ export interface ReceiptConfig {
   readonly receiptKeys: ReceiptKeys | undefined
   /** The program that signs receipts; undefined where the file has the private key. */
   readonly receiptCommand: string | undefined
+  /** Where this node keeps the latest checkpoint; undefined for the data folder. */
+  readonly receiptCheckpoint: string | undefined
   /** How long a receipt can be fetched. */
   readonly receiptRetentionMs: number
   /** How long the entries of the log of receipts can be fetched. */
@@ -70,13 +73,21 @@ export function readReceiptSettings({
   if (logDays < receiptDays) wrong('BONDED_RECEIPT_LOG_RETENTION_DAYS')
   const witnesses = parseWitnesses(given('BONDED_RECEIPT_WITNESSES') ?? '')
   if (witnesses === undefined) wrong('BONDED_RECEIPT_WITNESSES')
+  const receiptCheckpoint = given('BONDED_RECEIPT_CHECKPOINT')
+  if (receiptCheckpoint !== undefined && !isFolder(dirname(receiptCheckpoint)))
+    wrong('BONDED_RECEIPT_CHECKPOINT')
   return {
     receiptKeys,
     receiptCommand,
+    receiptCheckpoint,
     receiptRetentionMs: receiptDays * DAY_MS,
     logRetentionMs: logDays * DAY_MS,
     witnesses: witnesses ?? [],
   }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
 function isProgram(path: string): boolean {

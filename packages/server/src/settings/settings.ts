@@ -148,6 +148,16 @@ export const SETTINGS = [
     secret: false,
   },
   {
+    name: 'BONDED_RECEIPT_CHECKPOINT',
+    key: 'receipt_checkpoint',
+    path: 'file',
+    about:
+      'File in which this node keeps the latest checkpoint of the log of receipts. It must survive a restore of the database and a restart of the node, and each node needs its own',
+    fallback: 'receipt-log.checkpoint in the data folder',
+    expects: 'a file in an existing folder that the service can write',
+    secret: false,
+  },
+  {
     name: 'BONDED_RECEIPT_WITNESSES',
     key: 'receipt_witnesses',
     about:

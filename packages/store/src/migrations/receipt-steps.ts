@@ -48,5 +48,23 @@ const WITNESSES: Step = {
   expands: true,
 }
 
+/** Logs that were closed after a loss of entries. A step of its own, behind later ones. */
+export const CLOSED_LOGS_STEP: Step = {
+  number: 33,
+  name: 'closed logs of receipts',
+  statements: [
+    `alter table receipt_log add column epoch text not null default ''`,
+    'alter table receipt_log add column begun_at bigint not null default 0',
+    `alter table receipt_log add column server text not null default ''`,
+    'alter table receipt_log add column is_synchronous bigint not null default 0',
+    `alter table receipt_log add column refused text not null default ''`,
+    `create table receipt_log_closed (
+      epoch text primary key, next_epoch text not null, checkpoint text not null,
+      checkpoint_size bigint not null, cosigned text not null, cosigned_size bigint not null,
+      closed_at bigint not null, reason text not null, statement text not null default '')`,
+  ],
+  expands: true,
+}
+
 /** The steps of the schema for receipts and their log. */
 export const RECEIPT_STEPS: readonly Step[] = [RECEIPTS, LOG, WITNESSES]

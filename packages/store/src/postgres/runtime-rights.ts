@@ -21,6 +21,7 @@ const RIGHTS: Readonly<Record<string, string>> = {
   publishable_key: 'select, insert, update',
   receipt: 'select, insert, update, delete',
   receipt_log: 'select, update',
+  receipt_log_closed: 'select, insert, update',
   receipt_log_tile: 'select, insert, update, delete',
   server_credential: 'select, insert, update',
   session: 'select, insert, update, delete',

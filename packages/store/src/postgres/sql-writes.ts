@@ -87,7 +87,7 @@ export class SqlWrites {
     const tables = sqlTables({
       notify: (notification) => notifications.push(notification),
       cause: () => cause,
-      dialect: POSTGRES,
+      dialect: { ...POSTGRES, server: connection.server },
       mayWrite: true,
       sessionKeys: this.#parts.sessionKeys,
     })

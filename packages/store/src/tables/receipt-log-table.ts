@@ -1,13 +1,18 @@
 import { TILE_WIDTH } from '@bonded/core/domain/merkle'
 import type { LogHead, ReceiptLogTable } from '@bonded/core/ports/tables/receipt-log-table'
 import { changed, type Row, row, sent } from '../statement.ts'
+import { closedLogTable } from './closed-log-table.ts'
 import type { Dialect } from '../dialect.ts'
 
 const HASH_BYTES = 32
 
 /** The log as SQL: one row of the head, and a row for each tile. */
-export function receiptLogTable({ forUpdate }: Dialect): ReceiptLogTable {
+export function receiptLogTable(dialect: Dialect): ReceiptLogTable {
+  const { forUpdate, server } = dialect
   return {
+    server,
+    ...closedLogTable(dialect),
+
     *head() {
       return headOf(yield* row(`select * from receipt_log where number = 1 ${forUpdate}`, []))
     },
@@ -43,11 +48,12 @@ export function receiptLogTable({ forUpdate }: Dialect): ReceiptLogTable {
       return true
     },
 
-    *storeCheckpoint(checkpoint, size) {
+    *storeCheckpoint(checkpoint, { epoch, size }) {
       yield* sent(
         `update receipt_log set checkpoint = $1, checkpoint_size = $2
-         where number = 1 and checkpoint_size < $2`,
-        [checkpoint, size],
+         where number = 1 and checkpoint_size < $2 and size >= $2 and epoch = $3
+           and (server = $4 or $4 = '') and refused = ''`,
+        [checkpoint, size, epoch, server],
       )
     },
 
@@ -59,11 +65,11 @@ export function receiptLogTable({ forUpdate }: Dialect): ReceiptLogTable {
       return count === 1
     },
 
-    *storeCosigned(checkpoint, { size, now }) {
+    *storeCosigned(checkpoint, { epoch, size, now }) {
       yield* sent(
         `update receipt_log set cosigned = $1, cosigned_size = $2, cosigned_at = $3
-         where number = 1 and cosigned_size <= $2`,
-        [checkpoint, size, now],
+         where number = 1 and cosigned_size <= $2 and epoch = $4`,
+        [checkpoint, size, now, epoch],
       )
     },
 
@@ -82,6 +88,11 @@ export function receiptLogTable({ forUpdate }: Dialect): ReceiptLogTable {
 
 function headOf(found: Row | undefined): LogHead {
   return {
+    epoch: String(found?.epoch),
+    begunAt: Number(found?.begun_at),
+    server: String(found?.server),
+    isSynchronous: Number(found?.is_synchronous) === 1,
+    refused: String(found?.refused),
     size: Number(found?.size),
     checkpoint: String(found?.checkpoint),
     checkpointSize: Number(found?.checkpoint_size),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import {
   globSync,
   existsSync,
@@ -14,6 +14,12 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
 import { machine, type ServingProcess, until } from '../../../../tests/harness/process.ts'
+import {
+  checkpointOf,
+  originOf,
+  receiptRows,
+  verifyLog,
+} from '../../../../tests/harness/stored-log.ts'
 import { newDatabase, openConnection, startPostgres } from '../../../../tests/harness/postgres.ts'
 
 /** The newest server of Debian that has its client programs beside it. */
@@ -94,6 +100,35 @@ test('a backup under load restores everything acknowledged before it, and ends l
   assert.deepEqual(await server?.run(INCOMPLETE, url), [{ n: '0' }])
   await using again = await target.serve()
   assert.ok(await createOn(again, token))
+})
+
+test('a restore begins another log of receipts, which continues the entries of the backup', {
+  skip,
+}, async () => {
+  const keys = join(folder, 'receipts.pem')
+  const { privateKey } = generateKeyPairSync('ed25519')
+  writeFileSync(keys, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 })
+  const env = { BONDED_RECEIPT_KEYS: keys, BONDED_PUBLIC_ORIGIN: 'http://localhost:1' }
+  const [from, to] = [await newUrl(), await newUrl()]
+  const file = join(folder, 'log.backup')
+  using source = on(from, env)
+  const [two, three] = await (async () => {
+    await using service = await source.serve()
+    await server?.run(receiptRows(2), from)
+    const first = await checkpointOf(service, 2)
+    await source.jsonMeanwhile('backup', file, ...WITH_BIN)
+    await server?.run(receiptRows(1), from)
+    return [first, await checkpointOf(service, 3)]
+  })()
+  using target = on(to, env)
+  const { receipt_log: begun } = await target.jsonMeanwhile('restore', file, ...WITH_BIN)
+  await using service = await target.serve()
+  await server?.run(receiptRows(2), to)
+  const four = await checkpointOf(service, 4)
+  assert.equal(originOf(four), begun.origin)
+  const verify = (older: string) => verifyLog(target, service, { older, newer: four })
+  assert.match(await verify(two), /The log only grew/)
+  assert.match(await verify(three), /closed the log .* with 2 entries \(restore\)/)
 })
 
 test('a restore replaces nothing, and changes nothing for another store or another key', {

@@ -130,12 +130,13 @@ test('calls in progress at a promotion run again on the new primary, or fail as 
   await using failover = await Failover.prepare()
   await failover.start()
   const { standby } = failover.servers
+  const node = failover.node as Store
   // Longer than a survey takes to find the promotion, and shorter than a statement may take.
   const slow: Unit<unknown> = function* () {
     const [found] = yield* rows('select pg_sleep(4), inet_server_port() as port', [])
     return found?.port
   }
-  const calls = [1, 2].flatMap(() => [failover.node?.read(slow), failover.node?.write(slow)])
+  const calls = [1, 2].flatMap(() => [node.read(slow), node.write(slow)])
   const ended = Promise.allSettled(calls)
   await failover.promote()
   for (const call of await ended)

@@ -1,5 +1,5 @@
 import { iso } from '../../domain/iso.ts'
-import { LOG_DELAY_SECONDS } from '../../domain/receipt-log.ts'
+import { LOG_DELAY_SECONDS, logOrigin } from '../../domain/receipt-log.ts'
 import type { Service } from '../service.ts'
 
 /** Witnesses that are down for so long can hide a problem from every verifier. */
@@ -8,21 +8,36 @@ const WARN_MS = 24 * 60 * 60_000
 /** The log of receipts, and what is wrong with it. */
 export interface ReceiptLogReport {
   readonly entries: number
+  /** The logs before this one, which a restore or a failover has closed. */
+  readonly closed: number
   /** How many of the configured witnesses have cosigned the latest cosigned checkpoint. */
   readonly cosigners: number
   readonly warnings: readonly string[]
 }
 
 export async function reportReceiptLog(service: Service): Promise<ReceiptLogReport> {
-  const { store, clock, witnesses = [] } = service
-  const { head, oldest } = await store.read(function* ({ receiptLog, receipts }) {
+  const { store, clock, settings, witnesses = [] } = service
+  const { head, oldest, closed } = await store.read(function* ({ receiptLog, receipts }) {
     const [first] = yield* receipts.unlogged(1)
-    return { head: yield* receiptLog.head(), oldest: first }
+    return {
+      head: yield* receiptLog.head(),
+      oldest: first,
+      closed: yield* receiptLog.closed(),
+    }
   })
   const now = clock.now()
   const lines = head.cosigned.split('\n')
   const cosigners = witnesses.filter((witness) => lines.some((line) => witness.isLine(line)))
   const warnings: string[] = []
+  if (head.refused !== '')
+    warnings.push(
+      `No node signs the log of receipts. ${head.refused} If the database was restored or has lost changes, run: bonded receipt new-epoch. If this is the wrong database, set BONDED_DATABASE_URL to the right one.`,
+    )
+  const last = closed.at(-1)
+  if (last !== undefined && now - last.closedAt < WARN_MS)
+    warnings.push(
+      `A log of receipts was closed at ${iso(last.closedAt)} (${last.reason}), and another one continues it. Tell your tenants, and ask the operators of the witnesses to accept ${logOrigin(settings.publicOrigin, head.epoch)}.`,
+    )
   if (oldest !== undefined && now - oldest.madeAt > LOG_DELAY_SECONDS * 1_000)
     warnings.push(
       `The receipt of ${iso(oldest.madeAt)} is not in the log, although receipts promise ${LOG_DELAY_SECONDS} s. Usually the service does not run, or has no receipt keys; otherwise its log names the problem. The service keeps such receipts until it has appended them.`,
@@ -33,5 +48,5 @@ export async function reportReceiptLog(service: Service): Promise<ReceiptLogRepo
       `No witness has cosigned the log of receipts ${since}. The service's log names the problem of each.`,
     )
   }
-  return { entries: head.size, cosigners: cosigners.length, warnings }
+  return { entries: head.size, closed: closed.length, cosigners: cosigners.length, warnings }
 }

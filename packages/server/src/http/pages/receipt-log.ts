@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { TILE_WIDTH } from '@bonded/core/domain/merkle'
 import { base64, LOG_PATH } from '@bonded/core/domain/receipt-log'
 import { publishedCheckpoint } from '@bonded/core/operations/cosign-checkpoint'
+import { publishedClosings } from '@bonded/core/operations/log-epochs'
 import { consistencyOf } from '@bonded/core/operations/receipt-log'
 import type { Service } from '@bonded/core/operations/service'
 import { Rejected } from '../response/rejected.ts'
@@ -32,6 +33,13 @@ export function serveReceiptLog(app: FastifyInstance, service: Service): void {
       .header('cache-control', 'no-store')
       .send(checkpoint)
   })
+
+  app.get(`${LOG_PATH}/closed`, options, async (_request, reply) =>
+    reply
+      .type('application/json; charset=utf-8')
+      .header('cache-control', 'no-store')
+      .send(JSON.stringify({ closed: await publishedClosings(service) })),
+  )
 
   app.get<{ Params: { from: string; to: string } }>(
     `${LOG_PATH}/consistency/:from/:to`,

@@ -47,6 +47,12 @@ export class Connection {
     this.#pool = pool
   }
 
+  /** The cluster and the timeline of its server; empty if it has none. */
+  get server(): string {
+    const { cluster, timeline } = this.#client.origin
+    return timeline === undefined ? '' : `${cluster}/${timeline}`
+  }
+
   /** Runs a statement. Its failure can also be that of an earlier one that was sent ahead. */
   async run(statement: Statement): Promise<readonly Row[] | number> {
     let result: QueryResult<Row>

@@ -13,7 +13,8 @@ export const RECEIPT_REASON_GUIDES = {
   receipts_disabled: {
     retry: 'no',
     cause: 'The operator has not set `BONDED_RECEIPT_KEYS`.',
-    remedy: 'Ask the operator to set it. Sessions that bonded before have no receipt, and then return `bonded_without_receipt`.',
+    remedy:
+      'Ask the operator to set it. Sessions that bonded before have no receipt, and then return `bonded_without_receipt`.',
   },
   bonded_without_receipt: {
     retry: 'no',

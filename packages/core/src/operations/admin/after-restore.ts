@@ -1,0 +1,22 @@
+import type { Service } from '../service.ts'
+import { beginLogAsOperator, type BegunLog } from './begin-receipt-log.ts'
+import { endLiveSessions } from './end-live-sessions.ts'
+
+/** What a restore has changed in the database. */
+export interface AfterRestore {
+  readonly killed: number
+  /** Undefined if the log of receipts goes on. */
+  readonly log: BegunLog | undefined
+}
+
+/**
+ * Ends what may have gone on after the backup: live sessions, and the log of receipts, whose later
+ * entries were published.
+ *
+ * @param isComplete whether nothing happened after the backup
+ */
+export async function afterRestore(service: Service, isComplete: boolean): Promise<AfterRestore> {
+  if (isComplete) return { killed: 0, log: undefined }
+  const killed = await endLiveSessions(service)
+  return { killed, log: await beginLogAsOperator(service, 'restore') }
+}
