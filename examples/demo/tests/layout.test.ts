@@ -97,6 +97,15 @@ test('works with the keyboard alone', inBrowser, async () => {
   await stage.close()
 })
 
+test('fits a phone at 200 % zoom until it shows a phone itself', inBrowser, async () => {
+  const stage = await open({ viewport: { width: 195, height: 640 }, deviceScaleFactor: 2 })
+  await stage.choose('Normal')
+  await stage.assertFits()
+  await stage.continueToCode()
+  await stage.assertFits()
+  await stage.close()
+})
+
 for (const [name, options] of Object.entries({
   '390 px': { viewport: { width: 390, height: 844 } },
   '320 px': { viewport: { width: 320, height: 640 } },

@@ -130,7 +130,7 @@ test('axe finds nothing, in light and dark, wide and narrow', browserTest, async
   await s.hold()
   const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
   for (const colorScheme of ['light', 'dark'] as const)
-    for (const width of [1_360, 320]) {
+    for (const width of [1_360, 320, 195]) {
       const viewport = { width, height: 800 }
       const page = await s.open(await s.link(), { colorScheme, viewport, bypassCSP: true })
       await rows(page).nth(1).locator('summary').click()
@@ -143,6 +143,14 @@ test('axe finds nothing, in light and dark, wide and narrow', browserTest, async
       )
       const overflow = await page.evaluate<number>('document.documentElement.scrollWidth')
       assert.ok(overflow <= width, `${overflow} px at ${width} px`)
+      const covered =
+        await page.evaluate(`[...document.querySelectorAll('summary')].flatMap((summary) => {
+        const parts = [...summary.children].map((part) => [part, part.getBoundingClientRect()])
+        return parts.flatMap(([part, one], index) => parts.slice(index + 1)
+          .filter(([, other]) => one.left < other.right && one.right > other.left && one.top < other.bottom - 1 && one.bottom > other.top + 1)
+          .map(([other]) => part.textContent + ' and ' + other.textContent))
+      })`)
+      assert.deepEqual(covered, [], `at ${width} px`)
       await page.context().close()
     }
 })

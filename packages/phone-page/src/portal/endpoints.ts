@@ -72,7 +72,11 @@ function standing(endpoint: WebhookEndpointRecord): (Node | string)[] {
       ? [' paused until ', time(paused_until), ' ']
       : [' ']
   return [
-    element('span', { class: 'state', 'data-state': 'held' }, `${failures} failures in a row`),
+    element(
+      'span',
+      { class: 'state', 'data-state': 'held' },
+      failures === 1 ? '1 failure' : `${failures} failures in a row`,
+    ),
     ...paused,
   ]
 }

@@ -10,7 +10,8 @@ main{max-width:34rem;min-height:100vh;margin:0 auto;padding:1.5rem 1.25rem;backg
 img{display:block;width:3rem;height:3rem}
 h1{margin:1rem 0 .5rem;font-size:1.5rem;line-height:1.25}
 h2{margin:1.5rem 0 .25rem;font-size:1.0625rem}
-h2:target{outline:3px solid var(--accent);outline-offset:4px;border-radius:4px;scroll-margin-top:1.5rem}
+h2:target{outline:3px solid var(--accent);outline-offset:3px;border-radius:4px;scroll-margin-top:1.5rem}
+h2:target+p{margin-top:.5rem}
 p{margin:0 0 .25rem}
 .lead,.muted{color:var(--muted)}
 a{color:var(--accent)}
