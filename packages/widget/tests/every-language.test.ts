@@ -47,6 +47,8 @@ for (const style of [
   'height:168px;width:304px',
   'min-height:440px;width:360px',
   'min-height:440px;width:288px',
+  // A phone at 200 % zoom.
+  'min-height:440px;width:195px',
 ])
   test(`every screen of every language fits a box of ${style}`, longTest, async () => {
     const page = await h.open({ body: `<div data-pulse-widget style="${style}"></div>` })
@@ -63,6 +65,17 @@ for (const style of [
     )
     assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true)
   })
+
+test('the smallest box draws nothing over something else in any language', longTest, async () => {
+  const style = 'height:150px;width:180px;min-height:0'
+  const page = await h.open({ body: `<div data-pulse-widget style="${style}"></div>` })
+  await loadGallery(page)
+  for (const [tag, messages] of LANGUAGES) {
+    const drawn = await drawAll(page, { tag, messages, leg: LEG_LANGUAGES.get(tag), pairs: PAIRS })
+    // The service's frame does not fit, and the widget says so.
+    assert.deepEqual(drawn, ['browser_frame: the card is cut'], tag)
+  }
+})
 
 /** Evaluates an expression after drawing a screen of a language in the box of the page. */
 function shown<Value>(page: Page, tag: string, name: string, expression: string): Promise<Value> {

@@ -72,7 +72,7 @@ const views = new WeakMap()
 const frames = new WeakMap()
 const PAYLOAD = 'https://service.example/bond?session_id=sess_' + 'a'.repeat(22) + '&nonce=' + 'b'.repeat(43)
 
-/** Draws a screen and reports what sticks out of its box. */
+/** Draws a screen and reports what sticks out of its box, and what is drawn over something else. */
 globalThis.draw = (container, { tag, messages, leg, name, pairs = [], hasContact = true, hasCode = true }) => {
   if (!views.has(container)) {
     views.set(container, openView(container, { look: [], handlers: { cancel() {}, retry() {} } }))
@@ -105,6 +105,22 @@ globalThis.draw = (container, { tag, messages, leg, name, pairs = [], hasContact
     return part.checkVisibility() && getComputedStyle(part).position !== 'absolute' && !part.closest('svg') &&
       (left < outer.left - 1 || right > outer.right + 1 || top < outer.top - 1 || bottom > outer.bottom + 1)
   })
-  return [...(view.isCut() ? ['the card is cut'] : []), ...out.map((part) => part.className || part.tagName)]
+  const seen = (selector) => [...card.querySelectorAll(selector)].filter((part) =>
+    part.checkVisibility({ visibilityProperty: true, opacityProperty: true }) && !part.closest('.rest') &&
+    ![...card.querySelectorAll('*')].some((each) => each.contains(part) && getComputedStyle(each).clipPath !== 'none'))
+  const over = seen('.stage > *').flatMap((stage) => {
+    const { left, right, top, bottom } = stage.getBoundingClientRect()
+    return seen('.title, .body, .brand bdi, .pairs, .foot > *').filter((part) => {
+      const box = part.getBoundingClientRect()
+      return box.left < right - 1 && box.right > left + 1 && box.top < bottom - 1 && box.bottom > top + 1
+    })
+  })
+  const outside = seen('.foot > *').filter((part) => {
+    const { left, right } = part.getBoundingClientRect()
+    return left < outer.left + 6 || right > outer.right - 6
+  })
+  const named = (parts, what) => parts.map((part) => (part.className || part.role || part.tagName) + what)
+  return [...(view.isCut() ? ['the card is cut'] : []), ...named(out, ''), ...named(over, ' over the stage'),
+    ...named(outside, ' at the edge')]
 }
 `

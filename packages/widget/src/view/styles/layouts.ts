@@ -35,7 +35,7 @@ export const LAYOUTS = `
 .qr{width:min(100cqw,100cqh);height:min(100cqw,100cqh)}
 .same{order:2}
 .retry{order:3;margin-bottom:20px}
-.foot{order:4;margin-inline:-20px;padding:8px 20px;border-top:1px solid var(--line)}
+.foot{order:4;min-width:min-content;margin-inline:-20px;padding:8px 20px;border-top:1px solid var(--line)}
 .brand{justify-content:center}
 [data-layout=regular] .qr{padding:8px;border:1px solid var(--line);border-radius:min(var(--round),12px)}
 [data-layout=regular]:not([data-tone=busy]) .stage{flex:0 0 5.5em;margin-top:auto}
@@ -76,16 +76,17 @@ export const LAYOUTS = `
 .small .or,.bare .same p,.below .brand,.poor .same,
 .poor:not([data-tone=busy]) .stage{display:none}
 :is(.brief:not(.poor),.below)[data-tone=busy]{--rest:none}
-:is(.brief:not(.poor),.below)[data-tone=busy] .body,.lone[data-screen=waiting] .room,
+:is(.brief:not(.poor),.below)[data-tone=busy] .body,.lone:is([data-screen=waiting],[data-screen^=browser]) .room,
 .lone .body{position:absolute;clip-path:inset(50%)}
 @media (pointer:coarse){.card{--code:114px}.card.poor[data-tone=busy]{--rest:none}
   .poor[data-tone=busy] .body{position:absolute;clip-path:inset(50%)}}
 .lone .rest{display:none}
 .card.poor:not([data-tone=busy]){grid-template-columns:minmax(0,1fr);text-align:center}
+.poor:not([data-tone=busy]) .brand.brand{justify-content:center}
 .card.below{display:flex;gap:2px;padding:4px 7px;text-align:center}
 .below .side{display:contents}
 .card.below[data-tone=busy] .stage{flex:1 0 114px;order:1;width:100%;aspect-ratio:auto}
-.lone[data-tone=busy]:not([data-screen=waiting]) .room{position:absolute;inset:4px 7px auto}
+.lone[data-tone=busy]:not([data-screen=waiting],[data-screen^=browser]) .room{position:absolute;inset:4px 7px auto}
 .lone:not([data-screen=waiting]) .badge{font-size:.75em}
 .lone:not([data-screen=waiting]) .stage{justify-content:end}
 

@@ -47,7 +47,7 @@ iframe{width:100%;height:100cqh;border:0;color-scheme:inherit}
 .foot{display:flex;gap:16px;align-items:center;white-space:nowrap;
   font-variant-numeric:tabular-nums}
 [role=timer]{margin-inline-start:auto}
-.card:not(.small) .short,.small [role=timer] :first-child{display:none}
+[data-layout=regular]:not(.small) .short,:is(.small,[data-layout=compact]) [role=timer] :first-child{display:none}
 .card:not([data-code]) :is(.help-link,.touch){visibility:hidden}
 .link{padding:.25em 0;border:0;background:none;color:var(--link);font:inherit;
   text-decoration:underline;text-underline-offset:.2em;cursor:pointer}
