@@ -18,6 +18,7 @@ const KINDS = [
   '/reference/http-api/evidence/',
   '/reference/channel-and-webhooks/',
   '/reference/events/',
+  '/reference/limits/',
   '/reference/reasons/rate_limited/',
   '/decisions/',
   '/packages/widget/',
@@ -124,6 +125,12 @@ for (const { colorScheme, viewport } of VIEWS)
         const [violations, width, room] = await open(page, server.origin, path)
         assert.deepEqual(violations, [], path)
         assert.ok(width <= room, `${path} is ${width} px wide`)
+        const wide = await page.evaluate<
+          string[]
+        >(`[...document.querySelectorAll('.sl-markdown-content table')]
+          .filter((table) => table.scrollWidth > table.clientWidth + 1)
+          .map((table) => table.innerText.slice(0, 80))`)
+        assert.deepEqual(wide, [], `tables of ${path} scroll`)
       }
     },
   )
