@@ -23,6 +23,7 @@ const FURTHER: readonly Situation[] = [
     name: 'both subjects are victims, with app and frame',
     settings: 'twoVictims appPhones framedWay',
   },
+  { name: 'the attacker has a third phone', settings: 'thirdPhone evilTenant' },
   {
     name: 'the workflow does not require the browser, the gate does',
     settings: 'optionalLeg evilTenant',
@@ -88,7 +89,7 @@ const FAULTS_BY_RULE: readonly (readonly [
   [2, 'originFromHeader', 'relayed', 'the origin comes from a header, not from the client data'],
   [2, 'approvalFromAnyPage', 'unapproved', 'an approval is accepted from any origin'],
   [2, 'framedWay frameSignsAnything', 'relayed', 'the frame signs a payload of its parent'],
-  [2, 'anyKeyOffered', 'swapped', 'the page offers keys of phones that do not hold the session'],
+  [2, 'anyKeySent', 'swapped', 'the page sends assertions of phones that do not hold the session'],
   [3, 'noCommitment', 'relayed', 'the backend reads the verification without the secret'],
   [3, 'oneSecretPerTab', 'swapped', 'the widget uses one secret for all sessions'],
   [3, 'secretFromUrl', 'relayed', 'the widget takes the secret from the URL'],
@@ -104,6 +105,13 @@ const FAULTS_BY_RULE: readonly (readonly [
     'an added phone bonds first while its founder is active',
   ],
   [4, 'youngPhoneRemoves', 'hijacked', 'an added phone removes older phones at once'],
+  [4, 'thirdPhone youngPhoneAdds', 'hijacked', 'an added phone adds phones at once'],
+  [
+    4,
+    'thirdPhone youngPhoneAdds removalLeavesPlanted',
+    'hijacked',
+    'where it does, the removal of a phone leaves those that it added',
+  ],
   [4, 'removedPhonePasses', 'hijacked', 'a bond passes after its phone was removed'],
   [5, 'tokenPlantsKey', 'relayed', 'a device token is enough to add a browser key'],
   [5, 'keyFromAnyPage', 'swapped', 'a browser key may be created by any page'],
@@ -142,6 +150,10 @@ export const REDUNDANT: readonly Search[] = [
     settings: 'framedWay challengeLacksTenant evilTenant',
     name: 'the challenge of the frame does not cover the tenant',
   },
+  {
+    settings: 'thirdPhone removalLeavesPlanted',
+    name: 'the removal of a phone takes the target only',
+  },
 ].map((search) => ({ ...search, sessions: 2, goal: BROKEN, expected: 'nothing' }))
 
 const ALICE = 'bonded(phone(alice), shown, fresh, h(r(alice, S:Session)), www(t1))'
@@ -176,6 +188,11 @@ export function possible(): readonly Search[] {
       name: 'evidence expires between the legs',
       settings: 'full nothing',
       goal: 'session(S:Session, t1, A:Account, N:Named, waiting(phone(alice), shown, stale))',
+    },
+    {
+      name: "a phone that the attacker's phone added is in the victim's subject for 72 hours",
+      settings: 'thirdPhone youngPhoneAdds removalLeavesPlanted',
+      goal: 'device(further(mallory), mallory, alice, K:Keys, ripe, active) overlooked(further(mallory))',
     },
     {
       name: 'a phone is removed between the legs',

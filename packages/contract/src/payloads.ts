@@ -103,6 +103,14 @@ export function browserPayload(fields: BrowserFields): string {
   })
 }
 
+/**
+ * The text whose SHA-256 names a credential to the page of one session. It reveals no id, and two
+ * sessions have different ones.
+ */
+export function credentialName(session_id: string, credential_id: string): string {
+  return canonicalJson({ credential_id, session_id, typ: 'bonded-browser-credential/v1' })
+}
+
 /** The members of the payload that an evidence request signs. */
 export interface EvidenceRequestFields {
   readonly session_id: string

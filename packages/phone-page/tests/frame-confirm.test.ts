@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { type BrowserFrame, browserPayload } from '@bonded/contract'
+import { type BrowserFrame, browserPayload, credentialName } from '@bonded/contract'
 import { type FrameScreen, startFrame } from '../src/frame/confirm.ts'
 import { readStart } from '../src/frame/parent-message.ts'
 import type { ServiceResult } from '../src/frame/service.ts'
@@ -115,6 +115,26 @@ test('asks for a discoverable passkey over its own payload, and tells the page o
     },
   ])
   assert.deepEqual([s.last()?.name, s.ends], ['done', ['done']])
+})
+
+test('sends no assertion of another phone’s passkey, and lets the user choose again', async () => {
+  const hashes = (id: string) => [
+    createHash('sha256').update(credentialName(START.sessionId, id)).digest('base64url'),
+  ]
+  const opened = (credential_hashes: string[]) => [
+    { kind: 'accepted' as const, value: { ...VIEW, credential_hashes } },
+  ]
+  const other = setUp({ open: opened(hashes('BAUG')) })
+  await other.frame.open()
+  await other.frame.confirm()
+  assert.deepEqual([other.last()?.name, other.proofs, other.ends], ['confirm', [], []])
+  await other.frame.confirm()
+  assert.equal(other.asked.length, 2)
+
+  const own = setUp({ open: opened(hashes('AQID')) })
+  await own.frame.open()
+  await own.frame.confirm()
+  assert.deepEqual([own.last()?.name, own.proofs.length], ['done', 1])
 })
 
 test('asks for no passkey for a session of another tenant', async () => {

@@ -47,6 +47,7 @@ test('ignores a second click while the prompt is open, and one before the reques
 
 test('shows the button again after a canceled prompt and after a rejected proof', () => {
   assert.deepEqual(run(...READY, ['confirm'], ['refused', false]).effects, SHOW_AGAIN)
+  assert.deepEqual(run(...READY, ['confirm'], ['proved', '']).effects, [['show', 'rejected']])
   assert.deepEqual(run(...SENT, ['sent', 'rejected']).effects, [['show', 'rejected']])
   const again = run(...READY, ['confirm'], ['refused', false], ['confirm'])
   assert.deepEqual(again.effects.at(-1), ['prove'])

@@ -63,10 +63,15 @@ test('a canceled prompt can be repeated', browserTest, async () => {
 
 test('a user who chose the passkey of another phone can choose again', browserTest, async () => {
   const { page, sync, forget, close } = await bank.approvedBesideOther()
+  const proofs: string[] = []
+  page.on('request', (request) => {
+    if (request.url().endsWith('/browser')) proofs.push(request.method())
+  })
   await shows(page, 'browser')
   await confirm(page)
   await shows(page, 'browser_again')
   await page.getByText('Use the passkey of the phone that approved.').waitFor()
+  assert.deepEqual(proofs, [])
   await forget()
   await sync()
   await confirm(page)

@@ -114,11 +114,16 @@ const AllowCredentials = Type.Array(Type.String(), {
   description:
     'Always empty: the authenticator offers its discoverable credentials. Earlier versions named those of the phone.',
 })
+const CredentialHashes = Type.Array(Type.String(), {
+  description:
+    'SHA-256 of `{"credential_id","session_id","typ":"bonded-browser-credential/v1"}` for each credential of the phone that approved, in base64url. A page sends no assertion of another credential.',
+})
 
 /** How the page's browser proves itself, after the phone has approved. */
 const BrowserRequest = closed({
   rp_id: Type.Optional(RpId),
   allow_credentials: Type.Optional(AllowCredentials),
+  credential_hashes: Type.Optional(CredentialHashes),
   timeout_ms: Milliseconds,
   frame_url: Type.String({ description: 'The address of the service’s frame for this tenant.' }),
 })
@@ -141,6 +146,7 @@ export const BrowserFrame = closed({
   ),
   rp_id: RpId,
   allow_credentials: AllowCredentials,
+  credential_hashes: Type.Optional(CredentialHashes),
   timeout_ms: Milliseconds,
 })
 export type BrowserFrame = Static<typeof BrowserFrame>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { browserPayload, type SessionContext, type TimelineEntry } from '@bonded/contract'
+import { browserPayload, credentialName, type SessionContext, type TimelineEntry } from '@bonded/contract'
 import { createAuthenticator } from '../../../../packages/simulator/src/webauthn/authenticator.ts'
 import { harness, PUBLIC_ORIGIN, SHOP_ORIGIN } from '../../../../tests/harness/harness.ts'
 
@@ -17,6 +17,9 @@ const WORKFLOWS = [
 ]
 const SECRET = 'A'.repeat(43)
 const COMMITMENT = createHash('sha256').update(SECRET).digest('base64url')
+/** The name by which a page recognizes a credential. */
+const nameOf = (session: string, id: string) =>
+  createHash('sha256').update(credentialName(session, id)).digest('base64url')
 
 /** A session of the shop whose phone has approved, and calls as its page and as the frame in it. */
 async function approved({
@@ -131,6 +134,7 @@ test('only the frame learns of the credentials, and its proof bonds the session'
     amount: null,
     rp_id: new URL(PUBLIC_ORIGIN).hostname,
     allow_credentials: [],
+    credential_hashes: [nameOf(s.session.id, s.authenticator.credentialId)],
     timeout_ms: 120_000,
   })
   const proved = await s.prove()

@@ -2,11 +2,16 @@ import {
   ASSERTION_MEMBERS,
   type BrowserFrame,
   browserPayload,
+  type BrowserProof,
+  credentialName,
   type CredentialLike,
   credentialMembers,
+  encodeBase64url,
 } from '@bonded/contract'
 import type { Start } from './parent-message.ts'
 import type { FrameService, ServiceResult } from './service.ts'
+
+type Assertion = BrowserProof['assertion']
 
 /** What the frame shows. */
 export type FrameScreen =
@@ -43,7 +48,7 @@ export interface StartedFrame {
 export function startFrame(start: Start, dependencies: FrameDependencies): StartedFrame {
   const { tenantId, service, credentials, show, end } = dependencies
   let request: BrowserFrame | undefined
-  let assertion: unknown
+  let assertion: Assertion | undefined
   let isBusy = false
 
   const fail = (name: 'ended' | 'unsupported') => {
@@ -79,7 +84,10 @@ export function startFrame(start: Start, dependencies: FrameDependencies): Start
       if (name === 'NotAllowedError' || name === 'AbortError') return again('retry')
       return fail('unsupported')
     }
-    if (assertion === undefined) return again('retry')
+    if (assertion === undefined || !(await isOfPhone(start, shown, { assertion, ...dependencies }))) {
+      assertion = undefined
+      return again('retry')
+    }
     settle(await service.prove(start, assertion))
   }
 
@@ -106,12 +114,27 @@ export function startFrame(start: Start, dependencies: FrameDependencies): Start
   }
 }
 
+/**
+ * Whether the assertion is of a credential of the phone that approved. Another one never leaves the
+ * frame: it contains the commitment, with which the phone that approved could bond this browser.
+ */
+async function isOfPhone(
+  { sessionId }: Start,
+  { credential_hashes }: BrowserFrame,
+  { assertion, sha256 }: { readonly assertion: Assertion; readonly sha256: FrameDependencies['sha256'] },
+): Promise<boolean> {
+  // A service of an earlier version names its credentials to the authenticator.
+  if (credential_hashes === undefined) return true
+  const name = encodeBase64url(await sha256(credentialName(sessionId, assertion.id)))
+  return credential_hashes.includes(name)
+}
+
 /** Asks the browser for an assertion over this session. Undefined where it returns none. */
 async function requestAssertion(
   { sessionId, parentOrigin, commitment }: Start,
   shown: BrowserFrame,
   { tenantId, credentials, sha256 }: FrameDependencies,
-): Promise<unknown> {
+): Promise<Assertion | undefined> {
   const payload = browserPayload({
     session_id: sessionId,
     tenant_id: tenantId,

@@ -13,7 +13,7 @@ const SHORTEST_PROMPT_MS = 1_000
 export async function askBrowser(
   { rpId, until }: BrowserRequest,
   { challenge, signal }: { readonly challenge: ArrayBuffer; readonly signal: AbortSignal },
-): Promise<object> {
+): Promise<{ readonly id: string }> {
   const credential = (await navigator.credentials.get(
     // Without prototypes: a browser also reads options that a page's library has inherited.
     bare({

@@ -52,6 +52,7 @@ export type LegEvent =
   /** The user presses the button. */
   | readonly ['confirm']
   /** The browser has given its proof, as JSON. */
+  /** Without a proof: the user chose the passkey of another phone. */
   | readonly ['proved', proof: string]
   /** The browser has given none: the user did not want, or this browser cannot. */
   | readonly ['refused', isFinal: boolean]
@@ -116,6 +117,7 @@ function apply(draft: Draft, event: LegEvent): void {
       return void effects.push(['show', 'ready'], ['prove'])
     case 'proved':
       if (phase !== 'asking') return
+      if (!event[1]) return wait(draft, 'rejected')
       Object.assign(draft, { phase: 'sending', proof: event[1], attempts: 0 })
       effects.push(['show', 'busy'])
       return send(draft)

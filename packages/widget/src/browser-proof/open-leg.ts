@@ -17,7 +17,7 @@ import {
   reduceLeg,
   type Way,
 } from './leg-reducer.ts'
-import { challengeOf, commitmentOf, drawSecret, readRequest } from './request.ts'
+import { challengeOf, commitmentOf, drawSecret, isOfPhone, readRequest } from './request.ts'
 import { accentOf, frameUrlOf, type ServiceFrame, serviceFrame, themeOf } from './service-frame.ts'
 import { loadLegTexts } from './texts.ts'
 
@@ -81,8 +81,12 @@ export async function openLeg(setup: LegSetup): Promise<void> {
     const request = way === 'page' ? readRequest(browser) : undefined
     if (request && (await mayUsePasskeysOf(request.rpId))) {
       const challenge = await challengeOf(response.view, commitment)
-      prove = async () =>
-        JSON.stringify({ commitment, assertion: await askBrowser(request, { challenge, signal }) })
+      prove = async () => {
+        const assertion = await askBrowser(request, { challenge, signal })
+        return (await isOfPhone(request, { session: address.id, credential_id: assertion.id }))
+          ? JSON.stringify({ commitment, assertion })
+          : ''
+      }
       return 'ready'
     }
     url = frameUrlOf(browser, address)

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type {
   BrowserFrame,
   CreatedSession,
@@ -8,7 +9,7 @@ import type {
   PublicSession,
   Secret,
 } from '@bonded/contract'
-import { isAmount, WATCH_PARAMETER } from '@bonded/contract'
+import { credentialName, isAmount, WATCH_PARAMETER } from '@bonded/contract'
 import { approvedLeg, requiresBrowser } from '@bonded/core/domain/browser-leg'
 import { iso } from '@bonded/core/domain/iso'
 import { needsAttestedKey } from '@bonded/core/domain/key-rules'
@@ -120,13 +121,16 @@ export function presentFrame(
 function credentialRequest(
   session: Session,
   now: Instant,
-): Pick<BrowserFrame, 'rp_id' | 'allow_credentials' | 'timeout_ms'> | undefined {
+): Pick<BrowserFrame, 'rp_id' | 'allow_credentials' | 'credential_hashes' | 'timeout_ms'> | undefined {
   const leg = approvedLeg(session)
   if (leg === undefined || now >= session.expiresAt) return undefined
   const leftMs = Math.max(0, Math.min(session.expiresAt, leg.evidenceUntil) - now)
   return {
     rp_id: leg.rpId,
     allow_credentials: [],
+    credential_hashes: leg.credentials.map((id) =>
+      hash('sha256', credentialName(session.id, id), 'base64url'),
+    ),
     timeout_ms: Math.min(BROWSER_LEG_TTL_MS, leftMs),
   }
 }
