@@ -1,6 +1,7 @@
 import { against, CONTRACT, CORE, INTEGRATOR, SERVER, STORE } from './against.ts'
 
 const PROOF = `${CORE}/tests/operations/prove-browser.test.ts`
+const ADDED = `${CORE}/tests/operations/added-phones.test.ts`
 const BROWSER_KEY = `${CORE}/tests/operations/browser-key.test.ts`
 const FAILURES = `${CORE}/tests/operations/browser-failures.test.ts`
 const PROVE = `${CORE}/src/operations/prove-browser.ts`
@@ -137,6 +138,22 @@ export const RELAYED = against('relayed', [
     'requiresBrowser(session.policy) && device.createdAt > now',
     PROOF,
     'an added phone waits 72 hours',
+  ],
+  [
+    'a phone that was added yesterday adds another one',
+    `${CORE}/src/domain/subject-keys.ts`,
+    'return !isNewlyAdded(device, now)',
+    'return device.createdAt <= now',
+    ADDED,
+    'an added phone adds none in its first 72 hours',
+  ],
+  [
+    'the removal of a phone leaves those that it had added at once',
+    `${CORE}/src/operations/remove-with-planted.ts`,
+    'removedWith(device, { family, caller })',
+    'removedWith(device, { family: [], caller })',
+    ADDED,
+    'removing a phone also removes what it added while it was new',
   ],
   [
     'a phone without a passkey serves a workflow that requires the browser',

@@ -72,6 +72,14 @@ export function isNewlyAdded(
 }
 
 /**
+ * Whether the device is old enough to add another phone. Otherwise a phone that a user was deceived
+ * into adding could plant more, which stay when the user removes it.
+ */
+export function mayAddPhone(device: Pick<Device, 'addedBy' | 'createdAt'>, now: Instant): boolean {
+  return !isNewlyAdded(device, now)
+}
+
+/**
  * The phones that go with a removed one: those that it added in its own first 72 hours, in which
  * its user may not have noticed it, and all that these added. The service rejects such additions;
  * only rows of earlier versions have them. The phone that asks stays, with those that it added.

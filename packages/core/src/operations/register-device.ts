@@ -10,8 +10,8 @@ import { DEVICE_CHALLENGE_TTL_MS } from '../domain/lifetimes.ts'
 import { accept, type Result, reject } from '../domain/rejection.ts'
 import type { Device, Instant } from '../domain/session.ts'
 import {
-  isNewlyAdded,
   MAX_KEYS_PER_SUBJECT,
+  mayAddPhone,
   mayApprove,
   mayManageKeys,
 } from '../domain/subject-keys.ts'
@@ -61,7 +61,7 @@ export async function registerDevice(
     // up.
     const judged = checkDeviceRequest(service, approved)
     if (!judged.ok) return judged
-    if (isNewlyAdded(approved.device, service.clock.now())) return reject('key_too_new')
+    if (!mayAddPhone(approved.device, service.clock.now())) return reject('key_too_new')
   }
   const expiresAt = service.keys.deviceChallengeExpiry(registration.challenge)
   if (expiresAt === undefined || service.clock.now() >= expiresAt)
@@ -174,8 +174,7 @@ function* storeFurtherKey(
   const { device, made, approved } = input
   const taken = yield* takeDeviceRequest(service, tables, approved)
   if (!taken.ok) return taken
-  // Otherwise a phone that a user was deceived into adding plants more, which stay when it goes.
-  if (isNewlyAdded(taken.value, service.clock.now())) return reject('key_too_new')
+  if (!mayAddPhone(taken.value, service.clock.now())) return reject('key_too_new')
   if (!(yield* tables.devices.addKey(device, made.row, MAX_KEYS_PER_SUBJECT))) {
     const keys = yield* tables.subjects.keys(device.subjectId)
     return reject(keys.length >= MAX_KEYS_PER_SUBJECT ? 'too_many_keys' : 'key_already_registered')

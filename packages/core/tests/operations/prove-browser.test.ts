@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { browserPayload, credentialName, type CreatedSession, type TimelineEntry } from '@bonded/contract'
+import {
+  browserPayload,
+  credentialName,
+  type CreatedSession,
+  type TimelineEntry,
+} from '@bonded/contract'
 import {
   type AssertionTamper,
   createAuthenticator,

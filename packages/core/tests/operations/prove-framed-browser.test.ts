@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { browserPayload, credentialName, type SessionContext, type TimelineEntry } from '@bonded/contract'
+import {
+  browserPayload,
+  credentialName,
+  type SessionContext,
+  type TimelineEntry,
+} from '@bonded/contract'
 import { createAuthenticator } from '../../../../packages/simulator/src/webauthn/authenticator.ts'
 import { harness, PUBLIC_ORIGIN, SHOP_ORIGIN } from '../../../../tests/harness/harness.ts'
 

@@ -84,7 +84,10 @@ export function startFrame(start: Start, dependencies: FrameDependencies): Start
       if (name === 'NotAllowedError' || name === 'AbortError') return again('retry')
       return fail('unsupported')
     }
-    if (assertion === undefined || !(await isOfPhone(start, shown, { assertion, ...dependencies }))) {
+    if (
+      assertion === undefined ||
+      !(await isOfPhone(start, shown, { assertion, ...dependencies }))
+    ) {
       assertion = undefined
       return again('retry')
     }
@@ -121,7 +124,10 @@ export function startFrame(start: Start, dependencies: FrameDependencies): Start
 async function isOfPhone(
   { sessionId }: Start,
   { credential_hashes }: BrowserFrame,
-  { assertion, sha256 }: { readonly assertion: Assertion; readonly sha256: FrameDependencies['sha256'] },
+  {
+    assertion,
+    sha256,
+  }: { readonly assertion: Assertion; readonly sha256: FrameDependencies['sha256'] },
 ): Promise<boolean> {
   // A service of an earlier version names its credentials to the authenticator.
   if (credential_hashes === undefined) return true

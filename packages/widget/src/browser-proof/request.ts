@@ -12,7 +12,11 @@ export interface BrowserRequest {
 
 /** The `browser` of a public view; undefined where this version cannot read it. */
 export function readRequest(browser: unknown): BrowserRequest | undefined {
-  const { rp_id: rpId, credential_hashes: hashes, timeout_ms: timeoutMs } = ownMembers(browser) ?? {}
+  const {
+    rp_id: rpId,
+    credential_hashes: hashes,
+    timeout_ms: timeoutMs,
+  } = ownMembers(browser) ?? {}
   if (typeof rpId !== 'string' || typeof timeoutMs !== 'number') return undefined
   const until = performance.now() + timeoutMs
   return { rpId, hashes: Array.isArray(hashes) ? hashes : undefined, until }

@@ -121,7 +121,9 @@ export function presentFrame(
 function credentialRequest(
   session: Session,
   now: Instant,
-): Pick<BrowserFrame, 'rp_id' | 'allow_credentials' | 'credential_hashes' | 'timeout_ms'> | undefined {
+):
+  | Pick<BrowserFrame, 'rp_id' | 'allow_credentials' | 'credential_hashes' | 'timeout_ms'>
+  | undefined {
   const leg = approvedLeg(session)
   if (leg === undefined || now >= session.expiresAt) return undefined
   const leftMs = Math.max(0, Math.min(session.expiresAt, leg.evidenceUntil) - now)

@@ -30,8 +30,11 @@ export interface BankOptions {
    * Default: neither.
    */
   readonly resumes?: 'url' | 'account'
-  /** `old`: it was written before the proof of the browser, and passes no secret. */
-  readonly gate?: 'current' | 'old'
+  /**
+   * `old`: it was written before the proof of the browser, and passes no secret. `half`: it passes
+   * the secret, and its policy names no origin for the workflow.
+   */
+  readonly gate?: 'current' | 'old' | 'half'
   /** The page that its gate requires. Default: its own. */
   readonly gateOrigin?: string
   /** Whether the gate accepts sessions that name no user. Default: where an account has none. */
@@ -111,7 +114,7 @@ async function newBackend(
     serverCredential: tenant.serverCredential,
     store: memoryPendingStore(),
     policy:
-      mode === 'with' && kind !== 'old'
+      mode === 'with' && kind !== 'old' && kind !== 'half'
         ? { tenant_id: tenant.id, requireBrowser: { [WORKFLOWS.with]: { origin, firstBond } } }
         : { tenant_id: tenant.id },
   })

@@ -49,7 +49,7 @@ export function createProgramPhone(service: RelayService): ProgramPhone {
 export async function join(
   service: RelayService,
   { added, by }: { readonly added: ProgramPhone; readonly by: Phone },
-): Promise<void> {
+): Promise<PhoneDevice> {
   const [passkey] = await by.passkeys()
   if (passkey === undefined) throw new Error('the phone has no passkey')
   const { body } = await service.call({ method: 'GET', path: '/devices', token: by.token() })
@@ -90,7 +90,7 @@ export async function join(
       format: 'webauthn',
     },
   )
-  await added.library.acceptKey(await app.addKey(await added.library.proposeKey()))
+  return added.library.acceptKey(await app.addKey(await added.library.proposeKey()))
 }
 
 /** Approves a request as its user would. Returns the state afterwards, or the reason against it. */

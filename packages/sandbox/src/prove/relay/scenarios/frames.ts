@@ -14,7 +14,7 @@ import { proveFrom } from '../rig/sessions.ts'
 import { HOSTS, OF_DOMAIN } from '../rig/stage.ts'
 import type { Scenario } from '../scenario.ts'
 import { approved, type Approved, confirmIn } from './approved.ts'
-import { relay, submitRelayed } from './relay.ts'
+import { type Relay, relay, submitRelayed } from './relay.ts'
 
 const EVIL = `https://${HOSTS.evil}`
 
@@ -169,16 +169,19 @@ export const FRAMES: readonly Scenario[] = [
       })
       const mode = 'with'
       const gateOrigin = `https://${HOSTS.sibling}`
-      const elsewhere = await relay(stage, { mode, gateOrigin }, async (relayed) => {
-        // The user confirms at the page, and the form goes to the gate of another page.
+      // The user confirms at the page, and the form goes to the gate of another page.
+      const confirmAndSubmit = async (relayed: Relay) => {
         await relayed.victim.phone.approve(relayed.session)
         await relayed.attacker.addPasskeys(await relayed.victim.phone.copyPasskeys())
         return submitRelayed(relayed)
-      })
+      }
+      const elsewhere = await relay(stage, { mode, gateOrigin }, confirmAndSubmit)
+      const half = await relay(stage, { mode, gate: 'half' }, confirmAndSubmit)
       return [
         { name: 'of the page', ended: related, stoppedBy: 'SecurityError' },
         { name: 'in the relying party’s domain', ended: suffix, stoppedBy: 'origin' },
         { name: 'whose gate takes the form', ended: elsewhere, stoppedBy: 'browser_not_proved' },
+        { name: 'at a gate that names none', ended: half, stoppedBy: 'browser_not_proved' },
       ]
     },
   },

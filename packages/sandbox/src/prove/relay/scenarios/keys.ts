@@ -2,10 +2,12 @@ import { hash } from 'node:crypto'
 import {
   canonicalJson,
   deviceAddPayload,
+  type DeviceId,
   type DeviceRegistration,
   type RegistrationOf,
   type SubjectKeys,
 } from '@bonded/contract'
+import { moveDevice } from '@bonded/core/operations/admin/devices'
 import { createSimulatedPhone, nodeFetch } from '@bonded/simulator'
 import { PASSED } from '../rig/bank.ts'
 import { APPROVED, openPhone, type Phone } from '../rig/people.ts'
@@ -50,6 +52,32 @@ async function joinVictim(stage: Stage, mode: Mode): Promise<Attempt> {
       stoppedBy: 'key_too_new',
     }
   })
+}
+
+/**
+ * The attacker's phone has joined, and adds a further one at once. The victim removes the first,
+ * and looks no further.
+ */
+async function joinTwice(stage: Stage): Promise<Attempt> {
+  await using service = await stage.newService(OF_DOMAIN)
+  const { phone, subjectRef } = await stage.victim(service)
+  const [added, planted] = [createProgramPhone(service), createProgramPhone(service)]
+  const { device_id } = await join(service, { added, by: phone })
+  const attack = async () => {
+    const proposed = await planted.library.proposeKey()
+    await planted.library.acceptKey(await added.library.addKey(proposed))
+    await moveDevice(service.operator, device_id as DeviceId, 'remove')
+    service.clock.advance(AFTER_WAIT_MS)
+    const session = await createSession(service, { mode: 'with', subjectRef })
+    const state = await approveWith(planted, session)
+    return state === 'step_up_required' ? PASSED : state
+  }
+  const reasonOf = (failure: { readonly reason?: unknown }) => String(failure.reason ?? failure)
+  return {
+    name: 'and adds a further one',
+    ended: await attack().catch(reasonOf),
+    stoppedBy: 'key_too_new',
+  }
 }
 
 /** The victim's phone has joined the attacker's subject, and bonds the victim's account first. */
@@ -188,7 +216,7 @@ export const KEYS: readonly Scenario[] = [
     run: async (stage, mode) => [
       await joinVictim(stage, mode),
       // Every workflow stops the other direction.
-      ...(mode === 'with' ? await joinAttacker(stage) : []),
+      ...(mode === 'with' ? [await joinTwice(stage), ...(await joinAttacker(stage))] : []),
     ],
   },
   {
