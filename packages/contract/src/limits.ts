@@ -68,6 +68,12 @@ export const LIMITS = {
     every: 'minute',
     burst: 1_000,
   },
+  consistency: {
+    per: 'network: proofs of consistency of the log of receipts, which cost ten times a page. They also count as `public`',
+    quota: 600,
+    every: 'minute',
+    burst: 100,
+  },
   not_found: {
     per: 'network: reads of sessions that do not exist. A phone counts by device, and a browser with the session’s watch token by session. A backend is not counted',
     quota: 300,

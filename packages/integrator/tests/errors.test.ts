@@ -15,6 +15,8 @@ import {
 import { testBonded } from '../src/testing/testing.ts'
 import { BOND, DIGEST, OWNER, WORKFLOW } from './harness.ts'
 
+process.env['BONDED_TEST_DOUBLE'] = 'on'
+
 function backend(fetch?: FetchLike) {
   const bonded = testBonded()
   const store = memoryPendingStore()

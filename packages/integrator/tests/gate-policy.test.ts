@@ -52,6 +52,14 @@ const WRONG: Readonly<Record<string, readonly [unknown, RegExp]>> = {
     /requireBrowser\.transfer\.firstbond/,
   ],
   'a rule without an origin': [{ requireBrowser: { transfer: {} } }, /requireBrowser\.transfer/],
+  'an origin that ends a directive of a policy': [
+    { requireBrowser: { transfer: { origin: 'https://a;sandbox' } } },
+    /requireBrowser\.transfer/,
+  ],
+  'an origin of two hosts': [
+    { requireBrowser: { transfer: { origin: 'https://a,b' } } },
+    /requireBrowser\.transfer/,
+  ],
   'an origin with a path': [
     { requireBrowser: { transfer: { origin: `${PAGE}/` } } },
     /requireBrowser\.transfer/,

@@ -18,6 +18,8 @@ import {
 import { TEST_TENANT_ID } from '../src/testing/test-service.ts'
 import { everyOutcome, type SessionOutcome, testBonded } from '../src/testing/testing.ts'
 
+process.env['BONDED_TEST_DOUBLE'] = 'on'
+
 const ROOT = resolve(import.meta.dirname, '../../..')
 const EXAMPLE = JSON.parse(
   readFileSync(resolve(ROOT, 'docs/reference/protocol-example.json'), 'utf8'),

@@ -33,6 +33,8 @@ import {
 } from '../src/testing/testing.ts'
 import { DIGEST, OWNER, WORKFLOW } from './harness.ts'
 
+process.env['BONDED_TEST_DOUBLE'] = 'on'
+
 const PAGE = 'https://www.bank.example'
 const SUBJECT = 's'.repeat(43)
 const BROWSER_SECRET = 'b'.repeat(43)
@@ -234,17 +236,20 @@ test('signs receipts and deliveries, with keys that no other double accepts', as
   assert.deepEqual(foreign, { decision: 'reject', reason: 'signature_mismatch' })
 })
 
-test('has no outcome that the contract does not have, and does not run in production', () => {
+test('has no outcome that the contract does not have, and runs only where the switch is on', () => {
   const isWrong = (failure: unknown) =>
     failure instanceof GateError && failure.code === 'invalid_configuration'
   assert.throws(() => testBonded({ state: 'open' } as never), /The states are pending, bonded/)
   assert.throws(() => testBonded({ state: 'killed', reason: 'low' } as never), /no reason low/)
   assert.throws(() => testBonded().set({ state: 'expired', reason: 'x' } as never), isWrong)
-  process.env['NODE_ENV'] = 'production'
   try {
-    assert.throws(() => testBonded(), isWrong)
+    for (const value of [undefined, '', 'off', '1', 'ON']) {
+      delete process.env['BONDED_TEST_DOUBLE']
+      if (value !== undefined) process.env['BONDED_TEST_DOUBLE'] = value
+      assert.throws(() => testBonded(), isWrong, value)
+    }
   } finally {
-    delete process.env['NODE_ENV']
+    process.env['BONDED_TEST_DOUBLE'] = 'on'
   }
 })
 

@@ -1,6 +1,6 @@
 import { PhoneError } from './errors.ts'
 
-const ORIGIN = /^(https?):\/\/([^/?#\s@\\]+)$/
+const ORIGIN = /^(https?):\/\/((?:[\w.-]+|\[[\da-f:]+\])(?::\d+)?)$/i
 const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/
 
 /**

@@ -19,6 +19,8 @@ test('uses plain http on this machine only', () => {
     'http://localhost@evil.example',
     'https://user@bond.example',
     'ftp://localhost',
+    'https://a;sandbox',
+    'https://a,b',
     '',
   ])
     assert.ok(!isSafeOrigin(origin), origin)

@@ -2,6 +2,7 @@
 import { bindingDigest, createGate, memoryPendingStore } from '@bonded/integrator'
 import { testBonded } from '@bonded/integrator/testing'
 
+process.env.BONDED_TEST_DOUBLE = 'on'
 const { service } = testBonded()
 const gate = createGate({ ...service, store: memoryPendingStore() })
 const verdict = await gate.verify({

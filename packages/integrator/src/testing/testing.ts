@@ -8,6 +8,8 @@ import { TEST_CREDENTIAL, TEST_ORIGIN, TEST_TENANT_ID, TestService } from './tes
 
 export { everyOutcome, type SessionOutcome, TEST_REASONS, type TestOutcome } from './outcomes.ts'
 
+const SWITCH = 'BONDED_TEST_DOUBLE'
+
 /** The options of `createGate` that lead to the double. Its clock never waits. */
 export interface TestServiceOptions {
   readonly baseUrl: string
@@ -44,13 +46,15 @@ export interface TestBonded {
  * A double of the service for your own tests: no server, no phone, no waiting. It approves every
  * session, or gives the outcome that you name. Create one for each test.
  *
- * @throws {GateError} `invalid_configuration` for an outcome that does not exist, and in production
+ * @throws {GateError} `invalid_configuration` for an outcome that does not exist, and without
+ * `BONDED_TEST_DOUBLE=on` in the environment
  * @example
+ * process.env.BONDED_TEST_DOUBLE = 'on'
  * const bonded = testBonded({ state: 'killed', reason: 'user_declined' })
  * const gate = createGate({ ...bonded.service, store: memoryPendingStore() })
  */
 export function testBonded(outcome: TestOutcome = { state: 'bonded' }): TestBonded {
-  rejectProduction()
+  requireSwitch()
   checkOutcome(outcome)
   let aheadMs = 0
   const clock: GateClock = {
@@ -83,13 +87,16 @@ export function testBonded(outcome: TestOutcome = { state: 'bonded' }): TestBond
   }
 }
 
-/** A gate with this fetch accepts what no phone has approved. */
-function rejectProduction(): void {
+/**
+ * A gate with this fetch accepts what no phone has approved, so only a process that says that it is
+ * a test may have one. `NODE_ENV` says so in many spellings, or not at all.
+ */
+function requireSwitch(): void {
   const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } }
-  if (process?.env?.['NODE_ENV'] === 'production')
+  if (process?.env?.[SWITCH] !== 'on')
     throw new GateError(
       'invalid_configuration',
-      'testBonded approves every request, so it does not run with NODE_ENV=production.',
+      `testBonded approves every request, so it runs only with ${SWITCH}=on in the environment. Set it in your tests, and nowhere else.`,
     )
 }
 

@@ -1,3 +1,4 @@
+import { isExactOrigin } from '@bonded/contract'
 import { GateError } from '../errors.ts'
 import type { GatePolicy } from './dependencies.ts'
 
@@ -55,7 +56,7 @@ function parsePassport(path: string, rule: unknown): PassportRule {
 
 function parseBrowserRule(path: string, rule: unknown): BrowserRule {
   const { origin, firstBond } = ownMembers(path, rule, ['origin', 'firstBond'])
-  if (typeof origin !== 'string' || !URL.canParse(origin) || new URL(origin).origin !== origin)
+  if (typeof origin !== 'string' || !isExactOrigin(origin))
     throw wrong(
       `${path} must have the exact origin of the page, such as {"origin":"https://www.bank.example"}.`,
     )

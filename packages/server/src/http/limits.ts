@@ -86,6 +86,7 @@ const TAKES_OF: Readonly<Record<LimitName, TakesOf>> = {
       ? bucketOf(limit, `${caller.device.id} ${endpointOf(request)}`)
       : undefined,
   public: (call, limit) => takesOfCaller(call, limit, `${endpointOf(call.request)} `),
+  consistency: takesOfCaller,
   browser: takesOfTokenHolder,
   invitation: takesOfCaller,
   challenge: takesOfCaller,

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { type BlockList, isIP } from 'node:net'
 import { join } from 'node:path'
-import type { QrContent } from '@bonded/contract'
+import { isExactOrigin, type QrContent } from '@bonded/contract'
 import type { PostgresSettings } from '@bonded/store/postgres/server/connections'
 import type { CarrierSettings } from '../adapters/carrier/carrier-client.ts'
 import type { TrustedPhones } from '../adapters/attestation/phone-trust.ts'
@@ -322,11 +322,10 @@ function readLimits(text: string): Limits | 'off' | undefined {
 
 /** An https origin, or plain http on this machine. Nothing behind the port, not even a slash. */
 function isServiceOrigin(text: string): boolean {
-  if (!URL.canParse(text)) return false
-  const { origin, protocol, hostname } = new URL(text)
+  if (!isExactOrigin(text)) return false
+  const { protocol, hostname } = new URL(text)
   return (
-    origin === text &&
-    (protocol === 'https:' ||
-      (protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname)))
+    protocol === 'https:' ||
+    (protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname))
   )
 }

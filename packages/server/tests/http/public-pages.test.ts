@@ -60,6 +60,18 @@ for (const [page, paths] of [
     assert.equal((await get(h, `${LOG}/checkpoint`, OTHER)).status, 200)
   })
 
+test('a flood of proofs of consistency leaves the checkpoint and the tiles', async () => {
+  await using h = await harness({
+    trustedProxies: parseTrustedProxies('1') ?? 0,
+    limits: { ...USUAL_LIMITS, consistency: { ...USUAL_LIMITS.consistency, burst: BURST } },
+  })
+  for (let count = 0; count < BURST; count++)
+    assert.equal((await get(h, `${LOG}/consistency/${count}/9`)).status, 404)
+  assertLimited(await get(h, `${LOG}/consistency/1/9`), 'consistency', 1)
+  assert.equal((await get(h, `${LOG}/checkpoint`)).status, 404)
+  assert.equal((await get(h, `${LOG}/consistency/1/9`, OTHER)).status, 404)
+})
+
 test('a request for the log reads a bounded number of tiles, whatever its numbers are', async () => {
   await using h = await scene()
   const { store } = h.service

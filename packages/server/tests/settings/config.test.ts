@@ -42,6 +42,11 @@ test('rejects a password on the command line, which other accounts can read', ()
   assert.equal(flag('postgres://bonded@127.0.0.1/bonded').postgres?.address.user, 'bonded')
 })
 
+test('rejects a public origin that would end a directive of a policy, or name two hosts', () => {
+  for (const origin of ['https://a;sandbox', 'https://a,b', "https://a'b", 'https://a.example/'])
+    assert.throws(() => readConfig({ BONDED_PUBLIC_ORIGIN: origin }), ConfigError, origin)
+})
+
 test('reports all mistakes at once, each with its setting, its value and what was expected', () => {
   assert.throws(
     () =>

@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net'
+import { isExactOrigin } from '@bonded/contract'
 import { OperatorError } from './operator-error.ts'
 
 /** Addresses of this machine: any program on the user's machine can serve a page there. */
@@ -17,9 +18,6 @@ const PRIVATE = blockList(
   ['fe80::', 10, 'ipv6'],
   ['fc00::', 7, 'ipv6'],
 )
-
-/** Letters, digits, hyphens and underscores between dots, or an IPv6 address. */
-const HOSTNAME = /^(?:[\w.-]+|\[[\da-f:]+\])$/
 
 /** The tenant that the origin is for. */
 interface Owner {
@@ -40,8 +38,7 @@ export function checkOrigin(origin: string, { environment, demo }: Owner): strin
   const { protocol, hostname } = new URL(origin)
   if (hostname.includes('*'))
     return `${origin} has a wildcard. Name each origin: they are compared exactly`
-  // The URL parser accepts them, and a directive of Content-Security-Policy would end there.
-  if (!HOSTNAME.test(hostname))
+  if (!isExactOrigin(origin))
     return `${origin} has a character that no host name has. Name each origin by itself`
   if (hostname.endsWith('.')) return `${origin} ends in a dot. Write the host without it`
   if (hostname.endsWith('.localhost'))

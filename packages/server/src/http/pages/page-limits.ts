@@ -1,14 +1,19 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { LimitName } from '@bonded/contract'
 import type { Service } from '@bonded/core/operations/service'
 import type { RouteName } from '@bonded/core/ports/meter'
 import { countCall, rejectExhausted } from '../limits.ts'
 import { Rejected } from '../response/rejected.ts'
 
-/** Returns the options of a page's route: its name in the log and its rate limit. */
-export function limitPage(service: Service, routeName: RouteName) {
+/**
+ * Returns the options of a page's route: its name in the log and its rate limits. Every page counts
+ * as `public`.
+ */
+export function limitPage(service: Service, routeName: RouteName, further?: LimitName) {
   return {
     config: { routeName },
-    onRequest: (request: FastifyRequest, reply: FastifyReply) => admitPage(service, request, reply),
+    onRequest: (request: FastifyRequest, reply: FastifyReply) =>
+      admitPage(service, { request, reply, further }),
   }
 }
 
@@ -18,13 +23,20 @@ export function limitPage(service: Service, routeName: RouteName) {
  */
 async function admitPage(
   service: Service,
-  request: FastifyRequest,
-  reply: FastifyReply,
+  {
+    request,
+    reply,
+    further,
+  }: {
+    readonly request: FastifyRequest
+    readonly reply: FastifyReply
+    readonly further: LimitName | undefined
+  },
 ): Promise<void> {
   const call = { service, request, caller: ANONYMOUS }
   const { routeName } = request.routeOptions.config
   const over =
-    (await countCall(['public'], call, reply)) ??
+    (await countCall(further === undefined ? ['public'] : [further, 'public'], call, reply)) ??
     (routeName === 'qr'
       ? ((await rejectExhausted('not_found', call, reply)) ??
         (await countCall(['get'], call, reply)))

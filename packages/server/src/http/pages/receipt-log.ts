@@ -43,7 +43,7 @@ export function serveReceiptLog(app: FastifyInstance, service: Service): void {
 
   app.get<{ Params: { from: string; to: string } }>(
     `${LOG_PATH}/consistency/:from/:to`,
-    options,
+    limitPage(service, 'receipt_log', 'consistency'),
     async ({ params: { from, to } }, reply) => {
       if (!SIZE.test(from) || !SIZE.test(to)) throw notFound()
       const proof = await consistencyOf(service, { from: Number(from), to: Number(to) })

@@ -191,6 +191,7 @@ test('uses the default limits of protocol 10', () => {
       '"portal";q=300;w=60',
       '"phone";q=60;w=60',
       '"public";q=6000;w=60;burst=1000',
+      '"consistency";q=600;w=60;burst=100',
       '"not_found";q=300;w=60',
       '"rejected";q=300;w=60',
       '"bad_credential";q=20;w=60',
