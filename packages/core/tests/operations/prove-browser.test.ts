@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import {
-  browserPayload,
-  credentialName,
-  type CreatedSession,
-  type TimelineEntry,
-} from '@bonded/contract'
+import { browserPayload, credentialName } from '@bonded/contract'
+import type { CreatedSession, TimelineEntry } from '@bonded/contract'
 import {
   type AssertionTamper,
   createAuthenticator,
@@ -147,11 +143,7 @@ test('the phone approves, then the browser proves itself, and only its secret re
   assert.deepEqual(page.browser, {
     rp_id: new URL(PUBLIC_ORIGIN).hostname,
     allow_credentials: [],
-    credential_hashes: [
-      createHash('sha256')
-        .update(credentialName(session.id, of.authenticator.credentialId))
-        .digest('base64url'),
-    ],
+    credential_hashes: [shaOf(credentialName(session.id, of.authenticator.credentialId))],
     timeout_ms: 120_000,
     frame_url: `${PUBLIC_ORIGIN}/frame/${s.shop.tenant.id}`,
   })
