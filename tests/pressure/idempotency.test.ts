@@ -45,7 +45,7 @@ const storedSessions = async () =>
     await running.service.store.read((tables) =>
       tables.sessions.list({ tenantId: tenant.id, limit: 20_000 }),
     )
-  ).length
+  ).sessions.length
 
 test(`${KEYS} bursts with one Idempotency-Key each create ${KEYS} sessions, with identical responses per key`, async () => {
   const before = await storedSessions()

@@ -8,7 +8,7 @@ import {
   NO_PASSPORT_TRUST,
   type PassportTrust,
 } from '@bonded/server/adapters/attestation/passport/passport-trust'
-import { quickCheck } from '@bonded/store/sqlite/quick-check'
+import { checkBeforeServing } from '@bonded/store/sqlite/quick-check'
 import { lockForServing } from '@bonded/store/sqlite/serving-lock'
 import { type Config, readConfig } from '@bonded/server/settings/config'
 import type { ScriptSource } from '@bonded/server/http/pages/hosted-script'
@@ -104,7 +104,7 @@ export async function serve(
   if (config.postgres === undefined) {
     mkdirSync(dirname(config.databaseFile), { recursive: true, mode: 0o700 })
     started.use(lockForServing(config.databaseFile))
-    quickCheck(config.databaseFile)
+    checkBeforeServing(config.databaseFile)
   }
   const trust = await trustIn(config.cscaDir, clock)
   const passportTrust = { ...trust, sandbox: [...trust.sandbox, ...sandboxPassportRoots] }

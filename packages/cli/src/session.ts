@@ -6,10 +6,10 @@ import {
   type TenantId,
   type TimelineEntry,
 } from '@bonded/contract'
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Command, Option } from 'commander'
 import type { Session } from '@bonded/core/domain/session'
 import { killSessionAsOperator } from '@bonded/core/operations/admin/kill-session'
-import { listSessions, type SessionCursor } from '@bonded/core/operations/admin/list-sessions'
+import { listSessions } from '@bonded/core/operations/admin/list-sessions'
 import { inspectSession } from '@bonded/core/operations/admin/inspect-session'
 import {
   jsonOption,
@@ -25,7 +25,7 @@ import { fields, isoTime, print, table } from './output.ts'
 interface ListOptions extends Options {
   readonly state?: SessionState
   readonly limit: number
-  readonly after?: SessionCursor
+  readonly after?: SessionId
 }
 
 /** `bonded session`: sessions of any tenant. */
@@ -89,7 +89,7 @@ function listCommand(): Command {
       new Option('--state <state>', 'Only sessions in this state').choices([...SESSION_STATES]),
     )
     .addOption(limitOption())
-    .option('--after <cursor>', 'Continue after the previous page', parseCursor)
+    .option('--after <session>', 'Continue after the previous page', parseSessionId)
     .addOption(jsonOption())
     .action(async (tenantId: TenantId | undefined, options: ListOptions) => {
       const { state, limit, after } = options
@@ -97,10 +97,10 @@ function listCommand(): Command {
         listSessions(service, { tenantId, state, limit, after }),
       )
       const documents = sessions.map(({ session, state: now }) => describeSession(session, now))
-      const cursor = next && formatCursor(next)
-      print(options, { sessions: documents, next: cursor ?? null }, [
-        ...table(LISTED, documents, 'No sessions.'),
-        ...(cursor === undefined ? [] : ['', `More sessions: repeat with --after ${cursor}`]),
+      const none = next === undefined ? 'No sessions.' : 'None of the newest sessions.'
+      print(options, { sessions: documents, next: next ?? null }, [
+        ...table(LISTED, documents, none),
+        ...(next === undefined ? [] : ['', `More sessions: repeat with --after ${next}`]),
       ])
     })
 }
@@ -141,15 +141,4 @@ function timelineLine(entry: TimelineEntry): string {
   return [at, String(seq ?? '').padStart(3), kind, reason, step && `(${step})`, request_id, key]
     .filter((part) => part !== null)
     .join('  ')
-}
-
-function formatCursor({ id, createdAt }: SessionCursor): string {
-  return `${createdAt}-${id}`
-}
-
-function parseCursor(text: string): SessionCursor {
-  const [, at, id = ''] = /^(\d{1,15})-(.+)$/.exec(text) ?? []
-  if (at === undefined)
-    throw new InvalidArgumentError('Expected the cursor that the previous page printed.')
-  return { createdAt: Number(at), id: parseSessionId(id) }
 }

@@ -18,7 +18,7 @@ export async function newestCode(
   tenantId: TenantId,
 ): Promise<NewestCode | undefined> {
   const now = service.clock.now()
-  const recent = await service.store.read((tables) =>
+  const { sessions: recent } = await service.store.read((tables) =>
     tables.sessions.list({ tenantId, limit: RECENT_SESSIONS }),
   )
   const session = recent.find((each) => stateAt(each, now) === 'pending')

@@ -3,21 +3,41 @@ import { MOVES } from '@bonded/core/domain/transitions'
 import type { SessionQuery } from '@bonded/core/ports/tables/session-table'
 import type { SqlValue, Statement } from '../statement.ts'
 
-/** The statement that lists sessions, newest first. */
-export function listStatement({ tenantId, state, before, limit }: SessionQuery): Statement {
+/**
+ * A filter reads this many sessions at most: their order is that of the key, and an index for each
+ * filter would cost every change of a session.
+ */
+export const MAX_FILTERED = 50_000
+
+/** Whether a query can read more sessions than it returns. */
+export function isFiltered({ tenantId, state }: SessionQuery): boolean {
+  return tenantId !== undefined || state !== undefined
+}
+
+/**
+ * The statement that lists sessions, newest first, in the order of their keys.
+ *
+ * @param below the key of the last session of the page before
+ */
+export function listStatement(query: SessionQuery, below: number): Statement {
+  const { tenantId, state, limit } = query
   const values: SqlValue[] = []
   const value = (given: SqlValue): string => `$${values.push(given)}`
+  const newest = `select * from session where session_key < ${value(below)} order by session_key desc`
+  if (!isFiltered(query)) return { text: `${newest} limit ${value(limit)}`, values }
   const conditions: string[] = []
   if (tenantId !== undefined) conditions.push(`tenant_id = ${value(tenantId)}`)
   if (state !== undefined) conditions.push(inState(state, value))
-  if (before !== undefined) {
-    const at = value(before.createdAt)
-    // Sessions of one millisecond are ordered by id, so that no page repeats or skips one.
-    conditions.push(`(created_at < ${at} or (created_at = ${at} and id < ${value(before.id)}))`)
-  }
-  const where = conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`
-  const text = `select * from session ${where} order by created_at desc, id desc limit ${value(limit)}`
+  const text = `select * from (${newest} limit ${MAX_FILTERED}) part
+    where ${conditions.join(' and ')} order by session_key desc limit ${value(limit)}`
   return { text, values }
+}
+
+/** The statement that finds the last session that a filter has read. */
+export function lastReadStatement(below: number): Statement {
+  const text = `select id from session where session_key < $1 order by session_key desc
+    limit 1 offset ${MAX_FILTERED - 1}`
+  return { text, values: [below] }
 }
 
 /** A session can have expired before that state is stored, so the time is compared as well. */

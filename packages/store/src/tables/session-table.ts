@@ -5,7 +5,7 @@ import { claimed, hinted, missed, moved } from '@bonded/core/domain/changes'
 import type { SessionTable } from '@bonded/core/ports/tables/session-table'
 import type { Work } from '@bonded/core/ports/work'
 import type { Writing } from './event-publisher.ts'
-import { listStatement } from './session-list.ts'
+import { isFiltered, lastReadStatement, listStatement } from './session-list.ts'
 import {
   columnsOf,
   differenceOf,
@@ -266,8 +266,15 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
     },
 
     *list(query) {
-      const { text, values } = listStatement(query)
-      return (yield* rows(text, values)).map(sessionFromRow)
+      const below =
+        query.before === undefined ? Number.MAX_SAFE_INTEGER : yield* sessionKeys.of(query.before)
+      const { text, values } = listStatement(query, below)
+      const sessions = (yield* rows(text, values)).map(sessionFromRow)
+      if (sessions.length === query.limit || !isFiltered(query))
+        return { sessions, readTo: undefined }
+      const last = lastReadStatement(below)
+      const found = yield* row(last.text, last.values)
+      return { sessions, readTo: found?.id as SessionId | undefined }
     },
 
     *storeContinuity({ tenantId, deviceId, mean, now }) {

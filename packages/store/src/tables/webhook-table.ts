@@ -71,11 +71,9 @@ export function webhookTable({ forUpdate, forWork }: Dialect): WebhookTable {
     },
 
     *endpoints(tenantId) {
-      const found = yield* rows(
-        `select * from webhook_endpoint where $1 in ('', tenant_id) order by created_at, id`,
-        [tenantId ?? ''],
-      )
-      return found.map(endpointFromRow)
+      const [of, values] = tenantId === undefined ? ['', []] : ['where tenant_id = $1', [tenantId]]
+      const text = `select * from webhook_endpoint ${of} order by created_at, id`
+      return (yield* rows(text, values)).map(endpointFromRow)
     },
 
     *updateEndpoint(endpoint) {
@@ -135,7 +133,7 @@ export function webhookTable({ forUpdate, forWork }: Dialect): WebhookTable {
         `${WAITING}
          select
            (select count(*) from webhook_endpoint
-            where disabled_at is null and failures >= ${BREAKER_FAILURES}) as breakers,
+            where disabled_at is null and failures > 0 and failures >= ${BREAKER_FAILURES}) as breakers,
            (select count(*) from (select 1 from waiting w join webhook_endpoint e on e.id = w.id
               join webhook_delivery d on d.endpoint_id = w.id
               where e.disabled_at is null and d.due_at >= 0 limit ${MAX_COUNTED}) counted) as waiting,

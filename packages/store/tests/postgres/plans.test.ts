@@ -12,6 +12,7 @@ import type { Store } from '../../../core/src/ports/store.ts'
 import { type Harness, harness, ROOT_KEY } from '../../../../tests/harness/harness.ts'
 import { runSql } from '../../../../tests/harness/postgres.ts'
 import { until } from '../../../../tests/harness/process.ts'
+import { listStatement } from '../../src/tables/session-list.ts'
 import { settingsOf } from '../../../../tests/harness/test-database.ts'
 
 const AT_ONCE = 10
@@ -94,5 +95,24 @@ test('no call reads a table that grows from end to end, on a new database withou
        from pg_stat_user_tables where seq_scan > 0 and relname not in (${READ_AT_START})`,
     )
     assert.deepEqual(read, [], `${state} tables`)
+  }
+})
+
+test('a list of sessions follows the index of their keys, with every filter', async () => {
+  await using h = await harness({ onPostgres: true })
+  await h.create()
+  const tenantId = h.shop.tenant.id
+  const state = { is: 'expired', at: h.clock.now() } as const
+  for (const filter of [{}, { tenantId }, { state }, { tenantId, state }]) {
+    const { text, values } = listStatement({ ...filter, limit: 10 }, Number.MAX_SAFE_INTEGER)
+    const literal = (_: string, number: string) => `'${values[Number(number) - 1]}'`
+    // On a small table PostgreSQL rather reads and sorts all of it, which this forbids if it can.
+    const plan = await runSql(
+      `${h.databaseUrl}?options=-c%20enable_seqscan%3Doff%20-c%20enable_sort%3Doff`,
+      `explain ${text.replaceAll(/\$(\d+)/g, literal)}`,
+    )
+    const lines = plan.map((line) => String(line['QUERY PLAN'])).join('\n')
+    assert.match(lines, /Index Scan Backward/)
+    assert.doesNotMatch(lines, /Seq Scan|Sort/)
   }
 })

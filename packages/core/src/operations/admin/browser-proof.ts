@@ -1,13 +1,13 @@
 import { wasProvedByBrowser } from '../../domain/browser-leg.ts'
 import { hasBrowserWorkflow, type Tenant } from '../../domain/tenant.ts'
 import type { Service } from '../service.ts'
-import { listSessions } from './list-sessions.ts'
+import { listSessions, type SessionPage } from './list-sessions.ts'
 import { listTenants } from './tenants.ts'
 
 /** How many different site names browsers must accept in a list of related origins. */
 const MAX_SITE_NAMES = 5
-/** The newest sessions of a tenant that are read. */
-const SESSIONS_READ = 200
+/** The newest sessions that are read, of all tenants at once. */
+const SESSIONS_READ = 5_000
 /** Fewer bonds that expire can have other causes. */
 const MIN_EXPIRED_BONDS = 3
 
@@ -33,7 +33,11 @@ export async function reportBrowserProof(
 ): Promise<BrowserProofReport> {
   const tenants = (await listTenants(service)).filter(hasBrowserWorkflow)
   const warnings = warnOfSettings(service, tenants, siteNameOf)
-  for (const tenant of tenants) warnings.push(...(await warnOfGates(service, tenant)))
+  if (tenants.length > 0) {
+    const { sessions } = await listSessions(service, { limit: SESSIONS_READ })
+    const proved = sessions.filter(({ session }) => wasProvedByBrowser(session))
+    for (const tenant of tenants) warnings.push(...warnOfGates(tenant, proved))
+  }
   const demos = tenants.filter(({ demo }) => demo).length
   return { tenants: tenants.length, demos, warnings }
 }
@@ -64,11 +68,9 @@ export function warnOfSettings(
  * Warns of each workflow whose sessions bond in the browser and are never completed: a gate that
  * does not send the browser's secret reads no verification, and rejects every form.
  */
-async function warnOfGates(service: Service, { id, workflows }: Tenant): Promise<string[]> {
-  const { sessions } = await listSessions(service, { tenantId: id, limit: SESSIONS_READ })
-  const proved = sessions.filter(({ session }) => wasProvedByBrowser(session))
+function warnOfGates({ id, workflows }: Tenant, proved: SessionPage['sessions']): string[] {
   return workflows.flatMap(({ name }) => {
-    const own = proved.filter(({ session }) => session.workflow === name)
+    const own = proved.filter(({ session }) => session.tenantId === id && session.workflow === name)
     const expired = own.filter(({ state }) => state === 'expired').length
     return expired < MIN_EXPIRED_BONDS || own.some(({ state }) => state === 'completed')
       ? []

@@ -44,7 +44,7 @@ export interface SessionQuery {
   /** Sessions that are in this state at this instant, whether or not their expiry is stored yet. */
   readonly state?: { readonly is: SessionState; readonly at: Instant } | undefined
   /** Only sessions older than this one: the next page after it. */
-  readonly before?: Pick<Session, 'id' | 'createdAt'> | undefined
+  readonly before?: SessionId | undefined
   readonly limit: number
 }
 
@@ -129,8 +129,16 @@ export interface SessionTable {
   latest(): Work<{ readonly rootKeyId: string; readonly createdAt: Instant } | undefined>
   /** The live sessions that are pinned to a device. */
   pinnedTo(deviceId: DeviceId): Work<readonly Session[]>
-  /** Sessions for an operator, newest first. Reads the whole table. */
-  list(query: SessionQuery): Work<readonly Session[]>
+  /**
+   * Sessions for an operator, newest first. With a filter it reads a bounded part of the table, so
+   * a page can have fewer sessions than the limit although others follow.
+   *
+   * @returns `readTo` is the last session that a filter has read, if older ones may follow
+   */
+  list(query: SessionQuery): Work<{
+    readonly sessions: readonly Session[]
+    readonly readTo: SessionId | undefined
+  }>
   storeContinuity(row: {
     tenantId: TenantId
     deviceId: DeviceId

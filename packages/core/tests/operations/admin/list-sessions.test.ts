@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { listSessions, type SessionCursor } from '../../../src/operations/admin/list-sessions.ts'
+import type { SessionId } from '@bonded/contract'
+import { listSessions } from '../../../src/operations/admin/list-sessions.ts'
 import { harness } from '../../../../../tests/harness/harness.ts'
 
 const h = await harness()
@@ -15,7 +16,7 @@ test('pages through sessions newest first, without repeating or skipping one of 
   const tenantId = h.shop.tenant.id
   const seen: string[] = []
   const times: number[] = []
-  let after: SessionCursor | undefined
+  let after: SessionId | undefined
   do {
     const page = await listSessions(h.service, { tenantId, limit: 2, after })
     seen.push(...page.sessions.map(({ session }) => session.id))
