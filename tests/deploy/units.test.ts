@@ -4,6 +4,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
+import { RUNTIME_FLAGS } from '../../packages/service/bin/runtime-flags.js'
 import { parse } from 'yaml'
 import { readConfig } from '../../packages/server/src/settings/config.ts'
 
@@ -22,7 +23,12 @@ test('systemd accepts the units, and rates the exposure of both services below 1
     const node = join(folder, 'node')
     writeFileSync(node, '#!/bin/sh\n')
     chmodSync(node, 0o755)
-    const units = ['bonded.service', 'bonded-backup.service', 'bonded-backup.timer'].map((name) => {
+    const units = [
+      'bonded.service',
+      'bonded-backup.service',
+      'bonded-backup.timer',
+      'bonded.socket',
+    ].map((name) => {
       const unit = join(folder, name)
       const text = readFileSync(join(SYSTEMD, name), 'utf8')
       writeFileSync(unit, text.replace('/opt/bonded/node ', `${node} `))
@@ -48,7 +54,7 @@ test('the command and the backup have the account, the settings, and the data of
   const lines = (text: string, pattern: RegExp) =>
     [...text.matchAll(pattern)].map(([, found = '']) => found.replaceAll("'", '')).toSorted()
   const OWN =
-    /^(?:Environment=(?!BONDED_DRAIN)|(?=User=|DynamicUser=|EnvironmentFile=|UMask=))(.+)$/gm
+    /^(?:Environment=(?!BONDED_DRAIN|NODE_COMPILE)|(?=User=|DynamicUser=|EnvironmentFile=|UMask=))(.+)$/gm
   const service = lines(read('bonded.service'), OWN)
   assert.equal(service.length, 7)
   assert.deepEqual(lines(read('bonded-backup.service'), OWN), service)
@@ -59,8 +65,15 @@ test('the command and the backup have the account, the settings, and the data of
   assert.deepEqual(command, service)
   for (const name of ['bonded', 'bonded-backup.service'])
     assert.match(read(name), /StateDirectory='?bonded bonded-backups'?/)
-  const [, program = ''] = /^ExecStart=(.+) serve$/m.exec(read('bonded.service')) ?? []
-  for (const name of ['bonded', 'bonded-backup.service']) assert.ok(read(name).includes(program))
+  for (const name of ['bonded', 'bonded-backup.service'])
+    assert.ok(read(name).includes('/opt/bonded/node /opt/bonded/packages/service/bin/bonded.js '))
+  // What bonded.js executes.
+  const program = [
+    '/opt/bonded/node',
+    ...RUNTIME_FLAGS,
+    '/opt/bonded/packages/service/dist/main.js',
+  ]
+  assert.ok(read('bonded.service').includes(`\nExecStart=${program.join(' ')} serve\n`))
 })
 
 test('the backup writes the metric of its alert, for at most a time between two backups', () => {

@@ -23,7 +23,7 @@ import { completeSession, CREATE_TENANT } from './complete-session.ts'
 import { debianRoot, DISTROLESS, rootsMissing } from './debian-root.ts'
 import { isolated, USER } from './isolated.ts'
 
-/** The service of the unit, as its `ExecStart` names it. */
+/** The program of the command `bonded`. */
 const BONDED = ['/opt/bonded/node', '/opt/bonded/packages/service/bin/bonded.js']
 
 test('the tarball completes a session and backs it up on a machine without Node', {

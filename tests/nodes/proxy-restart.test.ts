@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
-import { Agent, request } from 'node:https'
 import { test } from 'node:test'
 import { startCluster } from '../harness/cluster.ts'
 import { skipWithoutNginx, startNginx } from '../deploy/nginx.ts'
+import { openBackend } from '../harness/steady-backend.ts'
 import { addTenant } from './load.ts'
 import { freePort } from '../harness/free-port.ts'
 
 const NODES = 3
 const CALLERS = 4
 const MIN_CALLS = 2_000
-const EXPECTED = { POST: 201, GET: 200, DELETE: 204 } as const
 
 test('a rolling restart behind the shipped nginx fails no call of a client that never retries', {
   skip: skipWithoutNginx,
@@ -50,40 +48,3 @@ test('a rolling restart behind the shipped nginx fails no call of a client that 
   assert.ok(calls >= MIN_CALLS)
   assert.deepEqual(failed, [])
 })
-
-/** A backend that keeps its connections to the proxy open, and repeats no call. */
-function openBackend(port: number, credential: string) {
-  const agent = new Agent({ keepAlive: true, rejectUnauthorized: false })
-  const failed: string[] = []
-  let calls = 0
-  const call = async (method: keyof typeof EXPECTED, path: string) => {
-    calls += 1
-    const { promise, resolve, reject } = Promise.withResolvers<{ status?: number; text: string }>()
-    const headers = {
-      authorization: `Bearer ${credential}`,
-      ...(method === 'POST' && { 'idempotency-key': randomUUID() }),
-    }
-    const sent = request({ port, path: `/api/v1${path}`, method, headers, agent }, (response) => {
-      let text = ''
-      response.on('data', (chunk) => (text += String(chunk)))
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }))
-      response.on('error', reject)
-    })
-    sent.on('error', reject)
-    sent.end()
-    const reply = await promise.catch((failure: unknown) => ({ status: 0, text: String(failure) }))
-    if (reply.status !== EXPECTED[method]) failed.push(`${method}: ${reply.status} ${reply.text}`)
-    return reply
-  }
-  return {
-    counts: () => ({ calls, failed }),
-    async runSession() {
-      const { status, text } = await call('POST', '/sessions')
-      if (status !== EXPECTED.POST) return
-      const { id } = JSON.parse(text) as { id: string }
-      await call('GET', `/sessions/${id}`)
-      await call('DELETE', `/sessions/${id}`)
-    },
-    [Symbol.dispose]: () => agent.destroy(),
-  }
-}

@@ -26,6 +26,7 @@ import { closeService, type RunningService, startService } from '@bonded/server/
 import { checkRpIds } from '@bonded/core/operations/admin/relying-parties'
 import { describeQrContent } from '@bonded/server/settings/qr-content'
 import { jsonOption } from './arguments.ts'
+import { inheritedSocket } from './inherited-socket.ts'
 import { type Options, openService } from './open.ts'
 import { ignoreParent } from './parent.ts'
 import { openWhenReachable } from './wait-for-database.ts'
@@ -132,8 +133,9 @@ export async function serve(
   }
   const open = () => openService(config, serviceParts)
   const { host, port } = config
-  // A file is opened at once, or never.
-  const service = await (config.postgres === undefined
+  const socket = inheritedSocket(process.env)
+  // A file is opened at once, or never. Connections to an inherited socket wait in its queue.
+  const service = await (config.postgres === undefined || socket !== undefined
     ? open()
     : openWhenReachable(open, { host, port, log }))
   await checkRpIds(service, config).catch(async (failure: unknown) => {
@@ -142,8 +144,9 @@ export async function serve(
   })
   const running = started.use(
     await startService(service, {
-      host: config.host,
-      port: config.port,
+      host,
+      port,
+      socket,
       log,
       script,
       bodyBudgetBytes: config.bodyBudgetBytes,

@@ -159,6 +159,13 @@ export interface RunningService extends AsyncDisposable {
   readonly port: number
 }
 
+/** Where the service listens. Fastify passes the descriptor to Node, which prefers it. */
+function addressOf(given: { host: string; port: number; socket?: number | undefined }) {
+  const { port, socket: fd } = given
+  const host = given.host === 'localhost' ? LOCALHOST_ADDRESS : given.host
+  return { host, port, backlog: ACCEPT_BACKLOG, ...(fd !== undefined && { fd }) }
+}
+
 /**
  * Starts listening and the scheduled maintenance. Disposing the result drains the channels, then
  * closes the store.
@@ -168,6 +175,8 @@ export async function startService(
   options: {
     host: string
     port: number
+    /** The descriptor of a socket that listens already, instead of host and port. */
+    socket?: number | undefined
     log: Logger
     script: ScriptSource
     phonePage: LoadPhonePage
@@ -215,8 +224,7 @@ export async function startService(
   const stopBackground = startMaintenance(service, { log, guard })
   const sender = new WebhookSender(service, log, guard)
   try {
-    const host = options.host === 'localhost' ? LOCALHOST_ADDRESS : options.host
-    await app.listen({ host, port: options.port, backlog: ACCEPT_BACKLOG })
+    await app.listen(addressOf(options))
   } catch (failure) {
     stopBackground()
     await sender[Symbol.asyncDispose]()

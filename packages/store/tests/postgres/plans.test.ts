@@ -105,7 +105,7 @@ test('a list of sessions follows the index of their keys, with every filter', as
   const state = { is: 'expired', at: h.clock.now() } as const
   for (const filter of [{}, { tenantId }, { state }, { tenantId, state }]) {
     const { text, values } = listStatement({ ...filter, limit: 10 }, Number.MAX_SAFE_INTEGER)
-    const literal = (_: string, number: string) => `'${values[Number(number) - 1]}'`
+    const literal = (_: string, number: string) => `'${String(values[Number(number) - 1])}'`
     // On a small table PostgreSQL rather reads and sorts all of it, which this forbids if it can.
     const plan = await runSql(
       `${h.databaseUrl}?options=-c%20enable_seqscan%3Doff%20-c%20enable_sort%3Doff`,

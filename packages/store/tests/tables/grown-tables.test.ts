@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
-import { after, test } from 'node:test'
+import { after, mock, test } from 'node:test'
 import type { SessionId } from '@bonded/contract'
 import { reportBrowserProof } from '../../../core/src/operations/admin/browser-proof.ts'
 import { inspectSession } from '../../../core/src/operations/admin/inspect-session.ts'
@@ -32,18 +32,15 @@ const file = h.databaseFile
 /** The texts of all statements that the work runs. */
 async function textsOf(work: () => Promise<unknown>): Promise<readonly string[]> {
   const texts = new Set<string>()
-  const { prepare } = DatabaseSync.prototype
-  DatabaseSync.prototype.prepare = function (text) {
-    texts.add(text)
-    return prepare.call(this, text)
-  }
+  const prepare = mock.method(DatabaseSync.prototype, 'prepare')
   try {
     // A new connection, because each prepares a text once.
     await h.restart()
     await work()
   } finally {
-    DatabaseSync.prototype.prepare = prepare
+    prepare.mock.restore()
   }
+  for (const { arguments: given } of prepare.mock.calls) texts.add(given[0])
   return [...texts]
 }
 
