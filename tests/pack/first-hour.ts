@@ -11,6 +11,9 @@ import { ENVIRONMENT } from './empty-folder.ts'
 const ROOT = resolve(import.meta.dirname, '../..')
 const GUIDE = readFileSync(join(ROOT, 'docs/guides/quickstart.md'), 'utf8')
 
+/** Of every architecture on which Linux runs Node. */
+const TICKS_PER_SECOND = 100
+
 /** The blocks of the guide until it explains the steps one by one. */
 const BLOCKS = [
   ...(GUIDE.split('\n## Each step with curl\n')[0] ?? '').matchAll(/^```sh\n([\s\S]*?)^```/gm),
@@ -70,6 +73,15 @@ export async function typeQuickstart(framework: string): Promise<string> {
     }
     rmSync(home, { recursive: true, force: true })
   }
+}
+
+/** The CPU time of every program that this process has started and that has ended, on Linux. */
+export function childCpuSeconds(): number {
+  if (process.platform !== 'linux') return Number.NaN
+  const stat = readFileSync('/proc/self/stat', 'utf8')
+  // After the name in parentheses; proc(5) counts from 1, and names these cutime and cstime.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[13]) + Number(fields[14])) / TICKS_PER_SECOND
 }
 
 async function answers(

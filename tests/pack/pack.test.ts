@@ -14,7 +14,7 @@ import {
   nextRoutes,
   runProject,
 } from './framework-project.ts'
-import { typeQuickstart } from './first-hour.ts'
+import { childCpuSeconds, typeQuickstart } from './first-hour.ts'
 import { isSupported, recordedPassports, simulatedPassports } from './passports.ts'
 
 const found = runtimes()
@@ -165,8 +165,11 @@ for (const framework of ['express', 'next'])
     skip: skipFrameworks,
   }, async (t) => {
     const startedMs = performance.now()
+    const cpuBefore = childCpuSeconds()
     const printed = await typeQuickstart(framework)
-    t.diagnostic(`${framework}: ${Math.round((performance.now() - startedMs) / 1_000)} s`)
+    const seconds = Math.round((performance.now() - startedMs) / 1_000)
+    const cpu = Math.round(childCpuSeconds() - cpuBefore)
+    t.diagnostic(`${framework}: ${seconds} s with downloads; ${cpu} s of CPU time`)
     assert.match(printed, /\{"outcome":"accepted","result":"A-1"\}\s*$/)
   })
 
