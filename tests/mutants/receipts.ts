@@ -184,8 +184,8 @@ const FORKED = against('forged', [
   [
     'a node signs under the name of a log from before the one that it knows',
     LOG_EPOCHS,
-    'logOrigin(settings.publicOrigin, epoch) === origin',
-    'logOrigin(settings.publicOrigin, epoch) !== undefined || origin !== undefined',
+    'if (closed.some(({ epoch })',
+    'if (!closed.some(({ epoch })',
     EPOCHS,
     'an older backup that is put back',
   ],
