@@ -79,7 +79,7 @@ export const ON_POSTGRES: readonly string[] = [
   'packages/server/tests/clock-steps.test.ts',
   'packages/server/tests/channel/{browser-key,channel}.test.ts',
   'packages/server/tests/http/{credential-matrix,credentials,key-scope,webhook-api}.test.ts',
-  'packages/server/tests/http/{null-character,one-response,pages/logos,poll,subjects}.test.ts',
+  'packages/server/tests/http/{null-character,one-response,pages/logos,poll,rejections,subjects}.test.ts',
   'packages/core/tests/operations/{attest,attest-rules,cancel-session,challenge}.test.ts',
   'packages/core/tests/operations/{browser-failures,browser-key,browser-model,prove-browser}.test.ts',
   'packages/core/tests/operations/{cosign-checkpoint,create-session,device-token-expiry}.test.ts',

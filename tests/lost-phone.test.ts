@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import type { CreatedSession, FullSession, SubjectDevices } from '@bonded/contract'
+import type { CreatedSession, FullSession, RejectionList, SubjectDevices } from '@bonded/contract'
 import { CREATE_TENANT, machine } from './harness/process.ts'
 import { freePorts } from './npm-start.ts'
 
@@ -62,9 +62,12 @@ test('the commands of the guide block a stolen phone, by the reference and a cre
   const blocked = JSON.parse(await type()) as SubjectDevices
   assert.ok(blocked.blocked_at)
   assert.equal((await approve()).state, 'pending')
+  const { rejections } = JSON.parse(await type()) as RejectionList
+  assert.equal(rejections[0]?.step, 'subject_blocked_by_tenant')
   assert.equal((JSON.parse(await type()) as SubjectDevices).blocked_at, null)
   assert.equal((await approve()).state, 'bonded')
   assert.match(await type(), new RegExp(`^sub_.*dev_.*${tenant.tenant_id}  +${subject_ref}`, 's'))
+  assert.match(await type(), /device_not_usable +subject_blocked_by_tenant/)
   assert.match(await type(), /blocked since.*not blocked/s)
   assert.equal(blocks.next().done, true)
 })

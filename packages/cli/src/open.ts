@@ -91,6 +91,7 @@ export async function openService(
       connections: config.connections,
       backendAddresses: config.backendAddresses,
       webhookHosts: config.webhookHosts,
+      rejectionRetentionMs: config.rejectionRetentionMs,
       receiptRetentionMs: config.receiptRetentionMs,
       logRetentionMs: config.logRetentionMs,
     },

@@ -19,6 +19,7 @@ import {
   sessionArgument,
 } from './arguments.ts'
 import { type Options, withService } from './open.ts'
+import { rejectionsCommand } from './rejections.ts'
 import { followSession, type SessionEnd } from './session-tail.ts'
 import { fields, isoTime, print, table } from './output.ts'
 
@@ -32,6 +33,7 @@ interface ListOptions extends Options {
 export function sessionCommand(): Command {
   const command = new Command('session').description('List, inspect and end sessions')
   command.addCommand(listCommand())
+  command.addCommand(rejectionsCommand())
   command
     .command('show')
     .description('Show a session. Nonces and secrets are never shown')

@@ -42,7 +42,7 @@ export const LIMITS = {
   register: { per: 'network', quota: 60, every: 'minute' },
   recovery: { per: 'network', quota: 30, every: 'minute' },
   backend: {
-    per: 'server credential and endpoint: get, delete, form-completed, timeline, users and their phones, reads of webhooks',
+    per: 'server credential and endpoint: get, delete, form-completed, timeline, users and their phones, rejections, reads of webhooks',
     quota: 6_000,
     every: 'minute',
     burst: 1_000,

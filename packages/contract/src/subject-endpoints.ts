@@ -1,5 +1,6 @@
 import { define } from './endpoint.ts'
 import { Bytes32, closed } from './schemas/primitives.ts'
+import { RejectionList, RejectionSearch } from './schemas/rejection.ts'
 import { SubjectDevices } from './schemas/subject.ts'
 
 const SUBJECT_PATH = '/api/v1/subjects/{subject_ref}'
@@ -15,7 +16,7 @@ const subject = {
   rejections: ['subject_not_found', 'unscoped_credential_required'],
 } as const
 
-/** The endpoints by which a tenant acts on a user whom it knows by a `subject_ref`. */
+/** The endpoints of a tenant's support: a user's phones, and why a request was rejected. */
 export const SUBJECT_ENDPOINTS = {
   listSubjectDevices: define({
     ...subject,
@@ -36,5 +37,19 @@ export const SUBJECT_ENDPOINTS = {
     path: `${SUBJECT_PATH}/unblock`,
     summary:
       'Ends the tenant’s block of a user. A block by the operator of the service stays. Unblocking again changes nothing.',
+  }),
+  listRejections: define({
+    callers: ['backend'],
+    ownOriginOnly: true,
+    limits: ['backend'],
+    method: 'GET',
+    path: '/api/v1/rejections',
+    status: 200,
+    retry: 'repeat',
+    summary:
+      'Lists why requests of phones and pages were rejected, newest first, also after their sessions were deleted.',
+    query: RejectionSearch,
+    responses: { rejections: RejectionList },
+    rejections: ['unscoped_credential_required'],
   }),
 } as const

@@ -145,7 +145,7 @@ test('repeats what the operator typed as typed', () => {
   assert.ok(stderr.startsWith(`error: ${file} is not a readable JSON file.`), stderr)
 })
 
-test('names a tenant by an argument in every command', () => {
+test('names a tenant by an argument, or beside the reference of its user', () => {
   const named = leaves.filter(({ command }) =>
     command.registeredArguments.some((argument) => argument.name() === 'tenant'),
   )
@@ -160,8 +160,10 @@ test('names a tenant by an argument in every command', () => {
     'webhook deliveries',
     'webhook list',
   ])
-  for (const { path, command } of leaves)
-    assert.ok(!command.options.some(({ long }) => long === '--tenant'), path)
+  for (const { path, command } of leaves) {
+    const names = command.options.map(({ long }) => long)
+    assert.equal(names.includes('--tenant'), names.includes('--subject-ref'), path)
+  }
 })
 
 test('names the members of a list in text as in JSON', () => {

@@ -56,3 +56,9 @@ export const ADDED_PHONE_WAIT_MS = 72 * 60 * 60 * 1000
 export const BROWSER_LEG_TTL_MS = 120_000
 /** Protocol 14: after this many failed proofs the phone must approve again. */
 export const MAX_FAILED_BROWSER_PROOFS = 8
+
+/** How long the reason of a rejection can be searched, by default. */
+export const REJECTION_RETENTION_DAYS = 30
+export const REJECTION_RETENTION_MS = REJECTION_RETENTION_DAYS * 24 * 60 * 60_000
+/** Rejections of a session that are stored for the search. */
+export const MAX_REJECTIONS = 40

@@ -81,10 +81,11 @@ export function* recordNetworkDifference(
 /** Rejects the call and records why. The timeline names the step, the response does not. */
 export function* rejectAndRecord(
   tables: Tables,
-  { session, device, now }: PhoneAttempt,
+  { session, device, knownAs, now }: PhoneAttempt,
   rejection: Rejection,
 ): Work<Result<never>> {
   yield* tables.sessions.note(session.id, {
+    subjectRef: knownAs,
     at: now,
     kind: 'refused',
     reason: rejection.reason,

@@ -200,11 +200,11 @@ function textOf(base64url: string): string | undefined {
 /** Records and counts a failed proof. The eighth ends the approval, and the session goes on. */
 function* rejectAndCountProof(
   tables: Tables,
-  { session, now }: PhoneAttempt,
+  { session, knownAs: subjectRef, now }: PhoneAttempt,
   { leg, step = null }: { readonly leg: ApprovedLeg; readonly step: string | null | undefined },
 ): Work<Result<never>> {
   const reason = 'browser_proof_invalid'
-  yield* tables.sessions.note(session.id, { at: now, kind: 'refused', reason, step })
+  yield* tables.sessions.note(session.id, { at: now, kind: 'refused', reason, step, subjectRef })
   // Beside the counts of the phones, which have ids of another form.
   const failures = yield* tables.sessions.countFailure(session.id, `browser ${leg.seq}` as DeviceId)
   if (failures >= MAX_FAILED_BROWSER_PROOFS)

@@ -1,4 +1,8 @@
-import { IDEMPOTENCY_KEY_TTL_MS, RETENTION_AFTER_END_MS } from '../domain/lifetimes.ts'
+import {
+  IDEMPOTENCY_KEY_TTL_MS,
+  REJECTION_RETENTION_MS,
+  RETENTION_AFTER_END_MS,
+} from '../domain/lifetimes.ts'
 import { LOG_RETENTION_MS } from '../domain/receipt-log.ts'
 import { RECEIPT_RETENTION_MS } from '../domain/receipts.ts'
 import { LOG_MS } from '../domain/webhooks.ts'
@@ -11,9 +15,9 @@ const BATCH_SMALL_ROWS = 200
 /**
  * Deletes sessions that ended 24 hours ago, with their events and failure counts, Idempotency-Keys
  * whose sessions are no longer readable, expired registration challenges, deliveries of 30 days
- * ago, and receipts and entries of their log at the end of their retention. A receipt that the log
- * does not have stays. The store alone has the remaining work, so a process that stops midway loses
- * nothing.
+ * ago, and, at the end of their retention, reasons of rejections, receipts, and entries of their
+ * log. A receipt that the log does not have stays. The store alone has the remaining work, so a
+ * process that stops midway loses nothing.
  */
 export async function purgeSessions(service: Service): Promise<Batch> {
   const now = service.clock.now()
@@ -25,8 +29,10 @@ export async function purgeSessions(service: Service): Promise<Batch> {
     const { receiptRetentionMs = RECEIPT_RETENTION_MS, logRetentionMs = LOG_RETENTION_MS } =
       service.settings
     const old = yield* tables.receipts.purge(now - receiptRetentionMs, BATCH_SMALL_ROWS)
+    const { rejectionRetentionMs = REJECTION_RETENTION_MS } = service.settings
+    const rejected = yield* tables.rejections.purge(now - rejectionRetentionMs, BATCH_SMALL_ROWS)
     yield* tables.receiptLog.prune(now - logRetentionMs, BATCH_SMALL_ROWS)
-    const isFull = [challenges, keys, deliveries, old].includes(BATCH_SMALL_ROWS)
+    const isFull = [challenges, keys, deliveries, old, rejected].includes(BATCH_SMALL_ROWS)
     const more = done === BATCH_SESSIONS || isFull
     return { done, more }
   })

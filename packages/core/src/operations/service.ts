@@ -87,6 +87,8 @@ export interface Settings {
   readonly backendAddresses?: BlockList | undefined
   /** Hosts with ports that webhooks may reach although they are not public. Absent: none. */
   readonly webhookHosts?: readonly string[]
+  /** How long the reason of a rejection can be searched. Absent: the default. */
+  readonly rejectionRetentionMs?: number
   /** How long a receipt can be fetched. Absent: the default. */
   readonly receiptRetentionMs?: number
   /** How long the entries of the log can be fetched. Absent: the default. */

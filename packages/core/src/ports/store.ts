@@ -6,6 +6,7 @@ import type { DeviceTable } from './tables/device-table.ts'
 import type { IdempotencyTable } from './tables/idempotency-table.ts'
 import type { ReceiptLogTable } from './tables/receipt-log-table.ts'
 import type { ReceiptTable } from './tables/receipt-table.ts'
+import type { RejectionTable } from './tables/rejection-table.ts'
 import type { SessionTable } from './tables/session-table.ts'
 import type { SubjectTable } from './tables/subject-table.ts'
 import type { TenantTable } from './tables/tenant-table.ts'
@@ -114,6 +115,7 @@ export interface Tables {
   readonly tenants: TenantTable
   readonly idempotency: IdempotencyTable
   readonly webhooks: WebhookTable
+  readonly rejections: RejectionTable
   readonly receipts: ReceiptTable
   readonly receiptLog: ReceiptLogTable
 }

@@ -10,7 +10,7 @@ import {
   DEFAULT_CONNECTION_LIMITS,
   parseConnectionLimits,
 } from '@bonded/core/domain/connection-limits'
-import { DEVICE_TOKEN_TTL_DAYS } from '@bonded/core/domain/lifetimes'
+import { DEVICE_TOKEN_TTL_DAYS, REJECTION_RETENTION_DAYS } from '@bonded/core/domain/lifetimes'
 import { type Limits, parseLimits, USUAL_LIMITS } from '@bonded/core/domain/limits'
 import {
   parseAddresses,
@@ -70,6 +70,8 @@ export interface Config extends RelyingParty, ReceiptConfig {
   readonly limits: Limits | 'off'
   /** How long a device token is valid after it was issued. */
   readonly deviceTokenTtlMs: number
+  /** How long the reason of a rejection can be searched. */
+  readonly rejectionRetentionMs: number
   /** What all request bodies in flight may hold in memory. */
   readonly bodyBudgetBytes: number
   /** The proxies whose X-Forwarded-For is trusted. */
@@ -170,6 +172,8 @@ export function readConfig(variables: NodeJS.ProcessEnv, flags: SettingFlags = {
   if (limits === undefined) wrong('BONDED_RATE_LIMITS')
   const tokenTtlDays = given('BONDED_DEVICE_TOKEN_TTL_DAYS') ?? String(DEVICE_TOKEN_TTL_DAYS)
   if (!isTtlDays(tokenTtlDays)) wrong('BONDED_DEVICE_TOKEN_TTL_DAYS')
+  const rejectionDays = given('BONDED_REJECTION_RETENTION_DAYS') ?? String(REJECTION_RETENTION_DAYS)
+  if (!isTtlDays(rejectionDays)) wrong('BONDED_REJECTION_RETENTION_DAYS')
   const bodyBudget = given('BONDED_BODY_BUDGET_MIB') ?? '64'
   if (!/^[1-9]\d{0,3}$/.test(bodyBudget) || Number(bodyBudget) > 4_096)
     wrong('BONDED_BODY_BUDGET_MIB')
@@ -256,6 +260,7 @@ export function readConfig(variables: NodeJS.ProcessEnv, flags: SettingFlags = {
     environment: stage === 'production' ? 'production' : 'sandbox',
     limits: limits ?? USUAL_LIMITS,
     deviceTokenTtlMs: Number(tokenTtlDays) * DAY_MS,
+    rejectionRetentionMs: Number(rejectionDays) * DAY_MS,
     bodyBudgetBytes: Number(bodyBudget) * 1024 * 1024,
     trustedProxies: trustedProxies ?? 0,
     connections: connections ?? DEFAULT_CONNECTION_LIMITS,

@@ -2,7 +2,7 @@ import {
   CONNECTION_LIMITS_SYNTAX,
   DEFAULT_CONNECTION_LIMITS,
 } from '@bonded/core/domain/connection-limits'
-import { DEVICE_TOKEN_TTL_DAYS } from '@bonded/core/domain/lifetimes'
+import { DEVICE_TOKEN_TTL_DAYS, REJECTION_RETENTION_DAYS } from '@bonded/core/domain/lifetimes'
 import { LIMITS_SYNTAX } from '@bonded/core/domain/limits'
 import { LOG_RETENTION_DAYS } from '@bonded/core/domain/receipt-log'
 import { RECEIPT_RETENTION_DAYS } from '@bonded/core/domain/receipts'
@@ -189,6 +189,14 @@ export const SETTINGS = [
     key: 'device_token_ttl_days',
     about: 'Lifetime of a device token that its phone does not renew',
     fallback: String(DEVICE_TOKEN_TTL_DAYS),
+    expects: 'a number of days, 1 to 3650',
+    secret: false,
+  },
+  {
+    name: 'BONDED_REJECTION_RETENTION_DAYS',
+    key: 'rejection_retention_days',
+    about: 'How long the reason of a rejected request can be searched',
+    fallback: String(REJECTION_RETENTION_DAYS),
     expects: 'a number of days, 1 to 3650',
     secret: false,
   },

@@ -204,7 +204,7 @@ function expected(name: EndpointName, credential: Credential, origin: OriginName
   if (endpoint.path.includes('{endpoint_id}')) return [404, 'webhook_endpoint_not_found']
   if (endpoint.path.includes('{event_id}')) return [404, 'webhook_event_not_found']
   // A list, and a new endpoint, are those of the caller.
-  if (endpoint.path.startsWith('/api/v1/webhook')) return ok(endpoint)
+  if (/^\/api\/v1\/(webhook|rejections)/.test(endpoint.path)) return ok(endpoint)
   return name === 'attest' ? [400, 'session_not_live'] : [404, 'session_not_found']
 }
 
@@ -361,7 +361,7 @@ test('responds to a missing, wrong or foreign watch token like an unknown sessio
     await read('nonsense', session.watch_token),
   ]
   for (const reply of replies) {
-    const { requestId: _id, ...error } = reply.body.error
+    const { requestId: _id, doc_url: _page, ...error } = reply.body.error
     assert.deepEqual(
       [reply.status, error],
       [

@@ -31,4 +31,20 @@ export const STEPS_FROM_24: typeof MIGRATIONS = [
     expands: true,
   },
   CLOSED_LOGS_STEP,
+  {
+    number: 34,
+    name: 'reasons of rejections',
+    statements: [
+      `create table rejection (
+        tenant_id text not null, at bigint not null, request_id text not null,
+        session_id text not null, subject_ref text, reason text not null, step text,
+        primary key (tenant_id, at, request_id))`,
+      'create index rejection_by_age on rejection (at)',
+      'create index rejection_by_request on rejection (request_id)',
+      'create index rejection_by_session on rejection (session_id)',
+      `create index rejection_by_subject on rejection (tenant_id, subject_ref, at)
+       where subject_ref is not null`,
+    ],
+    expands: true,
+  },
 ]

@@ -23,6 +23,7 @@ const RIGHTS: Readonly<Record<string, string>> = {
   receipt_log: 'select, update',
   receipt_log_closed: 'select, insert, update',
   receipt_log_tile: 'select, insert, update, delete',
+  rejection: 'select, insert, delete',
   server_credential: 'select, insert, update',
   session: 'select, insert, update, delete',
   session_device: 'select, insert, update, delete',

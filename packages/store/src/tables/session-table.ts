@@ -1,8 +1,9 @@
 import type { SessionId } from '@bonded/contract'
 import type { Session } from '@bonded/core/domain/session'
+import { MAX_REJECTIONS } from '@bonded/core/domain/lifetimes'
 import { MOVES } from '@bonded/core/domain/transitions'
 import { claimed, hinted, missed, moved } from '@bonded/core/domain/changes'
-import type { SessionTable } from '@bonded/core/ports/tables/session-table'
+import type { SessionTable, TimelineNote } from '@bonded/core/ports/tables/session-table'
 import type { Work } from '@bonded/core/ports/work'
 import type { Writing } from './event-publisher.ts'
 import { isFiltered, lastReadStatement, listStatement } from './session-list.ts'
@@ -24,6 +25,18 @@ const MAX_NOTES = 200
  * that claimed, the backend and the operator.
  */
 const MAX_NOTES_OF_OTHER_PHONES = 100
+
+/** How many of the rejections that outlive a session phones without the claim may cause. */
+const MAX_REJECTIONS_OF_OTHER_PHONES = 20
+
+/** No user's data: neither the context, nor an address, nor the device. */
+const INSERT_REJECTION = `insert into rejection
+    (tenant_id, at, request_id, session_id, subject_ref, reason, step)
+  select tenant_id, $2, $3, id, coalesce(wanted_subject_ref, $4), $5, $6 from session
+  where session_key = $1 and id = $8 and
+    (select count(*) from rejection where rejection.session_id = $8) <
+    case when $7 in ('', device_id) then ${MAX_REJECTIONS} else ${MAX_REJECTIONS_OF_OTHER_PHONES} end
+  on conflict do nothing`
 
 const INSERT_SESSION = `insert into session (${SESSION_COLUMNS.join(', ')}, session_key) values (${SESSION_COLUMNS.map((_, at) => `$${at + 1}`).join(', ')}, $${SESSION_COLUMNS.length + 1})
   on conflict (session_key) do nothing`
@@ -162,6 +175,11 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
           id,
         ],
       )
+      const { at, reason, step = null, subjectRef = null, by = '' } = note
+      const requestId = cause()?.requestId
+      if (!isRejection(note) || reason == null || requestId === undefined) return
+      const values = [key, at, requestId, subjectRef, reason, step, by, id] as const
+      yield* sent(INSERT_REJECTION, values)
     },
 
     *timeline(id) {
@@ -292,6 +310,11 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
       )
     },
   }
+}
+
+/** Whether a note says why a request was rejected, or why an approval did not suffice. */
+function isRejection({ kind, reason }: TimelineNote): boolean {
+  return kind === 'refused' || reason === 'policy_not_met'
 }
 
 const updates = new Map<string, string>()

@@ -6,6 +6,7 @@ import { idempotencyTable } from './idempotency-table.ts'
 import type { RowCaches } from './row-cache.ts'
 import { receiptLogTable } from './receipt-log-table.ts'
 import { receiptTable } from './receipt-table.ts'
+import { rejectionTable } from './rejection-table.ts'
 import { sessionCache } from './session-cache.ts'
 import { sessionTable } from './session-table.ts'
 import { subjectTable } from './subject-table.ts'
@@ -23,6 +24,7 @@ export function sqlTables(writing: Writing): Tables {
     tenants: tenantTable(writing),
     idempotency: idempotencyTable(writing.dialect),
     webhooks: webhookTable(writing.dialect),
+    rejections: rejectionTable,
     receipts: receiptTable(writing.dialect),
     receiptLog: receiptLogTable(writing.dialect),
   }
@@ -42,6 +44,7 @@ export function cachedTables(tables: Tables, caches: RowCaches): Tables {
     tenants: tenantCache(tables.tenants, caches),
     idempotency: tables.idempotency,
     webhooks: tables.webhooks,
+    rejections: tables.rejections,
     receipts: tables.receipts,
     receiptLog: tables.receiptLog,
   }

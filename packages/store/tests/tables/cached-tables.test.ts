@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { fc } from '../../../../tests/random.ts'
 import type { Tables, Unit } from '../../../core/src/ports/store.ts'
 import type { Work } from '../../../core/src/ports/work.ts'
-import { cachedDriver, sqlDriver, type TableDriver } from './table-drivers.ts'
+import { cachedDriver, sqlDriver, type TableDriver, UNBINDABLE } from './table-drivers.ts'
 import {
   DEVICES,
   EMPTY,
@@ -75,7 +75,7 @@ async function take(driver: TableDriver, step: Step, seen: Seen): Promise<unknow
   const unit = unitOf(step.calls, seen)
   if (step.kind === 'read') return driver.read(unit)
   if (step.kind === 'undo') return driver.undo(unit)
-  return driver.write(unit, { failingEvents: step.kind === 'failing_events' })
+  return driver.write(unit, step.kind === 'failing_events' ? UNBINDABLE : undefined)
 }
 
 test('the cached tables answer as the SQL tables do, whatever is undone, fails or is written outside', async () => {

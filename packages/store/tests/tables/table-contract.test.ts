@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { DeviceId, SessionId, SubjectId, TenantId } from '@bonded/contract'
+import type { DeviceId, RequestId, SessionId, SubjectId, TenantId } from '@bonded/contract'
+import type { RejectionQuery } from '../../../core/src/ports/tables/rejection-table.ts'
 import { DEVICE_MOVES } from '../../../core/src/domain/device-moves.ts'
 import { MOVES } from '../../../core/src/domain/transitions.ts'
 import { cachedDriver, postgresDriver, sqlDriver } from './table-drivers.ts'
@@ -120,6 +121,43 @@ for (const [kind, open] of DRIVERS) {
     assert.equal(await name(subjectId), 'ref')
     await assert.rejects(async () => name(other))
     assert.equal(await name(subjectId), 'ref')
+  })
+
+  test(`${kind} tables: a rejection outlives its session, and is found by tenant and time`, async () => {
+    await using driver = await open()
+    const [tenantId, other] = TENANTS as [TenantId, TenantId]
+    const [own, theirs] = SESSIONS as [SessionId, SessionId]
+    await driver.write(function* (tables) {
+      yield* tables.sessions.create(newSession(own, tenantId))
+      yield* tables.sessions.create(newSession(theirs, other))
+    })
+    const refuse = (id: SessionId, at: number, subjectRef?: string) =>
+      driver.write(
+        (tables) =>
+          tables.sessions.note(id, { at, kind: 'refused', reason: 'r', step: 's', subjectRef }),
+        { requestId: `req_${at}` as RequestId, keyId: null },
+      )
+    for (const at of [1, 2, 3]) await refuse(own, NOW + at, 'ref')
+    await refuse(theirs, NOW + 4)
+    const list = async (query: Partial<RejectionQuery>) => {
+      const page = await driver.read((tables) =>
+        tables.rejections.list({ tenantId, limit: 10, ...query }),
+      )
+      return [page.rejections.map(({ at }) => at - NOW), page.next && page.next.at - NOW]
+    }
+    assert.deepEqual(await list({}), [[3, 2, 1], null])
+    assert.deepEqual(await list({ limit: 2 }), [[3, 2], 2])
+    const before = { at: NOW + 2, requestId: `req_${NOW + 2}` as RequestId }
+    assert.deepEqual(await list({ before }), [[1], null])
+    assert.deepEqual(await list({ since: NOW + 2, until: NOW + 2 }), [[2], null])
+    assert.deepEqual(await list({ subjectRef: 'ref', reason: 'r' }), [[3, 2, 1], null])
+    assert.deepEqual(await list({ subjectRef: 'ref', reason: 'other' }), [[], null])
+    assert.deepEqual(await list({ sessionId: theirs }), [[], null])
+    assert.deepEqual(await list({ tenantId: undefined, sessionId: theirs }), [[4], null])
+    const purge = (by: number, limit: number) =>
+      driver.write((tables) => tables.rejections.purge(by, limit))
+    assert.deepEqual([await purge(NOW + 2, 1), await purge(NOW + 2, 9)], [1, 1])
+    assert.deepEqual(await list({ tenantId: undefined }), [[4, 3], null])
   })
 
   test(`${kind} tables: the failures of 100 devices on one session are counted apart`, async () => {

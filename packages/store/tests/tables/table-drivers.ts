@@ -20,8 +20,8 @@ import { ROOT_KEY } from '../../../../tests/harness/harness.ts'
 
 /** Runs units of work over the SQL tables or over the cached ones. */
 export interface TableDriver extends AsyncDisposable {
-  /** Runs a unit and commits. With `failingEvents`, each insert of an event fails. */
-  write<T>(unit: Unit<T>, failing?: { failingEvents: boolean }): Promise<T>
+  /** Runs a unit of a request, if one is named, and commits. */
+  write<T>(unit: Unit<T>, by?: Cause): Promise<T>
   /** Runs a unit that only reads, after the commits of other connections are noticed. */
   read<T>(unit: Unit<T>): Promise<T>
   /** Runs a unit, undoes it, and returns what it returned. */
@@ -31,7 +31,7 @@ export interface TableDriver extends AsyncDisposable {
 }
 
 /** A value that SQLite cannot bind, so an event that carries it cannot be stored. */
-const UNBINDABLE: Cause = { requestId: {} as RequestId, keyId: null }
+export const UNBINDABLE: Cause = { requestId: {} as RequestId, keyId: null }
 
 const keys = keyringOf([ROOT_KEY]).idKeys
 const opened = keys.open(keys.create())
@@ -79,8 +79,8 @@ export function sqlDriver(): TableDriver {
     }
   }
   return {
-    async write(unit, { failingEvents = false } = { failingEvents: false }) {
-      cause = failingEvents ? UNBINDABLE : undefined
+    async write(unit, by) {
+      cause = by
       const value = transaction(unit, 'commit')
       cause = undefined
       return value
@@ -102,8 +102,7 @@ export function cachedDriver(): TableDriver {
   const outside = new DatabaseSync(file)
   outside.exec('pragma synchronous = off')
   return {
-    write: (unit, { failingEvents = false } = { failingEvents: false }) =>
-      store.write(unit, failingEvents ? UNBINDABLE : undefined),
+    write: (unit, by) => store.write(unit, by),
     async read(unit) {
       await store.externalChanges()
       return store.read(unit)
@@ -123,7 +122,7 @@ export async function postgresDriver(): Promise<TableDriver> {
   const database = await postgresDatabase()
   const store = (await database.openStore(0))({ bus: localBus(), meter: noMeter })
   return {
-    write: (unit) => store.write(unit),
+    write: (unit, by) => (by === undefined ? store : store.during(by)).write(unit),
     read: (unit) => store.read(unit),
     undo: (unit) => undo(store, unit),
     async writeOutside(sql) {

@@ -12,6 +12,8 @@ export interface TimelineNote {
   readonly step?: string | null
   /** The phone that the note concerns. */
   readonly by?: DeviceId
+  /** The tenant's pseudonym for the phone's user, if the tenant knows them. */
+  readonly subjectRef?: string | undefined
 }
 
 /** A change of a session, as its subscribers see it. */
@@ -102,7 +104,9 @@ export interface SessionTable {
   storeOrigin(id: SessionId, origin: string): Work<void>
   /**
    * Adds a note to the timeline. A session has at most 200 notes. A phone that has not claimed the
-   * session can add one only while there are fewer than 100.
+   * session can add one only while there are fewer than 100. A rejection is stored beside its
+   * session too, for a search after the session is purged: 40 of a session, and 20 of phones that
+   * have not claimed it.
    */
   note(id: SessionId, note: TimelineNote): Work<void>
   timeline(id: SessionId): Work<Timeline['entries']>

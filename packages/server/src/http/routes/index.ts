@@ -14,6 +14,7 @@ import { openBrowserFrameRoute } from './open-browser-frame.ts'
 import { proveBrowserRoute } from './prove-browser.ts'
 import { readInvitationRoute } from './read-invitation.ts'
 import { readReceiptRoute } from './read-receipt.ts'
+import { listRejectionsRoute } from './rejections.ts'
 import { readTimelineRoute } from './read-timeline.ts'
 import { reportContainmentRoute } from './report-containment.ts'
 import * as service from './service.ts'
@@ -33,6 +34,7 @@ export const ROUTES: readonly Route[] = [
   completeSessionRoute,
   readTimelineRoute,
   readReceiptRoute,
+  listRejectionsRoute,
   reportContainmentRoute,
   checkPublishableKeyRoute,
   claimSessionRoute,
