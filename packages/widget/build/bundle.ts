@@ -131,7 +131,8 @@ async function compile(from: Compilation): Promise<{ source: string; map: string
     bundle: true,
     write: false,
     format,
-    target: 'es2022',
+    // A browser that is too old must be able to read the script that says so.
+    target: 'es2020',
     conditions: ['@bonded/source'],
     minify: true,
     sourcemap: 'external',

@@ -15,12 +15,13 @@ import { loadLeg } from './loading/load-leg.ts'
 import { type Performers, runReducer } from './reducer.ts'
 import { wantedLanguages } from './messages/language.ts'
 import { loadMembers, loadMessages, unpack } from './messages/load.ts'
-import { type BondOutcome, unavailable } from './outcome.ts'
+import { type BondOutcome, unavailable, type UnavailableReason } from './outcome.ts'
 import { removeSecret, storedSecret } from './session/browser-secret.ts'
 import { findSession } from './session/find.ts'
 import { ask, cancelSession } from './session/get-session.ts'
 import { type Resumption, resumptionOf } from './session/resume.ts'
 import { watch, type Watching } from './session/watch.ts'
+import { explainUnfit, unfitness } from './unfit.ts'
 import { readPairs } from './view/pairs.ts'
 import { loadStyles } from './view/sheet.ts'
 import { openView, type View } from './view/view.ts'
@@ -35,17 +36,27 @@ export interface Bond {
 /** Starts a bond. Its outcome always resolves and never rejects. */
 export function startBond(setup: CheckedSetup, request: CheckedRequest): Bond {
   const container = findContainer(setup.containerId)
+  const unfit = unfitness()
+  if (unfit) {
+    console.error(`Pulse: the widget cannot run here (${unfit}).`)
+    if (container) void explainUnfit(unfit, container, setup)
+    return settled(unfit)
+  }
   let dispatch!: (...event: BondEvent) => void
   const handlers = { cancel: () => dispatch('cancel'), retry: request.onRetry }
   const view = container && openView(container, { look: setup.look, handlers })
   if (!container || !view) {
     logBreach([container ? 'no_shadow_root' : 'missing'])
-    return { outcome: Promise.resolve(unavailable('container_hidden')), supersede() {} }
+    return settled('container_hidden')
   }
   let settle!: (outcome: BondOutcome) => void
   const outcome = new Promise<BondOutcome>((resolve) => (settle = resolve))
+  let hasFailed = false
   const fail = (cause: unknown) => {
     console.error('Pulse: the widget failed.', cause)
+    // Not even the end can be drawn.
+    if (hasFailed) return settle(unavailable('internal_error'))
+    hasFailed = true
     dispatch('unavailable', 'internal_error')
   }
   const run = (...event: BondEvent) => dispatch(...event)
@@ -54,9 +65,15 @@ export function startBond(setup: CheckedSetup, request: CheckedRequest): Bond {
     reduceBond,
     INITIAL_BOND,
     performersOf(parts),
+    fail,
   )
   dispatch('start')
   return { outcome, supersede: () => dispatch('unavailable', 'superseded') }
+}
+
+/** A bond that ends before it begins. */
+function settled(reason: UnavailableReason): Bond {
+  return { outcome: Promise.resolve(unavailable(reason)), supersede() {} }
 }
 
 /** Functions of the script that the code of the browser's proof need not contain again. */
@@ -136,6 +153,7 @@ function performersOf(parts: Parts): Performers<BondEffect> {
         rules: checks,
         publishableKey,
         purpose: { workflow, action: request.action },
+        onFailure: fail,
         onSnapshot: (snapshot) => dispatch('snapshot', snapshot),
         onUnavailable: (reason) => dispatch('unavailable', reason),
         onContact: (hasContact) => dispatch('contact', hasContact),
@@ -156,7 +174,7 @@ function performersOf(parts: Parts): Performers<BondEffect> {
       const { take } = watching!
       loadLeg(origin)
         .then(({ openLeg }) =>
-          openLeg({ ...TOOLS, language: spoken, subject, secret, take, dispatch }),
+          openLeg({ ...TOOLS, language: spoken, subject, secret, take, dispatch, fail }),
         )
         .catch(() => dispatch('unavailable', 'network'))
     },

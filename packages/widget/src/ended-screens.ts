@@ -36,6 +36,8 @@ export const UNAVAILABLE_SCREENS: Record<UnavailableReason, ScreenName> = {
   unknown_answer: 'unavailable',
   browser_unsupported: 'not_set_up',
   browser_frame_blocked: 'not_set_up',
+  browser_too_old: 'not_set_up',
+  built_ins_replaced: 'not_set_up',
   superseded: 'unavailable',
   internal_error: 'unavailable',
 }

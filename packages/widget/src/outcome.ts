@@ -23,6 +23,8 @@ import type { PublicEndedReason, SessionState } from '@bonded/contract'
  * | `unknown_answer` | the service sent what this version does not know: it fails closed |
  * | `browser_unsupported` | the workflow requires the browser, and this one cannot give the proof |
  * | `browser_frame_blocked` | the service's frame, which asks for the proof, could not be shown |
+ * | `browser_too_old` | the browser is older than those that the widget supports |
+ * | `built_ins_replaced` | a script of the page has replaced the JSON of arrays |
  * | `superseded` | the page requested another bond |
  * | `internal_error` | the widget itself failed; see the console |
  */
@@ -44,6 +46,8 @@ export type UnavailableReason =
   | 'unknown_answer'
   | 'browser_unsupported'
   | 'browser_frame_blocked'
+  | 'browser_too_old'
+  | 'built_ins_replaced'
   | 'superseded'
   | 'internal_error'
 

@@ -41,23 +41,36 @@ type Reducer<State, Event, Effect> = (
  * Runs a reducer. The timers are part of its state, so none is left behind. An event that arrives
  * while effects are performed waits until all of them are.
  *
+ * @param onFailure an event or an effect has thrown, which is a defect or the work of the page
  * @returns a function that dispatches an event
  */
 export function runReducer<State extends Timed, Event extends Named, Effect extends Named>(
   reduce: Reducer<State, Event | readonly ['tick'], Effect>,
   initial: State,
   performers: Performers<Effect>,
+  onFailure: (cause: unknown) => void,
 ): (...event: Event) => void {
   const perform = performers as unknown as Record<string, (...data: unknown[]) => void>
   const queue: (Event | readonly ['tick'])[] = []
   let state = initial
   let isBusy = false
   let timer: ReturnType<typeof setTimeout> | undefined
+  const attempt = (act: () => void) => {
+    try {
+      act()
+    } catch (cause) {
+      onFailure(cause)
+    }
+  }
   const work = () => {
-    for (let event = queue.shift(); event; event = queue.shift()) {
-      const reaction = reduce(state, event, { now: performance.now(), random: Math.random() })
-      state = reaction.state
-      for (const [name, ...data] of reaction.effects) perform[name]!(...data)
+    for (let next = queue.shift(); next; next = queue.shift()) {
+      const event = next
+      attempt(() => {
+        const reaction = reduce(state, event, { now: performance.now(), random: Math.random() })
+        state = reaction.state
+        // An effect that fails must not keep the later ones, such as the outcome, from happening.
+        for (const [name, ...data] of reaction.effects) attempt(() => perform[name]!(...data))
+      })
     }
   }
   const dispatch = (...event: Event | readonly ['tick']) => {

@@ -6,7 +6,7 @@ import { loadPulseScript } from '@bonded/widget/script'
 import { timeLeft } from '../src/countdown.ts'
 
 /** The size of the script as the service sends it. */
-const BUDGET_BYTES = 15_500
+const BUDGET_BYTES = 16_000
 const MODULE_BUDGET_BYTES = 5_600
 /** What a workflow that requires the browser adds: this, and the texts where not in English. */
 const LEG_BUDGET_BYTES = 4_000
@@ -21,7 +21,7 @@ test('bundles the same bytes from the same sources, with their hash', async () =
   assert.match(first.version, /^\d+\.\d+\.\d+/)
 })
 
-test('stays within 15.5 kB gzip', async (t) => {
+test('stays within 16 kB gzip', async (t) => {
   const { source } = await loadPulseScript()
   const bytes = gzipSync(source, { level: 9 }).length
   t.diagnostic(`pulse.js: ${source.length} B, ${bytes} B gzip`)

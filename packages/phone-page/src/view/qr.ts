@@ -11,7 +11,11 @@ export function qrCode(payload: string, label: string): SVGSVGElement {
   const path = rows
     .flatMap((row, y) => row.map((dark, x) => (dark ? `M${x} ${y}h1v1h-1z` : '')))
     .join('')
-  return drawing(
+  const ground = drawing('path', {
+    d: `M${-QUIET_ZONE} ${-QUIET_ZONE}h${size}v${size}h-${size}z`,
+  })
+  const modules = drawing('path', { d: path })
+  const code = drawing(
     'svg',
     {
       class: 'qr',
@@ -20,10 +24,18 @@ export function qrCode(payload: string, label: string): SVGSVGElement {
       viewBox: `${-QUIET_ZONE} ${-QUIET_ZONE} ${size} ${size}`,
       'shape-rendering': 'crispEdges',
     },
-    drawing('path', {
-      fill: '#fff',
-      d: `M${-QUIET_ZONE} ${-QUIET_ZONE}h${size}v${size}h-${size}z`,
-    }),
-    drawing('path', { fill: '#000', d: path }),
+    ground,
+    modules,
   )
+  paint(code, '#fff')
+  paint(ground, '#fff')
+  paint(modules, '#000')
+  return code
+}
+
+/** Paints in a color that the rules of extensions and of forced colors do not change. */
+function paint(node: SVGElement, fill: string): void {
+  const plain = { fill, opacity: '1', 'fill-opacity': '1', stroke: 'none', filter: 'none' }
+  for (const [name, value] of Object.entries({ ...plain, 'mix-blend-mode': 'normal' }))
+    node.style.setProperty(name, value, 'important')
 }

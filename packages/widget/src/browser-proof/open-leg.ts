@@ -1,5 +1,6 @@
 import { GET_SESSION, PROVE_BROWSER } from '@bonded/contract'
 import type { LegTools } from '../bond.ts'
+import type { Performers } from '../reducer.ts'
 import { storeSecret } from '../session/browser-secret.ts'
 import type { LoadedMessages } from '../messages/load.ts'
 import type { SessionResponse } from '../session/get-session.ts'
@@ -35,6 +36,7 @@ export interface LegSetup extends LegTools {
   readonly secret: string | undefined
   /** Gives the watch a response of the service. */
   readonly take: (response: SessionResponse) => void
+  readonly fail: (cause: unknown) => void
   readonly dispatch: (name: 'leg', report: LegReport) => void
 }
 
@@ -99,7 +101,7 @@ export async function openLeg(setup: LegSetup): Promise<void> {
     const isLost = response.kind === 'later' || response.kind === 'blocked'
     return response.kind === 'snapshot' ? 'accepted' : isLost ? 'lost' : 'rejected'
   }
-  const dispatch = setup.runReducer<LegState, LegEvent, LegEffect>(reduceLeg, INITIAL_LEG, {
+  const performers: Performers<LegEffect> = {
     read: (way) =>
       void open(way).then(
         (result) => dispatch('opened', result),
@@ -151,7 +153,13 @@ export async function openLeg(setup: LegSetup): Promise<void> {
         reason,
       })
     },
-  })
+  }
+  const dispatch = setup.runReducer<LegState, LegEvent, LegEffect>(
+    reduceLeg,
+    INITIAL_LEG,
+    performers,
+    setup.fail,
+  )
   signal.addEventListener('abort', () => dispatch('close'))
   dispatch('open')
 }

@@ -14,6 +14,9 @@ export interface ScreenText {
 export interface Messages {
   readonly screens: Record<ScreenName, ScreenText>
   readonly label: string
+  /** What a browser that is too old reads, instead of the widget. */
+  readonly newerTitle: string
+  readonly newerBody: string
   readonly codeLabel: string
   readonly touchBody: string
   readonly handoff: string

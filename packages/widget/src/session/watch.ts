@@ -34,6 +34,7 @@ interface Watch {
   readonly onUnavailable: (reason: UnavailableReason) => void
   /** The service has not responded for 5 s, or it responds again. */
   readonly onContact: (hasContact: boolean) => void
+  readonly onFailure: (cause: unknown) => void
 }
 
 /**
@@ -41,6 +42,7 @@ interface Watch {
  * WebSockets. Sends GET whenever a channel ends and whenever the page wakes. Reports only responses
  * of the service.
  */
+// oxlint-disable-next-line max-lines-per-function -- a list: an entry for each effect
 export function watch({
   rules,
   address,
@@ -51,6 +53,7 @@ export function watch({
   onSnapshot,
   onUnavailable,
   onContact,
+  onFailure,
 }: Watch): Watching {
   const subject = { address, publishableKey, purpose }
   let closeChannel = () => {}
@@ -101,6 +104,7 @@ export function watch({
         stopWaking()
       },
     },
+    onFailure,
   )
   const stopSleeping = onSleep((isFinal) => dispatch('slept', isFinal))
   const stopWaking = onWake(() => dispatch('woke'))

@@ -19,14 +19,17 @@ export interface QrCode {
  * other.
  */
 export function qrCode(label: string): QrCode {
-  const ground = drawing('path', { fill: '#fff' })
-  const modules = drawing('path', { fill: '#000' })
+  const ground = drawing('path')
+  const modules = drawing('path')
   const node = drawing(
     'svg',
     { class: 'qr', role: 'img', 'aria-label': label, 'shape-rendering': 'crispEdges' },
     ground,
     modules,
   )
+  paint(node, '#fff')
+  paint(ground, '#fff')
+  paint(modules, '#000')
   let drawn = ''
   return {
     node,
@@ -51,4 +54,11 @@ function rowPath(row: boolean[], y: number): string {
     if (x > start) path += `M${start} ${y}h${x - start}v1h${start - x}z`
   }
   return path
+}
+
+/** Paints in a color that the rules of extensions and of forced colors do not change. */
+function paint(node: SVGElement, fill: string): void {
+  const plain = { fill, opacity: '1', 'fill-opacity': '1', stroke: 'none', filter: 'none' }
+  for (const [name, value] of Object.entries({ ...plain, 'mix-blend-mode': 'normal' }))
+    node.style.setProperty(name, value, 'important')
 }
