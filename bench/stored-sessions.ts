@@ -14,7 +14,7 @@ import {
 import { newSession as pendingSession } from '../packages/core/src/domain/new-session.ts'
 import { policyOf } from '../packages/core/src/domain/policy.ts'
 import type { Session } from '../packages/core/src/domain/session.ts'
-import { MOVES } from '../packages/core/src/domain/transitions.ts'
+import { MOVES } from '../packages/core/src/protocol/states.ts'
 import type { Store, Unit } from '../packages/core/src/ports/store.ts'
 
 const tenantId = makeId('ten', randomBytes(16))

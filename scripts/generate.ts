@@ -32,7 +32,7 @@ import {
   PRESENCE_WEIGHTS,
   SCORING_MODEL,
 } from '../packages/core/src/domain/scoring.ts'
-import { MOVES } from '../packages/core/src/domain/transitions.ts'
+import { MOVES } from '../packages/core/src/protocol/states.ts'
 import { PHONES_FILE, TEST_ROOTS_FILE } from '../packages/server/src/settings/phones-file.ts'
 import { openApiDocument, reasonsOf } from '../packages/server/src/http/openapi.ts'
 import { asyncApiDocument } from './asyncapi.ts'

@@ -40,8 +40,8 @@ export const FORGED = against('forged', [
   [
     'a stolen device token adds and removes keys without an assertion',
     `${CORE}/src/operations/device-request.ts`,
-    'return verified.ok ? accept(verified.value.counter) : verified',
-    'return accept(verified.ok ? verified.value.counter : device.counter + 1)',
+    '    ...signedFacts(service, { device, payload, appAttest }, raise),',
+    '    assertion: () => accept({ counter: device.counter + 1, userVerified: false }),\n    raiseCounter: () => raise(device.counter + 1),',
     `${CORE}/tests/operations/subject-keys.test.ts`,
     'rejects an approval that the apple-app-attest key did not sign',
   ],
@@ -56,8 +56,8 @@ export const FORGED = against('forged', [
   [
     'the service accepts evidence with any signature',
     `${CORE}/src/operations/attest.ts`,
-    'if (!mac || !keys.same(mac, evidence.signature))',
-    'if (!mac || !evidence.signature)',
+    'keys.same(keys.evidenceMac(evidence.kid, context, evidence), evidence.signature),',
+    'keys.evidenceMac(evidence.kid, context, evidence) !== evidence.signature || true,',
     `${CORE}/tests/operations/attest.test.ts`,
   ],
   [

@@ -148,7 +148,7 @@ const FORGED = against('forged', [
   ],
   [
     'a phone dates its approval back',
-    `${CORE}/src/domain/phone-rules.ts`,
+    `${CORE}/src/protocol/checks.ts`,
     'issuedAt >= now - ISSUED_AT_MAX_AGE_MS',
     'issuedAt >= 0 * ISSUED_AT_MAX_AGE_MS',
     `${CORE}/tests/operations/attest.test.ts`,

@@ -5,8 +5,7 @@ import { RELAYED } from './relayed.ts'
 const FRAME = 'packages/phone-page/src/frame'
 const PAGES = `${SERVER}/src/http/pages`
 const WEBAUTHN = `${ATTESTATION}/src/webauthn`
-const PROVE = `${CORE}/src/operations/prove-browser.ts`
-const RULES = `${CORE}/src/domain/phone-rules.ts`
+const CHECKS = `${CORE}/src/protocol/checks.ts`
 
 /** A check that stops a relay, and the attack of `bonded prove relay` that misses it. */
 export interface RelayCheck {
@@ -115,16 +114,16 @@ const OWN: readonly (readonly [string, string, string, string, number])[] = [
   ],
   [
     'the first phone of an account belongs to another user',
-    RULES,
-    "if (attempt.olderPhone) return fail('older_phone_active')",
+    CHECKS,
+    "serving('older_phone_active', 'device_not_usable', (f) => f.olderPhone),",
     '',
     9,
   ],
   [
     'a device token adds a key without an approval',
     `${CORE}/src/operations/device-request.ts`,
-    'return verified.ok ? accept(verified.value.counter) : verified',
-    'return accept(verified.ok ? verified.value.counter : device.counter + 1)',
+    '    ...signedFacts(service, { device, payload, appAttest }, raise),',
+    '    assertion: () => accept({ counter: device.counter + 1, userVerified: false }),\n    raiseCounter: () => raise(device.counter + 1),',
     10,
   ],
   [
@@ -136,9 +135,9 @@ const OWN: readonly (readonly [string, string, string, string, number])[] = [
   ],
   [
     'a repeated approval counts as another one',
-    `${CORE}/src/operations/attest.ts`,
-    "(state === 'bonded' || state === 'completed' || state === 'step_up_required') &&",
-    "(state === 'bonded' || state === 'completed') &&",
+    `${CORE}/src/protocol/states.ts`,
+    "return nonce === 'step' || bond",
+    'return bond',
     19,
   ],
   [
@@ -157,8 +156,8 @@ const OWN: readonly (readonly [string, string, string, string, number])[] = [
   ],
   [
     'a page proves itself where only the frame may',
-    PROVE,
-    "if (!isFramed && service.settings.relatedOrigins !== true) return fail('origin')",
+    CHECKS,
+    "browser('origin', 'browser_proof_invalid', (f) => !f.pageMayProve),",
     '',
     20,
   ],

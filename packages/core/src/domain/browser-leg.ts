@@ -1,6 +1,7 @@
 import type { PulseVerification, StepUp } from '@bonded/contract'
 import { BROWSER_LEG_TTL_MS, EVIDENCE_TTL_MS, MAX_VALID_ASSERTIONS } from './lifetimes.ts'
 import type { Policy } from './policy.ts'
+import { hasBond, usesStepNonce } from '../protocol/states.ts'
 import type { Device, Instant, Session } from './session.ts'
 
 /** The keys of a phone that may answer in the browser: those of one relying party id. */
@@ -47,16 +48,16 @@ export function requiresBrowser({ require }: Pick<Policy, 'require'>): boolean {
 }
 
 /** The approval that waits for the browser now, if any. */
-export function approvedLeg({ state, browserLeg }: Session): ApprovedLeg | undefined {
-  return state === 'step_up_required' && browserLeg !== null && 'approved' in browserLeg
+export function approvedLeg(session: Session): ApprovedLeg | undefined {
+  const { browserLeg } = session
+  return usesStepNonce(session) && browserLeg !== null && 'approved' in browserLeg
     ? browserLeg.approved
     : undefined
 }
 
 /** The commitment of the browser that bonded the session, while its bond counts. */
 export function bondedCommitment(session: Session): string | undefined {
-  const { state } = session
-  return state === 'bonded' || state === 'completed' ? commitmentOf(session) : undefined
+  return hasBond(session) ? commitmentOf(session) : undefined
 }
 
 /** The commitment of the browser that bonded the session, also after its end. */

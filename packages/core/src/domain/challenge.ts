@@ -1,6 +1,6 @@
 import { CLAIMED_NONCE_TTL_MS } from './lifetimes.ts'
-import { accept, type Result, reject } from './rejection.ts'
-import { type Instant, type Session, stateAt } from './session.ts'
+import { isUnanswered, showsCode, usesStepNonce } from '../protocol/states.ts'
+import type { Instant, Session } from './session.ts'
 
 /** The session's i-th nonce. Injected, because the domain has no key. */
 export type NonceAt = (index: number) => string
@@ -52,7 +52,7 @@ export function acceptedIndex(
   nonce: string,
   at: { now: Instant; nonces: Nonces },
 ): number | undefined {
-  return stateAt(session, at.now) === 'pending' ? lastAcceptedIndex(session, nonce, at) : undefined
+  return showsCode(session, at.now) ? lastAcceptedIndex(session, nonce, at) : undefined
 }
 
 /**
@@ -98,49 +98,36 @@ export function claimedNonceExpiresAt(session: Session): Instant | null {
     : Math.min(session.claimedAt + CLAIMED_NONCE_TTL_MS, session.expiresAt)
 }
 
+/** What a nonce is to a session now: one that this phone may use, an earlier one, or neither. */
+export type NonceStanding = 'accepted' | 'earlier' | 'unknown'
+
 /**
- * Checks whether the pinned phone, or any other, may use this nonce now.
+ * Compares a nonce with those that the pinned phone, or any other, may use now.
  *
  * The pinned phone may use only the nonce that it claimed. A new claim may present a newer nonce;
  * `forClaim` accepts that one too.
  */
-export function checkNonce(
+export function nonceStanding(
   session: Session,
   nonce: string,
-  at: { now: Instant; nonces: Nonces; pinned: boolean; forClaim?: boolean },
-): Result<void> {
+  at: { now: Instant; nonces: Nonces; pinned: boolean; forClaim: boolean },
+): NonceStanding {
   const { now, nonces } = at
-  if (session.state === 'step_up_required') {
-    // Only the pinned phone knows this nonce. For any other phone it is a mismatch or an old nonce.
-    return nonces.sameText(stepNonce(session, nonces), nonce)
-      ? accept(undefined)
-      : rejectNonce(session, nonce, at)
-  }
+  const rejected = () => (wasOnceGood(session, nonce, at) ? 'earlier' : 'unknown')
+  // Only the pinned phone knows a step nonce. Any other phone has none or an old one.
+  if (usesStepNonce(session))
+    return nonces.sameText(stepNonce(session, nonces), nonce) ? 'accepted' : rejected()
   if (at.pinned && session.claimedNonce !== null) {
     const claimedUntil = claimedNonceExpiresAt(session) ?? 0
-    if (now < claimedUntil && nonces.sameText(session.claimedNonce, nonce)) return accept(undefined)
-    if (!at.forClaim || nonces.sameText(session.claimedNonce, nonce))
-      return rejectNonce(session, nonce, at)
+    if (now < claimedUntil && nonces.sameText(session.claimedNonce, nonce)) return 'accepted'
+    if (!at.forClaim || nonces.sameText(session.claimedNonce, nonce)) return rejected()
     // A claim may replace the nonce with a newer one, never with an older one that is still
     // accepted.
     const claimed = acceptedIndex(session, session.claimedNonce, at)
     const wanted = acceptedIndex(session, nonce, at)
-    if (claimed !== undefined && wanted !== undefined && wanted < claimed)
-      return reject('challenge_expired', { step: 'nonce' })
+    if (claimed !== undefined && wanted !== undefined && wanted < claimed) return 'earlier'
   }
-  return acceptedIndex(session, nonce, at) === undefined
-    ? rejectNonce(session, nonce, at)
-    : accept(undefined)
-}
-
-function rejectNonce(
-  session: Session,
-  nonce: string,
-  at: { now: Instant; nonces: Nonces; pinned: boolean },
-): Result<never> {
-  return wasOnceGood(session, nonce, at)
-    ? reject('challenge_expired', { step: 'nonce' })
-    : reject('nonce_mismatch', { step: 'nonce' })
+  return acceptedIndex(session, nonce, at) === undefined ? rejected() : 'accepted'
 }
 
 /** Whether this is an earlier nonce of the session. At most 180 exist: 900 s in steps of 5 s. */
@@ -152,7 +139,7 @@ function wasOnceGood(
   const { sameText, nonceAt, stepNonceAt } = at.nonces
   const { index } = shownChallenge(session, at.now)
   // Phones that have not claimed may still use the nonce before the one that is shown.
-  const newest = session.state === 'pending' ? index - 1 : index
+  const newest = isUnanswered(session) ? index - 1 : index
   for (let i = 0; i <= newest; i++) if (sameText(nonceAt(i), nonce)) return true
   for (let n = 1; n < session.validAssertions; n++) if (sameText(stepNonceAt(n), nonce)) return true
   return session.claimedNonce !== null && sameText(session.claimedNonce, nonce)

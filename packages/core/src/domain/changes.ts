@@ -1,8 +1,17 @@
 import type { DeviceId } from '@bonded/contract'
 import { requiresBrowser } from './browser-leg.ts'
 import { receiptDueAt } from './receipts.ts'
-import { type Instant, mayMove, type Session } from './session.ts'
-import type { Move } from './transitions.ts'
+import type { Instant, Session } from './session.ts'
+import {
+  ends,
+  isUnanswered,
+  mayMove,
+  type Move,
+  MOVES,
+  showsCode,
+  takesEvidence,
+  usesStepNonce,
+} from '../protocol/states.ts'
 
 /** What a move sets in addition to the state. */
 export interface MoveChanges {
@@ -31,29 +40,25 @@ export function moved(
   move: Move,
   { now, set = {} }: { now: Instant; set?: MoveChanges },
 ): Session | undefined {
-  const expiring = move.to === 'expired'
-  const allowed = expiring
-    ? move.from.includes(session.state) && now >= session.expiresAt
-    : mayMove(session, move, now)
-  if (!allowed) return undefined
+  if (!mayMove(session, move, now)) return undefined
   // Whatever a caller computed, a session that requires the browser bonds with its proof only.
   const proved = set.verification?.browser !== undefined
-  if (move.to === 'bonded' && requiresBrowser(session.policy) !== proved)
+  if (move.to === MOVES.bond.to && requiresBrowser(session.policy) !== proved)
     throw new RangeError('a bond must have the proof of the browser where its workflow requires it')
   // An expired session ended at its expiry, not at the sweeper's run.
-  const at = expiring ? session.expiresAt : now
+  const at = move.to === MOVES.expire.to ? session.expiresAt : now
   const bondProof = set.bondProof ?? session.bondProof
-  const ends = expiring || move.to === 'killed' || move.to === 'completed'
+  const next = { state: move.to }
   return {
     ...session,
     state: move.to,
     seq: session.seq + 1,
-    hint: move.to === 'step_up_required' ? (set.browserLeg ? 'browser' : 'step_up') : null,
+    hint: usesStepNonce(next) ? (set.browserLeg ? 'browser' : 'step_up') : null,
     // Only evidence needs the number for a carrier check, and this session accepts no more
     // evidence.
-    sealedPhoneNumber: move.to === 'step_up_required' ? session.sealedPhoneNumber : null,
-    pendingUntil: session.state === 'pending' ? at : session.pendingUntil,
-    endedAt: ends ? at : null,
+    sealedPhoneNumber: takesEvidence(next) ? session.sealedPhoneNumber : null,
+    pendingUntil: isUnanswered(session) ? at : session.pendingUntil,
+    endedAt: ends(move) ? at : null,
     endedReason: move.endedReason ?? null,
     expiresAt: set.expiresAt ?? session.expiresAt,
     deviceId: session.deviceId ?? set.deviceId ?? null,
@@ -78,7 +83,7 @@ export function claimed(
   claim: { now: Instant; deviceId: DeviceId; nonce: string; claimedAt: Instant },
 ): Session | undefined {
   const { now, deviceId, nonce, claimedAt } = claim
-  if (!awaitsScan(session, now) || (session.deviceId !== null && session.deviceId !== deviceId))
+  if (!showsCode(session, now) || (session.deviceId !== null && session.deviceId !== deviceId))
     return undefined
   const taken = { ...session, claimedNonce: nonce, claimedAt }
   return session.deviceId === deviceId
@@ -92,7 +97,7 @@ export function hinted(
   hint: NonNullable<Session['hint']>,
   now: Instant,
 ): Session | undefined {
-  return awaitsScan(session, now) && session.hint !== hint
+  return showsCode(session, now) && session.hint !== hint
     ? { ...session, hint, seq: session.seq + 1 }
     : undefined
 }
@@ -102,10 +107,6 @@ export function missed(
   session: Session,
   { now, stepUp }: { now: Instant; stepUp: Session['stepUp'] },
 ): Session | undefined {
-  const stepping = session.state === 'step_up_required' && now < session.expiresAt
+  const stepping = usesStepNonce(session) && now < session.expiresAt
   return stepping ? { ...session, validAssertions: session.validAssertions + 1, stepUp } : undefined
-}
-
-function awaitsScan(session: Session, now: Instant): boolean {
-  return session.state === 'pending' && now < session.expiresAt
 }

@@ -3,7 +3,7 @@ import { iso } from './iso.ts'
 import { LOG_DELAY_SECONDS, logOrigin } from './receipt-log.ts'
 import type { Device, Instant, Session } from './session.ts'
 import { type Tenant, titlesOf } from './tenant.ts'
-import { type Move, MOVES } from './transitions.ts'
+import { hasMoved, type Move, MOVES } from '../protocol/states.ts'
 
 /**
  * How long after a bond its receipt is made. Most sessions are completed by then, and need only the
@@ -58,8 +58,13 @@ export type ReceiptSession = Session & {
  * phone was removed or blocked before the completion.
  */
 export function receiptSession(session: Session): ReceiptSession | undefined {
-  const { state, bondedAt, bondProof, verification } = session
-  if (state === 'killed' || bondedAt === null || bondProof === null || verification === null)
+  const { bondedAt, bondProof, verification } = session
+  if (
+    hasMoved(session, MOVES.kill) ||
+    bondedAt === null ||
+    bondProof === null ||
+    verification === null
+  )
     return undefined
   return { ...session, bondedAt, bondProof, verification }
 }

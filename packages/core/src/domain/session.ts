@@ -11,17 +11,15 @@ import type {
   SubjectId,
   TenantId,
 } from '@bonded/contract'
-import { READABLE_AFTER_END_MS } from './lifetimes.ts'
 import type { BrowserLeg } from './browser-leg.ts'
 import type { BondProof } from './receipts.ts'
 import type { Policy } from './policy.ts'
-import { MOVES, type Move } from './transitions.ts'
 
 /** A time in milliseconds since the epoch. */
 export type Instant = number
 
 /**
- * A stored session. `state` is the state last written; `stateAt` returns the state at an instant.
+ * A stored session. `state` is the state last written; `stateAt` of protocol/states returns the state at an instant.
  */
 export interface Session {
   readonly id: SessionId
@@ -138,35 +136,4 @@ export interface WebauthnStanding {
   readonly attested: boolean
   /** Whether the key can be synced to other phones (BE). Fixed when the key is created. */
   readonly backupEligible: boolean
-}
-
-/**
- * Returns the state at an instant. Expiry follows from the stored times, whether or not the sweeper
- * has stored it.
- */
-export function stateAt(session: Session, now: Instant): SessionState {
-  const canExpire: readonly SessionState[] = MOVES.expire.from
-  return canExpire.includes(session.state) && now >= session.expiresAt ? 'expired' : session.state
-}
-
-/** Returns when the session ended, or undefined while it is live. */
-export function endedAt(session: Session, now: Instant): Instant | null {
-  if (session.endedAt !== null) return session.endedAt
-  return stateAt(session, now) === 'expired' ? session.expiresAt : null
-}
-
-/** Whether GET still returns the session: live, or ended less than an hour ago. */
-export function isReadable(session: Session, now: Instant): boolean {
-  const ended = endedAt(session, now)
-  return ended === null || now < ended + READABLE_AFTER_END_MS
-}
-
-/** Whether the transition table allows this move now. */
-export function mayMove(session: Session, move: Move, now: Instant): boolean {
-  return move.from.includes(stateAt(session, now))
-}
-
-/** Whether a phone may still act on the session, that is, whether the user can decline. */
-export function awaitsPhone(session: Session, now: Instant): boolean {
-  return mayMove(session, MOVES.decline, now)
 }

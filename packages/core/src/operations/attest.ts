@@ -1,56 +1,31 @@
 import {
   assertionPayload,
   type BondedPairAssertion,
-  type BrowserKeyRegistration,
   canonicalJson,
   type SessionId,
-  type VerifiedEvidence,
 } from '@bonded/contract'
-import {
-  approve,
-  approvedLeg,
-  browserCredentialsOf,
-  requiresBrowser,
-} from '../domain/browser-leg.ts'
-import { evidenceIsCurrent, summarizeVerification } from '../domain/evidence.ts'
+import { evidenceIsCurrent } from '../domain/evidence.ts'
 import { instantOf } from '../domain/iso.ts'
-import { MAX_VALID_ASSERTIONS } from '../domain/lifetimes.ts'
-import { highestBandOf, isAttested, hasIndependentEvidence } from '../domain/key-rules.ts'
-import {
-  checkBrowserKey,
-  checkIssuedAt,
-  checkPhone,
-  checkShown,
-  type PhoneAttempt,
-} from '../domain/phone-rules.ts'
-import { unmetRequirements } from '../domain/policy.ts'
-import { type BondProof, bondProof } from '../domain/receipts.ts'
-import { accept, type Rejection, type Result, reject } from '../domain/rejection.ts'
-import { score } from '../domain/scoring.ts'
-import { type Device, type Session, stateAt } from '../domain/session.ts'
-import { stepUpFor } from '../domain/step-up.ts'
-import { MOVES } from '../domain/transitions.ts'
+import { bondProof } from '../domain/receipts.ts'
+import { accept, type Result, reject } from '../domain/rejection.ts'
+import type { Device, Session } from '../domain/session.ts'
 import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
-import { bondSession } from './bond-session.ts'
-import {
-  type NewBrowserKey,
-  rejectUndone,
-  storeBrowserKey,
-  verifyBrowserKey,
-} from './browser-key.ts'
+import type { CallFacts, PhoneFacts } from '../protocol/facts.ts'
+import { runChecks } from '../protocol/run-checks.ts'
+import { canRepeatBond } from '../protocol/states.ts'
+import { moveByEvidence } from './move-by-evidence.ts'
+import { rejectUndone } from './browser-key.ts'
 import { findAndExpireKeptSession } from './find-and-expire.ts'
 import type { PhoneReading } from './read-session.ts'
 import {
   endEvaluation,
   loadAndExpireAttempt,
-  raiseCounterOrSuspect,
   recordNetworkDifference,
   rejectAndCount,
-  rejectAndRecord,
 } from './phone-attempt.ts'
 import { type BackendCaller, evidenceContextOf, type PhoneCaller, type Service } from './service.ts'
-import { verifyAssertion } from './verify-assertion.ts'
+import { signedFacts } from './signed-facts.ts'
 
 /**
  * Bonds a session to a phone by an assertion, with the checks in the order of protocol 5. A valid
@@ -96,7 +71,7 @@ function* checkAndMove(
   },
 ): Work<Result<PhoneReading>> {
   const { caller, request, device, address } = input
-  const { nonce } = request
+  const { nonce, app_attest: assertion } = request
   const id = request.session_id as SessionId
   const first = yield* loadAndExpireAttempt(service, tables, { id, device, nonce })
   if (first === undefined) return reject('session_not_live')
@@ -104,11 +79,13 @@ function* checkAndMove(
   const payload = rebuildPayload(service, first.session, request)
   const digest = service.keys.sha256(payload)
   const issuedAt = instantOf(request.issued_at)
-  let raised = false
+  const signed = signedFacts(service, { device, payload, appAttest: assertion }, (counter) =>
+    tables.devices.raiseCounter(device.id, counter, issuedAt),
+  )
   // Each pass evaluates the stored data. A pass is repeated only if another call changed the
   // session in between.
   for (
-    let attempt: PhoneAttempt | undefined = first;
+    let attempt: PhoneFacts | undefined = first;
     attempt !== undefined;
     attempt = yield* loadAndExpireAttempt(service, tables, { id, device, nonce })
   ) {
@@ -117,27 +94,17 @@ function* checkAndMove(
     // response costs nothing.
     if (isReplay(session, { device, digest, now })) return accept({ session, tenant, nonce })
 
-    // Live, nonce, device and issued_at; then signature and counter, which are checked once.
-    const early = checkApproval(attempt, request)
-    const verdict = early.ok ? checkIssuedAt(issuedAt, now) : early
-    if (!verdict.ok) return yield* rejectAndRecord(tables, attempt, verdict.rejection)
-    const verified = verifyAssertion(service, { device, payload, appAttest: request.app_attest })
-    if (!verified.ok) return yield* rejectAndCount(tables, attempt, verified.rejection)
-    // Lock order: the device's row, then the session's. The counter stays raised whatever
-    // follows.
-    if (!raised) {
-      const { counter } = verified.value
-      const counted = yield* raiseCounterOrSuspect(tables, attempt, { counter, issuedAt })
-      if (!counted.ok) return counted
-      raised = true
-    }
+    const facts = { ...attempt, ...signed, ...evidenceFacts(service, attempt, request), issuedAt }
+    const failed = yield* runChecks('attest', facts)
+    if (failed !== undefined) return yield* rejectAndCount(tables, attempt, { ...failed, issuedAt })
+    const verified = signed.assertion()
     const moved = yield* moveByEvidence(service, tables, {
       attempt,
       evidence: request.verified_evidence,
       browserKey: request.browser_key,
-      userVerified: verified.value.userVerified,
+      userVerified: verified.ok && verified.value.userVerified,
       digest,
-      proof: service.receiptSigner && bondProof(device, { payload, assertion: request.app_attest }),
+      proof: service.receiptSigner && bondProof(device, { payload, assertion }),
     })
     if (moved === undefined) continue
     if (!moved.ok) return moved
@@ -149,6 +116,7 @@ function* checkAndMove(
   return reject('session_not_live')
 }
 
+<<<<<<< HEAD
 function checkApproval(attempt: PhoneAttempt, request: BondedPairAssertion): Result<void> {
   const early = checkPhone(attempt)
   const shown = early.ok ? checkShown(attempt, request.shows ?? []) : early
@@ -263,18 +231,26 @@ function* missPolicy(
 }
 
 function checkEvidence(
+=======
+/** What the assertion brings along: its evidence, and what the phone can show and answer. */
+function evidenceFacts(
+>>>>>>> 42c3303d (refactor(core): write the checks of the protocol as one table)
   { keys }: Service,
-  { session, device, nonce, now }: PhoneAttempt,
-  evidence: VerifiedEvidence,
-): Rejection | undefined {
-  const mac =
-    keys.holds(evidence.kid) &&
-    keys.evidenceMac(evidence.kid, evidenceContextOf(session, device, nonce), evidence)
-  if (!mac || !keys.same(mac, evidence.signature))
-    return { reason: 'assertion_invalid', step: 'evidence_mac' }
-  return evidenceIsCurrent(evidence, now)
-    ? undefined
-    : { reason: 'evidence_expired', step: 'evidence_time' }
+  { session, device, nonce, now }: PhoneFacts,
+  { verified_evidence: evidence, shows = [], browser_key }: BondedPairAssertion,
+): Pick<
+  CallFacts['attest'],
+  'shows' | 'bringsBrowserKey' | 'evidenceIsOurs' | 'evidenceIsCurrent'
+> {
+  const context = evidenceContextOf(session, device, nonce)
+  return {
+    shows,
+    bringsBrowserKey: browser_key !== undefined,
+    evidenceIsOurs: () =>
+      keys.holds(evidence.kid) &&
+      keys.same(keys.evidenceMac(evidence.kid, context, evidence), evidence.signature),
+    evidenceIsCurrent: evidenceIsCurrent(evidence, now),
+  }
 }
 
 function rebuildPayload(service: Service, session: Session, request: BondedPairAssertion): string {
@@ -301,11 +277,8 @@ function isReplay(
   session: Session,
   { device, digest, now }: { device: Device; digest: string; now: number },
 ): boolean {
-  const state = stateAt(session, now)
   return (
-    (state === 'bonded' || state === 'completed' || state === 'step_up_required') &&
-    session.deviceId === device.id &&
-    session.bondDigest === digest
+    canRepeatBond(session, now) && session.deviceId === device.id && session.bondDigest === digest
   )
 }
 

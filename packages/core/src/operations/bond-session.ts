@@ -1,8 +1,8 @@
 import type { PulseVerification } from '@bonded/contract'
 import type { MoveChanges } from '../domain/changes.ts'
-import type { PhoneAttempt } from '../domain/phone-rules.ts'
 import type { Session } from '../domain/session.ts'
-import { MOVES } from '../domain/transitions.ts'
+import type { SessionFacts } from '../protocol/facts.ts'
+import { MOVES } from '../protocol/states.ts'
 import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
 
@@ -14,7 +14,7 @@ import type { Work } from '../ports/work.ts'
  */
 export function* bondSession(
   tables: Tables,
-  { session, device, now, ...attempt }: PhoneAttempt,
+  { session, device, now, ...attempt }: SessionFacts,
   { verification, set }: { verification: PulseVerification; set: MoveChanges },
 ): Work<Session | undefined> {
   const { tenantId } = session

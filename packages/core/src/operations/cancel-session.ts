@@ -1,11 +1,9 @@
 import type { SessionId } from '@bonded/contract'
 import { accept, type Result } from '../domain/rejection.ts'
 import type { Session } from '../domain/session.ts'
-import { MOVES } from '../domain/transitions.ts'
+import { isStoredFor, MOVES } from '../protocol/states.ts'
 import { findAndExpireWatchedSession, readWatchedSession } from './find-and-expire.ts'
 import type { BrowserCaller, Service } from './service.ts'
-
-const CANCELABLE: readonly Session['state'][] = MOVES.cancel.from
 
 /**
  * Cancels a session for a page that presents its watch token, while the phone can still answer.
@@ -26,11 +24,11 @@ export async function cancelSession(
   // By the stored state: whether a session has expired is decided with its row locked, because
   // another call may be about to store an end from before. If the time ends after that, the move
   // has no effect, and the next pass stores the end.
-  if (!seen.ok || !CANCELABLE.includes(seen.value.state)) return seen
+  if (!seen.ok || !isStoredFor(seen.value, MOVES.cancel)) return seen
   return service.store.write(function* (tables) {
     for (;;) {
       const found = yield* findAndExpireWatchedSession(service, tables, watcher)
-      if (!found.ok || !CANCELABLE.includes(found.value.state)) return found
+      if (!found.ok || !isStoredFor(found.value, MOVES.cancel)) return found
       const canceled = yield* tables.sessions.move(found.value, MOVES.cancel, {
         now: service.clock.now(),
       })

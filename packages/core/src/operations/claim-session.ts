@@ -1,6 +1,7 @@
 import type { DeviceId, SessionId } from '@bonded/contract'
-import { checkBrowserKey, checkPhone, checkShown } from '../domain/phone-rules.ts'
 import { accept, type Result, reject } from '../domain/rejection.ts'
+import { runChecks } from '../protocol/run-checks.ts'
+import { usesStepNonce } from '../protocol/states.ts'
 import type { PhoneReading } from './read-session.ts'
 import { loadAndExpireAttempt, recordNetworkDifference, rejectAndRecord } from './phone-attempt.ts'
 import type { PhoneCaller, Service } from './service.ts'
@@ -27,7 +28,7 @@ export async function claimSession(
   input: ClaimInput,
 ): Promise<Result<PhoneReading>> {
   const { device } = caller
-  const { id, nonce } = input
+  const { id, nonce, shows, bringsBrowserKey } = input
   if (!isOwn(device.id, input.deviceId)) return reject('device_not_usable', { param: 'device_id' })
   if (id === undefined) return reject('session_not_live')
 
@@ -35,20 +36,20 @@ export async function claimSession(
     // Each pass evaluates the stored data. A pass is repeated only if another call changed the
     // session in between.
     for (;;) {
-      const loaded = yield* loadAndExpireAttempt(service, tables, { id, device, nonce })
-      if (loaded === undefined) return reject('session_not_live')
-      const attempt = { ...loaded, forClaim: true }
-      const { now } = attempt
-      const early = checkPhone(attempt)
-      const shown = early.ok ? checkShown(attempt, input.shows) : early
-      const verdict = shown.ok ? checkBrowserKey(attempt, input.bringsBrowserKey) : shown
-      if (!verdict.ok) return yield* rejectAndRecord(tables, attempt, verdict.rejection)
-      const { session, tenant, nonces } = attempt
+      const attempt = yield* loadAndExpireAttempt(service, tables, {
+        id,
+        device,
+        nonce,
+        forClaim: true,
+      })
+      if (attempt === undefined) return reject('session_not_live')
+      const failed = yield* runChecks('claim', { ...attempt, shows, bringsBrowserKey })
+      if (failed !== undefined) return yield* rejectAndRecord(tables, attempt, failed.rejection)
+      const { session, tenant, nonces, now } = attempt
       const unchanged =
         session.deviceId === device.id &&
         (session.claimedNonce === null || nonces.sameText(session.claimedNonce, nonce))
-      if (unchanged || session.state === 'step_up_required')
-        return accept({ session, tenant, nonce })
+      if (unchanged || usesStepNonce(session)) return accept({ session, tenant, nonce })
       const claimed = yield* tables.sessions.claim(session, {
         now,
         deviceId: device.id,

@@ -1,14 +1,12 @@
 import type { CompletionOutcome, SessionId } from '@bonded/contract'
 import { accept, type Result, reject } from '../domain/rejection.ts'
 import type { Session } from '../domain/session.ts'
-import { MOVES } from '../domain/transitions.ts'
+import { hasMoved, isStoredFor, MOVES } from '../protocol/states.ts'
 import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
 import { findAndExpireSession } from './find-and-expire.ts'
 import type { BackendCaller, Service } from './service.ts'
 import { completionSecretOf } from './session-view.ts'
-
-const COMPLETABLE: readonly Session['state'][] = MOVES.complete.from
 
 export interface CompleteInput {
   readonly id: SessionId | undefined
@@ -38,8 +36,7 @@ export async function completeSession(
       const session = found.value
       // As stored: if the session's time ends after this read, the move has no effect, and the next
       // pass stores the end.
-      const { state } = session
-      if (state === 'expired') return reject('session_not_found')
+      if (hasMoved(session, MOVES.expire)) return reject('session_not_found')
 
       const secret = completionSecretOf(service, session).reveal()
       if (input.completionSecret === undefined)
@@ -52,8 +49,8 @@ export async function completeSession(
       if (contextDigest !== undefined && !service.keys.same(bound, contextDigest))
         return reject('context_mismatch', { param: 'X-Bond-Context-Digest' })
 
-      if (state === 'completed') return accept(session)
-      if (!COMPLETABLE.includes(state)) return reject('session_not_bonded')
+      if (hasMoved(session, MOVES.complete)) return accept(session)
+      if (!isStoredFor(session, MOVES.complete)) return reject('session_not_bonded')
       // After the wait for the row, which another node may have locked: time has passed.
       const now = service.clock.now()
       const completed = yield* tables.sessions.move(session, MOVES.complete, {

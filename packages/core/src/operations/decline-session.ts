@@ -1,7 +1,7 @@
 import type { DeclineRequest, SessionId } from '@bonded/contract'
-import { checkPhone } from '../domain/phone-rules.ts'
 import { accept, type Result, reject } from '../domain/rejection.ts'
-import { MOVES } from '../domain/transitions.ts'
+import { runChecks } from '../protocol/run-checks.ts'
+import { MOVES } from '../protocol/states.ts'
 import type { PhoneReading } from './read-session.ts'
 import { loadAndExpireAttempt, rejectAndRecord } from './phone-attempt.ts'
 import type { PhoneCaller, Service } from './service.ts'
@@ -27,11 +27,10 @@ export async function declineSession(
     for (;;) {
       const attempt = yield* loadAndExpireAttempt(service, tables, { id, device, nonce })
       if (attempt === undefined) return reject('session_not_live')
-      const { now } = attempt
-      const verdict = checkPhone(attempt)
-      if (!verdict.ok) return yield* rejectAndRecord(tables, attempt, verdict.rejection)
+      const failed = yield* runChecks('decline', attempt)
+      if (failed !== undefined) return yield* rejectAndRecord(tables, attempt, failed.rejection)
       const ended = yield* tables.sessions.move(attempt.session, move, {
-        now,
+        now: attempt.now,
         set: { deviceId: device.id, nonce },
       })
       if (ended !== undefined) return accept({ session: ended, tenant: attempt.tenant, nonce })

@@ -1,6 +1,6 @@
 import type { PassportSignal, PassportTier } from '@bonded/contract'
-import type { PhoneAttempt } from '../domain/phone-rules.ts'
 import { accept, type Result } from '../domain/rejection.ts'
+import type { PhoneFacts } from '../protocol/facts.ts'
 import type { Service } from './service.ts'
 
 /**
@@ -9,7 +9,7 @@ import type { Service } from './service.ts'
  */
 export async function evaluateAndNotePassport(
   service: Service,
-  { session, tenant, nonce }: PhoneAttempt,
+  { session, tenant, nonce }: PhoneFacts,
   passport: PassportSignal | undefined,
 ): Promise<Result<PassportTier | undefined>> {
   if (passport === undefined) return accept(undefined)

@@ -1,4 +1,4 @@
-import { MOVES } from '../domain/transitions.ts'
+import { MOVES } from '../protocol/states.ts'
 import { type Batch, BATCH_SESSIONS } from './batch.ts'
 import type { Service } from './service.ts'
 

@@ -10,25 +10,22 @@ import {
 import type { Continuity } from '../domain/continuity.ts'
 import { type CarrierFinding, localAuthTime, summarise } from '../domain/evidence.ts'
 import { instantOf } from '../domain/iso.ts'
-import { checkIssuedAt, checkPhone, type PhoneAttempt } from '../domain/phone-rules.ts'
 import { accept, type Result, reject } from '../domain/rejection.ts'
 import type { Device, Instant } from '../domain/session.ts'
 import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
+import { LOCAL_AUTH } from '../protocol/checks.ts'
+import type { PhoneFacts } from '../protocol/facts.ts'
+import { runChecks } from '../protocol/run-checks.ts'
 import { updateContinuity } from './update-continuity.ts'
 import { evaluateAndNotePassport } from './evaluate-passport.ts'
-import {
-  endEvaluation,
-  loadAndExpireAttempt,
-  raiseCounterOrSuspect,
-  rejectAndRecord,
-} from './phone-attempt.ts'
+import { endEvaluation, loadAndExpireAttempt, rejectAndSuspect } from './phone-attempt.ts'
 import { evidenceContextOf, type PhoneCaller, type Service } from './service.ts'
-import { verifyAssertion } from './verify-assertion.ts'
+import { signedFacts } from './signed-facts.ts'
 
 /** The facts after the request's assertion was accepted. */
 interface Admitted {
-  readonly attempt: PhoneAttempt
+  readonly attempt: PhoneFacts
   readonly continuity: Continuity
 }
 
@@ -84,58 +81,59 @@ function* admit(
   device: Device,
   request: EvidenceRequest,
 ): Work<Result<Admitted>> {
-  const { nonce, signals, app_attest: appAttest } = request
+  const { nonce, signals } = request
   const id = request.session_id as SessionId
   const attempt = yield* loadAndExpireAttempt(service, tables, { id, device, nonce })
   if (attempt === undefined) return reject('session_not_live')
   const { now } = attempt
   const issuedAt = instantOf(request.issued_at)
-  const early = checkPhone(attempt)
-  const verdict = early.ok ? checkIssuedAt(issuedAt, now) : early
   // A page's key proves its user in the assertion of the bond, so its report counts for nothing.
   const isApp = device.format !== 'webauthn'
-  const timed = verdict.ok && isApp ? checkLocalAuthTime(signals, issuedAt) : verdict
-  if (!timed.ok) return yield* rejectAndRecord(tables, attempt, timed.rejection)
-  if (appAttest !== undefined) {
-    const payload = evidenceRequestPayload({
-      ...request,
-      signals: service.keys.sha256(canonicalJson(signals)),
-    })
-    const verified = verifyAssertion(service, { device, payload, appAttest })
-    if (!verified.ok) return yield* rejectAndRecord(tables, attempt, verified.rejection)
-    const { counter } = verified.value
-    const counted = yield* raiseCounterOrSuspect(tables, attempt, { counter, issuedAt })
-    if (!counted.ok) return counted
-  }
+  const verifiedAt = isApp ? localAuthTime(signals.local_auth, issuedAt) : 'in_range'
+  const failed = yield* runChecks('evidence', {
+    ...attempt,
+    ...evidenceSignature(service, tables, { device, request, issuedAt }),
+    issuedAt,
+    localAuthIsAhead: verifiedAt === 'ahead',
+  })
+  if (failed !== undefined) return yield* rejectAndSuspect(tables, attempt, { ...failed, issuedAt })
   // A page fetches evidence while its user reads the request, and has nothing to evaluate yet.
   if (isApp) yield* tables.sessions.hint(attempt.session, 'evaluating', now)
-  const { local_auth } = signals
-  const isOld = isApp && localAuthTime(local_auth, issuedAt) === 'too_old'
-  if (isOld && local_auth.result === 'verified')
+  if (verifiedAt === 'too_old' && signals.local_auth.result === 'verified')
     yield* tables.sessions.note(id, {
       at: now,
       kind: 'note',
       reason: 'local_auth_too_old',
-      step: 'local_auth',
+      step: LOCAL_AUTH,
     })
   const continuity = yield* updateContinuity(service, tables, { id, device, signals, now })
   return accept({ attempt, continuity })
 }
 
-/** A verification in the future is a defect of the app, which `failed` would hide. */
-function checkLocalAuthTime({ local_auth }: EvidenceSignals, issuedAt: Instant): Result<void> {
-  if (localAuthTime(local_auth, issuedAt) !== 'ahead') return accept(undefined)
-  return reject('invalid_member', {
-    param: 'signals.local_auth.verified_at',
-    step: 'local_auth',
-    detail: 'It is at most 30 s after issued_at.',
-  })
+/** What the phone signed. A page signs nothing here: its report proves nothing either way. */
+function evidenceSignature(
+  service: Service,
+  tables: Tables,
+  of: { readonly device: Device; readonly request: EvidenceRequest; readonly issuedAt: Instant },
+): ReturnType<typeof signedFacts> {
+  const { device, request, issuedAt } = of
+  const { app_attest: appAttest, signals } = request
+  if (appAttest === undefined)
+    return {
+      assertion: () => accept({ counter: 0, userVerified: false }),
+      raiseCounter: () => true,
+    }
+  const hashed = { ...request, signals: service.keys.sha256(canonicalJson(signals)) }
+  const signed = { device, payload: evidenceRequestPayload(hashed), appAttest }
+  return signedFacts(service, signed, (counter) =>
+    tables.devices.raiseCounter(device.id, counter, issuedAt),
+  )
 }
 
 /** Asks the carrier and verifies the passport, outside the unit of work: both take long. */
 async function askOutside(
   service: Service,
-  attempt: PhoneAttempt,
+  attempt: PhoneFacts,
   signals: EvidenceSignals,
 ): Promise<Result<{ carrier: CarrierFinding; passport: PassportTier | undefined }>> {
   const { session, device } = attempt

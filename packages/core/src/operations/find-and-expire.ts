@@ -1,7 +1,7 @@
 import type { SessionId } from '@bonded/contract'
 import { accept, type Result, reject } from '../domain/rejection.ts'
-import { isReadable, type Session, stateAt } from '../domain/session.ts'
-import { MOVES } from '../domain/transitions.ts'
+import type { Session } from '../domain/session.ts'
+import { hasPassed, isReadable, MOVES } from '../protocol/states.ts'
 import { inScope } from '../domain/tenant.ts'
 import type { Tables, Unit } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
@@ -93,7 +93,7 @@ export async function readAndExpire<T>(
 ): Promise<T> {
   const value = await store.read(unit)
   const session = sessionOf(value)
-  return session !== undefined && isOverdue(session, clock.now()) ? store.write(unit) : value
+  return session !== undefined && hasPassed(session, clock.now()) ? store.write(unit) : value
 }
 
 /**
@@ -110,13 +110,8 @@ export function* expireIfOverdue(
   session: Session,
   now = clock.now(),
 ): Work<Session> {
-  if (!tables.mayWrite || !isOverdue(session, now)) return session
+  if (!tables.mayWrite || !hasPassed(session, now)) return session
   return (yield* tables.sessions.move(session, MOVES.expire, { now })) ?? session
-}
-
-/** Whether the session has expired, and its end is not stored. */
-function isOverdue(session: Session, now: number): boolean {
-  return stateAt(session, now) !== session.state
 }
 
 /** Whether a key may read what belongs to a session: its own tenant's, in its scope. */

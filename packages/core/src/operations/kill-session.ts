@@ -1,11 +1,9 @@
 import type { SessionId } from '@bonded/contract'
 import { accept, type Result, reject } from '../domain/rejection.ts'
 import type { Session } from '../domain/session.ts'
-import { MOVES } from '../domain/transitions.ts'
+import { hasMoved, isStoredFor, MOVES } from '../protocol/states.ts'
 import { findAndExpireSession } from './find-and-expire.ts'
 import type { BackendCaller, Service } from './service.ts'
-
-const KILLABLE: readonly Session['state'][] = MOVES.kill.from
 
 /**
  * Ends a session for its tenant. On a killed or completed session it succeeds without effect, so a
@@ -24,12 +22,12 @@ export async function killSession(
       if (!found.ok) return found
       // As stored: if the session's time ends after this read, the move has no effect, and the next
       // pass stores the end.
-      const { state } = found.value
-      if (state === MOVES.kill.to || state === 'completed') return found
-      if (!KILLABLE.includes(state)) return reject('session_not_found')
+      const session = found.value
+      if (hasMoved(session, MOVES.kill) || hasMoved(session, MOVES.complete)) return found
+      if (!isStoredFor(session, MOVES.kill)) return reject('session_not_found')
       // After the wait for the row, which another node may have locked: time has passed.
       const now = service.clock.now()
-      const killed = yield* tables.sessions.move(found.value, MOVES.kill, { now })
+      const killed = yield* tables.sessions.move(session, MOVES.kill, { now })
       if (killed !== undefined) return accept(killed)
     }
   })

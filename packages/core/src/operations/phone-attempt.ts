@@ -1,24 +1,35 @@
 import { type DeviceId, type SessionId, siteNetworkOf } from '@bonded/contract'
+import { once } from '../collections/once.ts'
+import { nonceStanding } from '../domain/challenge.ts'
 import { DEVICE_MOVES } from '../domain/device-moves.ts'
 import { MAX_FAILED_ASSERTIONS } from '../domain/lifetimes.ts'
-import type { PhoneAttempt } from '../domain/phone-rules.ts'
-import { accept, type Rejection, type Result } from '../domain/rejection.ts'
+import type { Rejection, Result } from '../domain/rejection.ts'
 import type { Device } from '../domain/session.ts'
 import { hasOlderPhone } from '../domain/subject-keys.ts'
-import { MOVES } from '../domain/transitions.ts'
 import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
+import type { PhoneFacts, SessionFacts } from '../protocol/facts.ts'
+import type { Failure } from '../protocol/run-checks.ts'
+import { MOVES } from '../protocol/states.ts'
 import { expireIfOverdue } from './find-and-expire.ts'
 import { noncesOf, type Service } from './service.ts'
 import { recordDeviceChange } from './record-device-change.ts'
 
-/** Loads the facts for the phone rules; undefined if the session does not exist. */
+/** A phone's call on a session. */
+interface PhoneCall {
+  readonly id: SessionId
+  readonly device: Device
+  readonly nonce: string
+  /** Whether the call is a claim, which may present a newer nonce than the phone's last one. */
+  readonly forClaim?: boolean
+}
+
+/** Loads the facts of a phone's call; undefined if the session does not exist. */
 export function* loadAndExpireAttempt(
   service: Service,
   tables: Tables,
-  call: { id: SessionId; device: Device; nonce: string },
-): Work<PhoneAttempt | undefined> {
-  const { id, device, nonce } = call
+  { id, device, nonce, forClaim = false }: PhoneCall,
+): Work<PhoneFacts | undefined> {
   // Read again, because an operator may have blocked the device since the request was
   // authenticated. First, because that locks the device: of two copies of a call the later one
   // must read the session as the earlier one has left it.
@@ -37,9 +48,12 @@ export function* loadAndExpireAttempt(
   // Last, because each statement takes time, and a statement may wait for a row that another node
   // has locked.
   const now = service.clock.now()
+  const stored = yield* expireIfOverdue(service, tables, session, now)
+  const nonces = noncesOf(service, stored)
+  const pinned = stored.deviceId === current.id
   return {
     now,
-    session: yield* expireIfOverdue(service, tables, session, now),
+    session: stored,
     tenant,
     device: current,
     knownAs: subjectRef,
@@ -51,7 +65,8 @@ export function* loadAndExpireAttempt(
     olderPhone,
     failures,
     nonce,
-    nonces: noncesOf(service, session),
+    nonces,
+    nonceStanding: once(() => nonceStanding(stored, nonce, { now, nonces, pinned, forClaim })),
   }
 }
 
@@ -62,7 +77,7 @@ export function* loadAndExpireAttempt(
  */
 export function* recordNetworkDifference(
   tables: Tables,
-  { session: before, device, now }: PhoneAttempt,
+  { session: before, device, now }: SessionFacts,
   address: string,
 ): Work<void> {
   // Once per session: when it is pinned.
@@ -81,7 +96,11 @@ export function* recordNetworkDifference(
 /** Rejects the call and records why. The timeline names the step, the response does not. */
 export function* rejectAndRecord(
   tables: Tables,
+<<<<<<< HEAD
   { session, device, knownAs, now }: PhoneAttempt,
+=======
+  { session, device, now }: SessionFacts,
+>>>>>>> 42c3303d (refactor(core): write the checks of the protocol as one table)
   rejection: Rejection,
 ): Work<Result<never>> {
   yield* tables.sessions.note(session.id, {
@@ -96,23 +115,20 @@ export function* rejectAndRecord(
 }
 
 /**
- * Raises the counter of a key by a verified assertion, and rejects one that does not rise. If that
- * assertion was signed after all accepted ones, another phone has a copy of the key, and the device
+ * Rejects a call at the check that it failed, and records why. If an assertion whose counter did not
+ * rise was signed after all accepted ones, another phone has a copy of the key, and the device
  * becomes suspect.
  */
-export function* raiseCounterOrSuspect(
+export function* rejectAndSuspect(
   tables: Tables,
-  attempt: PhoneAttempt,
-  { counter, issuedAt }: { counter: number; issuedAt: number },
-): Work<Result<void>> {
+  attempt: SessionFacts,
+  { check, rejection, issuedAt }: Failure & { readonly issuedAt: number },
+): Work<Result<never>> {
   const { session, device, now } = attempt
-  if (yield* tables.devices.raiseCounter(device.id, counter, issuedAt)) return accept(undefined)
-  const rejected = yield* rejectAndRecord(tables, attempt, {
-    reason: 'assertion_invalid',
-    step: 'counter',
-  })
-  if (yield* tables.devices.suspect(device.id, issuedAt)) {
-    const change = { at: now, kind: DEVICE_MOVES.suspect.to, step: 'counter' }
+  const rejected = yield* rejectAndRecord(tables, attempt, rejection)
+  if (check.suspects && (yield* tables.devices.suspect(device.id, issuedAt))) {
+    const { step } = check
+    const change = { at: now, kind: DEVICE_MOVES.suspect.to, step }
     const holds = yield* recordDeviceChange(tables, device.id, change)
     // A phone that has claimed nothing may try a session that is pinned to another phone.
     if (!holds.some(({ id }) => id === session.id))
@@ -120,7 +136,7 @@ export function* raiseCounterOrSuspect(
         at: now,
         kind: 'note',
         reason: 'device_suspect',
-        step: 'counter',
+        step,
       })
   }
   return rejected
@@ -140,23 +156,20 @@ export function* endEvaluation(
     yield* tables.sessions.hint(session, 'scanned', now)
 }
 
-/** The checks that only a forger fails. They count towards the five failures (protocol 4). */
-const COUNTED_STEPS: readonly string[] = ['client_data_hash', 'signature', 'app_id', 'evidence_mac']
-
 /**
- * Rejects, records and counts an invalid assertion. The pinned phone's fifth ends the session.
- * Another phone's fifth only excludes that phone; otherwise every observer of the QR code could end
- * the session.
+ * Does the same, and counts a failure that only a forger has. The pinned phone's fifth ends the
+ * session. Another phone's fifth only excludes that phone; otherwise every observer of the QR code
+ * could end the session.
  */
 export function* rejectAndCount(
   tables: Tables,
-  attempt: PhoneAttempt,
-  rejection: Rejection,
+  attempt: SessionFacts,
+  failure: Failure & { readonly issuedAt: number },
 ): Work<Result<never>> {
   const { device, now } = attempt
   const { id } = attempt.session
-  const rejected = yield* rejectAndRecord(tables, attempt, rejection)
-  if (rejection.step === undefined || !COUNTED_STEPS.includes(rejection.step)) return rejected
+  const rejected = yield* rejectAndSuspect(tables, attempt, failure)
+  if (!failure.check.counts) return rejected
   const failures = yield* tables.sessions.countFailure(id, device.id)
   const session = yield* tables.sessions.find(id)
   if (failures >= MAX_FAILED_ASSERTIONS && session?.deviceId === device.id)

@@ -8,10 +8,12 @@ import {
 import { approvedLeg, type ApprovedLeg, bondedCommitment, recall } from '../domain/browser-leg.ts'
 import { iso } from '../domain/iso.ts'
 import { MAX_FAILED_BROWSER_PROOFS } from '../domain/lifetimes.ts'
-import { checkDevice, type PhoneAttempt } from '../domain/phone-rules.ts'
 import { accept, reject, type Result } from '../domain/rejection.ts'
 import type { Device, Session } from '../domain/session.ts'
-import { MOVES } from '../domain/transitions.ts'
+import type { CallFacts, SessionFacts } from '../protocol/facts.ts'
+import { runChecks } from '../protocol/run-checks.ts'
+import { MOVES } from '../protocol/states.ts'
+import type { VerifiedAssertion } from '../ports/devices.ts'
 import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
 import { bondSession } from './bond-session.ts'
@@ -19,6 +21,7 @@ import { findAndExpireWatchedSession, readWatchedSession } from './find-and-expi
 import { loadAndExpireAttempt } from './phone-attempt.ts'
 import { pageOf, type ProvingPage } from './proving-page.ts'
 import type { BrowserCaller, Service } from './service.ts'
+import { countedFacts } from './signed-facts.ts'
 
 /** A proof of the page's browser, and the session that it is for. */
 export interface BrowserRequest {
@@ -79,7 +82,7 @@ function settled(
 }
 
 interface Judged {
-  readonly attempt: PhoneAttempt
+  readonly attempt: SessionFacts
   readonly proof: BrowserProof
   readonly page: ProvingPage
 }
@@ -91,30 +94,20 @@ interface Judged {
 function* bondOrReject(
   service: Service,
   tables: Tables,
-  { attempt, proof, page }: Judged,
+  judged: Judged,
 ): Work<Result<Session> | undefined> {
-  const { session, device, now } = attempt
+  const { attempt, proof, page } = judged
+  const { session, now } = attempt
   const leg = approvedLeg(session)
+  const failed = yield* runChecks('browser', factsOf(service, tables, judged))
   if (leg === undefined) return reject('session_not_live')
-  const usable = checkDevice(attempt)
-  if (!usable.ok)
-    return yield* rejectAndCountProof(tables, attempt, { leg, step: usable.rejection.step })
-  if (now >= leg.evidenceUntil) {
+  if (failed?.rejection.reason === 'evidence_expired') {
     const set = recall(session, 'evidence_expired')
     const recalled = yield* tables.sessions.move(session, MOVES.recall, { now, set })
     return recalled && reject('session_not_live')
   }
-  const verified = verify(service, { attempt, proof, page, leg })
-  if (!verified.ok)
-    return yield* rejectAndCountProof(tables, attempt, { leg, step: verified.rejection.step })
-  // With the time of the proof, so that an assertion that the phone signed before it and that
-  // arrives after it is rejected, but makes no device suspect.
-  const { key, counter } = verified.value
-  const isCounted =
-    key === device
-      ? yield* tables.devices.raiseCounter(device.id, counter, now)
-      : yield* tables.devices.raiseBrowserCounter(device.id, key.keyId, counter)
-  if (!isCounted) return yield* rejectAndCountProof(tables, attempt, { leg, step: 'counter' })
+  if (failed !== undefined)
+    return yield* rejectAndCountProof(tables, attempt, { leg, step: failed.check.step })
   const { commitment } = proof
   const browser = { origin: page.origin, proved_at: iso(now) }
   const bonded = yield* bondSession(tables, attempt, {
@@ -124,14 +117,36 @@ function* bondOrReject(
   return bonded && accept(bonded)
 }
 
-/** The names of the verifier's checks in the timeline, where they differ. */
-const STEPS: Readonly<Record<string, string>> = {
-  key_id: 'credential',
-  client_data_type: 'type',
-  client_data_challenge: 'challenge',
-  client_data_origin: 'origin',
-  client_data_cross_origin: 'cross_origin',
-  app_id: 'rp_id',
+/** What the checks look at. The key that signs is one of the phone that approved. */
+function factsOf(
+  service: Service,
+  tables: Tables,
+  { attempt, proof, page }: Judged,
+): CallFacts['browser'] {
+  const { session, device, now } = attempt
+  const { id, response } = proof.assertion
+  const isApproved = approvedLeg(session)?.credentials.includes(id) === true
+  const key = isApproved ? keyOf(device, id) : undefined
+  const clientData = textOf(response.clientDataJSON)
+  return {
+    ...attempt,
+    // Without related origins, a page may use the passkeys only through the service's frame.
+    pageMayProve: page.isFramed || service.settings.relatedOrigins === true,
+    isItsCredential: key !== undefined,
+    clientDataIsText: clientData !== undefined,
+    ...countedFacts(
+      () =>
+        key === undefined || clientData === undefined
+          ? reject('browser_proof_invalid')
+          : verify(service, { session, proof, page, key, clientData }),
+      // With the time of the proof, so that an assertion that the phone signed before it and that
+      // arrives after it is rejected, but makes no device suspect.
+      (counter) =>
+        key === device
+          ? tables.devices.raiseCounter(device.id, counter, now)
+          : tables.devices.raiseBrowserCounter(device.id, id, counter),
+    ),
+  }
 }
 
 /**
@@ -147,22 +162,19 @@ function keyOf(device: Device, credentialId: string): Device | undefined {
   return { ...device, format: 'webauthn', keyId, publicKey, appId, counter, webauthn }
 }
 
-/** Verifies the assertion. @returns the key that signed, and its counter */
+/** Verifies the assertion of a key that may answer. */
 function verify(
   service: Service,
-  { attempt, proof, page, leg }: Judged & { readonly leg: ApprovedLeg },
-): Result<{ readonly key: Device; readonly counter: number }> {
-  const { session, device } = attempt
+  of: Pick<Judged, 'proof' | 'page'> & {
+    readonly session: Session
+    readonly key: Device
+    readonly clientData: string
+  },
+): Result<VerifiedAssertion> {
+  const { session, proof, page, key, clientData } = of
   const { id, response } = proof.assertion
   const { origin, isFramed } = page
-  const fail = (step: string) => reject('browser_proof_invalid', { step })
-  // Without related origins, a page may use the passkeys only through the service's frame.
-  if (!isFramed && service.settings.relatedOrigins !== true) return fail('origin')
-  const key = leg.credentials.includes(id) ? keyOf(device, id) : undefined
-  if (key === undefined) return fail('credential')
-  const clientData = textOf(response.clientDataJSON)
-  if (clientData === undefined) return fail('client_data')
-  const verified = service.assertionVerifiers.webauthn.verify({
+  return service.assertionVerifiers.webauthn.verify({
     device: key,
     origin: isFramed ? service.settings.publicOrigin : origin,
     topOrigin: isFramed ? origin : undefined,
@@ -182,9 +194,6 @@ function verify(
       signature: response.signature,
     },
   })
-  if (verified.ok) return accept({ key, counter: verified.value.counter })
-  const { step = 'encoding' } = verified.rejection
-  return fail(STEPS[step] ?? step)
 }
 
 /** Client data is JSON in UTF-8; other bytes are undefined. */
@@ -200,8 +209,13 @@ function textOf(base64url: string): string | undefined {
 /** Records and counts a failed proof. The eighth ends the approval, and the session goes on. */
 function* rejectAndCountProof(
   tables: Tables,
+<<<<<<< HEAD
   { session, knownAs: subjectRef, now }: PhoneAttempt,
   { leg, step = null }: { readonly leg: ApprovedLeg; readonly step: string | null | undefined },
+=======
+  { session, now }: SessionFacts,
+  { leg, step }: { readonly leg: ApprovedLeg; readonly step: string },
+>>>>>>> 42c3303d (refactor(core): write the checks of the protocol as one table)
 ): Work<Result<never>> {
   const reason = 'browser_proof_invalid'
   yield* tables.sessions.note(session.id, { at: now, kind: 'refused', reason, step, subjectRef })
@@ -212,5 +226,5 @@ function* rejectAndCountProof(
       now,
       set: recall(session, 'browser_proof_failed'),
     })
-  return reject(reason, step === null ? {} : { step })
+  return reject(reason, { step })
 }

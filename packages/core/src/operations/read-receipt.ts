@@ -4,6 +4,7 @@ import { proofText } from '../domain/receipt-log.ts'
 import { receiptSession, receiptState } from '../domain/receipts.ts'
 import { accept, type Result, reject } from '../domain/rejection.ts'
 import type { Session } from '../domain/session.ts'
+import { hasBond } from '../protocol/states.ts'
 import type { Tables } from '../ports/store.ts'
 import type { StoredReceipt } from '../ports/tables/receipt-table.ts'
 import type { Work } from '../ports/work.ts'
@@ -85,8 +86,7 @@ async function findOrMakeReceipt(
 
   const isCurrent = session === undefined || receipt?.state === receiptState(session)
   if (receipt !== undefined && (isCurrent || receiptSigner === undefined)) return accept(receipt)
-  const isLive = session?.state === 'bonded' || session?.state === 'completed'
-  const proved = session && isLive ? receiptSession(session) : undefined
+  const proved = session && hasBond(session) ? receiptSession(session) : undefined
   if (proved !== undefined && receiptSigner !== undefined)
     return accept(await makeReceipt(service, receiptSigner, proved))
   if (receipt !== undefined) return accept(receipt)

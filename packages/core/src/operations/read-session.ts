@@ -5,9 +5,10 @@ import {
   isLatestStepNonce,
   stepNonce,
 } from '../domain/challenge.ts'
-import { checkDevice } from '../domain/phone-rules.ts'
 import { accept, type Result, reject } from '../domain/rejection.ts'
-import { isReadable, type Session, stateAt } from '../domain/session.ts'
+import type { Session } from '../domain/session.ts'
+import { runReadingChecks } from '../protocol/run-checks.ts'
+import { isReadable, stateAt, usesStepNonce } from '../protocol/states.ts'
 import type { Tenant } from '../domain/tenant.ts'
 import { findAndExpireSession, readAndExpire, readWatchedSession } from './find-and-expire.ts'
 import { loadAndExpireAttempt } from './phone-attempt.ts'
@@ -78,11 +79,11 @@ export async function readAsPhone(
   )
   if (attempt === undefined || !isReadable(attempt.session, attempt.now)) return notFound
   const { session, tenant, nonces, now } = attempt
-  if (!checkDevice({ ...attempt, failures: 0 }).ok) return notFound
-  if (session.deviceId !== null && session.deviceId !== device.id) return notFound
+  // A phone that has failed too often may still read how its session ended.
+  if (runReadingChecks('read', { ...attempt, failures: 0 }) !== undefined) return notFound
 
   const came = session.claimedNonce !== null && nonces.sameText(session.claimedNonce, nonce)
-  if (stateAt(session, now) === 'step_up_required') {
+  if (usesStepNonce({ state: stateAt(session, now) })) {
     const step = stepNonce(session, nonces)
     return came || nonces.sameText(step, nonce)
       ? accept({ session, tenant, nonce: step })

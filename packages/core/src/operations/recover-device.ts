@@ -2,14 +2,16 @@ import { deviceRecoveryPayload, type RecoverDeviceRequest } from '@bonded/contra
 import { DEVICE_CHALLENGE_TTL_MS } from '../domain/lifetimes.ts'
 import { accept, type Result, reject } from '../domain/rejection.ts'
 import type { Device } from '../domain/session.ts'
-import { mayManageKeys } from '../domain/subject-keys.ts'
 import type { Work } from '../ports/work.ts'
-import { useAssertionOrSuspect } from './device-request.ts'
+import type { CallFacts } from '../protocol/facts.ts'
+import { runChecks, runReadingChecks } from '../protocol/run-checks.ts'
+import type { Tables } from '../ports/store.ts'
+import { rejectAndSuspectDevice } from './device-request.ts'
 import { createDeviceToken } from './device-token.ts'
 import { recordDeviceChange } from './record-device-change.ts'
 import type { Registered } from './register-device.ts'
 import type { Service } from './service.ts'
-import { verifyAssertion } from './verify-assertion.ts'
+import { countedFacts, verifyAssertion } from './signed-facts.ts'
 
 /**
  * Issues a new token for the device of a browser key, to a phone that has lost its token and its
@@ -24,41 +26,43 @@ export async function recoverDevice(
   { challenge, app_attest }: RecoverDeviceRequest,
 ): Promise<Result<Registered>> {
   const { keys, clock, settings } = service
-  const fail = (step: string) => reject('assertion_invalid', { step })
-  const expiresAt = keys.deviceChallengeExpiry(challenge)
-  if (expiresAt === undefined || clock.now() >= expiresAt) return fail('challenge')
+  const challengeExpiresAt = keys.deviceChallengeExpiry(challenge)
   const payload = deviceRecoveryPayload({ challenge, origin: settings.publicOrigin })
-  const verify = (device: Device | undefined): Result<number> => {
-    if (device === undefined) return fail('unknown_key')
-    // The counter or the id of an app's key is in the record that the phone has lost.
-    if (device.format !== 'webauthn') return fail('format')
-    // A suspect key may be a copy: its device waits for the operator.
-    if (!mayManageKeys(device)) return fail('device_state')
-    const verified = verifyAssertion(service, { device, payload, appAttest: app_attest })
-    return verified.ok ? accept(verified.value.counter) : verified
-  }
+  // The key has signed after the service made the challenge.
+  const expiresAt = challengeExpiresAt ?? 0
+  const issuedAt = expiresAt - DEVICE_CHALLENGE_TTL_MS
+  const factsOf = (device: Device | undefined, tables?: Tables): CallFacts['recover'] => ({
+    now: clock.now(),
+    challengeExpiresAt,
+    device,
+    useChallenge: () => tables?.devices.useChallenge(challenge, expiresAt) ?? true,
+    ...countedFacts(
+      () =>
+        device === undefined
+          ? reject('assertion_invalid')
+          : verifyAssertion(service, { device, payload, appAttest: app_attest }),
+      (counter) =>
+        device && tables ? tables.devices.useRequest(device.id, counter, issuedAt) : false,
+    ),
+  })
 
-  // Before the write, so that a guess costs one lookup.
-  const found = await service.store.read((tables) => tables.devices.findByKey(app_attest.key_id))
-  const early = verify(found)
-  if (found === undefined || !early.ok) return early.ok ? fail('unknown_key') : early
+  // Before the write, so that a guess costs one lookup, and an unknown challenge none.
+  const known = challengeExpiresAt !== undefined && clock.now() < challengeExpiresAt
+  const found = known
+    ? await service.store.read((tables) => tables.devices.findByKey(app_attest.key_id))
+    : undefined
+  const early = runReadingChecks('recover', factsOf(found))
+  if (early !== undefined) return { ok: false, rejection: early.rejection }
+  if (found === undefined) return reject('assertion_invalid')
 
   const made = createDeviceToken(service)
   return service.store.write(function* (tables): Work<Result<Registered>> {
     // An operator may have blocked the device or its subject since.
     const device = yield* tables.devices.find(found.id)
-    const verified = verify(device)
-    if (device === undefined || !verified.ok) return verified.ok ? fail('unknown_key') : verified
-    // First: a repeated request must not look like a copied key.
-    if (!(yield* tables.devices.useChallenge(challenge, expiresAt))) return fail('challenge')
-    // The key has signed after the service made the challenge.
-    const issuedAt = expiresAt - DEVICE_CHALLENGE_TTL_MS
-    const used = yield* useAssertionOrSuspect(service, tables, {
-      device,
-      counter: verified.value,
-      issuedAt,
-    })
-    if (!used.ok) return used
+    const failed = yield* runChecks('recover', factsOf(device, tables))
+    if (device === undefined) return reject('assertion_invalid')
+    if (failed !== undefined)
+      return yield* rejectAndSuspectDevice(service, tables, { ...failed, device, issuedAt })
     yield* tables.devices.offerToken(device.id, made.row)
     const change = { at: clock.now(), kind: 'token_recovered' as const, step: null }
     yield* recordDeviceChange(tables, device.id, change)

@@ -9,12 +9,7 @@ import {
 import { DEVICE_CHALLENGE_TTL_MS } from '../domain/lifetimes.ts'
 import { accept, type Result, reject } from '../domain/rejection.ts'
 import type { Device, Instant } from '../domain/session.ts'
-import {
-  MAX_KEYS_PER_SUBJECT,
-  mayAddPhone,
-  mayApprove,
-  mayManageKeys,
-} from '../domain/subject-keys.ts'
+import { MAX_KEYS_PER_SUBJECT, mayApprove } from '../domain/subject-keys.ts'
 import type { KeyReceipt, RegisteredKey } from '../ports/devices.ts'
 import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
@@ -61,7 +56,6 @@ export async function registerDevice(
     // up.
     const judged = checkDeviceRequest(service, approved)
     if (!judged.ok) return judged
-    if (!mayAddPhone(approved.device, service.clock.now())) return reject('key_too_new')
   }
   const expiresAt = service.keys.deviceChallengeExpiry(registration.challenge)
   if (expiresAt === undefined || service.clock.now() >= expiresAt)
@@ -128,7 +122,7 @@ function approvalOf(
     issued_at: approval.issued_at,
     origin: service.settings.publicOrigin,
   })
-  return accept({ device, payload, signed: approval, mayAsk: mayManageKeys })
+  return accept({ call: 'add', device, payload, signed: approval })
 }
 
 function newDevice(
@@ -174,7 +168,6 @@ function* storeFurtherKey(
   const { device, made, approved } = input
   const taken = yield* takeDeviceRequest(service, tables, approved)
   if (!taken.ok) return taken
-  if (!mayAddPhone(taken.value, service.clock.now())) return reject('key_too_new')
   if (!(yield* tables.devices.addKey(device, made.row, MAX_KEYS_PER_SUBJECT))) {
     const keys = yield* tables.subjects.keys(device.subjectId)
     return reject(keys.length >= MAX_KEYS_PER_SUBJECT ? 'too_many_keys' : 'key_already_registered')

@@ -1,6 +1,5 @@
 import { type DeviceId, deviceRemovePayload, type RemoveDeviceRequest } from '@bonded/contract'
 import { accept, type Result, reject } from '../domain/rejection.ts'
-import { isNewlyAdded, isUsable, mayManageKeys } from '../domain/subject-keys.ts'
 import type { Work } from '../ports/work.ts'
 import { takeDeviceRequest } from './device-request.ts'
 import { recordSubjectChange } from './record-device-change.ts'
@@ -35,15 +34,13 @@ export async function removeDevice(
     if (target?.subjectId !== device.subjectId || target.status === 'removed')
       return reject('device_not_found')
     const taken = yield* takeDeviceRequest(service, tables, {
+      call: 'remove',
       device,
       payload,
       signed: request,
-      mayAsk: id === device.id ? isUsable : mayManageKeys,
+      isItself: id === device.id,
     })
     if (!taken.ok) return taken
-    // Otherwise a phone that a user was deceived into adding could remove the user's own at once.
-    if (id !== device.id && isNewlyAdded(taken.value, service.clock.now()))
-      return reject('key_too_new')
     const change = { at: service.clock.now(), step: 'phone' }
     if (purpose === 'browser') {
       if (!(yield* tables.devices.removeBrowserKey(id))) return reject('device_not_found')

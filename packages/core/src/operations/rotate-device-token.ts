@@ -1,6 +1,5 @@
 import { type DeviceId, deviceTokenPayload, type RotateTokenRequest } from '@bonded/contract'
 import { accept, type Result, reject } from '../domain/rejection.ts'
-import { isUsable } from '../domain/subject-keys.ts'
 import type { Work } from '../ports/work.ts'
 import { takeDeviceRequest } from './device-request.ts'
 import { createDeviceToken, type NewDeviceToken } from './device-token.ts'
@@ -28,10 +27,10 @@ export async function rotateDeviceToken(
   const made = createDeviceToken(service)
   return service.store.write(function* (tables): Work<Result<NewDeviceToken>> {
     const taken = yield* takeDeviceRequest(service, tables, {
+      call: 'token',
       device,
       payload,
       signed: request,
-      mayAsk: isUsable,
     })
     if (!taken.ok) return taken
     yield* tables.devices.offerToken(device.id, made.row)

@@ -9,6 +9,7 @@ import {
 } from '../domain/challenge.ts'
 import type { Device, Instant, Session } from '../domain/session.ts'
 import type { Tenant } from '../domain/tenant.ts'
+import { isUnanswered, usesStepNonce } from '../protocol/states.ts'
 import type { PhoneReading } from './read-session.ts'
 import { noncesOf, type Service } from './service.ts'
 
@@ -80,7 +81,7 @@ export function viewForPhone(
   const shown = shownChallenge(session, now)
   const view = { session, tenant, now, nonce, rotatesAt: shown.rotatesAt }
   const watchToken = session.deviceId === device.id ? watchTokenOf(service, session) : undefined
-  if (watchToken !== undefined && session.state === 'step_up_required')
+  if (watchToken !== undefined && usesStepNonce(session))
     return {
       ...view,
       watchToken,
@@ -88,7 +89,7 @@ export function viewForPhone(
       challengeExpiresAt: session.expiresAt,
     }
   // A claimed nonce stays valid after its challenge has expired.
-  const isClaimed = watchToken !== undefined && session.state === 'pending'
+  const isClaimed = watchToken !== undefined && isUnanswered(session)
   // A phone may have scanned the previous QR code, which expires earlier than the current one.
   const scanned = acceptedIndex(session, nonce, { now, nonces }) ?? shown.index
   const challengeExpiresAt =

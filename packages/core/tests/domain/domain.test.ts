@@ -14,7 +14,7 @@ import {
   type Scores,
   score,
 } from '../../src/domain/scoring.ts'
-import { MOVES, TERMINAL } from '../../src/domain/transitions.ts'
+import { MOVES, TERMINAL } from '../../src/protocol/states.ts'
 import { carriedSignals } from '../../../../tests/harness/phone.ts'
 
 const NOW = Date.parse('2026-11-21T09:30:00.000Z')

@@ -5,7 +5,7 @@ import { eventsOfSession } from '../../src/domain/events.ts'
 import { newSession } from '../../src/domain/new-session.ts'
 import { policyOf } from '../../src/domain/policy.ts'
 import type { Session } from '../../src/domain/session.ts'
-import { type Move, MOVES } from '../../src/domain/transitions.ts'
+import { type Move, MOVES } from '../../src/protocol/states.ts'
 
 const AT = Date.parse('2026-11-21T09:30:00.000Z')
 const SECRETS = ['claimed-nonce', 'sealed-number', 'digest-of-bond', 'subject-of-bond']

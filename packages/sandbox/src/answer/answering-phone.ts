@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Session, stateAt } from '@bonded/core/domain/session'
+import type { Session } from '@bonded/core/domain/session'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
+import { stateAt } from '@bonded/core/protocol/states'
 import type { Service } from '@bonded/core/operations/service'
 import {
   createAuthenticator,

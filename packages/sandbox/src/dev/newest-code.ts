@@ -1,5 +1,6 @@
 import type { TenantId } from '@bonded/contract'
-import { type Session, stateAt } from '@bonded/core/domain/session'
+import type { Session } from '@bonded/core/domain/session'
+import { stateAt } from '@bonded/core/protocol/states'
 import type { Service } from '@bonded/core/operations/service'
 import { viewOf } from '@bonded/core/operations/session-view'
 

@@ -8,7 +8,8 @@ import {
   type StateFrame,
 } from '@bonded/contract'
 import { iso } from '@bonded/core/domain/iso'
-import { endedAt, type Instant, type Session } from '@bonded/core/domain/session'
+import type { Instant, Session } from '@bonded/core/domain/session'
+import { endedAt } from '@bonded/core/protocol/states'
 import {
   presentPublic,
   publicReason,

@@ -1,5 +1,5 @@
 import type { SessionState } from '@bonded/contract'
-import { MOVES } from '@bonded/core/domain/transitions'
+import { MOVES } from '@bonded/core/protocol/states'
 import type { SessionQuery } from '@bonded/core/ports/tables/session-table'
 import type { SqlValue, Statement } from '../statement.ts'
 

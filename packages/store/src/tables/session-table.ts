@@ -1,7 +1,11 @@
 import type { SessionId } from '@bonded/contract'
 import type { Session } from '@bonded/core/domain/session'
+<<<<<<< HEAD
 import { MAX_REJECTIONS } from '@bonded/core/domain/lifetimes'
 import { MOVES } from '@bonded/core/domain/transitions'
+=======
+import { isStoredFor, MOVES } from '@bonded/core/protocol/states'
+>>>>>>> 42c3303d (refactor(core): write the checks of the protocol as one table)
 import { claimed, hinted, missed, moved } from '@bonded/core/domain/changes'
 import type { SessionTable, TimelineNote } from '@bonded/core/ports/tables/session-table'
 import type { Work } from '@bonded/core/ports/work'
@@ -139,11 +143,11 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
       return after
     },
 
-    *withdraw({ id, state }) {
-      if (state !== 'bonded') return
+    *withdraw(session) {
+      if (!isStoredFor(session, MOVES.complete)) return
       yield* sent(
-        `update session set verification = null where session_key = $1 and id = $2 and state = 'bonded'`,
-        [yield* sessionKeys.of(id), id],
+        'update session set verification = null where session_key = $1 and id = $2 and state = $3',
+        [yield* sessionKeys.of(session.id), session.id, MOVES.bond.to],
       )
     },
 

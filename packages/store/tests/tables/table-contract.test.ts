@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { DeviceId, RequestId, SessionId, SubjectId, TenantId } from '@bonded/contract'
 import type { RejectionQuery } from '../../../core/src/ports/tables/rejection-table.ts'
 import { DEVICE_MOVES } from '../../../core/src/domain/device-moves.ts'
-import { MOVES } from '../../../core/src/domain/transitions.ts'
+import { MOVES } from '../../../core/src/protocol/states.ts'
 import { cachedDriver, postgresDriver, sqlDriver } from './table-drivers.ts'
 import {
   DEVICES,

@@ -1,5 +1,6 @@
 import { wasProvedByBrowser } from '../../domain/browser-leg.ts'
 import { hasBrowserWorkflow, type Tenant } from '../../domain/tenant.ts'
+import { hasMoved, MOVES } from '../../protocol/states.ts'
 import type { Service } from '../service.ts'
 import { listSessions, type SessionPage } from './list-sessions.ts'
 import { listTenants } from './tenants.ts'
@@ -71,8 +72,8 @@ export function warnOfSettings(
 function warnOfGates({ id, workflows }: Tenant, proved: SessionPage['sessions']): string[] {
   return workflows.flatMap(({ name }) => {
     const own = proved.filter(({ session }) => session.tenantId === id && session.workflow === name)
-    const expired = own.filter(({ state }) => state === 'expired').length
-    return expired < MIN_EXPIRED_BONDS || own.some(({ state }) => state === 'completed')
+    const expired = own.filter((listed) => hasMoved(listed, MOVES.expire)).length
+    return expired < MIN_EXPIRED_BONDS || own.some((listed) => hasMoved(listed, MOVES.complete))
       ? []
       : [
           `${expired} recent sessions of the workflow ${name} of the tenant ${id} were confirmed in the browser and expired, and none was completed. Its backend may not send X-Bond-Browser-Secret, or its gate expects another origin`,

@@ -1,5 +1,4 @@
-import { mayMove } from '../../domain/session.ts'
-import { MOVES } from '../../domain/transitions.ts'
+import { mayMove, MOVES } from '../../protocol/states.ts'
 import { BATCH_SESSIONS } from '../batch.ts'
 import type { Service } from '../service.ts'
 

@@ -1,5 +1,6 @@
 import type { SessionId, Timeline } from '@bonded/contract'
-import { type Session, stateAt } from '../../domain/session.ts'
+import type { Session } from '../../domain/session.ts'
+import { stateAt } from '../../protocol/states.ts'
 import type { Service } from '../service.ts'
 import { sessionNotFound } from './operator-error.ts'
 

@@ -1,11 +1,9 @@
 import type { SessionId } from '@bonded/contract'
 import type { Session } from '../../domain/session.ts'
-import { MOVES } from '../../domain/transitions.ts'
+import { hasMoved, isStoredFor, MOVES } from '../../protocol/states.ts'
 import { expireIfOverdue } from '../find-and-expire.ts'
 import type { Service } from '../service.ts'
 import { OperatorError, sessionNotFound } from './operator-error.ts'
-
-const KILLABLE: readonly Session['state'][] = MOVES.killByOperator.from
 
 /**
  * Kills a live session of any tenant. Killing a killed session again changes nothing.
@@ -19,7 +17,7 @@ export async function killSessionAsOperator(service: Service, id: SessionId): Pr
       const session = stored && (yield* expireIfOverdue(service, tables, stored))
       // As stored: if the session's time ends after this read, the move has no effect, and the next
       // pass stores the end.
-      if (session === undefined || !KILLABLE.includes(session.state)) return session
+      if (session === undefined || !isStoredFor(session, MOVES.killByOperator)) return session
       // After the wait for the row, which another node may have locked: time has passed.
       const now = service.clock.now()
       const killed = yield* tables.sessions.move(session, MOVES.killByOperator, { now })
@@ -27,7 +25,7 @@ export async function killSessionAsOperator(service: Service, id: SessionId): Pr
     }
   })
   if (session === undefined) throw sessionNotFound(id)
-  if (session.state !== MOVES.killByOperator.to)
+  if (!hasMoved(session, MOVES.killByOperator))
     throw new OperatorError(`The session has already ended: it is ${session.state}`, {
       code: 'conflict',
     })

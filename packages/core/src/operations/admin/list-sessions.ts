@@ -1,5 +1,6 @@
 import type { SessionId, SessionState, TenantId } from '@bonded/contract'
-import { type Session, stateAt } from '../../domain/session.ts'
+import type { Session } from '../../domain/session.ts'
+import { stateAt } from '../../protocol/states.ts'
 import type { Service } from '../service.ts'
 
 /** Which sessions to list. */

@@ -1,3 +1,4 @@
+import { hasMoved, MOVES } from '../../protocol/states.ts'
 import type { Service } from '../service.ts'
 import { listSessions } from './list-sessions.ts'
 
@@ -17,7 +18,7 @@ export interface CompletionReport {
  */
 export async function reportCompletions(service: Service): Promise<CompletionReport> {
   const { sessions } = await listSessions(service, { limit: SESSIONS_READ })
-  const completed = sessions.filter(({ state }) => state === 'completed')
+  const completed = sessions.filter((listed) => hasMoved(listed, MOVES.complete))
   const without = new Map<string, number>()
   for (const { session } of completed)
     if (session.outcome === null)

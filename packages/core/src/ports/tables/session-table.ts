@@ -1,7 +1,7 @@
 import type { DeviceId, SessionId, SessionState, TenantId, Timeline } from '@bonded/contract'
 import type { MoveChanges } from '../../domain/changes.ts'
 import type { Device, Instant, Session } from '../../domain/session.ts'
-import type { Move } from '../../domain/transitions.ts'
+import type { Move } from '../../protocol/states.ts'
 import type { Work } from '../work.ts'
 
 /** What happened to a session without a change of its state. */

@@ -1,0 +1,111 @@
+import type { Nonces, NonceStanding } from '../domain/challenge.ts'
+import type { Result } from '../domain/rejection.ts'
+import type { Device, Instant, Session } from '../domain/session.ts'
+import type { Tenant } from '../domain/tenant.ts'
+import type { VerifiedAssertion } from '../ports/devices.ts'
+import type { Work } from '../ports/work.ts'
+
+/** The facts about a phone and a session, read in one unit of work. */
+export interface SessionFacts {
+  /** When the facts were read. The call is decided by this instant. */
+  readonly now: Instant
+  readonly session: Session
+  readonly tenant: Tenant
+  readonly device: Device
+  /** The tenant's pseudonym for the device's subject. */
+  readonly subjectRef: string
+  /** The same, if the subject has bonded at the tenant. */
+  readonly knownAs: string | undefined
+  /** The decayed continuity of the device's bonds with this tenant; undefined without a bond. */
+  readonly continuity: number | undefined
+  /** Whether a bond of the device with this tenant was completed. */
+  readonly hasCompleted: boolean
+  /** Whether an older phone of the subject is active, where the rules need to know it. */
+  readonly olderPhone: boolean
+  /** Invalid assertions of this device on this session. */
+  readonly failures: number
+}
+
+/** The facts about a phone's own call on a session. */
+export interface PhoneFacts extends SessionFacts {
+  readonly nonce: string
+  readonly nonces: Nonces
+  /** What the nonce of the call is to the session. */
+  readonly nonceStanding: () => NonceStanding
+}
+
+/** What the phone can show its user, and how it answers in the browser. */
+interface ReadinessFacts {
+  /** What the phone shows beyond plain text. */
+  readonly shows: readonly string[]
+  /** Whether the phone registers a browser key with its approval. */
+  readonly bringsBrowserKey: boolean
+}
+
+/**
+ * What a row asks for only when it is reached: verifying takes time, and a counter that is raised
+ * stays raised. Each is computed once for a call.
+ */
+interface SignedFacts {
+  readonly assertion: () => Result<VerifiedAssertion>
+  /** Uses the counter of the assertion up. False if it did not rise. */
+  readonly raiseCounter: () => boolean | Work<boolean>
+}
+
+/** A signed request of a device about itself or its subject. */
+interface DeviceFacts extends SignedFacts {
+  readonly now: Instant
+  readonly device: Device
+}
+
+interface TimedFacts {
+  readonly issuedAt: Instant
+}
+
+/** The facts that the checks of each call look at. */
+export interface CallFacts {
+  /** A phone reads the session. */
+  readonly read: SessionFacts
+  readonly claim: PhoneFacts & ReadinessFacts
+  readonly decline: PhoneFacts
+  readonly evidence: PhoneFacts &
+    SignedFacts &
+    TimedFacts & {
+      /** Whether the phone verified its user after `issued_at`, by its own account. */
+      readonly localAuthIsAhead: boolean
+    }
+  readonly attest: PhoneFacts &
+    ReadinessFacts &
+    SignedFacts &
+    TimedFacts & {
+      /** Whether the service made this evidence for this session, nonce, device and tenant. */
+      readonly evidenceIsOurs: () => boolean
+      readonly evidenceIsCurrent: boolean
+    }
+  readonly browser: SessionFacts &
+    SignedFacts & {
+      /** Whether a page itself, or only the service's frame, may use the passkeys. */
+      readonly pageMayProve: boolean
+      /** Whether the credential is one of the phone that approved. */
+      readonly isItsCredential: boolean
+      readonly clientDataIsText: boolean
+    }
+  readonly recover: Omit<DeviceFacts, 'device'> & {
+    /** Undefined for a challenge that the service did not issue. */
+    readonly challengeExpiresAt: Instant | undefined
+    /** Undefined for a key that no device has. */
+    readonly device: Device | undefined
+    /** Uses the challenge up. False if it was used before. */
+    readonly useChallenge: () => boolean | Work<boolean>
+  }
+  readonly token: DeviceFacts & TimedFacts
+  readonly add: DeviceFacts & TimedFacts
+  readonly remove: DeviceFacts &
+    TimedFacts & {
+      /** Whether the device removes itself. */
+      readonly isItself: boolean
+    }
+}
+
+/** A call whose checks are a column of the table. */
+export type Call = keyof CallFacts
