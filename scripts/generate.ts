@@ -36,6 +36,7 @@ import { MOVES } from '../packages/core/src/protocol/states.ts'
 import { PHONES_FILE, TEST_ROOTS_FILE } from '../packages/server/src/settings/phones-file.ts'
 import { openApiDocument, reasonsOf } from '../packages/server/src/http/openapi.ts'
 import { asyncApiDocument } from './asyncapi.ts'
+import { checksPage } from './checks-page.ts'
 import { continuityPage } from './continuity/page.ts'
 import { protocolExample } from './protocol-example.ts'
 import { reservedLabels } from './reserved-labels.ts'
@@ -69,6 +70,7 @@ const files = new Map<string, string>([
   ['command-line.md', commandLine(await bondedProgram())],
   ['storage.md', storage()],
   ['states.md', states()],
+  ['checks.md', `${NOTE}${checksPage()}`],
   ['events.md', events()],
   ['scores.md', scores()],
   ['continuity.md', `${NOTE}${continuityPage()}\n`],

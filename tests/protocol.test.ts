@@ -11,6 +11,7 @@ import { appAssertionVerifier } from '../packages/server/src/adapters/attestatio
 import { appleVerifier } from '../packages/server/src/adapters/attestation/apple/assertion-verifier.ts'
 import { webauthnVerifier } from '../packages/server/src/adapters/attestation/webauthn/assertion-verifier.ts'
 import type { Device } from '../packages/core/src/domain/session.ts'
+import { checksOf } from '../packages/core/src/protocol/run-checks.ts'
 import type { AssertionVerifiers } from '../packages/core/src/ports/devices.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
@@ -19,6 +20,22 @@ const protocol = read(PAGE)
 const sections = new Set(
   [...protocol.matchAll(/^## (\d+)\. /gm)].map(([, number = '']) => Number(number)),
 )
+
+test('the order of the checks of an attestation is that of the code', () => {
+  const [, table = ''] =
+    protocol.split('**Order of checks.**')[1]?.split('| check | response |') ?? []
+  const rows = (table.split('\n\n')[0] ?? '').split('\n').slice(2)
+  // The last column names the steps. Where it says more in words, a row begins with its first step.
+  const named = rows.flatMap((row) => /`(\w+)`/.exec(row.split('|').at(-2) ?? '')?.[1] ?? [])
+  const order: string[] = checksOf('attest').map(({ step }) => step)
+  const places = named.filter((step) => step !== 'policy').map((step) => order.indexOf(step))
+  assert.ok(places.length > 10)
+  assert.deepEqual(
+    places,
+    places.toSorted((a, b) => a - b),
+  )
+  assert.ok(!places.includes(-1))
+})
 
 test('every cited section of the protocol exists', () => {
   const cited = filesMatching(

@@ -68,7 +68,10 @@ test('rejects another key, app, or payload, each at its own step', () => {
     assert.equal(verdictOf(recorded, { publicKeyPem: other.publicKeyPem }), 'signature')
     assert.equal(verdictOf(recorded, { clientDataHash }), 'signature')
     assert.equal(verdictOf(recorded, { signature: other.signature }), 'signature')
-    assert.equal(verdictOf(recorded, {}, anyBuildOf(`${recorded.appId}2`)), 'app_id')
+    const otherApp = anyBuildOf(`${recorded.appId}2`)
+    assert.equal(verdictOf(recorded, {}, otherApp), 'app_id')
+    // Only the key's owner learns that the app is another one.
+    assert.equal(verdictOf(recorded, { signature: other.signature }, otherApp), 'signature')
   }
 })
 

@@ -81,6 +81,9 @@ test('rejects an assertion by a key that cannot verify signatures, and does not 
 test('rejects an assertion for another relying party', () => {
   const other = { ...honest, rpId: `other.${honest.rpId}` }
   assert.equal(wordOf(verifyWebAuthnAssertion(other)), 'app_id')
+  // Only the key's owner learns that the relying party is another one.
+  const forged = { ...other, signature: honest.signature.map((byte) => byte ^ 1) }
+  assert.equal(wordOf(verifyWebAuthnAssertion(forged)), 'signature')
 })
 
 test('rejects client data that names a member twice at any depth', () => {

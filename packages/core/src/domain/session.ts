@@ -19,7 +19,8 @@ import type { Policy } from './policy.ts'
 export type Instant = number
 
 /**
- * A stored session. `state` is the state last written; `stateAt` of protocol/states returns the state at an instant.
+ * A stored session. `state` is the state last written; `stateAt` of protocol/states
+ * returns the state at an instant.
  */
 export interface Session {
   readonly id: SessionId

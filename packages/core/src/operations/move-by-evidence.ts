@@ -38,8 +38,8 @@ interface Valid {
 }
 
 /**
- * Compares an approval with the policy, and moves the session. Undefined if another call moved it in
- * between.
+ * Compares an approval with the policy, and moves the session. Undefined if another call moved it
+ * in between.
  */
 export function* moveByEvidence(
   service: Service,

@@ -115,8 +115,8 @@ export function* rejectAndRecord(
 }
 
 /**
- * Rejects a call at the check that it failed, and records why. If an assertion whose counter did not
- * rise was signed after all accepted ones, another phone has a copy of the key, and the device
+ * Rejects a call at the check that it failed, and records why. If an assertion whose counter did
+ * not rise was signed after all accepted ones, another phone has a copy of the key, and the device
  * becomes suspect.
  */
 export function* rejectAndSuspect(

@@ -16,7 +16,7 @@ import { awaitsPhone } from './states.ts'
 export const LOCAL_AUTH = 'local_auth'
 
 /** One check of the protocol, in the calls that it belongs to. */
-export interface Check<S extends string = string> {
+export interface Check<S extends string = Step> {
   /** The name of the check in the timeline. It never goes to a phone or a browser. */
   readonly step: S
   /** Why the call is rejected, for the caller. */
@@ -218,7 +218,7 @@ export const CHECKS = [
 
   // Before the counter: a repeated request must not look like a copied key.
   recover('challenge', 'assertion_invalid', (f) => not(f.useChallenge())),
-  // After the signature: a counter that nobody signed must not block the phone's next one.
+  // After the signature: only the phone itself can move its counter.
   signed('counter', 'assertion_invalid', (f) => not(f.raiseCounter()), { suspects: true }),
   browser('counter', 'browser_proof_invalid', (f) => not(f.raiseCounter())),
 
@@ -229,7 +229,7 @@ export const CHECKS = [
 ] as const
 
 /** The name of a check in the timeline. */
-export type Step = (typeof CHECKS)[number]['step']
+type Step = (typeof CHECKS)[number]['step']
 
 type Serving = CallFacts['claim' | 'decline' | 'evidence' | 'attest' | 'read' | 'browser']
 

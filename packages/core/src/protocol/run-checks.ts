@@ -22,7 +22,7 @@ export function* runChecks<C extends Call>(
   return undefined
 }
 
-/** Does the same up to the first check that writes: before expensive work, and before a unit of it. */
+/** Does the same up to the first check that writes: before expensive work. */
 export function runReadingChecks<C extends Call>(
   call: C,
   facts: CallFacts[C],

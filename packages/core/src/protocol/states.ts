@@ -10,8 +10,8 @@ export interface Move {
 }
 
 /**
- * Every transition of a session (protocol 4, States). An operation names a row, the domain evaluates
- * it, and the store builds its guarded statement from it.
+ * Every transition of a session (protocol 4, States). An operation names a row, the domain
+ * evaluates it, and the store builds its guarded statement from it.
  */
 export const MOVES = {
   bond: { from: ['pending', 'step_up_required'], to: 'bonded' },
@@ -54,7 +54,7 @@ interface StateRules {
    * step nonce that only the phone of the session reads, or none.
    */
   readonly nonce: 'shown' | 'step' | 'none'
-  /** Whether further evidence can come. Until then the phone's number is kept for a carrier check. */
+  /** Whether evidence can still come. The phone's number is kept for its carrier check. */
   readonly evidence: boolean
   /**
    * Whether the session carries a bond that counts: its backend reads the verification and the

@@ -3,7 +3,7 @@ import type { Policy } from '../../src/domain/policy.ts'
 import { accept, reject } from '../../src/domain/rejection.ts'
 import type { Device, Session } from '../../src/domain/session.ts'
 import type { Tenant } from '../../src/domain/tenant.ts'
-import type { Call, CallFacts } from '../../src/protocol/facts.ts'
+import type { Call } from '../../src/protocol/facts.ts'
 
 export const NOW = Date.parse('2026-11-26T12:00:00.000Z')
 const NAMES = { session: 'bps_1' as SessionId, device: 'dev_1' as DeviceId }
@@ -88,7 +88,7 @@ export function passingFacts(call: Call): Changeable {
 }
 
 /** The facts as the checks read them, and what a check has written by the end of a run. */
-export function factsOf(given: Changeable): { facts: CallFacts[Call]; written: string[] } {
+export function factsOf(given: Changeable) {
   const written: string[] = []
   const write = (what: string, holds: boolean) =>
     // A unit of work, as the store's ports are.
@@ -115,7 +115,7 @@ export function factsOf(given: Changeable): { facts: CallFacts[Call]; written: s
     useChallenge: () => write('challenge', given.challengeIsUnused),
     evidenceIsOurs: () => given.evidenceIsOurs,
   }
-  return { facts: facts as unknown as CallFacts[Call], written }
+  return { facts: facts, written }
 }
 
 /** Another phone than the one of the facts. */

@@ -15,7 +15,7 @@ const atVerifier =
     f.fault = step
   }
 
-/** What makes a call fail a check, by the check's step. Named `step reason` where a step is used twice. */
+/** What makes a call fail a check, by its step, and its reason or call where the step has two. */
 const FAULTS: Readonly<Record<string, Fault>> = {
   session_live: (f) => {
     f.session.state = 'killed'
@@ -89,7 +89,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   },
 }
 
-/** Rows of a step that a call runs twice: the first by the call's facts, the second by the verifier. */
+/** The rows of a step that a call runs twice, in their order. */
 const BY_ROW: Readonly<Record<string, readonly Fault[]>> = {
   'recover challenge': [
     (f) => {

@@ -48,6 +48,9 @@ test('android-key: requires the registered app and reads the counter as 32 unsig
   assert.deepEqual(verified.value, { counter: 4_294_967_295, userVerified: false })
   assert.equal(outcomeOf(verify(partsOf('software', 1))), 'app_id')
   assert.equal(outcomeOf(verify(partsOf(APP_ID.toUpperCase(), 1))), 'app_id')
+  // Only the key's owner learns that the app is another one.
+  const forged = { ...partsOf('software', 1), signature: partsOf(APP_ID, 2).signature }
+  assert.equal(outcomeOf(verify(forged)), 'signature')
   assert.equal(
     outcomeOf(verify(partsOf(APP_ID, 1), { client_data_json: 'e30' })),
     'client_data_json',
