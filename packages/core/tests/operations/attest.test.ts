@@ -168,6 +168,7 @@ for (const [what, step, body] of cryptographic) {
       code: 'invalid_request',
       message: REASONS.assertion_invalid.message,
       reason: 'assertion_invalid',
+      doc_url: '/reasons#assertion_invalid',
     })
     assert.deepEqual(await steps(given.session), [step])
     assert.equal((await h.get(given.session)).body.state, 'pending')

@@ -68,6 +68,7 @@ async function assertRejected(reply: Awaited<ReturnType<typeof post>>, what: str
         message:
           'The assertion is not valid for this session and device. Rebuild the payload and sign again.',
         reason: 'assertion_invalid',
+        doc_url: '/reasons#assertion_invalid',
       },
     ],
     what,
