@@ -106,6 +106,7 @@ export const CHECKS = [
   serving('device_blocked', 'device_not_usable', (f) => f.device.status === 'blocked'),
   serving('device_removed', 'device_not_usable', (f) => f.device.status === 'removed'),
   serving('subject_blocked', 'device_not_usable', (f) => f.device.subjectBlocked === true),
+  serving('subject_blocked_by_tenant', 'device_not_usable', (f) => f.subjectBlockedHere),
   serving('device_suspect', 'device_not_usable', ({ device, session }) =>
     device.status === 'suspect' ? session.policy.suspectDevices === 'refuse' : false,
   ),

@@ -16,6 +16,8 @@ export interface SessionFacts {
   readonly subjectRef: string
   /** The same, if the subject has bonded at the tenant. */
   readonly knownAs: string | undefined
+  /** Whether the tenant has blocked the device's subject. */
+  readonly subjectBlockedHere: boolean
   /** The decayed continuity of the device's bonds with this tenant; undefined without a bond. */
   readonly continuity: number | undefined
   /** Whether a bond of the device with this tenant was completed. */

@@ -17,6 +17,7 @@ export interface Changeable {
   device: { -readonly [M in keyof Device]: Device[M] } | undefined
   tenant: { -readonly [M in keyof Tenant]: Tenant[M] }
   nonce: 'accepted' | 'earlier' | 'unknown'
+  subjectBlockedHere: boolean
   olderPhone: boolean
   failures: number
   shows: string[]
@@ -70,6 +71,7 @@ export function passingFacts(call: Call): Changeable {
     } as unknown as Device,
     tenant: { environment: 'production' } as Tenant,
     nonce: 'accepted',
+    subjectBlockedHere: false,
     olderPhone: false,
     failures: 0,
     shows: [],

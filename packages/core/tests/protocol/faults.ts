@@ -37,6 +37,9 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   device_blocked: withDevice({ status: 'blocked' }),
   device_removed: withDevice({ status: 'removed' }),
   subject_blocked: withDevice({ subjectBlocked: true }),
+  subject_blocked_by_tenant: (f) => {
+    f.subjectBlockedHere = true
+  },
   device_suspect: withDevice({ status: 'suspect' }),
   device_environment: withDevice({ environment: 'sandbox' }),
   device_format: (f) => {
