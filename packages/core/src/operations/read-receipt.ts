@@ -86,11 +86,12 @@ async function findOrMakeReceipt(
 
   const isCurrent = session === undefined || receipt?.state === receiptState(session)
   if (receipt !== undefined && (isCurrent || receiptSigner === undefined)) return accept(receipt)
-  const proved = session && hasBond(session) ? receiptSession(session) : undefined
+  const bonded = session && hasBond(session) ? session : undefined
+  const proved = bonded && receiptSession(bonded)
   if (proved !== undefined && receiptSigner !== undefined)
     return accept(await makeReceipt(service, receiptSigner, proved))
   if (receipt !== undefined) return accept(receipt)
-  const lacksProof = isLive && session.bondProof === null && session.verification !== null
+  const lacksProof = bonded?.bondProof === null && bonded.verification !== null
   return reject(lacksProof ? 'bonded_without_receipt' : 'session_not_bonded')
 }
 
