@@ -7,7 +7,7 @@ import {
   MAX_FAILED_ASSERTIONS,
 } from '../domain/lifetimes.ts'
 import type { Rejection } from '../domain/rejection.ts'
-import { isNewlyAdded, isUsable, mayManageKeys } from '../domain/subject-keys.ts'
+import { isNewlyAdded, isUsable, mayAddPhone, mayManageKeys } from '../domain/subject-keys.ts'
 import type { Work } from '../ports/work.ts'
 import type { Call, CallFacts } from './facts.ts'
 import { awaitsPhone } from './states.ts'
@@ -214,7 +214,7 @@ export const CHECKS = [
 
   // A phone that a user was deceived into adding adds none, and removes none but itself, until the
   // user has had time to notice it.
-  add('newly_added', 'key_too_new', (f) => isNewlyAdded(f.device, f.now)),
+  add('newly_added', 'key_too_new', (f) => !mayAddPhone(f.device, f.now)),
   remove('newly_added', 'key_too_new', (f) => !f.isItself && isNewlyAdded(f.device, f.now)),
 
   // Before the counter: a repeated request must not look like a copied key.
