@@ -107,20 +107,24 @@ function* missPolicy(
   const { session, device, nonce, now } = attempt
   const validAssertions = session.validAssertions + 1
   const pinned = { deviceId: device.id, nonce, validAssertions }
+  const note = {
+    at: now,
+    kind: 'note',
+    reason: 'policy_not_met',
+    step: unmet.join(' '),
+    subjectRef: attempt.knownAs,
+  }
   if (validAssertions >= MAX_VALID_ASSERTIONS) {
     const ended = yield* tables.sessions.move(session, MOVES.failPolicy, { now, set: pinned })
-    return ended && reject('policy_not_met', { step: 'policy' })
+    if (ended === undefined) return undefined
+    yield* tables.sessions.note(session.id, note)
+    return reject('policy_not_met', { step: 'policy' })
   }
   const stepUp = stepUpFor(unmet, { evidence, validAssertions })
   const stepped = isUnanswered(session)
     ? yield* tables.sessions.move(session, MOVES.stepUp, { now, set: { ...pinned, stepUp } })
     : yield* tables.sessions.countMiss(session, { now, stepUp })
   if (stepped === undefined) return undefined
-  yield* tables.sessions.note(session.id, {
-    at: now,
-    kind: 'note',
-    reason: 'policy_not_met',
-    step: unmet.join(' '),
-  })
+  yield* tables.sessions.note(session.id, note)
   return accept(stepped)
 }

@@ -96,11 +96,7 @@ export function* recordNetworkDifference(
 /** Rejects the call and records why. The timeline names the step, the response does not. */
 export function* rejectAndRecord(
   tables: Tables,
-<<<<<<< HEAD
-  { session, device, knownAs, now }: PhoneAttempt,
-=======
-  { session, device, now }: SessionFacts,
->>>>>>> 42c3303d (refactor(core): write the checks of the protocol as one table)
+  { session, device, knownAs, now }: SessionFacts,
   rejection: Rejection,
 ): Work<Result<never>> {
   yield* tables.sessions.note(session.id, {

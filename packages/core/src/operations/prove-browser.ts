@@ -209,13 +209,8 @@ function textOf(base64url: string): string | undefined {
 /** Records and counts a failed proof. The eighth ends the approval, and the session goes on. */
 function* rejectAndCountProof(
   tables: Tables,
-<<<<<<< HEAD
-  { session, knownAs: subjectRef, now }: PhoneAttempt,
-  { leg, step = null }: { readonly leg: ApprovedLeg; readonly step: string | null | undefined },
-=======
-  { session, now }: SessionFacts,
+  { session, knownAs: subjectRef, now }: SessionFacts,
   { leg, step }: { readonly leg: ApprovedLeg; readonly step: string },
->>>>>>> 42c3303d (refactor(core): write the checks of the protocol as one table)
 ): Work<Result<never>> {
   const reason = 'browser_proof_invalid'
   yield* tables.sessions.note(session.id, { at: now, kind: 'refused', reason, step, subjectRef })

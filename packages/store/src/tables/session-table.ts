@@ -1,11 +1,7 @@
 import type { SessionId } from '@bonded/contract'
 import type { Session } from '@bonded/core/domain/session'
-<<<<<<< HEAD
 import { MAX_REJECTIONS } from '@bonded/core/domain/lifetimes'
-import { MOVES } from '@bonded/core/domain/transitions'
-=======
 import { isStoredFor, MOVES } from '@bonded/core/protocol/states'
->>>>>>> 42c3303d (refactor(core): write the checks of the protocol as one table)
 import { claimed, hinted, missed, moved } from '@bonded/core/domain/changes'
 import type { SessionTable, TimelineNote } from '@bonded/core/ports/tables/session-table'
 import type { Work } from '@bonded/core/ports/work'
