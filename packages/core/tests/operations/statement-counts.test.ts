@@ -118,12 +118,12 @@ test('the proof of the browser takes its own statements, and adds none to the ot
     })
   }
   await lifecycle(h, { phone, taken, confirm })
-  // Evidence for a passkey has no counter to raise.
+  // Evidence for a passkey has no counter to raise, and shows the page no hint.
   assert.deepEqual(await lifecycle(h, { phone, taken, confirm }), {
     create: 2,
     claim: 3,
     view: 0,
-    'evidence and attest': 5,
+    'evidence and attest': 3,
     browser: 4,
     read: 0,
     complete: 2,

@@ -370,7 +370,6 @@ test('responds to a missing, wrong or foreign watch token like an unknown sessio
           code: 'not_found',
           message: REASONS.session_not_found.message,
           reason: 'session_not_found',
-          doc_url: '/reasons#session_not_found',
         },
       ],
     )
