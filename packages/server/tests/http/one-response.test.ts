@@ -39,7 +39,7 @@ test('responds to every invalid assertion identically in every format, and recor
   await using h = await harness({ attestation: asTestRoots })
   const responses = new Set<string>()
   for (const [format, makeKey] of FORMATS) {
-    // A page's evidence shows no hint, so `seq` differs between apps and pages, and in nothing else.
+    // The evidence of a page shows no hint, so `seq` differs between apps and pages.
     const pages = new Set<string>()
     for (const [what, step, tampering, change] of DEFECTS) {
       const { phone, session, view } = await claimed(h, makeKey())
