@@ -4,7 +4,7 @@
  * is read before its content can be judged.
  */
 export const BODY_LIMITS = {
-  /** For endpoints that take no body: an empty object and white space. */
+  /** The limit of endpoints that take no body: an empty object and white space. */
   none: 1024,
   /** A nonce, a device id and a reason, or a report about a container. */
   claim: 1024,

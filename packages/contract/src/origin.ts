@@ -1,4 +1,4 @@
-/** Of every runtime that calls this. A module of the contract has no types of one. */
+/** The URL parser of the runtime. A module of the contract has no types of a runtime. */
 declare const URL: new (text: string) => { readonly origin: string; readonly hostname: string }
 
 /** Letters, digits, hyphens and underscores between dots, or an IPv6 address. */

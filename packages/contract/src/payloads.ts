@@ -83,7 +83,7 @@ export interface BrowserFields {
   readonly tenant_id: string
   readonly workflow: string | null
   readonly action: string | null
-  /** Of the page. */
+  /** The origin of the page. */
   readonly origin: string
   /** SHA(secret), where only this browser knows the secret. */
   readonly commitment: string

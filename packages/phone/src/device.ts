@@ -23,7 +23,7 @@ export interface PhoneDevice {
   readonly device_token: Secret
   /** When to renew the token, in the service's time. Undefined if an older service omitted it. */
   readonly token_renew_at?: string | undefined
-  /** As the service returned it. Every assertion carries it. */
+  /** The key's id as the service returned it. Every assertion carries it. */
   readonly key_id: string
   /** The relying party id of a `webauthn` key. A key works with this one only. */
   readonly rp_id?: string | undefined

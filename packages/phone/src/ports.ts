@@ -40,7 +40,7 @@ export interface SigningRequest {
   readonly payload: string
   /** SHA-256 of the payload in UTF-8: 32 bytes. */
   readonly clientDataHash: Uint8Array
-  /** Of the phone's store. App Attest has its own counter and does not call it. */
+  /** Returns the next counter of the phone's store. App Attest has its own and does not call it. */
   readonly nextCounter: () => Promise<number>
 }
 

@@ -2,7 +2,7 @@ import type { Instant } from '../environment.ts'
 
 /** The parsed fields of a machine-readable zone. Names and date of birth are not returned. */
 export interface Mrz {
-  /** As printed, without fillers: `D`, `NLD`, `RKS`. */
+  /** The code as printed, without fillers: `D`, `NLD`, `RKS`. */
   readonly issuingState: string
   readonly documentNumber: string
   /** The document can be used before this instant. */

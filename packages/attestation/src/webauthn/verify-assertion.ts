@@ -9,7 +9,7 @@ import { type ClientDataFault, clientDataFault } from './client-data.ts'
 export interface WebAuthnAssertionInput {
   /** The registered key. Build the `KeyObject` once and cache it. */
   readonly publicKey: KeyObject
-  /** Of the registration, which settles it. Undefined where it was not stored. */
+  /** The flag of the registration, which settles it. Undefined where it was not stored. */
   readonly backupEligible: boolean | undefined
   /** `response.clientDataJSON` */
   readonly clientDataJson: Uint8Array
@@ -19,7 +19,7 @@ export interface WebAuthnAssertionInput {
   readonly signature: Uint8Array
   /** What was sent to `navigator.credentials.get`. */
   readonly challenge: Uint8Array
-  /** Of the page, compared exactly. */
+  /** The origin of the page, compared exactly. */
   readonly origin: string
   /**
    * The origin of the top page, for an assertion made in a frame of another origin. Absent: the

@@ -20,7 +20,7 @@ export interface WebAuthnRegistrationInput {
   readonly attestationObject: Uint8Array
   /** What was sent to `navigator.credentials.create`. */
   readonly challenge: Uint8Array
-  /** Of the page, compared exactly. */
+  /** The origin of the page, compared exactly. */
   readonly origin: string
   readonly rpId: string
   readonly now: Instant

@@ -56,7 +56,7 @@ export const Workflow = closed({
   name: PurposeName,
   actions: Type.Array(PurposeName, { minItems: 1, maxItems: 64 }),
   title: Type.Optional(Titles),
-  /** By action. */
+  /** The titles of each action. */
   action_titles: Type.Optional(
     Type.Unsafe<{ readonly [action: string]: Titles }>({
       type: 'object',

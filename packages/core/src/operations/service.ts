@@ -134,7 +134,7 @@ export interface BrowserCaller {
 export interface PhoneCaller {
   readonly kind: 'phone'
   readonly device: Device
-  /** Of the token that the request came with. */
+  /** When the token that the request came with was issued. */
   readonly tokenIssuedAt: Instant
 }
 

@@ -14,7 +14,7 @@ export interface CarrierQuery {
 /** The result of a carrier check. */
 export interface CarrierResult {
   readonly finding: CarrierFinding
-  /** For the timeline: which fact is missing and why. A fixed set of words, without the number. */
+  /** Which fact is missing and why, for the timeline. A fixed set of words, without the number. */
   readonly note?: string
 }
 

@@ -5,7 +5,7 @@ import type { Tenant } from '../domain/tenant.ts'
 /** The result of a passport check. It contains no data about the holder. */
 export interface PassportFinding {
   readonly tier: PassportTier
-  /** For the timeline: the check that prevented a higher tier. */
+  /** The check that prevented a higher tier, for the timeline. */
   readonly note?: string
   /** The issuing state in the document. Present from tier `document` on. */
   readonly issuingState?: string

@@ -1,6 +1,6 @@
 /** Enough for every form. A larger body is not read to its end. */
 const FORM_MAX_BYTES = 65_536
-/** As long as the service waits for a body. A client that drips holds a handler no longer. */
+/** The service waits as long for a body. A client that drips holds a handler no longer. */
 const BODY_TIMEOUT_MS = 10_000
 
 /**

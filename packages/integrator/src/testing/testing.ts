@@ -26,7 +26,7 @@ export interface TestDelivery {
 
 /** A double of the service, in the memory of your test. */
 export interface TestBonded {
-  /** For your gate: `createGate({ ...bonded.service, store })`. */
+  /** What your gate needs: `createGate({ ...bonded.service, store })`. */
   readonly service: TestServiceOptions
   /** Answers create, get, form-completed, receipt, and `/.well-known/jwks.json`. */
   readonly fetch: FetchLike

@@ -12,7 +12,7 @@ const TIMEOUT_MS = 120_000
 /** The names of a browser key, in the prompt and in the user's password manager. */
 export interface BrowserKeyNames {
   readonly rpName: string
-  /** For example "Approvals, Nov 23, 2026". */
+  /** The name that the user reads, for example "Approvals, Nov 23, 2026". */
   readonly keyName: string
   readonly random: (length: number) => Uint8Array
 }

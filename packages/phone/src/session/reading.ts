@@ -18,7 +18,7 @@ export interface Reading {
 /** Where reading continues. */
 export interface Unread {
   readonly part: number
-  /** As a fraction of the part's height. */
+  /** The part's height above the unread place, as a fraction. */
   readonly from: number
 }
 

@@ -8,7 +8,7 @@ import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { explain } from '../explain.ts'
 import { type SandboxClock, storeClock } from './sandbox-clock.ts'
 
-/** As far as one command may advance the clock. */
+/** One command may advance the clock this far. */
 export const MAX_ADVANCE_MS = 30 * 86_400_000
 /** A request is a number. */
 const MAX_REQUEST_CHARACTERS = 20

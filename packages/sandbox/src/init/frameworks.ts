@@ -23,7 +23,7 @@ const EXAMPLES =
 /** The policy of the example's workflow. */
 export const POLICY_FILE = join(EXAMPLES, 'site/workflow.json')
 
-/** Of the repository, not of the project. */
+/** Files of an example that belong to the repository and not to a new project. */
 const OWN = /^(?:README\.md|package-lock\.json|tests|node_modules|vendor)(?:[\\/]|$)/
 
 /** The frameworks that the project in this folder has. */

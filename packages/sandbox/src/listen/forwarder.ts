@@ -4,7 +4,7 @@ import type { Backend } from '../backend.ts'
 
 /** No host has a name below `invalid`, and the endpoint is disabled: its events stay in the log. */
 const LISTENER_URL = 'https://bonded-listen.invalid/'
-/** As the service waits for a receiver. */
+/** The service waits as long for a receiver. */
 const RESPONSE_WITHIN_MS = 15_000
 const PAGE = 100
 

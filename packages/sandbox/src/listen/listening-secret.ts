@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { join } from 'node:path'
 import { Secret } from '@bonded/integrator'
 
-/** As long as the secrets of the service's endpoints. */
+/** The length of the secrets of the service's endpoints. */
 const BYTES = 32
 
 /**

@@ -19,7 +19,7 @@ export interface Sighting {
 
 /** Everything that clients know about one session. */
 export interface SessionRecord {
-  /** By request id: what each request asked for, whether or not it got a response. */
+  /** What each request asked for, by its id, whether or not it got a response. */
   readonly sent: Map<string, Act>
   readonly acknowledged: Acknowledgment[]
   readonly sightings: Sighting[]
@@ -30,7 +30,7 @@ export class Ledger {
   readonly sessions = new Map<SessionId, SessionRecord>()
   /** By Idempotency-Key: the requests that sent it, and the session that the service returned. */
   readonly #creates = new Map<string, { readonly requestIds: string[]; id?: SessionId }>()
-  /** By device: the highest counter whose assertion the service accepted. */
+  /** The highest counter of each device whose assertion the service accepted. */
   readonly counters = new Map<string, number>()
   acknowledged = 0
   delivered = 0

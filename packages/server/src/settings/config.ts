@@ -53,7 +53,7 @@ export interface Config extends RelyingParty, ReceiptConfig {
   readonly databaseFile: string
   /** The PostgreSQL database; undefined with SQLite. */
   readonly postgres: PostgresSettings | undefined
-  /** As given; undefined where the data folder holds it. */
+  /** The root keys as given; undefined where the data folder holds them. */
   readonly rootKeys: string | undefined
   readonly appScheme: string
   readonly relatedOrigins: boolean

@@ -4,7 +4,7 @@ import type { SettingReader } from './settings.ts'
 
 /** The relying party ids of this service's WebAuthn keys. */
 export interface RelyingParty {
-  /** Of new keys. A key cannot be moved to another one. */
+  /** The relying party id of new keys. A key cannot be moved to another one. */
   readonly rpId: string
   /**
    * Of keys that were registered before it changed. Undefined accepts any: in `bonded dev`, whose

@@ -20,7 +20,7 @@ a:focus-visible{outline:3px solid;outline-offset:2px;border-radius:4px}
 
 const styleHash = createHash('sha256').update(STYLE).digest('base64')
 
-/** For a document of the service that only has text and links. */
+/** The policy of a document of the service that only has text and links. */
 export const DOCUMENT_SECURITY_POLICY = `default-src 'none'; style-src 'sha256-${styleHash}'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
 
 /** A document of the service, in English, whose content is HTML. */

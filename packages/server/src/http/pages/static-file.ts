@@ -5,7 +5,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Rejected } from '../response/rejected.ts'
 
-/** For a file whose path changes with its content: one year. */
+/** A file whose path changes with its content is kept for one year. */
 export const IMMUTABLE = 'public, max-age=31536000, immutable'
 
 type Encoding = 'br' | 'gzip' | 'identity'

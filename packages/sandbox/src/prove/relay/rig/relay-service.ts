@@ -54,7 +54,7 @@ export interface RelayTenant {
 export interface Reply {
   readonly status: number
   readonly body: unknown
-  /** Of a rejection. */
+  /** The reason of a rejection. */
   readonly reason: string | undefined
 }
 
