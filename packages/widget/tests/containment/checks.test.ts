@@ -139,7 +139,7 @@ test(
     const { fetch } = window
     window.fetch = async (...request) => {
       const answer = await fetch(...request)
-      if (request[0] === '/bond-session') { ${CLICK_THROUGH} }
+      if (new URL(request[0], location).pathname === '/bond-session') { ${CLICK_THROUGH} }
       return answer
     }`)
     await init(page)
