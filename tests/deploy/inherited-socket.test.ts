@@ -28,6 +28,8 @@ test('a service whose parent keeps its socket loses no call in a restart', {
     BONDED_PUBLIC_ORIGIN: 'http://localhost:1',
     BONDED_TRUST_PROXY: '1',
     BONDED_DRAIN_SECONDS: '2',
+    // The callers make more calls than one backend is given on a fast machine.
+    BONDED_RATE_LIMITS: 'create=600000,get=600000,backend=600000,not_found=600000',
     // Another service has this port, so only the socket can be used.
     BONDED_PORT: '1',
   }

@@ -16,8 +16,9 @@ export function ApplicationForm({ origin, publishableKey }) {
 
   async function submit(event) {
     event.preventDefault()
-    const { amount, purpose } = event.currentTarget
-    setMessage(await apply({ amount: amount.valueAsNumber, purpose: purpose.value }))
+    const { amount, purpose, note } = event.currentTarget
+    const fields = { amount: amount.valueAsNumber, purpose: purpose.value, note: note.value }
+    setMessage(await apply(fields))
   }
 
   return (
@@ -37,6 +38,11 @@ export function ApplicationForm({ origin, publishableKey }) {
             <option>home</option>
             <option>other</option>
           </select>
+        </label>
+      </p>
+      <p>
+        <label>
+          Note (optional) <textarea name="note" />
         </label>
       </p>
       <button disabled={!isReady}>Continue to approval</button>

@@ -81,7 +81,7 @@ function printSubject(
   }))
   const ofTenants = ['tenant_id', 'subject_ref', 'blocked_at'] as const
   print(options, { subject_id: subjectId, blocked_at, devices, tenants }, [
-    `${subjectId}  ${blocked_at === null ? 'not blocked' : `blocked since ${blocked_at}`}`,
+    `${subjectId}  ${blocked_at === null ? 'not blocked by the operator' : `blocked by the operator since ${blocked_at}`}`,
     ...table(names, devices, 'No devices.'),
     ...table(ofTenants, tenants, 'No tenant knows it.'),
   ])

@@ -54,8 +54,9 @@ export function initCommand(): Command {
       print(options, { framework, folder, files: written }, [
         `Wrote the example for ${framework} into ${folder}: ${written.join(', ')}`,
         '',
-        'Start the sandbox, and the form in a second terminal:',
+        'Start the sandbox in one terminal:',
         '  npx bonded serve',
+        'Start the form in another:',
         ...(isNew ? [] : [`  cd ${SUBFOLDER}`]),
         ...startOf(framework).map((line) => `  ${line}`),
       ])
@@ -157,7 +158,7 @@ function write(path: string, content: string | Buffer, mode = 0o666): void {
 /** A credential in a repository is a leaked one. */
 function ignore(path: string): void {
   const text = existsSync(path) ? readFileSync(path, 'utf8') : ''
-  const missing = ['.env', '.bonded/', 'node_modules/'].filter(
+  const missing = ['.env', '.bonded/', 'node_modules/', '.next/', 'cookies'].filter(
     (line) => !text.split('\n').includes(line),
   )
   const separator = text === '' || text.endsWith('\n') ? '' : '\n'
