@@ -68,6 +68,6 @@ test('the commands of the guide block a stolen phone, by the reference and a cre
   assert.equal((await approve()).state, 'bonded')
   assert.match(await type(), new RegExp(`^sub_.*dev_.*${tenant.tenant_id}  +${subject_ref}`, 's'))
   assert.match(await type(), /device_not_usable +subject_blocked_by_tenant/)
-  assert.match(await type(), /blocked since.*not blocked/s)
+  assert.match(await type(), /blocked by the operator since.*not blocked/s)
   assert.equal(blocks.next().done, true)
 })

@@ -249,7 +249,7 @@ test('a blocked subject is rejected at its next call, shown as blocked, and serv
   assert.equal(await status(), 'blocked')
   assert.match(
     m.run('subject', 'show', subject_id).stdout,
-    new RegExp(`blocked since.*${device_id}`, 's'),
+    new RegExp(`blocked by the operator since.*${device_id}`, 's'),
   )
   assert.equal(m.run('subject', 'block', subject_id).status, 1)
 
