@@ -6,7 +6,9 @@ import { repositoryFiles } from '../scripts/repository-files.ts'
 import { ROOT } from '../scripts/site/documents.ts'
 
 const [, section = ''] = read('CONTRIBUTING.md').split('\n## Common changes\n')
-const recipes = (section.split('\n## ')[0] ?? '').split('\n').filter((line) => /^- \*\*/.test(line))
+const recipes = (section.split('\n## ')[0] ?? '')
+  .split('\n')
+  .filter((line) => line.startsWith('- **'))
 const files = repositoryFiles()
 const code = files
   .filter((path) => /^(?:packages|scripts|tests)\/.*\.(?:ts|json)$/.test(path))
