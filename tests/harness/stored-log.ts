@@ -40,7 +40,11 @@ export async function verifyLog(
 ): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'bonded-verify-'))
   const fileOf = async (name: string, path: string) => {
-    const reply = await fetch(`${service.origin}${path}`)
+    // A node that has just lost its primary answers with 503.
+    const reply = await until(async () => {
+      const got = await fetch(`${service.origin}${path}`)
+      return got.status < 500 ? got : undefined
+    }, LOGGED_WITHIN_MS)
     return write(name, reply.status === 200 ? await reply.text() : '')
   }
   const write = (name: string, text: string) => {
