@@ -37,11 +37,9 @@ test('an upgrade of three nodes over a migration fails no call under load, and l
   })
   using operator = machine({ env: { BONDED_DATABASE_URL: urlOf(OWNER) } })
   const states = (await operator.jsonMeanwhile('migrate', 'status')) as Status[]
-  assert.deepEqual(
-    states.filter(({ applied_at }) => applied_at === null).map(({ number }) => number),
-    [MIGRATIONS.at(-1)?.number],
-    'the old build lacks the last migration alone: set COMMIT in old-build.ts',
-  )
+  const missing = states.filter(({ applied_at }) => applied_at === null).map(({ number }) => number)
+  assert.ok(missing.length > 0, 'the old build lacks a migration: set COMMIT in old-build.ts')
+  assert.deepEqual(missing, MIGRATIONS.map(({ number }) => number).slice(-missing.length))
 
   await using balancer = balance(cluster.nodes)
   // Also after a failure, the clients end before the nodes.
@@ -61,7 +59,7 @@ test('an upgrade of three nodes over a migration fails no call under load, and l
     // A node of the new build waits for the migration, while the old ones serve.
     const first = cluster.addNode({ BONDED_DATABASE_URL: urlOf(ROLE) })
     const { applied } = await operator.jsonMeanwhile('migrate', 'up', '--runtime-role', ROLE)
-    assert.equal(applied.length, 1)
+    assert.equal(applied.length, missing.length)
     for (const [at, node] of old.entries()) {
       await (at === 0 ? first : cluster.addNode({ BONDED_DATABASE_URL: urlOf(ROLE) }))
       const scans = waiting.filter((_, index) => index % NODES === at).map(({ scan }) => scan())

@@ -3,7 +3,7 @@ import type {
   RejectionTable,
   StoredRejection,
 } from '@bonded/core/ports/tables/rejection-table'
-import { changed, type Row, row, rows } from '../statement.ts'
+import { type Row, row, rows, sent } from '../statement.ts'
 
 /** How much of the table a page reads at most. A tenant's filter must not occupy the database. */
 const MAX_FILTERED = 1_000
@@ -30,11 +30,17 @@ export const rejectionTable: RejectionTable = {
   },
 
   *purge(by, limit) {
-    return yield* changed(
-      `delete from rejection where (tenant_id, at, request_id) in (
-         select tenant_id, at, request_id from rejection where at <= $1 order by at limit $2)`,
+    const doomed = yield* rows(
+      'select tenant_id, at, request_id from rejection where at between 0 and $1 order by at limit $2',
       [by, limit],
     )
+    for (const { tenant_id, at, request_id } of doomed)
+      yield* sent('delete from rejection where tenant_id = $1 and at = $2 and request_id = $3', [
+        String(tenant_id),
+        Number(at),
+        String(request_id),
+      ])
+    return doomed.length
   },
 }
 
