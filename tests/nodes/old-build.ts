@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
 /**
- * The last build before the newest migrations: those of one version, which are applied together. The
- * first commit after a version that adds a migration sets it to its own parent.
+ * The last build before the newest migrations: those of one version, which are applied together.
+ * The first commit after a version that adds a migration sets it to its own parent.
  */
 const COMMIT = 'e2b2e0857f918623e61a19d244fbab372223b7a0'
 const ROOT = resolve(import.meta.dirname, '../..')
