@@ -32,8 +32,9 @@ const data = mkdtempSync(join(tmpdir(), 'bonded-example-'))
 /** Outside this repository, as in a project of your own. */
 const folder = join(data, 'project')
 const children: ChildProcess[] = []
+let stopping: Promise<void> | undefined
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
-  process.once(signal, () => void stop().then(() => process.exit(0)))
+  process.on(signal, () => void stop().then(() => process.exit(0)))
 
 try {
   for (const port of [BONDED_PORT, PORT]) await checkFree(port)
@@ -147,14 +148,22 @@ function start(
   return child
 }
 
-async function stop(): Promise<void> {
-  for (const child of children.splice(0)) {
-    const isRunning = child.exitCode === null && child.signalCode === null
-    if (!isRunning || child.pid === undefined) continue
-    const ended = once(child, 'exit')
-    process.kill(-child.pid, 'SIGTERM')
-    await ended
-  }
+/** Ends everything once. A further signal waits for the same end. */
+function stop(): Promise<void> {
+  return (stopping ??= endChildren())
+}
+
+async function endChildren(): Promise<void> {
+  const running = children.filter(
+    ({ exitCode, signalCode }) => exitCode === null && signalCode === null,
+  )
+  await Promise.all(
+    running.map(async (child) => {
+      const ended = once(child, 'exit')
+      if (child.pid !== undefined) process.kill(-child.pid, 'SIGTERM')
+      await ended
+    }),
+  )
   rmSync(data, { recursive: true, force: true })
 }
 

@@ -23,8 +23,10 @@ const child = spawn(node, process.argv.slice(2), {
   // npm and other programs that the script starts find the same Node.
   env: { ...process.env, PATH: dirname(node) + delimiter + process.env.PATH },
 })
+let isEnding = false
 /** @param {'SIGINT' | 'SIGTERM' | 'SIGHUP'} signal */
 function end(signal) {
+  isEnding = true
   if (isWindows || child.pid === undefined) child.kill(signal)
   else process.kill(-child.pid, signal)
 }
@@ -36,7 +38,8 @@ const parent = process.ppid
 let hasChanged = false
 setInterval(() => {
   if (process.ppid === parent) return
-  if (hasChanged) end('SIGTERM')
+  // A second signal would end a script that is still ending its own programs.
+  if (hasChanged && !isEnding) end('SIGTERM')
   hasChanged = true
 }, 250).unref()
 child.on('exit', (code, signal) => process.exit(code ?? (signal === null ? 1 : 128)))
