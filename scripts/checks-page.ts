@@ -30,7 +30,7 @@ A call runs the checks of its column from the first to the last. The first that 
 
 ${calls.map((call) => `- **${call}**: ${CALLS[call]}`).join('\n')}
 
-A phone that reads a session receives [\`session_not_found\`](reasons/session_not_found.md) for every failure. So does the browser [\`browser_proof_invalid\`](reasons/browser_proof_invalid.md), and it counts towards the eight of protocol 14; only \`approval_waits\` and \`evidence_time\` are [\`session_not_live\`](reasons/session_not_live.md). *Counts* are the failures that count towards the five of protocol 4 in an attestation.
+A phone that reads a session receives [\`session_not_found\`](reasons/session_not_found.md) for every failure. A failed proof of the browser is [\`browser_proof_invalid\`](reasons/browser_proof_invalid.md) and counts towards the eight of protocol 14. Two of its checks are exceptions: \`approval_waits\` and \`evidence_time\` give [\`session_not_live\`](reasons/session_not_live.md) and do not count. The last column marks the failures of an attestation that count towards the five of protocol 4.
 
 | step | reason | ${calls.join(' | ')} | counts |
 |---|---|${calls.map(() => '---|').join('')}---|

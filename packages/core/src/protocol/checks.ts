@@ -22,7 +22,7 @@ export interface Check<S extends string = Step> {
   /** Why the call is rejected, for the caller. */
   readonly reason: Reason
   readonly calls: readonly Call[]
-  /** Whether the call fails this check. Work also writes, so it runs once in a unit. */
+  /** Whether the call fails this check. A check that returns work also writes. */
   readonly fails: (facts: never) => boolean | Work<boolean>
   /** Whether a failure counts towards the five of protocol 4: only a forger fails such a check. */
   readonly counts: boolean
