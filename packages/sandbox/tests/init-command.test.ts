@@ -51,6 +51,8 @@ test('writes the files of the example, its keys, and what it needs into a new fo
     '.env',
     '.bonded/',
     'node_modules/',
+    '.next/',
+    'cookies',
     '',
   ])
 })
