@@ -39,8 +39,9 @@ const on = (url: string): Machine =>
     },
   })
 
+/** The size that the latest checkpoint in this server's database covers. Entries come before it. */
 const replicatedSize = async (server: PostgresServer, url: string) =>
-  Number((await server.run('select size from receipt_log', url))[0]?.size)
+  Number((await server.run('select checkpoint_size from receipt_log', url))[0]?.checkpoint_size)
 
 /** Two nodes on a primary whose standby has three entries. Then the primary is lost. */
 async function failOver(
