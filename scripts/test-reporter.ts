@@ -1,8 +1,11 @@
 import { appendFileSync } from 'node:fs'
 import { relative } from 'node:path'
+import { inspect } from 'node:util'
 import type { TestEvent } from 'node:test/reporters'
 
 const SLOWEST = 10
+/** The lines of a failure that the sum of all tiers repeats. */
+const LINES_OF_FAILURE = 20
 /** The reasons in `packages/contract/tests/vectors.ts` and `scripts/continuity/recordings.ts`. */
 const WITHOUT_RECORDINGS = /^: the recorded (?:vectors are|motion is) not at /
 
@@ -12,6 +15,7 @@ const WITHOUT_RECORDINGS = /^: the recorded (?:vectors are|motion is) not at /
  */
 export default async function* totals(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   const skipped: string[] = []
+  const failures: string[] = []
   let unrecorded = 0
   const files: { name: string; seconds: number }[] = []
   let failedFiles = 0
@@ -26,6 +30,13 @@ export default async function* totals(source: AsyncIterable<TestEvent>): AsyncGe
         Reflect.get(data.details.error, 'failureType') !== 'subtestsFailed'
       )
         failedFiles++
+    }
+    if (type === 'test:fail' && data.details.type !== 'suite') {
+      const { error } = data.details
+      const lines = inspect(error.cause ?? error)
+        .split('\n')
+        .slice(0, LINES_OF_FAILURE)
+      failures.push([`FAILED ${nameOf(data.file)}: ${data.name}`, ...lines].join('\n  '))
     }
     if (type === 'test:pass' && data.skip !== undefined && data.skip !== false) {
       const reason = data.skip === true ? '' : `: ${data.skip}`
@@ -49,7 +60,7 @@ export default async function* totals(source: AsyncIterable<TestEvent>): AsyncGe
     yield `in ${(data.duration_ms / 1_000).toFixed(0)} s: ${lineOf(sum)}\n`
     const { TEST_TOTALS } = process.env
     if (TEST_TOTALS !== undefined)
-      appendFileSync(TEST_TOTALS, `${JSON.stringify({ ...sum, unrecorded })}\n`)
+      appendFileSync(TEST_TOTALS, `${JSON.stringify({ ...sum, unrecorded, failures })}\n`)
   }
 }
 
@@ -63,6 +74,8 @@ export interface Totals {
 export interface WrittenTotals extends Totals {
   /** Those of the skipped tests that need recordings, which a clone does not have. */
   readonly unrecorded?: number
+  /** Each failed test: its file, its name, and the first lines of its failure. */
+  readonly failures?: readonly string[]
 }
 
 /** CI parses this line. */

@@ -10,6 +10,7 @@ const SCRIPTS = resolve(import.meta.dirname, '../scripts')
 const folder = mkdtempSync(join(tmpdir(), 'bonded-batch-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
+const TOTALS = join(folder, 'totals')
 const PASSING = `import { test } from 'node:test'\ntest('passes', () => {})\n`
 
 /** Runs test files in one process, and returns the exit code and the output. */
@@ -23,13 +24,13 @@ function run(files: Readonly<Record<string, string>>): { status: number | null; 
       `await runBatch(${JSON.stringify(paths)})\n`,
   )
   // The tests of the files here are not tests of the tier.
-  const { NODE_TEST_CONTEXT: _ours, TEST_TOTALS: _totals, ...env } = process.env
+  const { NODE_TEST_CONTEXT: _ours, ...env } = process.env
   const reporters = ['spec', pathToFileURL(join(SCRIPTS, 'test-reporter.ts')).href].flatMap(
     (name) => [`--test-reporter=${name}`, '--test-reporter-destination=stdout'],
   )
   const { status, stdout, stderr } = spawnSync(process.execPath, ['--test', ...reporters, batch], {
     encoding: 'utf8',
-    env,
+    env: { ...env, TEST_TOTALS: TOTALS },
   })
   return { status, text: stdout + stderr }
 }
@@ -45,6 +46,16 @@ test('keeps the hooks of one file away from the tests of another', () => {
   const { status, text } = run({ 'a.test.mjs': hook + PASSING, 'b.test.mjs': PASSING })
   assert.equal(status, 1)
   assert.match(text, /✖ .*a\.test\.mjs[^]*✔ .*b\.test\.mjs[^]*1 passed, 1 failed, 0 skipped/)
+})
+
+test('the sum of all tiers names each failed test and why it failed', () => {
+  rmSync(TOTALS, { force: true })
+  const failing = `import { test } from 'node:test'\ntest('adds', () => { throw new Error('3') })\n`
+  run({ 'a.test.mjs': failing + PASSING.replace(/^.*\n/, ''), 'b.test.mjs': PASSING })
+  const { stdout } = spawnSync(process.execPath, [join(SCRIPTS, 'totals.ts'), TOTALS], {
+    encoding: 'utf8',
+  })
+  assert.match(stdout, /^FAILED .*: adds\n {2}Error: 3\n[^]*\n2 passed, 1 failed, 0 skipped\n$/)
 })
 
 for (const [what, source] of [
