@@ -32,11 +32,19 @@ export function balance(nodes: readonly ClusterNode[]): Balancer {
     if (isReady) ready.add(origin)
     else ready.delete(origin)
   }
+  // A node that does not answer must not hide that another one drains.
+  const running = new Map<ClusterNode, Promise<void>>()
   const probing = (async () => {
     while (!stopped.signal.aborted) {
-      await Promise.all(nodes.map(probe))
+      for (const node of nodes)
+        if (!running.has(node))
+          running.set(
+            node,
+            probe(node).finally(() => running.delete(node)),
+          )
       await wait(PROBE_EVERY_MS)
     }
+    await Promise.all(running.values())
   })()
   const origin = () => choose([...ready])
   return {
