@@ -2,30 +2,27 @@ import type { DeviceId, SessionId, TenantId } from '@bonded/contract'
 import { hinted } from '@bonded/core/domain/changes'
 import type { Session } from '@bonded/core/domain/session'
 import type { DeviceStats, SessionTable } from '@bonded/core/ports/tables/session-table'
-import type { Work } from '@bonded/core/ports/work'
+import { cachedTable } from './cached-table.ts'
 import type { RowCaches } from './row-cache.ts'
 
 /** More devices than one session sees. Beyond them, SQL answers for the session's failures. */
 const MAX_DEVICES_OF_SESSION = 64
 
-/**
- * Adds a cache of committed rows to a session table. A write removes the entries that it may
- * change before it runs and adds only what the table returned. A write that throws therefore
- * leaves no entry behind, even if its unit catches the error and commits.
- */
+/** Caches sessions, with the failures of devices on them and the bonds of devices with tenants. */
 // oxlint-disable-next-line max-lines-per-function -- short methods over one cache
 export function sessionCache(
   table: SessionTable,
   { sessions, failures, bonds }: Pick<RowCaches, 'sessions' | 'failures' | 'bonds'>,
 ): SessionTable {
-  function* replacing(before: Session, work: Work<Session | undefined>): Work<Session | undefined> {
+  /** Drops a session, and adds what the table returned in its place. */
+  function replace(before: Session): ((after: Session | undefined) => void) | undefined {
     const wasCurrent = sessions.peek(before.id) === before
     sessions.delete(before.id)
-    const after = yield* work
     // The guard compares `seq` and the assertions only. What the table derives from an older row
     // can pass it and still differ from the stored row in another column.
-    if (wasCurrent && after !== undefined) sessions.set(after.id, after)
-    return after
+    return wasCurrent
+      ? (after) => void (after !== undefined && sessions.set(after.id, after))
+      : undefined
   }
 
   function setFailures(id: SessionId, deviceId: DeviceId, count: number): void {
@@ -55,110 +52,111 @@ export function sessionCache(
     bonds.set(bondKey(tenantId, deviceId), bond)
   }
 
-  return {
-    ...table,
-
-    *create(session) {
-      const created = yield* table.create(session)
-      if (!created) return false
-      sessions.set(session.id, session)
-      failures.set(session.id, { complete: true, counts: new Map() })
-      return true
+  return cachedTable<SessionTable>(table, {
+    create: {
+      write: (session) => (created) => {
+        if (!created) return
+        sessions.set(session.id, session)
+        failures.set(session.id, { complete: true, counts: new Map() })
+      },
     },
 
-    *find(id) {
-      const known = sessions.get(id)
-      if (known !== undefined) return known
-      const found = yield* table.find(id)
-      // A missing session is not cached: invented ids would evict real sessions.
-      if (found !== undefined) sessions.set(id, found)
-      return found
+    find: {
+      *read(id) {
+        const known = sessions.get(id)
+        if (known !== undefined) return known
+        const found = yield* table.find(id)
+        // A missing session is not cached: invented ids would evict real sessions.
+        if (found !== undefined) sessions.set(id, found)
+        return found
+      },
     },
 
-    move: (session, move, change) => replacing(session, table.move(session, move, change)),
-    countMiss: (session, change) => replacing(session, table.countMiss(session, change)),
-    claim: (session, claim) => replacing(session, table.claim(session, claim)),
-
-    *hint(session, hint, now) {
+    move: { write: replace },
+    countMiss: { write: replace },
+    claim: { write: replace },
+    hint: {
       // A phone's further evidence repeats the hint. Nothing is written, and the entry remains.
-      if (hinted(session, hint, now) === undefined) return undefined
-      return yield* replacing(session, table.hint(session, hint, now))
+      write: (session, hint, now) =>
+        hinted(session, hint, now) === undefined ? undefined : replace(session),
+    },
+    withdraw: { write: ({ id }) => sessions.delete(id) },
+    storeOrigin: { write: (id) => sessions.delete(id) },
+    receiptMade: { write: ({ id }) => sessions.delete(id) },
+
+    deviceStats: {
+      *read(session, device) {
+        const bond = bonds.get(bondKey(session.tenantId, device.id))
+        const counted = failuresOf(session.id, device.id)
+        if (bond !== undefined && counted !== undefined) return { ...bond, failures: counted }
+        const found = yield* table.deviceStats(session, device)
+        if (counted === undefined) setFailures(session.id, device.id, found.failures)
+        cacheBond(session.tenantId, device.id, found)
+        return found
+      },
     },
 
-    *withdraw(session) {
-      sessions.delete(session.id)
-      yield* table.withdraw(session)
-    },
-
-    *storeOrigin(id, origin) {
-      sessions.delete(id)
-      yield* table.storeOrigin(id, origin)
-    },
-
-    *deviceStats(session, device) {
-      const bond = bonds.get(bondKey(session.tenantId, device.id))
-      const counted = failuresOf(session.id, device.id)
-      if (bond !== undefined && counted !== undefined) return { ...bond, failures: counted }
-      const found = yield* table.deviceStats(session, device)
-      if (counted === undefined) setFailures(session.id, device.id, found.failures)
-      cacheBond(session.tenantId, device.id, found)
-      return found
-    },
-
-    *countFailure(id, deviceId) {
-      const known = failures.get(id)
-      failures.delete(id)
-      const count = yield* table.countFailure(id, deviceId)
-      if (known !== undefined) failures.set(id, known)
-      setFailures(id, deviceId, count)
-      return count
-    },
-
-    *claimReceipts(claim) {
-      const claimed = yield* table.claimReceipts(claim)
-      for (const { id } of claimed) sessions.delete(id)
-      return claimed
-    },
-
-    *receiptMade(session) {
-      sessions.delete(session.id)
-      yield* table.receiptMade(session)
-    },
-
-    *overdue(now, limit) {
-      const found = yield* table.overdue(now, limit)
-      // The caller moves each of them next, and a move is cached if it began at the cached row.
-      for (const session of found) sessions.set(session.id, session)
-      return found
-    },
-
-    *purge(endedBy, limit) {
-      const ids = yield* table.purge(endedBy, limit)
-      for (const id of ids) {
-        sessions.delete(id)
+    countFailure: {
+      write(id, deviceId) {
+        const known = failures.get(id)
         failures.delete(id)
-      }
-      return ids
+        return (count) => {
+          if (known !== undefined) failures.set(id, known)
+          setFailures(id, deviceId, count)
+        }
+      },
     },
 
-    *storeContinuity(continuity) {
-      const { tenantId, deviceId, mean } = continuity
-      const key = bondKey(tenantId, deviceId)
-      const known = bonds.get(key)
-      bonds.delete(key)
-      yield* table.storeContinuity(continuity)
-      if (known !== undefined) bonds.set(key, { ...known, continuity: mean })
+    claimReceipts: {
+      write: () => (claimed) => {
+        for (const { id } of claimed) sessions.delete(id)
+      },
     },
 
-    *storeCompletion(completion) {
-      const key = bondKey(completion.tenantId, completion.deviceId)
-      const known = bonds.get(key)
-      if (known?.hasCompleted === true) return
-      bonds.delete(key)
-      yield* table.storeCompletion(completion)
-      if (known !== undefined) bonds.set(key, { ...known, hasCompleted: true })
+    overdue: {
+      *read(now, limit) {
+        const found = yield* table.overdue(now, limit)
+        // The caller moves each of them next, and a move is cached if it began at the cached row.
+        for (const session of found) sessions.set(session.id, session)
+        return found
+      },
     },
-  }
+
+    purge: {
+      write: () => (ids) => {
+        for (const id of ids) {
+          sessions.delete(id)
+          failures.delete(id)
+        }
+      },
+    },
+
+    storeContinuity: {
+      write({ tenantId, deviceId, mean }) {
+        const key = bondKey(tenantId, deviceId)
+        const known = bonds.get(key)
+        bonds.delete(key)
+        return known && (() => bonds.set(key, { ...known, continuity: mean }))
+      },
+    },
+
+    storeCompletion: {
+      write({ tenantId, deviceId }) {
+        const key = bondKey(tenantId, deviceId)
+        const known = bonds.get(key)
+        bonds.delete(key)
+        return known && (() => bonds.set(key, { ...known, hasCompleted: true }))
+      },
+    },
+
+    // An entry has neither the timeline nor the events.
+    note: 'passed',
+    timeline: 'passed',
+    eventsAfter: 'passed',
+    latest: 'passed',
+    pinnedTo: 'passed',
+    list: 'passed',
+  })
 }
 
 function bondKey(tenantId: TenantId, deviceId: DeviceId): string {

@@ -1,6 +1,7 @@
 import type { Work } from '@bonded/core/ports/work'
 import type { TenantTable } from '@bonded/core/ports/tables/tenant-table'
 import type { GenerationCache } from '@bonded/core/collections/generation-cache'
+import { cachedTable } from './cached-table.ts'
 import type { RowCaches } from './row-cache.ts'
 
 /**
@@ -30,25 +31,30 @@ export function tenantCache(
     return found
   }
 
-  function dropping<T>(work: Work<T>): Work<T> {
+  function write(): void {
     for (const cache of [tenants, serverCredentials, publishableKeys, origins]) cache.clear()
-    return work
   }
 
-  return {
-    ...table,
-    find: (id) => lookUp(tenants, id, () => table.find(id)),
-    findServerCredential: (keyId) =>
-      lookUp(serverCredentials, keyId, () => table.findServerCredential(keyId)),
-    findPublishableKey: (key) => lookUp(publishableKeys, key, () => table.findPublishableKey(key)),
-    knowsOrigin: (origin) => lookUp(origins, origin, () => table.knowsOrigin(origin)),
-    create: (tenant, now) => dropping(table.create(tenant, now)),
-    update: (before, after) => dropping(table.update(before, after)),
-    setNotifies: (id, notifies) => dropping(table.setNotifies(id, notifies)),
-    setLogo: (id, logo) => dropping(table.setLogo(id, logo)),
-    setLimits: (id, limits) => dropping(table.setLimits(id, limits)),
-    addServerCredential: (row) => dropping(table.addServerCredential(row)),
-    addPublishableKey: (row) => dropping(table.addPublishableKey(row)),
-    revoke: (key, at) => dropping(table.revoke(key, at)),
-  }
+  return cachedTable<TenantTable>(table, {
+    find: { read: (id) => lookUp(tenants, id, () => table.find(id)) },
+    findServerCredential: {
+      read: (keyId) => lookUp(serverCredentials, keyId, () => table.findServerCredential(keyId)),
+    },
+    findPublishableKey: {
+      read: (key) => lookUp(publishableKeys, key, () => table.findPublishableKey(key)),
+    },
+    knowsOrigin: { read: (origin) => lookUp(origins, origin, () => table.knowsOrigin(origin)) },
+    create: { write },
+    update: { write },
+    setNotifies: { write },
+    setLogo: { write },
+    setLimits: { write },
+    addServerCredential: { write },
+    addPublishableKey: { write },
+    revoke: { write },
+    findLogo: 'passed',
+    list: 'passed',
+    listKeys: 'passed',
+    findKey: 'passed',
+  })
 }
