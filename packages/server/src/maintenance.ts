@@ -17,6 +17,8 @@ import type { ClockGuard } from './clock-guard.ts'
  * the backlog still shrinks by 2,500 sessions a second.
  */
 const BATCH_PAUSE_MS = 20
+/** The least pause after a round that was not needed, so that idle nodes cost a database little. */
+const QUIET_MS = 1_000
 
 /** A kind of maintenance and its schedule. */
 interface Task {
@@ -99,12 +101,13 @@ function repeat(
   const run = () => {
     if (needsRightTime && !guard.mayDelete()) return scheduleIn(everyMs)
     batch(service).then(
-      ({ done, more, failures = [] }) => {
+      ({ done, more, quiet = false, failures = [] }) => {
         meter.worked(work, done)
         if (failures.length > 0) fail(failures[0], failures.length)
         round = { sessions: round.sessions + done, batches: round.batches + 1 }
         if (!more || stopped) logRound()
-        scheduleIn(more ? BATCH_PAUSE_MS : everyMs)
+        const pauseMs = quiet ? Math.max(QUIET_MS, everyMs) : everyMs
+        scheduleIn(more ? BATCH_PAUSE_MS : pauseMs)
       },
       (failure: unknown) => {
         fail(failure)

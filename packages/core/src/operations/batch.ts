@@ -4,6 +4,8 @@ export interface Batch {
   readonly done: number
   /** Whether more may remain. */
   readonly more: boolean
+  /** Whether the next round may wait longer than usual, because this one was not needed. */
+  readonly quiet?: boolean
   /** What failed beside it. The next round tries it again. */
   readonly failures?: readonly unknown[]
 }

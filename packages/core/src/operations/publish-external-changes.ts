@@ -5,5 +5,6 @@ import type { Service } from './service.ts'
 export async function publishExternalChanges({ store, bus }: Service): Promise<Batch> {
   const events = await store.externalChanges()
   for (const notification of events) bus.publish(notification)
-  return { done: events.length, more: false }
+  const quiet = events.length === 0 && store.isNotified?.() === true
+  return { done: events.length, more: false, quiet }
 }

@@ -43,8 +43,10 @@ export interface Peers {
   /**
    * Tells the other nodes what this one has counted since the last call, and learns it from them.
    * Never rejects: without the others, the node counts alone. Absent where there are no others.
+   *
+   * @returns `silent` where neither this node nor another one had counted anything
    */
-  readonly exchange?: () => Promise<void>
+  readonly exchange?: () => Promise<'silent' | 'spoken' | 'failed'>
 }
 
 /** A node whose store belongs to it alone. */

@@ -64,6 +64,11 @@ export interface Store extends AsyncDisposable {
    */
   externalChanges(): Promise<readonly ChangeNotification[]>
   /**
+   * Whether notifications announce such changes now, so that a scheduled read only finds those that
+   * lost theirs. Absent if nothing announces them.
+   */
+  readonly isNotified?: () => boolean
+  /**
    * The free part of what the store can take without a long wait for the database: 1 if no call
    * waits for it, 0 or less if no further one should begin. Absent if calls never wait for others.
    */

@@ -117,6 +117,11 @@ export class ChangeFeed implements AsyncDisposable {
     this.#clock = parts.clock
   }
 
+  /** Whether other processes can wake this one. */
+  get isListening(): boolean {
+    return this.#listening !== undefined
+  }
+
   /** Records a change of this node, and wakes the other nodes. */
   committed({ sessionId, seq }: ChangeNotification): void {
     // Without a position this process does not read changes, so it needs to remember none.

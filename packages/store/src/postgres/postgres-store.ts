@@ -170,6 +170,10 @@ export class PostgresStore implements Store {
     return isUnwritable && found.length === 0 ? ['store_unwritable'] : found
   }
 
+  isNotified(): boolean {
+    return this.#feed.isListening
+  }
+
   async externalChanges(): ReturnType<Store['externalChanges']> {
     try {
       const changes = await this.#feed.next()

@@ -63,19 +63,21 @@ export class SharedPeers implements Peers {
     this.#limiters.push(limiter)
   }
 
-  readonly exchange = async (): Promise<void> => {
+  readonly exchange: NonNullable<Peers['exchange']> = async () => {
     const { clock, messages, meter } = this.#parts
     this.#unconfirmed ??= this.#newMessage()
     const { number } = this.#unconfirmed
     const text = this.#sealed.seal({ node: messages.node, number }, this.#unconfirmed)
+    let result: 'silent' | 'spoken' | 'failed'
     try {
       const received = await messages.exchange({ number, text })
+      const spoken = [this.#unconfirmed, ...received.map((message) => this.#apply(message))]
       this.#unconfirmed = undefined
-      const unread = received.filter((message) => !this.#apply(message))
-      meter.exchangedLimits(unread.length === 0)
+      result = spoken.includes(undefined) ? 'failed' : spoken.some(hasContent) ? 'spoken' : 'silent'
     } catch {
-      meter.exchangedLimits(false)
+      result = 'failed'
     }
+    meter.exchangedLimits(result !== 'failed')
     const silentSince = clock.now() - SILENT_MS
     for (const [node, { heardAt }] of this.#peers)
       if (heardAt < silentSince) this.#peers.delete(node)
@@ -83,6 +85,7 @@ export class SharedPeers implements Peers {
     this.#connections = sumOf(this.#peers.values())
     this.#parts.limiter.shareAmong(this.nodes)
     for (const limiter of this.#limiters) limiter.closeExcess(this.#connections.keys())
+    return result
   }
 
   #newMessage() {
@@ -94,17 +97,24 @@ export class SharedPeers implements Peers {
     }
   }
 
-  /** Returns false for a message that this node cannot read. */
-  #apply(received: NodeMessage): boolean {
+  /** Returns undefined for a message that this node cannot read. */
+  #apply(received: NodeMessage): Content | undefined {
     const { clock, limiter } = this.#parts
     const message = this.#sealed.open(received)
-    if (message === undefined) return false
+    if (message === undefined) return undefined
     const { node, ageMs } = received
     const sentAt = clock.now() - ageMs
     for (const use of message.use) limiter.charge(use, sentAt)
     this.#peers.set(node, { heardAt: sentAt, connections: message.connections })
-    return true
+    return message
   }
+}
+
+/** What a message reports. */
+type Content = Pick<PeerMessage, 'use' | 'connections'>
+
+function hasContent(message: Content | undefined): boolean {
+  return message !== undefined && message.use.length + message.connections.length > 0
 }
 
 function sumOf(peers: Iterable<PeerState>): ReadonlyMap<string, number> {

@@ -87,6 +87,14 @@ test('after an exchange, a node grants only what the others have left of a bucke
   assert.equal(await b.take(60, 'another key'), 60)
 })
 
+test('an exchange says whether any node had something to say', async () => {
+  const { a, b } = await two()
+  assert.deepEqual([await a.exchange(), await b.exchange()], ['silent', 'silent'])
+  await a.take(45)
+  assert.deepEqual([await a.exchange(), await b.exchange()], ['spoken', 'spoken'])
+  assert.equal(await a.exchange(), 'silent')
+})
+
 test('before an exchange each node grants its bucket, and the excess is paid back first', async () => {
   const { clock, a, b, exchangeAll } = await two()
   assert.deepEqual([await a.take(100), await b.take(100)], [60, 60])
