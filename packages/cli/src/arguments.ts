@@ -85,12 +85,12 @@ function parsed<Id>(id: Id | undefined, prefix: IdPrefix): Id {
   return id
 }
 
-/** Parses an option that is a number from 1 to `most`. */
-export function wholeNumber(most: number): (text: string) => number {
+/** Parses an option that is a whole number from `least` to `most`. */
+export function wholeNumber(most: number, least = 1): (text: string) => number {
   return (text) => {
-    const number = Number(text)
-    if (!Number.isInteger(number) || number < 1 || number > most)
-      throw new InvalidArgumentError(`Expected a whole number from 1 to ${most}.`)
+    const number = /^\d+$/.test(text) ? Number(text) : Number.NaN
+    if (!(number >= least && number <= most))
+      throw new InvalidArgumentError(`Expected a whole number from ${least} to ${most}.`)
     return number
   }
 }

@@ -2,6 +2,7 @@ import {
   EVENT_TYPES,
   type EventId,
   type EventType,
+  LOGGED_CHARACTERS,
   type TenantId,
   type WebhookEndpointId,
 } from '@bonded/contract'
@@ -28,6 +29,7 @@ import {
   limitOption,
   parseEndpointId,
   tenantArgument,
+  wholeNumber,
 } from './arguments.ts'
 import { parseDuration } from './duration.ts'
 import { type Options, withService } from './open.ts'
@@ -57,12 +59,13 @@ function addEndpointCommands(command: Command): void {
         .choices(['v1', 'v1a'])
         .default('v1'),
     )
+    .addOption(loggedCharactersOption())
     .addOption(jsonOption())
     .action(async (tenantId: TenantId, options: Options & Choice & NewOptions) => {
-      const { url, scheme, event } = options
+      const { url, scheme, event, loggedCharacters } = options
       const events = chosen(event) ?? null
       const created = await withService(options, (service) =>
-        createEndpoint(service, { tenantId, url, events, scheme }),
+        createEndpoint(service, { tenantId, url, events, scheme, loggedCharacters }),
       )
       printVerifier(options, created)
     })
@@ -85,12 +88,13 @@ function addEndpointCommands(command: Command): void {
     .addOption(eventOption())
     .option('--enable', 'Send again; use recover for what was held')
     .option('--disable', 'Hold its events')
+    .addOption(loggedCharactersOption())
     .addOption(jsonOption())
     .action(async (id: WebhookEndpointId, options: Options & Choice & ChangeOptions) => {
-      const { url, event, enable, disable } = options
+      const { url, event, enable, disable, loggedCharacters } = options
       const enabled = enable === true ? true : disable === true ? false : undefined
       const endpoint = await withService(options, (service) =>
-        updateEndpoint(service, id, { url, events: chosen(event), enabled }),
+        updateEndpoint(service, id, { url, events: chosen(event), enabled, loggedCharacters }),
       )
       const document = describeEndpoint(endpoint)
       print(options, document, fields(document))
@@ -209,17 +213,25 @@ interface Choice {
 interface NewOptions {
   readonly url: string
   readonly scheme: WebhookEndpoint['scheme']
+  readonly loggedCharacters?: number
 }
 interface ChangeOptions {
   readonly url?: string
   readonly enable?: true
   readonly disable?: true
+  readonly loggedCharacters?: number
 }
 
 const eventOption = () =>
   new Option('--event <type>', 'Event that it receives; repeatable, all by default')
     .argParser(collectEvent)
     .default([], 'all')
+
+const loggedCharactersOption = () =>
+  new Option(
+    '--logged-characters <count>',
+    `Characters of a response that the log keeps, ${LOGGED_CHARACTERS.max} at most`,
+  ).argParser(wholeNumber(LOGGED_CHARACTERS.max, 0))
 
 function collectEvent(text: string, earlier: readonly EventType[]): readonly EventType[] {
   const type = EVENT_TYPES.find((known) => known === text)
@@ -253,6 +265,7 @@ function describeEndpoint(endpoint: WebhookEndpoint) {
     url: endpoint.url,
     events: endpoint.events ?? 'all',
     scheme: endpoint.scheme,
+    logged_characters: endpoint.loggedCharacters,
     previous_secret_until: isoTime(endpoint.previousUntil),
     failures: endpoint.failures,
     paused_until: endpoint.pausedUntil === 0 ? null : isoTime(endpoint.pausedUntil),

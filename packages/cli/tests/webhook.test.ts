@@ -34,6 +34,8 @@ test('a running service sends to an endpoint that the command line creates and c
   assert.match((await webhook('rotate', endpoint_id)).secret, /^whsec_/)
   const changed = await webhook('update', endpoint_id, '--event', 'session.killed', '--disable')
   assert.deepEqual(changed.events, ['session.killed'])
+  const logging = await webhook('update', endpoint_id, '--logged-characters', '1024')
+  assert.deepEqual([changed.logged_characters, logging.logged_characters], [80, 1_024])
   assert.equal(changed.disabled_reason, 'operator')
   assert.deepEqual(await webhook('recover', endpoint_id, '--since', '24h'), { deliveries: 0 })
   await webhook('delete', endpoint_id)

@@ -19,11 +19,23 @@ export const ATTEMPT_ERRORS = [
   'secret_unavailable',
 ] as const
 
+/**
+ * How many characters of a response the log of deliveries keeps. The usual ones name an error; what
+ * follows is often a dump of a request or a setting. The service reads no more than `max` bytes.
+ */
+export const LOGGED_CHARACTERS = { usual: 80, max: 1_024 } as const
+const LoggedCharacters = Type.Integer({
+  minimum: 0,
+  maximum: LOGGED_CHARACTERS.max,
+  description: `How many characters of a response the log of deliveries keeps, after it has removed what looks like a credential. By default ${LOGGED_CHARACTERS.usual}.`,
+})
+
 const endpointMembers = {
   endpoint_id: id('we'),
   url: Url,
   events: nullable(Events),
   scheme: Scheme,
+  logged_characters: LoggedCharacters,
   enabled: Type.Boolean(),
   disabled_reason: nullable(word(['gone', 'operator', 'tenant'])),
   failures: Type.Integer({ minimum: 0, description: 'Failed attempts in a row.' }),
@@ -58,6 +70,7 @@ export const CreateWebhookEndpointRequest = closed({
   url: Url,
   events: Type.Optional(Events),
   scheme: Type.Optional(Scheme),
+  logged_characters: Type.Optional(LoggedCharacters),
 })
 
 /** What to change. `events: null` selects all events. */
@@ -65,6 +78,7 @@ export const UpdateWebhookEndpointRequest = closed({
   url: Type.Optional(Url),
   events: Type.Optional(nullable(Events)),
   enabled: Type.Optional(Type.Boolean()),
+  logged_characters: Type.Optional(LoggedCharacters),
 })
 
 export const RecoverWebhookEndpointRequest = closed({ since: GivenTime })

@@ -1,6 +1,7 @@
 import {
   type EventId,
   type EventType,
+  LOGGED_CHARACTERS,
   makeId,
   type TenantId,
   type WebhookEndpointId,
@@ -23,6 +24,8 @@ export interface NewEndpoint {
   /** Null for all events, also future ones. */
   readonly events: readonly EventType[] | null
   readonly scheme: WebhookEndpoint['scheme']
+  /** How many characters of a response the log keeps; 80 by default. */
+  readonly loggedCharacters?: number | undefined
 }
 
 /** An endpoint, and what its tenant verifies signatures with. */
@@ -34,7 +37,7 @@ export interface EndpointWithVerifier {
 /** Creates an endpoint. Sessions that are created from now on write events. */
 export async function createEndpoint(
   service: Service,
-  { tenantId, url, events, scheme }: NewEndpoint,
+  { tenantId, url, events, scheme, loggedCharacters = LOGGED_CHARACTERS.usual }: NewEndpoint,
   by: WebhookManager,
 ): Promise<Result<EndpointWithVerifier>> {
   const { clock, keys, random, store, webhooks } = service
@@ -48,6 +51,7 @@ export async function createEndpoint(
     url,
     events,
     scheme,
+    loggedCharacters,
     sealedSecrets: keys.sealWebhook(JSON.stringify([secret]), id),
     previousUntil: null,
     createdAt: clock.now(),
@@ -81,6 +85,7 @@ export interface EndpointChange {
   readonly events?: readonly EventType[] | null | undefined
   /** A disabled endpoint gets nothing. Its events are held for a recovery. */
   readonly enabled?: boolean | undefined
+  readonly loggedCharacters?: number | undefined
 }
 
 /** An endpoint as its path names it: an id of another form is undefined. */
@@ -89,7 +94,7 @@ type Named = WebhookEndpointId | undefined
 export async function updateEndpoint(
   service: Service,
   id: Named,
-  { url, events, enabled, by }: EndpointChange & { readonly by: WebhookManager },
+  { url, events, enabled, loggedCharacters, by }: EndpointChange & { readonly by: WebhookManager },
 ): Promise<Result<WebhookEndpoint>> {
   if (url !== undefined) {
     const usable = checkUrl(service, url, by)
@@ -103,6 +108,7 @@ export async function updateEndpoint(
       ...before,
       url: url ?? before.url,
       events: events === undefined ? before.events : events,
+      loggedCharacters: loggedCharacters ?? before.loggedCharacters,
       disabledAt: isEnabled ? null : (before.disabledAt ?? now),
       disabledReason: isEnabled ? null : (before.disabledReason ?? reason),
     }

@@ -153,7 +153,7 @@ export class WebhookLane {
     secrets: readonly string[],
   ): Promise<Pick<Ended, 'result' | 'line' | 'verdict'> | undefined> {
     const { clock, random, webhooks } = this.#service
-    const { url, scheme } = this.#endpoint
+    const { url, scheme, loggedCharacters } = this.#endpoint
     const { signal } = this.#lanes
     const at = clock.now()
     const message = { url, scheme, secrets, id: delivery.eventId, body: delivery.payload }
@@ -166,7 +166,8 @@ export class WebhookLane {
       now,
       random: (random.id()[0] ?? 0) / 0xff,
     })
-    return { result, line: { ...withoutCredentials(result), at, ms: now - at }, verdict }
+    const logged = withoutCredentials(result, loggedCharacters)
+    return { result, line: { ...logged, at, ms: now - at }, verdict }
   }
 
   /** Waits for the attempts of a round, 250 ms at most, but until one of any round has ended. */

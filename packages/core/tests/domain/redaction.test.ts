@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withoutCredentials } from '../../src/domain/redaction.ts'
 
-const redact = (body: string) => {
-  const result = withoutCredentials({ status: 500, body })
+const redact = (body: string, characters = 80) => {
+  const result = withoutCredentials({ status: 500, body }, characters)
   return 'body' in result ? result.body : undefined
 }
 
@@ -35,10 +35,14 @@ test('removes credentials from the response of a receiver', () => {
   }
 })
 
-test('keeps the first 80 characters of a response, in whole characters', () => {
+test('keeps as many characters of a response as the endpoint asks for, in whole ones', () => {
   assert.equal(redact('€'.repeat(100)), '€'.repeat(80))
   assert.equal(redact('😀'.repeat(100)), '😀'.repeat(80))
   assert.equal(redact(`${'ab\n '.repeat(20)} the settings of the receiver`), 'ab\n '.repeat(20))
+  assert.equal(redact('€'.repeat(2_000), 1_024), '€'.repeat(1_024))
+  assert.equal(redact('broken', 0), '')
+  const late = `${'ab\n '.repeat(40)}api_key: hunter2`
+  assert.equal(redact(late, 1_024), `${'ab\n '.repeat(40)}api_key: [redacted]`)
 })
 
 test('keeps the rest of a response, and errors', () => {
@@ -46,7 +50,7 @@ test('keeps the rest of a response, and errors', () => {
   assert.equal(redact(body), body)
   const named = 'no handler for evt_01J9Z3NDEKTSV4RRFFQ69G5FAV'
   assert.equal(redact(named), named)
-  assert.deepEqual(withoutCredentials({ error: 'timed_out' }), { error: 'timed_out' })
+  assert.deepEqual(withoutCredentials({ error: 'timed_out' }, 80), { error: 'timed_out' })
 })
 
 test('reads the longest response in time, whatever it contains', () => {

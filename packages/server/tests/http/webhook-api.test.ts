@@ -122,6 +122,43 @@ test('a failed delivery shows its attempts, without credentials, and is sent aga
   assert.deepEqual((await h.api('POST', `${path}/recovery`, recovered)).body, { deliveries: 1 })
 })
 
+test('the log keeps 80 characters of a response, and more or none where a backend asks', async () => {
+  await using s = await scene()
+  const { h, receiver } = s
+  const api = calls(h)
+  const response = `${'no such order. '.repeat(20)} api_key: hunter2`
+  receiver.behavior.now = (reply) => reply.writeHead(500).end(response)
+  const { endpoint } = await s.add()
+  const listed = async () => (await api.list()).body.endpoints[0].logged_characters
+  const logged = async () => {
+    const sent = await h.api('POST', `/webhook-endpoints/${endpoint.id}/test`, {
+      token: h.shop.server,
+    })
+    const { event_id } = sent.body
+    const read = async () => (await api.event(event_id)).body.deliveries[0].log[0]
+    await until(h, async () => (await read()) !== undefined)
+    return (await read()).body
+  }
+  assert.equal(await listed(), 80)
+  assert.equal(await logged(), response.slice(0, 80))
+  const changed = await api.change(endpoint.id, { logged_characters: 1_024 })
+  assert.equal(changed.body.logged_characters, 1_024)
+  assert.equal(await logged(), response.replace('hunter2', '[redacted]'))
+  await api.change(endpoint.id, { logged_characters: 0 })
+  assert.equal(await logged(), '')
+  await api.change(endpoint.id, { events: null })
+  assert.equal(await listed(), 0)
+
+  const created = await api.create({ url: PUBLIC_URL, logged_characters: 200 })
+  assert.equal(created.body.logged_characters, 200)
+  for (const logged_characters of [-1, 1_025, 1.5, '80', null])
+    for (const reply of [
+      await api.create({ url: PUBLIC_URL, logged_characters }),
+      await api.change(endpoint.id, { logged_characters }),
+    ])
+      assert.deepEqual([reply.status, reply.body.error.param], [400, 'logged_characters'])
+})
+
 test('lists deliveries by pages and filters, without a gap and without those of other tenants', async () => {
   await using s = await scene({ receivers: 2 })
   const { h, all } = s

@@ -1,7 +1,12 @@
 import { BROWSER_KEY_STEP } from './browser-key-step.ts'
 import type { MIGRATIONS } from './migrations.ts'
 import { CLOSED_LOGS_STEP, RECEIPT_STEPS } from './receipt-steps.ts'
-import { WEBHOOK_LEASE_STEP, WEBHOOK_STATE_STEP, WEBHOOK_STEP } from './webhook-step.ts'
+import {
+  WEBHOOK_LEASE_STEP,
+  WEBHOOK_LOG_STEP,
+  WEBHOOK_STATE_STEP,
+  WEBHOOK_STEP,
+} from './webhook-step.ts'
 
 /** The steps of the schema from number 24 on. A new one goes to the end. */
 export const STEPS_FROM_24: typeof MIGRATIONS = [
@@ -47,4 +52,5 @@ export const STEPS_FROM_24: typeof MIGRATIONS = [
     ],
     expands: true,
   },
+  WEBHOOK_LOG_STEP,
 ]

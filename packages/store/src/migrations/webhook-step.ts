@@ -32,6 +32,16 @@ export const WEBHOOK_LEASE_STEP: (typeof MIGRATIONS)[number] = {
   expands: true,
 }
 
+/** How much of a response the log keeps for an endpoint. */
+export const WEBHOOK_LOG_STEP: (typeof MIGRATIONS)[number] = {
+  number: 35,
+  name: 'logged characters of webhook endpoints',
+  statements: [
+    'alter table webhook_endpoint add column logged_characters bigint not null default 80',
+  ],
+  expands: true,
+}
+
 /**
  * The endpoints, and the deliveries: one table that is both the queue and the log.
  *

@@ -52,7 +52,8 @@ export function webhookTable({ forUpdate, forWork }: Dialect): WebhookTable {
     *addEndpoint(endpoint) {
       yield* row(
         `insert into webhook_endpoint
-         (id, tenant_id, url, events, scheme, secrets, created_at) values ($1, $2, $3, $4, $5, $6, $7)`,
+         (id, tenant_id, url, events, scheme, secrets, created_at, logged_characters)
+         values ($1, $2, $3, $4, $5, $6, $7, $8)`,
         [
           endpoint.id,
           endpoint.tenantId,
@@ -61,6 +62,7 @@ export function webhookTable({ forUpdate, forWork }: Dialect): WebhookTable {
           endpoint.scheme,
           endpoint.sealedSecrets,
           endpoint.createdAt,
+          endpoint.loggedCharacters,
         ],
       )
     },
@@ -77,11 +79,22 @@ export function webhookTable({ forUpdate, forWork }: Dialect): WebhookTable {
     },
 
     *updateEndpoint(endpoint) {
-      const { id, url, sealedSecrets, previousUntil, disabledAt, disabledReason } = endpoint
+      const { id, url, sealedSecrets, previousUntil, loggedCharacters } = endpoint
+      const { disabledAt, disabledReason } = endpoint
       yield* sent(
         `update webhook_endpoint set url = $2, events = $3, secrets = $4, previous_until = $5,
-         disabled_at = $6, disabled_reason = $7, failures = 0, paused_until = 0 where id = $1`,
-        [id, url, eventsText(endpoint), sealedSecrets, previousUntil, disabledAt, disabledReason],
+         disabled_at = $6, disabled_reason = $7, logged_characters = $8, failures = 0,
+         paused_until = 0 where id = $1`,
+        [
+          id,
+          url,
+          eventsText(endpoint),
+          sealedSecrets,
+          previousUntil,
+          disabledAt,
+          disabledReason,
+          loggedCharacters,
+        ],
       )
     },
 
@@ -324,6 +337,7 @@ function endpointFromRow(found: Row): WebhookEndpoint {
     url: found.url as string,
     events: found.events === null ? null : (JSON.parse(String(found.events)) as EventType[]),
     scheme: found.scheme as WebhookEndpoint['scheme'],
+    loggedCharacters: Number(found.logged_characters),
     sealedSecrets: found.secrets as string,
     previousUntil: instant(found.previous_until),
     createdAt: Number(found.created_at),

@@ -13,6 +13,8 @@ export interface WebhookEndpoint {
   readonly events: readonly EventType[] | null
   /** `v1` signs with HMAC-SHA256, `v1a` with Ed25519. */
   readonly scheme: 'v1' | 'v1a'
+  /** How many characters of a response the log keeps. */
+  readonly loggedCharacters: number
   /** Its secrets, encrypted by the keyring: JSON, the current one first. */
   readonly sealedSecrets: string
   /** Until when the former secret signs, too. */
@@ -78,7 +80,7 @@ export interface WebhookTable {
   findEndpoint(id: WebhookEndpointId): Work<WebhookEndpoint | undefined>
   /** The endpoints of a tenant, or of all, oldest first. */
   endpoints(tenantId?: TenantId): Work<readonly WebhookEndpoint[]>
-  /** Replaces the URL, events, secrets, and whether it is disabled. */
+  /** Replaces the URL, events, secrets, logged characters, and whether it is disabled. */
   updateEndpoint(endpoint: WebhookEndpoint): Work<void>
   /** Encrypts the secrets anew, unless they have changed. */
   resealEndpoint(id: WebhookEndpointId, change: { before: string; after: string }): Work<void>

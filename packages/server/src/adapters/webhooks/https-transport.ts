@@ -1,3 +1,4 @@
+import { LOGGED_CHARACTERS } from '@bonded/contract'
 import { ATTEMPT_TIMEOUT_MS } from '@bonded/core/domain/webhooks'
 import type { WebhookTransport } from '@bonded/core/ports/webhooks'
 import { checkedPost, type PostOptions } from './checked-post.ts'
@@ -5,7 +6,7 @@ import { readDestination } from './destination.ts'
 import { newSecret, signatureHeaders } from './signature.ts'
 
 /** What the log keeps of a response. The rest is not read. */
-const MAX_RESPONSE_BYTES = 1_024
+const MAX_RESPONSE_BYTES = LOGGED_CHARACTERS.max
 
 export type TransportOptions = Omit<PostOptions, 'timeoutMs' | 'maxResponseBytes'>
 

@@ -21,6 +21,7 @@ export function presentEndpoint(endpoint: WebhookEndpoint): WebhookEndpointRecor
     url: endpoint.url,
     events: endpoint.events === null ? null : [...endpoint.events],
     scheme: endpoint.scheme,
+    logged_characters: endpoint.loggedCharacters,
     enabled: endpoint.disabledAt === null,
     disabled_reason: endpoint.disabledReason,
     failures: endpoint.failures,

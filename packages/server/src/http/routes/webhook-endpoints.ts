@@ -34,8 +34,8 @@ export const createWebhookEndpointRoute = serve(
   async ({ service, caller, body }) => {
     const tenant = managedTenant(caller)
     if (!tenant.ok) return tenant
-    const { url, events = null, scheme = 'v1' } = body
-    const given = { tenantId: tenant.value, url, events, scheme }
+    const { url, events = null, scheme = 'v1', logged_characters: loggedCharacters } = body
+    const given = { tenantId: tenant.value, url, events, scheme, loggedCharacters }
     const created = await createEndpoint(service, given, tenant.value)
     return created.ok ? accept(['created', presentWithSecret(created.value)]) : created
   },
@@ -46,7 +46,8 @@ export const updateWebhookEndpointRoute = serve(
   async ({ service, caller, params, body }) => {
     const tenant = managedTenant(caller)
     if (!tenant.ok) return tenant
-    const change = { ...body, by: tenant.value }
+    const { logged_characters: loggedCharacters, ...rest } = body
+    const change = { ...rest, loggedCharacters, by: tenant.value }
     const updated = await updateEndpoint(service, params.endpoint_id, change)
     return updated.ok ? accept(['endpoint', presentEndpoint(updated.value)]) : updated
   },
