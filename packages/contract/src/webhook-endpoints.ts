@@ -65,7 +65,8 @@ export const WEBHOOK_ENDPOINTS = {
     path: `${ENDPOINTS_PATH}/{endpoint_id}`,
     status: 200,
     retry: 'repeat',
-    summary: 'Changes the URL, the events, or the log of a webhook endpoint, or disables or enables it.',
+    summary:
+      'Changes the URL, the events, or the log of a webhook endpoint, or disables or enables it.',
     params: endpoint,
     body: { schema: UpdateWebhookEndpointRequest, optional: true, limitBytes: BODY_LIMITS.webhook },
     responses: { endpoint: WebhookEndpointRecord },

@@ -16,8 +16,8 @@ const MEMBERS =
 
 /**
  * Returns what the log of deliveries keeps of a response: its status and as many characters as the
- * endpoint asks for, without what looks like a credential. A receiver that fails can repeat the headers of a request,
- * or its own configuration, and no list of patterns is complete.
+ * endpoint asks for, without what looks like a credential. A receiver that fails can repeat the
+ * headers of a request, or its own configuration, and no list of patterns is complete.
  *
  * @example withoutCredentials({ status: 500, body: 'token=abc' }, 80) // body: 'token=[redacted]'
  */
@@ -29,6 +29,7 @@ export function withoutCredentials(result: AttemptResult, characters: number): A
     .replaceAll(MEMBERS, (_whole, name: string) => name + REDACTED)
     .replaceAll(IN_ADDRESSES, `$1${REDACTED}@`)
     .replaceAll(RANDOM, (text) => (/\d/.test(text) && /[a-z]/i.test(text) ? REDACTED : text))
-  // By code points: a character is never cut in half.
-  return { ...result, body: [...body].slice(0, characters).join('') }
+    // A character is never cut in half.
+    .replace(new RegExp(`^(.{${characters}}).*$`, 'su'), '$1')
+  return { ...result, body }
 }

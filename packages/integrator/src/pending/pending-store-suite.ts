@@ -3,6 +3,8 @@ import type { PendingRow, PendingStore } from './pending-store.ts'
 
 const CREATED_AT = '2026-11-21T09:30:00.000Z'
 const USED_AT = '2026-11-21T09:31:00.000Z'
+/** Longer than any database needs for five statements. */
+const MAX_WAIT_MS = 20_000
 let made = 0
 
 function row(change: Partial<PendingRow> = {}): PendingRow {
@@ -66,6 +68,30 @@ const CHECKS: Readonly<Record<string, <Tx>(store: PendingStore<Tx>) => Promise<v
 
   'a transaction returns the result of its work': async (store) => {
     equal(await store.transaction(async () => 42), 42)
+  },
+
+  'an action that waits delays no other row': async (store) => {
+    const [slow, put] = [row(), row()]
+    await store.put(slow)
+    let end = () => {}
+    const waits = new Promise<void>((resolve) => (end = resolve))
+    const action = store.transaction(async (tx) => {
+      equal(await store.use(useOf(slow), tx), true)
+      await waits
+    })
+    const others = async () => {
+      await store.put(put)
+      equal((await store.find(put.session_id))?.session_id, put.session_id)
+      equal(await useAlone(store, put), true)
+      equal(await store.removeExpired('2026-11-21T09:00:00.000Z'), 0)
+    }
+    try {
+      await withinTime(others())
+    } finally {
+      end()
+    }
+    await action
+    equal((await store.find(slow.session_id))?.used_at, USED_AT)
   },
 
   'a transaction that rejects leaves the row unused, and passes the error on': async (store) => {
@@ -137,6 +163,16 @@ export function pendingStoreSuite<Tx>(
     name,
     run: async () => check(await open()),
   }))
+}
+
+/** Rejects instead of waiting forever for a store that has one transaction at a time. */
+async function withinTime(work: Promise<void>): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<never>((_resolve, reject) => {
+    const failure = new Error('other rows wait for the end of an action')
+    timer = setTimeout(() => reject(failure), MAX_WAIT_MS)
+  })
+  await Promise.race([work, late]).finally(() => clearTimeout(timer))
 }
 
 function equal(actual: unknown, expected: unknown): void {

@@ -54,7 +54,8 @@ export interface PendingStore<Tx = unknown> {
    * Runs `work` in one transaction: committed and durable when the promise resolves, without a
    * trace when `work` rejects. The database's answer to the commit decides: PostgreSQL answers
    * `ROLLBACK` and reports no error. The store runs `work` again only if its `use` lost against
-   * another transaction: the use comes first, so nothing of the action has run.
+   * another transaction: the use comes first, so nothing of the action has run. Work
+   * that waits delays no other row.
    */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   /**

@@ -48,8 +48,10 @@ test('better-sqlite3: the action and the use of the bond are one transaction', {
   const store = sqlitePendingStore(db)
   db.exec('create table form (id text)')
   const failing = store.transaction(async (tx) => {
-    tx.prepare("insert into form values ('A-1')").run()
-    throw new Error('the action failed')
+    tx.onCommit((open) => open.prepare("insert into form values ('A-1')").run())
+    tx.onCommit(() => {
+      throw new Error('the action failed')
+    })
   })
   await assert.rejects(failing, /the action failed/)
   assert.deepEqual(db.prepare('select count(*) as n from form').get(), { n: 0 })
