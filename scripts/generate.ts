@@ -40,6 +40,7 @@ import { checksPage } from './checks-page.ts'
 import { continuityPage } from './continuity/page.ts'
 import { protocolExample } from './protocol-example.ts'
 import { reservedLabels } from './reserved-labels.ts'
+import { routes } from './routes.ts'
 import { REASON_GUIDES } from '../packages/server/src/http/pages/reasons/guides.ts'
 import { RETRY_TEXT } from '../packages/server/src/http/pages/reasons/guide.ts'
 
@@ -47,7 +48,7 @@ import { RETRY_TEXT } from '../packages/server/src/http/pages/reasons/guide.ts'
 type Command = Awaited<ReturnType<typeof bondedProgram>>
 
 /**
- * Writes docs/reference, except the protocol page, and the reserved labels from the code. With
+ * Writes docs/reference, except the protocol page, and two source files from the code. With
  * `--check` it writes nothing and fails where a file is out of date.
  */
 const FOLDER = resolve(import.meta.dirname, '../docs/reference')
@@ -81,16 +82,19 @@ const files = new Map<string, string>([
   ]),
 ])
 
-/** A source file that is generated, because the service must not read the files of the phones. */
-const LABELS = resolve(import.meta.dirname, '../packages/core/src/domain/reserved-labels.ts')
-const labels = reservedLabels()
+/** Source files: the service must not read the files of the phones, nor a page the schemas. */
+const SOURCES = new Map([
+  ['core/src/domain/reserved-labels.ts', reservedLabels()],
+  ['contract/src/client/routes.ts', routes()],
+])
+const PACKAGES = resolve(import.meta.dirname, '../packages')
+const isStale = (path: string, text: string) =>
+  !existsSync(path) || readFileSync(path, 'utf8') !== text
 
-const stale = [...files]
-  .filter(
-    ([name, text]) =>
-      !existsSync(join(FOLDER, name)) || readFileSync(join(FOLDER, name), 'utf8') !== text,
-  )
-  .map(([name]) => name)
+const stale = [
+  ...[...files].map(([name, text]) => [join(FOLDER, name), text] as const),
+  ...[...SOURCES].map(([name, text]) => [join(PACKAGES, name), text] as const),
+].filter(([path, text]) => isStale(path, text))
 const strays = existsSync(FOLDER)
   ? readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).filter(
       (name) => /\.\w+$/.test(name) && !files.has(name) && !WRITTEN_BY_HAND.includes(name),
@@ -98,19 +102,16 @@ const strays = existsSync(FOLDER)
   : []
 
 if (process.argv.includes('--check')) {
-  for (const name of [...stale, ...strays])
-    console.error(`docs/reference/${name} is out of date: run npm run generate`)
-  const areLabelsStale = !existsSync(LABELS) || readFileSync(LABELS, 'utf8') !== labels
-  if (areLabelsStale) console.error(`${LABELS} is out of date: run npm run generate`)
-  if (areLabelsStale || stale.length + strays.length > 0) process.exitCode = 1
+  for (const path of [...stale.map(([path]) => path), ...strays.map((name) => join(FOLDER, name))])
+    console.error(`${path} is out of date: run npm run generate`)
+  if (stale.length + strays.length > 0) process.exitCode = 1
 } else {
   for (const name of strays) rmSync(join(FOLDER, name))
-  for (const [name, text] of files) {
-    mkdirSync(dirname(join(FOLDER, name)), { recursive: true })
-    writeFileSync(join(FOLDER, name), text)
+  for (const [path, text] of stale) {
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text)
   }
-  writeFileSync(LABELS, labels)
-  console.log(`wrote ${files.size} files to docs/reference`)
+  console.log(`wrote ${stale.length} of ${files.size + SOURCES.size} files`)
 }
 
 function version(): string {

@@ -1,6 +1,6 @@
 import type { Reason } from './errors.ts'
 import type { LimitName } from './limits.ts'
-import type { Route } from './client/routes.ts'
+import type { Route } from './client/route.ts'
 import type { TSchema } from './schemas/type.ts'
 
 /**
@@ -8,6 +8,12 @@ import type { TSchema } from './schemas/type.ts'
  * webhooks (`wpt_`), or an anonymous caller.
  */
 export type Caller = 'backend' | 'browser' | 'phone' | 'portal' | 'anonymous'
+
+/** What a request is worth during an overload, the most valuable first. */
+export const SHED_PRIORITIES = ['completion', 'attestation', 'gate', 'create', 'status'] as const
+export type ShedPriority = (typeof SHED_PRIORITIES)[number]
+/** The kind of credential that a request presents, before the service has verified it. */
+export type Presented = 'backend' | 'phone' | 'other'
 
 /** When an endpoint was deprecated, and when it may end: dates such as `2027-01-31`, in UTC. */
 export interface Deprecation {
@@ -20,6 +26,11 @@ export interface Deprecation {
 /** One endpoint. The router, the clients and the OpenAPI document are derived from it. */
 export interface Endpoint extends Route {
   readonly summary: string
+  /**
+   * What a request is worth during an overload. `exempt`: probes of the process itself, which must
+   * work then. `status`: what callers repeat anyway. A create adds work.
+   */
+  readonly priority: ShedPriority | 'exempt' | Readonly<Record<Presented, ShedPriority>>
   readonly deprecation?: Deprecation
   readonly callers: readonly Caller[]
   /**

@@ -1,21 +1,10 @@
 import { Type } from './schemas/type.ts'
 import { BROWSER_SECRET_HEADER, NONCE_HEADER, WATCH_HEADER } from './headers.ts'
 import { BODY_LIMITS } from './body-limits.ts'
-import * as routes from './client/routes.ts'
+import { DEVICE_ENDPOINTS, DEVICE_PATH_IDS } from './device-endpoints.ts'
 import { define } from './endpoint.ts'
-import { PHONE_REJECTIONS, REGISTRATION_REJECTIONS } from './phone-rejections.ts'
+import { PHONE_REJECTIONS } from './phone-rejections.ts'
 import { BondedPairAssertion, EvidenceResponse, EvidenceRequest } from './schemas/evidence.ts'
-import {
-  DeviceChallenge,
-  DeviceRecord,
-  RecoverDeviceRequest,
-  RegisterDeviceRequest,
-  RegisteredDevice,
-  RemoveDeviceRequest,
-  RotatedToken,
-  RotateTokenRequest,
-  SubjectKeys,
-} from './schemas/device.ts'
 import { closed, id } from './schemas/primitives.ts'
 import { Receipt } from './schemas/receipt.ts'
 import { Health, Version } from './schemas/service.ts'
@@ -40,16 +29,20 @@ import { SUBJECT_ENDPOINTS } from './subject-endpoints.ts'
 import { WEBHOOK_ENDPOINTS, WEBHOOK_PATH_IDS } from './webhook-endpoints.ts'
 
 /** The ids that a path can name, each with its prefix. */
-export const PATH_IDS = { session_id: 'sess', device_id: 'dev', ...WEBHOOK_PATH_IDS } as const
+export const PATH_IDS = { session_id: 'sess', ...DEVICE_PATH_IDS, ...WEBHOOK_PATH_IDS } as const
 /** What else a path can name, each with its form. */
 export const PATH_TEXTS = { subject_ref: /^[0-9A-Za-z_-]{43}$/ } as const
 const session = closed({ session_id: id(PATH_IDS.session_id) })
-const device = closed({ device_id: id(PATH_IDS.device_id) })
 
 /** Every HTTP endpoint of the service. */
 export const ENDPOINTS = {
   createSession: define({
-    ...routes.CREATE_SESSION,
+    method: 'POST',
+    path: '/api/v1/sessions',
+    status: 201,
+    // Safe to repeat with the same `Idempotency-Key`.
+    retry: 'repeat',
+    priority: 'create',
     summary: 'Creates a pending session.',
     callers: ['backend'],
     // The network first: one network with too many requests must not use up the shared quota.
@@ -74,7 +67,12 @@ export const ENDPOINTS = {
     ],
   }),
   getSession: define({
-    ...routes.GET_SESSION,
+    method: 'GET',
+    path: '/api/v1/sessions/{session_id}',
+    status: 200,
+    retry: 'repeat',
+    // A phone reads the session before the user decides. A backend reads it before it acts.
+    priority: { backend: 'gate', phone: 'attestation', other: 'status' },
     summary: 'Reads a session: the full, the public or the phone view, by caller.',
     callers: ['backend', 'browser', 'phone'],
     limits: ['get', 'backend'],
@@ -99,7 +97,11 @@ export const ENDPOINTS = {
     rejections: ['session_not_found'],
   }),
   readInvitation: define({
-    ...routes.READ_INVITATION,
+    method: 'GET',
+    path: '/api/v1/sessions/{session_id}/invitation',
+    status: 200,
+    retry: 'repeat',
+    priority: 'create',
     summary:
       'Returns who requests approval and which key a new phone needs, to a phone that has scanned the QR code and has no key.',
     callers: ['anonymous'],
@@ -112,7 +114,11 @@ export const ENDPOINTS = {
     rejections: ['session_not_found', 'origin_not_allowed'],
   }),
   deleteSession: define({
-    ...routes.DELETE_SESSION,
+    method: 'DELETE',
+    path: '/api/v1/sessions/{session_id}',
+    status: 204,
+    retry: 'reread',
+    priority: 'completion',
     summary: 'Kills a session.',
     callers: ['backend'],
     limits: ['backend'],
@@ -120,7 +126,12 @@ export const ENDPOINTS = {
     rejections: ['session_not_found'],
   }),
   cancelSession: define({
-    ...routes.CANCEL_SESSION,
+    method: 'POST',
+    path: '/api/v1/sessions/{session_id}/cancel',
+    status: 200,
+    // Responds with the session as it is: a phone may have been faster.
+    retry: 'repeat',
+    priority: 'attestation',
     summary:
       'Cancels a session that still waits for the phone, and returns it. Check `state`: if the phone was faster, the session is as the phone left it.',
     callers: ['browser'],
@@ -131,7 +142,12 @@ export const ENDPOINTS = {
     rejections: ['session_not_found'],
   }),
   proveBrowser: define({
-    ...routes.PROVE_BROWSER,
+    method: 'POST',
+    path: '/api/v1/sessions/{session_id}/browser',
+    status: 200,
+    // The same proof again is answered with the session.
+    retry: 'repeat',
+    priority: 'attestation',
     summary:
       'Bonds a session whose phone has approved, by a WebAuthn assertion of that phone’s credential in the browser.',
     callers: ['browser'],
@@ -144,7 +160,12 @@ export const ENDPOINTS = {
     rejections: ['session_not_found', 'session_not_live', 'browser_proof_invalid'],
   }),
   openBrowserFrame: define({
-    ...routes.OPEN_BROWSER_FRAME,
+    // POST, because a browser sends no Origin with a GET to its own origin. It changes nothing.
+    method: 'POST',
+    path: '/api/v1/sessions/{session_id}/browser/frame',
+    status: 200,
+    retry: 'repeat',
+    priority: 'attestation',
     summary:
       'Returns what the service’s frame in a tenant’s page shows and asks its browser for. Only the frame may call it: the Origin is the service’s own.',
     callers: ['browser'],
@@ -157,7 +178,11 @@ export const ENDPOINTS = {
     rejections: ['session_not_found', 'session_not_live'],
   }),
   completeSession: define({
-    ...routes.COMPLETE_SESSION,
+    method: 'POST',
+    path: '/api/v1/sessions/{session_id}/form-completed',
+    status: 200,
+    retry: 'repeat',
+    priority: 'completion',
     summary:
       'Completes the action and closes the bond. Call it once the action has durably succeeded; a retry is safe.',
     callers: ['backend'],
@@ -174,7 +199,11 @@ export const ENDPOINTS = {
     ],
   }),
   readTimeline: define({
-    ...routes.READ_TIMELINE,
+    method: 'GET',
+    path: '/api/v1/sessions/{session_id}/timeline',
+    status: 200,
+    retry: 'repeat',
+    priority: 'status',
     summary: 'Returns the events of a session, with the failed check of each rejection.',
     callers: ['backend'],
     limits: ['backend'],
@@ -183,7 +212,12 @@ export const ENDPOINTS = {
     rejections: ['session_not_found'],
   }),
   readReceipt: define({
-    ...routes.READ_RECEIPT,
+    method: 'GET',
+    path: '/api/v1/sessions/{session_id}/receipt',
+    status: 200,
+    // The service makes the receipt if it is not yet made, and returns the same one from then on.
+    retry: 'repeat',
+    priority: 'status',
     summary:
       'Returns the signed receipt of a session that is bonded or completed, also after its end.',
     callers: ['backend'],
@@ -203,7 +237,12 @@ export const ENDPOINTS = {
     ],
   }),
   reportContainment: define({
-    ...routes.REPORT_CONTAINMENT,
+    method: 'POST',
+    path: '/api/v1/sessions/{session_id}/containment',
+    status: 204,
+    // A repetition adds a line to the timeline.
+    retry: 'repeat',
+    priority: 'status',
     summary:
       'Records in the timeline what the widget reports about its container. It changes no decision.',
     callers: ['browser'],
@@ -214,7 +253,11 @@ export const ENDPOINTS = {
     rejections: ['session_not_found'],
   }),
   checkPublishableKey: define({
-    ...routes.CHECK_PUBLISHABLE_KEY,
+    method: 'GET',
+    path: '/api/v1/publishable-key',
+    status: 204,
+    retry: 'repeat',
+    priority: 'status',
     summary:
       'Checks whether this publishable key may be used from this origin, for this tenant, workflow and action.',
     callers: ['browser'],
@@ -227,7 +270,11 @@ export const ENDPOINTS = {
     rejections: ['key_of_another_tenant', 'workflow_not_enabled', 'action_not_enabled'],
   }),
   claimSession: define({
-    ...routes.CLAIM_SESSION,
+    method: 'POST',
+    path: '/api/v1/sessions/{session_id}/claim',
+    status: 200,
+    retry: 'repeat',
+    priority: 'attestation',
     summary: 'Claims a session for this phone.',
     callers: ['phone'],
     limits: ['device'],
@@ -237,7 +284,11 @@ export const ENDPOINTS = {
     rejections: PHONE_REJECTIONS,
   }),
   declineSession: define({
-    ...routes.DECLINE_SESSION,
+    method: 'POST',
+    path: '/api/v1/sessions/{session_id}/decline',
+    status: 200,
+    retry: 'reread',
+    priority: 'attestation',
     summary: 'Declines the session, which ends it.',
     callers: ['phone'],
     limits: ['phone'],
@@ -247,7 +298,12 @@ export const ENDPOINTS = {
     rejections: PHONE_REJECTIONS,
   }),
   fetchEvidence: define({
-    ...routes.FETCH_EVIDENCE,
+    method: 'POST',
+    path: '/api/v1/evidence',
+    status: 200,
+    // The signature covers a counter, which the service accepts once.
+    retry: 'rebuild',
+    priority: 'attestation',
     summary: 'Evaluates the phone’s signals and returns a signed summary.',
     callers: ['phone'],
     // A session's quota never refills, so a call that the device limit rejects must not consume it.
@@ -257,7 +313,12 @@ export const ENDPOINTS = {
     rejections: [...PHONE_REJECTIONS, 'issued_at_out_of_range', 'assertion_invalid', 'overloaded'],
   }),
   attest: define({
-    ...routes.ATTEST,
+    method: 'POST',
+    path: '/api/v1/attestations',
+    status: 200,
+    // The service responds to an accepted assertion again. It rejects one that led to a step-up.
+    retry: 'reread',
+    priority: 'attestation',
     summary: 'Submits a bonded pair assertion.',
     callers: ['phone', 'backend'],
     ownOriginOnly: true,
@@ -275,89 +336,15 @@ export const ENDPOINTS = {
       'key_already_registered',
     ],
   }),
-  challengeDevice: define({
-    ...routes.CHALLENGE_DEVICE,
-    summary: 'Creates a challenge for a registration or a recovery.',
-    callers: ['anonymous'],
-    ownOriginOnly: true,
-    limits: ['challenge'],
-    responses: { challenge: DeviceChallenge },
-    rejections: ['origin_not_allowed'],
-  }),
-  registerDevice: define({
-    ...routes.REGISTER_DEVICE,
-    summary:
-      'Registers a key: the first of a new subject or, with a device token and an approval, a further one.',
-    callers: ['anonymous', 'phone'],
-    ownOriginOnly: true,
-    limits: ['register'],
-    body: { schema: RegisterDeviceRequest, limitBytes: BODY_LIMITS.registration },
-    responses: { registered: RegisteredDevice },
-    rejections: REGISTRATION_REJECTIONS,
-  }),
-  recoverDevice: define({
-    ...routes.RECOVER_DEVICE,
-    summary:
-      'Issues a new device token to a phone page that has lost its own and still has the passkey.',
-    callers: ['anonymous'],
-    ownOriginOnly: true,
-    limits: ['recovery'],
-    body: { schema: RecoverDeviceRequest, limitBytes: BODY_LIMITS.assertion },
-    responses: { recovered: RegisteredDevice },
-    rejections: ['assertion_invalid', 'origin_not_allowed'],
-  }),
-  listKeys: define({
-    ...routes.LIST_KEYS,
-    summary: 'Lists the keys of the device’s subject.',
-    callers: ['phone'],
-    limits: ['device'],
-    responses: { keys: SubjectKeys },
-    rejections: [],
-  }),
-  getDevice: define({
-    ...routes.GET_DEVICE,
-    summary: 'Reads the device’s own record.',
-    callers: ['phone'],
-    limits: ['phone'],
-    params: device,
-    responses: { device: DeviceRecord },
-    rejections: ['device_not_found'],
-  }),
-  rotateDeviceToken: define({
-    ...routes.ROTATE_DEVICE_TOKEN,
-    summary: 'Rotates the device token. The old token works until the new one is first used.',
-    callers: ['phone'],
-    acceptsExpiredToken: true,
-    limits: ['device'],
-    params: device,
-    body: { schema: RotateTokenRequest, limitBytes: BODY_LIMITS.assertion },
-    responses: { rotated: RotatedToken },
-    rejections: [
-      'device_not_found',
-      'device_not_usable',
-      'issued_at_out_of_range',
-      'assertion_invalid',
-    ],
-  }),
-  removeDevice: define({
-    ...routes.REMOVE_DEVICE,
-    summary: 'Removes a key of the device’s subject. The key and its token stop working.',
-    callers: ['phone'],
-    limits: ['device'],
-    params: device,
-    body: { schema: RemoveDeviceRequest, limitBytes: BODY_LIMITS.assertion },
-    rejections: [
-      'device_not_found',
-      'device_not_usable',
-      'key_too_new',
-      'issued_at_out_of_range',
-      'assertion_invalid',
-    ],
-  }),
+  ...DEVICE_ENDPOINTS,
   ...SUBJECT_ENDPOINTS,
   ...WEBHOOK_ENDPOINTS,
   readOpenApi: define({
-    ...routes.READ_OPENAPI,
+    method: 'GET',
+    path: '/api/v1/openapi.json',
+    status: 200,
+    retry: 'repeat',
+    priority: 'status',
     summary: 'Returns this API as OpenAPI 3.1.',
     callers: ['anonymous'],
     limits: ['public'],
@@ -365,7 +352,11 @@ export const ENDPOINTS = {
     rejections: [],
   }),
   alive: define({
-    ...routes.ALIVE,
+    method: 'GET',
+    path: '/health/alive',
+    status: 200,
+    retry: 'repeat',
+    priority: 'exempt',
     summary: 'Returns 200 while the process runs.',
     callers: ['anonymous'],
     limits: ['public'],
@@ -373,7 +364,11 @@ export const ENDPOINTS = {
     rejections: [],
   }),
   ready: define({
-    ...routes.READY,
+    method: 'GET',
+    path: '/health/ready',
+    status: 200,
+    retry: 'repeat',
+    priority: 'exempt',
     summary: 'Returns 200 when the service is ready, and 503 with the failing checks otherwise.',
     callers: ['anonymous'],
     limits: ['public'],
@@ -381,7 +376,11 @@ export const ENDPOINTS = {
     rejections: ['not_ready'],
   }),
   version: define({
-    ...routes.VERSION,
+    method: 'GET',
+    path: '/version',
+    status: 200,
+    retry: 'repeat',
+    priority: 'status',
     summary: 'Returns the running version.',
     callers: ['anonymous'],
     limits: ['public'],

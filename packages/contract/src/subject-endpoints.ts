@@ -22,12 +22,14 @@ export const SUBJECT_ENDPOINTS = {
     ...subject,
     method: 'GET',
     path: `${SUBJECT_PATH}/devices`,
+    priority: 'status',
     summary: 'Lists the phones of a user.',
   }),
   blockSubject: define({
     ...subject,
     method: 'POST',
     path: `${SUBJECT_PATH}/block`,
+    priority: 'completion',
     summary:
       'Blocks all phones of a user for this tenant, also future ones, and ends the sessions that they hold. Blocking again changes nothing.',
   }),
@@ -35,6 +37,7 @@ export const SUBJECT_ENDPOINTS = {
     ...subject,
     method: 'POST',
     path: `${SUBJECT_PATH}/unblock`,
+    priority: 'completion',
     summary:
       'Ends the tenant’s block of a user. A block by the operator of the service stays. Unblocking again changes nothing.',
   }),
@@ -46,6 +49,7 @@ export const SUBJECT_ENDPOINTS = {
     path: '/api/v1/rejections',
     status: 200,
     retry: 'repeat',
+    priority: 'status',
     summary:
       'Lists why requests of phones and pages were rejected, newest first, also after their sessions were deleted.',
     query: RejectionSearch,

@@ -25,7 +25,12 @@ const event = closed({ event_id: id(WEBHOOK_PATH_IDS.event_id) })
 const ENDPOINTS_PATH = '/api/v1/webhook-endpoints'
 const DELIVERIES_PATH = '/api/v1/webhook-deliveries'
 
-const backend = { callers: ['backend'], ownOriginOnly: true, limits: ['webhook'] } as const
+const backend = {
+  callers: ['backend'],
+  ownOriginOnly: true,
+  limits: ['webhook'],
+  priority: 'status',
+} as const
 /** What the portal may do, too. It changes no endpoint and reads no secret. */
 const portal = { ...backend, callers: ['backend', 'portal'] } as const
 /** What a caller reads is cheap; the rest changes rows, or sends something. */

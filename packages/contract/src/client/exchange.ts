@@ -1,4 +1,4 @@
-import type { Route } from './routes.ts'
+import type { Route } from './route.ts'
 import { bare, type Members, ownMembers, parseMembers } from './own-members.ts'
 import { parseRetryAfter } from './retry-after.ts'
 

@@ -1,4 +1,4 @@
-import type { Route } from './routes.ts'
+import type { Route } from './route.ts'
 
 /** The names between braces in a path. */
 type ParameterName<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`

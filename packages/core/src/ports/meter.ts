@@ -1,4 +1,4 @@
-import type { EndpointName, Reason } from '@bonded/contract'
+import type { EndpointName, Reason, ShedPriority } from '@bonded/contract'
 import type { Instant, Session } from '../domain/session.ts'
 import type { StoredEvent } from './tables/session-table.ts'
 
@@ -23,10 +23,8 @@ export const OTHER_ROUTES = [
 ] as const
 export type RouteName = EndpointName | (typeof OTHER_ROUTES)[number]
 
-/** What a request that is rejected during an overload was worth, the most valuable first. */
-export const SHED_PRIORITIES = ['completion', 'attestation', 'gate', 'create', 'status'] as const
-export type ShedPriority = (typeof SHED_PRIORITIES)[number]
-/** Its caller: within its tenant's share, above it, or unknown to the service. */
+export { SHED_PRIORITIES, type ShedPriority } from '@bonded/contract'
+/** The caller of a request that is rejected during an overload: within its tenant's share, above it, or unknown to the service. */
 export const SHED_STANDINGS = ['within', 'above', 'unknown'] as const
 export type ShedStanding = (typeof SHED_STANDINGS)[number]
 

@@ -1,38 +1,11 @@
-import { ENDPOINTS, type Endpoint, type EndpointName } from '@bonded/contract'
-import type { ShedPriority } from '@bonded/core/ports/meter'
+import {
+  ENDPOINTS,
+  type Endpoint,
+  type EndpointName,
+  type Presented,
+  type ShedPriority,
+} from '@bonded/contract'
 import type { IncomingMessage } from 'node:http'
-
-/** The kind of credential that a request presents, before the service has verified it. */
-export type Presented = 'backend' | 'phone' | 'other'
-
-/** `exempt`: probes of the process itself, which must work during an overload. */
-type Rule = ShedPriority | 'exempt' | Readonly<Record<Presented, ShedPriority>>
-
-/** All others rank as status reads: they are repeated anyway. Creates add work. */
-const RULES: Readonly<Partial<Record<EndpointName, Rule>>> = {
-  completeSession: 'completion',
-  deleteSession: 'completion',
-  blockSubject: 'completion',
-  unblockSubject: 'completion',
-  claimSession: 'attestation',
-  declineSession: 'attestation',
-  cancelSession: 'attestation',
-  proveBrowser: 'attestation',
-  openBrowserFrame: 'attestation',
-  fetchEvidence: 'attestation',
-  attest: 'attestation',
-  rotateDeviceToken: 'attestation',
-  removeDevice: 'attestation',
-  // A phone reads the session before the user decides. A backend reads it before it acts.
-  getSession: { backend: 'gate', phone: 'attestation', other: 'status' },
-  createSession: 'create',
-  readInvitation: 'create',
-  challengeDevice: 'create',
-  registerDevice: 'create',
-  recoverDevice: 'create',
-  alive: 'exempt',
-  ready: 'exempt',
-}
 
 const BY_PATH = new Map(
   (Object.entries(ENDPOINTS) as [EndpointName, Endpoint][]).map(([name, { method, path }]) => [
@@ -67,7 +40,9 @@ export function classify(request: Pick<IncomingMessage, 'method' | 'url' | 'head
   if (id !== '') segments[ID_SEGMENT] = '*'
   const endpoint =
     BY_PATH.get(`${method} ${path}`) ?? BY_PATH.get(`${method} ${segments.join('/')}`)
-  const rule = (endpoint && RULES[endpoint]) ?? 'status'
+  // A page or a script is loaded again anyway.
+  const { priority: rule }: Pick<Endpoint, 'priority'> =
+    endpoint === undefined ? { priority: 'status' } : ENDPOINTS[endpoint]
   const presented = presentedBy(headers.authorization)
   return { priority: typeof rule === 'string' ? rule : rule[presented], presented, endpoint, id }
 }
