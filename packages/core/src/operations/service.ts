@@ -20,7 +20,6 @@ import type { WebhookTransport } from '../ports/webhooks.ts'
 import type { Cause, Store } from '../ports/store.ts'
 import type { Witness } from '../ports/witness.ts'
 import type { PublishableKey, ServerCredential } from '../ports/tables/tenant-table.ts'
-import { tracedService } from './trace-parts.ts'
 
 /** What every operation works with. */
 export interface Service {
@@ -147,9 +146,7 @@ export function keyIdOf(caller: Caller): string | null {
 /** Returns the service for one request: the events that it stores name their cause. */
 export function serviceDuring(service: Service, cause: Cause): Service {
   const during = { ...service, store: service.store.during(cause) }
-  return service.tracer === undefined
-    ? during
-    : tracedService(during, service.tracer, cause.requestId)
+  return { ...during, ...service.tracer?.timed(cause.requestId, during) }
 }
 
 /** The session's nonces, under the root key it was made with. */

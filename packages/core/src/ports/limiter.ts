@@ -13,7 +13,7 @@ export interface Take {
   readonly keep?: number
 }
 
-/** Counts calls in buckets. */
+/** Counts calls in buckets, without waiting: a promise would cost a turn of each request. */
 export interface Limiter {
   /**
    * Takes one unit from every bucket, or from none where one of them rejects. Concurrent calls
@@ -21,13 +21,13 @@ export interface Limiter {
    * restart every bucket is full.
    *
    * @returns the bucket with the longest wait of those that reject; where all grant, the one with
-   *   the fewest units left. Without a promise where the limiter need not wait.
+   *   the fewest units left
    */
-  take(takes: readonly Take[]): Taken | Promise<Taken>
+  take(takes: readonly Take[]): Taken
   /**
    * What `take` would return now, without taking: for limits that count only what a call turns out
    * to be. Concurrent calls can all be granted the last unit, so a few more than the quota can
    * pass.
    */
-  peek(takes: readonly Take[]): Taken | Promise<Taken>
+  peek(takes: readonly Take[]): Taken
 }

@@ -1,13 +1,18 @@
 import type { Reason, RequestId, SessionId, TenantId } from '@bonded/contract'
+import type { CarrierProvider } from './carrier.ts'
+import type { AssertionVerifiers, AttestationVerifiers } from './devices.ts'
 import type { RouteName } from './meter.ts'
+import type { PassportVerifier } from './passports.ts'
+import type { Store } from './store.ts'
 
-/** The parts of a request that can take long. */
-export type RequestPart =
-  | 'store.write'
-  | 'assertion.verify'
-  | 'attestation.verify'
-  | 'passport.verify'
-  | 'carrier.check'
+/** What can take long in a request. */
+export interface TimedParts {
+  readonly store: Store
+  readonly assertionVerifiers: AssertionVerifiers
+  readonly attestationVerifiers: AttestationVerifiers
+  readonly carrier: CarrierProvider
+  readonly passports: PassportVerifier
+}
 
 /** The caller's span, from its `traceparent` header. */
 export interface TraceParent {
@@ -34,8 +39,8 @@ export interface TracedRequest {
 
 /** Records where the time of requests goes. It never throws, and a request never waits for it. */
 export interface Tracer {
-  /** Begins a part of a request. @returns ends it, and tells whether it failed */
-  begin(requestId: RequestId, part: RequestPart): (failed: boolean) => void
+  /** Returns the same parts for one request, which record the time that they take. */
+  timed(requestId: RequestId, parts: TimedParts): TimedParts
   /** Records a request with its parts. */
   responded(request: TracedRequest): void
 }

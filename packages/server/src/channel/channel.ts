@@ -144,7 +144,7 @@ export class Channel implements AsyncDisposable, ConnectionLimiter {
       logRequest({ requestId, traceId, method, route: ROUTE, status, ms, ...about }, 'channel')
     }
     const reject = async (rejection: Rejection, extra: Readonly<Record<string, string>> = {}) => {
-      const responded = await countRejectedUpgrade(this.#service, request, rejection)
+      const responded = countRejectedUpgrade(this.#service, request, rejection)
       // By the cause: a 429 in its place must not reveal by its time whether the session exists.
       await alignResponse(rejection.reason, arrivedMs)
       log(rejectOnSocket(socket, { rejection: responded, requestId, headers: extra }), {
@@ -230,7 +230,7 @@ export class Channel implements AsyncDisposable, ConnectionLimiter {
     const offer = parsed.value
     const id = parseId('sess', PATH.exec(request.url?.split('?', 1)[0] ?? '')?.[1] ?? '')
     if (id !== undefined) {
-      const counted = await countUpgrade(this.#service, { id, watchToken: offer.watchToken })
+      const counted = countUpgrade(this.#service, { id, watchToken: offer.watchToken })
       if (!counted.ok) return counted
     }
     const { origin } = request.headers

@@ -14,12 +14,12 @@ const MAX_KEY_LENGTH = 64
  * Counts an upgrade for its session and watch token, before any read from the store. A wrong
  * watch token has its own bucket, so it does not use up the quota of the right one.
  */
-export async function countUpgrade(
+export function countUpgrade(
   service: Service,
   { id, watchToken }: { readonly id: SessionId; readonly watchToken: string },
-): Promise<Result<undefined>> {
+): Result<undefined> {
   const key = `${id} ${watchToken.slice(0, MAX_KEY_LENGTH)}`
-  const limited = await take(service, 'channel', (limit) => [{ limit, key }])
+  const limited = take(service, 'channel', (limit) => [{ limit, key }])
   return limited === undefined ? accept(undefined) : limited
 }
 
@@ -30,32 +30,30 @@ export async function countUpgrade(
  *
  * @returns the rejection to respond with
  */
-export async function countRejectedUpgrade(
+export function countRejectedUpgrade(
   service: Service,
   request: IncomingMessage,
   rejection: Rejection,
-): Promise<Rejection> {
+): Rejection {
   const status = statusOf(rejection.reason)
   if (status === 429 || status >= 500) return rejection
   const address = clientAddress(request, service.settings.trustedProxies)
   const names: readonly LimitName[] =
     rejection.reason === 'credential_invalid' ? ['bad_credential', 'rejected'] : ['rejected']
   for (const name of names) {
-    const limited = await take(service, name, (limit) =>
-      takesOfNetworks(limit, { address, scope: '' }),
-    )
+    const limited = take(service, name, (limit) => takesOfNetworks(limit, { address, scope: '' }))
     if (limited !== undefined) return limited.rejection
   }
   return rejection
 }
 
 /** @returns the rejection if the limit is exhausted */
-async function take(
+function take(
   { limiter, settings: { limits } }: Service,
   name: LimitName,
   takesOf: (limit: Limit) => readonly Take[],
-): Promise<ReturnType<typeof reject> | undefined> {
+): ReturnType<typeof reject> | undefined {
   if (limits === 'off') return undefined
-  const { granted, waitMs } = await limiter.take(takesOf(limits[name]))
+  const { granted, waitMs } = limiter.take(takesOf(limits[name]))
   return granted ? undefined : reject('rate_limited', { step: name, retryAfterMs: waitMs })
 }

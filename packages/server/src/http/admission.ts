@@ -34,12 +34,10 @@ export async function admitBeforeBody(admission: Admission): Promise<void> {
   request.admittedTurn = eventLoopTurn()
   noteCaller(request, caller)
   const call = { service, request, caller }
-  let over = endpoint.rejections.includes('session_not_found')
+  const exhausted = endpoint.rejections.includes('session_not_found')
     ? rejectExhausted('not_found', call, reply)
     : undefined
-  if (over instanceof Promise) over = await over
-  over ??= countAround(endpoint.limits, { call, reply, isBodyRead: false })
-  if (over instanceof Promise) over = await over
+  const over = exhausted ?? countAround(endpoint.limits, { call, reply, isBodyRead: false })
   if (over !== undefined) throw new Rejected(over)
 }
 
@@ -59,8 +57,7 @@ export async function admitAfterBody(admission: Admission): Promise<Caller> {
   request.caller = caller
   noteCaller(request, caller)
   const call = { service, request, caller }
-  let over = countAround(endpoint.limits, { call, reply, isBodyRead: true })
-  if (over instanceof Promise) over = await over
+  const over = countAround(endpoint.limits, { call, reply, isBodyRead: true })
   if (over !== undefined) throw new Rejected(over)
   return caller
 }
@@ -70,7 +67,7 @@ async function callerOf({ service, endpoint, request, reply }: Admission): Promi
   const caller = await authenticate(service, { authorization, origin }, endpoint)
   if (caller.ok) return caller.value
   const call = { service, request, caller: undefined }
-  throw new Rejected(await countBadCredential(call, caller.rejection, reply))
+  throw new Rejected(countBadCredential(call, caller.rejection, reply))
 }
 
 declare module 'fastify' {

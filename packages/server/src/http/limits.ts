@@ -21,13 +21,8 @@ export interface CountedCall {
   readonly caller: Caller | undefined
 }
 
-/**
- * Without a promise where nothing waits: several promises for each request cost more than counting.
- */
-type MaybePromise<T> = T | Promise<T>
-
 /** Returns the buckets that a call takes from, or undefined if the limit does not apply to it. */
-type TakesOf = (call: CountedCall, limit: Limit) => MaybePromise<readonly Take[] | undefined>
+type TakesOf = (call: CountedCall, limit: Limit) => readonly Take[] | undefined
 
 /** The buckets of each limit. A caller cannot use up another caller's bucket. */
 const TAKES_OF: Readonly<Record<LimitName, TakesOf>> = {
@@ -172,16 +167,13 @@ export function takesOfNetworks(
  * A create takes a unit from the bucket of its credential. If the backend names the user's address,
  * a network that the tenant has seen recently cannot use the units reserved for new networks.
  */
-async function takesOfCreate(
-  call: CountedCall,
-  limit: Limit,
-): Promise<readonly Take[] | undefined> {
+function takesOfCreate(call: CountedCall, limit: Limit): readonly Take[] | undefined {
   const { caller, service } = call
   if (caller?.kind !== 'backend') return undefined
   const { keyId: key } = caller.credential
   const user = endUserOf(call)
   if (user === undefined) return bucketOf(limit, key)
-  const newcomer = await service.limiter.take(takesOfNetworks(NEWCOMER_LIMIT, user))
+  const newcomer = service.limiter.take(takesOfNetworks(NEWCOMER_LIMIT, user))
   return [{ limit, key, keep: newcomer.granted ? 0 : reservedForNewcomers(limit) }]
 }
 
@@ -216,49 +208,31 @@ interface Counting {
 export function countAround(
   names: readonly LimitName[],
   counting: Counting,
-): MaybePromise<Rejection | undefined> {
+): Rejection | undefined {
   const { call, reply, isBodyRead } = counting
-  for (let index = 0; index < names.length; index++) {
-    const name = names[index] as LimitName
-    if (needsBody(name, call) !== isBodyRead) continue
-    const rejected = countOne(name, call, reply)
-    if (rejected instanceof Promise)
-      return rejected.then(
-        (rejection) => rejection ?? countAround(names.slice(index + 1), counting),
-      )
-    if (rejected !== undefined) return rejected
-  }
-  return undefined
+  return countCall(
+    names.filter((name) => needsBody(name, call) === isBodyRead),
+    call,
+    reply,
+  )
 }
 
 /**
  * Counts a call, and reports the state of each limit in `RateLimit-Policy` and `RateLimit`
  * (draft-ietf-httpapi-ratelimit-headers). The first exhausted limit rejects the call.
  */
-export async function countCall(
+export function countCall(
   names: readonly LimitName[],
   call: CountedCall,
   reply: FastifyReply,
-): Promise<Rejection | undefined> {
+): Rejection | undefined {
   for (const name of names) {
-    const rejected = await countOne(name, call, reply)
-    if (rejected !== undefined) return rejected
+    const counted = count(name, call, 'take')
+    if (counted === undefined) continue
+    report(reply, counted)
+    if (!counted.taken.granted) return rejection(counted)
   }
   return undefined
-}
-
-function countOne(
-  name: LimitName,
-  call: CountedCall,
-  reply: FastifyReply,
-): MaybePromise<Rejection | undefined> {
-  return whenDone(count(name, call, 'take'), (counted) => rejectOrReport(counted, reply))
-}
-
-function rejectOrReport(counted: Count | undefined, reply: FastifyReply): Rejection | undefined {
-  if (counted === undefined) return undefined
-  report(reply, counted)
-  return counted.taken.granted ? undefined : rejection(counted)
 }
 
 /**
@@ -269,17 +243,17 @@ export function rejectExhausted(
   name: LimitName,
   call: CountedCall,
   reply: FastifyReply,
-): MaybePromise<Rejection | undefined> {
-  return whenDone(count(name, call, 'peek'), (counted) => rejectSilently(counted, reply))
+): Rejection | undefined {
+  return rejectSilently(count(name, call, 'peek'), reply)
 }
 
 /** Counts a failure. The response reports the limit only if it is exhausted. */
-export async function countFailure(
+export function countFailure(
   name: LimitName,
   call: CountedCall,
   reply: FastifyReply,
-): Promise<Rejection | undefined> {
-  return rejectSilently(await count(name, call, 'take'), reply)
+): Rejection | undefined {
+  return rejectSilently(count(name, call, 'take'), reply)
 }
 
 interface Count {
@@ -288,23 +262,12 @@ interface Count {
 }
 
 /** Returns undefined if the limit does not apply to the call. */
-function count(
-  name: LimitName,
-  call: CountedCall,
-  how: 'take' | 'peek',
-): MaybePromise<Count | undefined> {
+function count(name: LimitName, call: CountedCall, how: 'take' | 'peek'): Count | undefined {
   const { limiter, settings } = call.service
   if (settings.limits === 'off') return undefined
   const limit = tenantOf(call.caller)?.limits?.[name] ?? settings.limits[name]
-  return whenDone(
-    TAKES_OF[name](call, limit),
-    (takes) => takes && whenDone(limiter[how](takes), (taken) => ({ limit, taken })),
-  )
-}
-
-/** Continues at once where nothing waits, because a promise costs a turn of each request. */
-function whenDone<T, U>(value: MaybePromise<T>, next: (value: T) => MaybePromise<U>) {
-  return value instanceof Promise ? value.then(next) : next(value)
+  const takes = TAKES_OF[name](call, limit)
+  return takes && { limit, taken: limiter[how](takes) }
 }
 
 function rejectSilently(counted: Count | undefined, reply: FastifyReply): Rejection | undefined {
@@ -334,11 +297,11 @@ function tenantOf(caller: Caller | undefined) {
 }
 
 /** Counts an invalid credential for the caller's network. Valid credentials from it still pass. */
-export async function countBadCredential(
+export function countBadCredential(
   call: CountedCall,
   rejection: Rejection,
   reply: FastifyReply,
-): Promise<Rejection> {
+): Rejection {
   if (rejection.reason !== 'credential_invalid') return rejection
-  return (await countCall(['bad_credential'], call, reply)) ?? rejection
+  return countCall(['bad_credential'], call, reply) ?? rejection
 }

@@ -10,8 +10,7 @@ import {
   type TenantId,
 } from '@bonded/contract'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { type DestinationStream, type Logger, symbols } from 'pino'
-import { iso } from '@bonded/core/domain/iso'
+import type { Logger } from 'pino'
 import type { Rejection } from '@bonded/core/domain/rejection'
 import type { Caller } from '@bonded/core/operations/service'
 import type { Random } from '@bonded/core/ports/keyring'
@@ -40,24 +39,13 @@ export interface RequestLine {
   readonly sessionId?: SessionId | undefined
 }
 
-/** The mark of streams that read the level of a line, as `pino.multistream` does. */
-const METADATA = Symbol.for('pino.metadata')
-
 /** Logs and counts a request, once, at whatever layer the response is sent. */
 export type LogRequest = (line: RequestLine, name: RouteName) => void
 
-/**
- * Writes the lines itself, in pino's form and to pino's stream: all lines have the same members, so
- * pino's loop over unknown members would cost four times as much.
- */
 export function requestLogger(
   log: Logger,
   { meter, tracer }: { readonly meter: Meter; readonly tracer?: Tracer | undefined },
 ): LogRequest {
-  // pino exports the symbol but does not declare the member.
-  const stream = Reflect.get(log, symbols.streamSym) as DestinationStream
-  // Such a stream decides by the level that pino hands over, so pino must write to it.
-  const needsPino = METADATA in stream
   return (
     {
       requestId,
@@ -88,11 +76,7 @@ export function requestLogger(
       reason: rejection?.reason,
       step: rejection?.step,
     }
-    if (needsPino) log.info(line, 'request')
-    else if (log.isLevelEnabled('info')) {
-      const members = JSON.stringify(line).slice(1, -1)
-      stream.write(`{"level":"info","time":"${iso(Date.now())}",${members},"msg":"request"}\n`)
-    }
+    log.info(line, 'request')
     meter.responded({ route: name, ms, reason: rejection?.reason })
     tracer?.responded({
       requestId,

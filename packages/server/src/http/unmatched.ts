@@ -36,7 +36,7 @@ export function respondToUnmatched(app: FastifyInstance, service: Service): void
       requestedMethod !== undefined &&
       allowed.length > 0
     ) {
-      const over = await countCall(['public'], { service, request, caller: undefined }, reply)
+      const over = countCall(['public'], { service, request, caller: undefined }, reply)
       if (over !== undefined) throw new Rejected(over)
       if (reply.hasHeader('access-control-allow-origin'))
         reply.headers(preflightHeaders(path) ?? {})

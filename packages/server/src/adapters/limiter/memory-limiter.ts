@@ -70,7 +70,7 @@ export function memoryLimiter(
     return spending
   }
   return {
-    take(takes): Taken {
+    take(takes) {
       const nowUs = clock.now() * 1_000
       const [only] = takes
       if (takes.length === 1 && only !== undefined) return takeOne(only, nowUs)
@@ -95,7 +95,7 @@ export function memoryLimiter(
       const fullAtUs = buckets.cache.peek(key) ?? 0
       buckets.cache.set(key, Math.max(fullAtUs, since * 1_000) + usedUs)
     },
-    peek: (takes): Taken => {
+    peek: (takes) => {
       const nowUs = clock.now() * 1_000
       return tightest(takes.map((take) => spendOne(take, nowUs).spending))
     },

@@ -1,8 +1,9 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { RequestId, SessionId } from '@bonded/contract'
 import type { RouteName } from '@bonded/core/ports/meter'
-import type { RequestPart, TracedRequest, Tracer } from '@bonded/core/ports/tracer'
+import type { TracedRequest, Tracer } from '@bonded/core/ports/tracer'
 import type { OtlpAttribute, OtlpSpan } from './otlp-exporter.ts'
+import { type PartName, timedParts } from './timed-parts.ts'
 
 const KIND = { internal: 1, server: 2, client: 3 } as const
 const ERROR = 2
@@ -22,7 +23,7 @@ const UNTRACED: readonly RouteName[] = [
 const MAX_OPEN_REQUESTS = 10_000
 
 interface Part {
-  readonly name: RequestPart
+  readonly name: PartName
   readonly startMs: number
   readonly endMs: number
   readonly failed: boolean
@@ -45,15 +46,16 @@ export function otlpTracer({
 }): Tracer {
   const open = new Map<RequestId, Part[]>()
   return {
-    begin(requestId, name) {
-      const startMs = nowMs()
-      return (failed) => {
-        const parts = open.get(requestId) ?? []
-        if (parts.length === 0 && open.size >= MAX_OPEN_REQUESTS) return
-        parts.push({ name, startMs, endMs: nowMs(), failed })
-        open.set(requestId, parts)
-      }
-    },
+    timed: (requestId, timed) =>
+      timedParts(timed, (name) => {
+        const startMs = nowMs()
+        return (failed) => {
+          const parts = open.get(requestId) ?? []
+          if (parts.length === 0 && open.size >= MAX_OPEN_REQUESTS) return
+          parts.push({ name, startMs, endMs: nowMs(), failed })
+          open.set(requestId, parts)
+        }
+      }),
     responded(request) {
       const parts = open.get(request.requestId) ?? []
       open.delete(request.requestId)

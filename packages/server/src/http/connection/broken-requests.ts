@@ -42,9 +42,9 @@ export function respondToBrokenRequests(server: Server, context: Context): void 
     const isUnused = 'bytesRead' in socket && socket.bytesRead === 0
     if (isUnused || !socket.writable || respondsToAnother(latest.get(socket)))
       return void socket.destroy()
-    void respond(context, socket, reasonOf(failure))
+    respond(context, socket, reasonOf(failure))
   })
-  server.on('connect', (_request, socket) => void respond(context, socket, 'malformed_request'))
+  server.on('connect', (_request, socket) => respond(context, socket, 'malformed_request'))
 }
 
 /**
@@ -56,14 +56,14 @@ function respondsToAnother(response: ServerResponse | undefined): boolean {
   return response.req.complete ? !response.writableFinished : response.headersSent
 }
 
-async function respond(
+function respond(
   { service, logRequest }: Context,
   socket: Duplex & { readonly remoteAddress?: string },
   reason: Reason,
-): Promise<void> {
+): void {
   // Without a listener, a socket error would end the process.
   socket.on('error', () => socket.destroy())
-  if (await isRejectedOften(service, socket)) return void socket.destroy()
+  if (isRejectedOften(service, socket)) return void socket.destroy()
   const requestId = makeId('req', service.random.id())
   const headers = reason === 'method_not_allowed' ? ALL_METHODS : {}
   const status = rejectOnSocket(socket, { rejection: { reason }, requestId, headers })
@@ -77,14 +77,14 @@ async function respond(
  * Counts the request for the network of its connection, because the service read no header that
  * names another address.
  */
-async function isRejectedOften(
+function isRejectedOften(
   { limiter, settings }: Service,
   { remoteAddress }: { readonly remoteAddress?: string },
-): Promise<boolean> {
+): boolean {
   if (settings.limits === 'off') return false
   const address = clientAddress({ socket: { remoteAddress }, headers: {} }, 0)
   const takes = takesOfNetworks(settings.limits.rejected, { address, scope: '' })
-  return !(await limiter.take(takes)).granted
+  return !limiter.take(takes).granted
 }
 
 function reasonOf({ code, rawPacket }: ParseFailure): Reason {

@@ -12,8 +12,10 @@ import { Rejected } from '../response/rejected.ts'
 export function limitPage(service: Service, routeName: RouteName, further?: LimitName) {
   return {
     config: { routeName },
-    onRequest: (request: FastifyRequest, reply: FastifyReply) =>
-      admitPage(service, { request, reply, further }),
+    onRequest: (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
+      admitPage(service, { request, reply, further })
+      done()
+    },
   }
 }
 
@@ -21,7 +23,7 @@ export function limitPage(service: Service, routeName: RouteName, further?: Limi
  * Counts a request for a page against its client's network. A QR code costs more to draw, so it
  * also counts as a read of the session.
  */
-async function admitPage(
+function admitPage(
   service: Service,
   {
     request,
@@ -32,14 +34,13 @@ async function admitPage(
     readonly reply: FastifyReply
     readonly further: LimitName | undefined
   },
-): Promise<void> {
+): void {
   const call = { service, request, caller: ANONYMOUS }
   const { routeName } = request.routeOptions.config
   const over =
-    (await countCall(further === undefined ? ['public'] : [further, 'public'], call, reply)) ??
+    countCall(further === undefined ? ['public'] : [further, 'public'], call, reply) ??
     (routeName === 'qr'
-      ? ((await rejectExhausted('not_found', call, reply)) ??
-        (await countCall(['get'], call, reply)))
+      ? (rejectExhausted('not_found', call, reply) ?? countCall(['get'], call, reply))
       : undefined)
   if (over !== undefined) throw new Rejected(over)
 }

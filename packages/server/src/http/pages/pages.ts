@@ -1,12 +1,13 @@
-import { parseId } from '@bonded/contract'
+import { encodeQr, parseId } from '@bonded/contract'
 import type { FastifyInstance } from 'fastify'
-import encodeQr from 'qr'
 import { readQrCode } from '@bonded/core/operations/read-qr-code'
 import type { Service } from '@bonded/core/operations/service'
 import { limitPage } from './page-limits.ts'
 import { qrText } from '../response/present.ts'
 import { Rejected } from '../response/rejected.ts'
 
+/** In modules, as ISO 18004 requires it. */
+const QUIET_ZONE = 4
 const QR_PATH = '/v1/sessions/:session_id/qr.svg'
 
 /** Serves the QR code image. */
@@ -36,10 +37,14 @@ async function qrSvg(
 
 /** Draws a QR code as protocol 12 requires: black on white, quiet zone of four modules, level M. */
 export function drawQr(payload: string): string {
-  const modules = encodeQr(payload, 'raw', { ecc: 'medium', border: 4 })
-  const size = modules.length
+  const modules = encodeQr(new TextEncoder().encode(payload))
+  const size = modules.length + 2 * QUIET_ZONE
   const path = modules
-    .flatMap((row, y) => runs(row).map(([x, length]) => `M${x} ${y}h${length}v1h-${length}z`))
+    .flatMap((row, y) =>
+      runs(row).map(
+        ([x, length]) => `M${x + QUIET_ZONE} ${y + QUIET_ZONE}h${length}v1h-${length}z`,
+      ),
+    )
     .join('')
   return (
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size} ${size}" shape-rendering="crispEdges" role="img">` +

@@ -30,7 +30,7 @@ export function respondToFailures(
   { service, log }: { readonly service: Service; readonly log: Logger },
 ): void {
   app.setErrorHandler(async (failure: FastifyError, request, reply) => {
-    const rejection = await countRejection(service, {
+    const rejection = countRejection(service, {
       rejection: rejectionOf(failure),
       request,
       reply,
@@ -57,21 +57,21 @@ export function respondToFailures(
  * do not exist. Publishable keys are public, so a request with one counts like an anonymous one.
  * Beyond the limit, the service responds with 429.
  */
-async function countRejection(
+function countRejection(
   service: Service,
   failed: { rejection: Rejection; request: FastifyRequest; reply: FastifyReply },
-): Promise<Rejection> {
+): Rejection {
   const { rejection, request, reply } = failed
   const { caller } = request
   const call = { service, request, caller }
   if (rejection.reason === 'session_not_found') {
-    await countFailure('not_found', call, reply)
+    countFailure('not_found', call, reply)
     return rejection
   }
   const isSecret = caller?.kind === 'backend' || caller?.kind === 'phone'
   const status = statusOf(rejection.reason)
   if (isSecret || status === 429 || status >= 500) return rejection
-  return (await countFailure('rejected', call, reply)) ?? rejection
+  return countFailure('rejected', call, reply) ?? rejection
 }
 
 /** How much of a rejected body the service reads and drops so that its client gets the response. */

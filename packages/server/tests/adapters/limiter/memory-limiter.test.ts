@@ -11,7 +11,6 @@ import {
   USUAL_LIMITS,
 } from '../../../../core/src/domain/limits.ts'
 import { networksOf } from '../../../../core/src/domain/network.ts'
-import type { Taken } from '../../../../core/src/ports/limiter.ts'
 import { limiterSuite } from './limiter-suite.ts'
 import { TestClock } from '../../../../../tests/harness/test-clock.ts'
 
@@ -59,7 +58,7 @@ test('grants exactly what the reference model grants in random histories', () =>
       const bucket = { a: reference(of), b: reference(of) }
       for (const { afterMs, key } of history) {
         clock.advance(afterMs)
-        const { granted } = limiter.take([{ limit: of, key }]) as Taken
+        const { granted } = limiter.take([{ limit: of, key }])
         assert.equal(granted, bucket[key](clock.now() - begin))
       }
     }),
@@ -75,7 +74,7 @@ test('grants at~maxSize burst + rate × time in any period', () => {
       const grantedAt: number[] = []
       for (const { afterMs } of history) {
         clock.advance(afterMs)
-        if ((limiter.take([{ limit: of, key: 'a' }]) as Taken).granted) grantedAt.push(clock.now())
+        if (limiter.take([{ limit: of, key: 'a' }]).granted) grantedAt.push(clock.now())
       }
       for (const [from, begin] of grantedAt.entries()) {
         for (const [to, end] of grantedAt.entries()) {
@@ -117,7 +116,7 @@ test('stays within its bound under a burst of keys and keeps the buckets in use'
   for (let key = 0; key < 50_000; key++) {
     void limiter.take([{ limit: TEN_A_MINUTE, key: `junk ${key}` }])
     if (key % 100 === 0)
-      granted += (limiter.take([{ limit: TEN_A_MINUTE, key: 'greedy' }]) as Taken).granted ? 1 : 0
+      granted += limiter.take([{ limit: TEN_A_MINUTE, key: 'greedy' }]).granted ? 1 : 0
   }
   assert.equal(granted, 10)
   assert.ok(limiter.size() <= 2_000, `${limiter.size()} buckets`)
@@ -157,7 +156,7 @@ test('adds no key for a rejected call, so a flood from one network drops no othe
     )
   }
   assert.ok(limiter.size() < 200, `${limiter.size()} buckets`)
-  assert.equal((limiter.take([{ limit, key: '192.0.2.1' }]) as Taken).granted, false)
+  assert.equal(limiter.take([{ limit, key: '192.0.2.1' }]).granted, false)
 })
 
 test('rounds an interval so that the rate never exceeds the configured one', () => {

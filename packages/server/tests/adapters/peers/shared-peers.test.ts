@@ -57,10 +57,9 @@ function cluster(count: number, rootKeys = [ROOT_KEY]) {
     const keys = keyringOf([rootKeys[at % rootKeys.length] ?? ROOT_KEY])
     const messages = mailbox.of(`node ${at}`)
     const peers = new SharedPeers({ messages, limiter, keys, clock, meter })
-    const take = async (calls: number, key = 'a', limit = GET) => {
+    const take = (calls: number, key = 'a', limit = GET) => {
       let granted = 0
-      for (let call = 0; call < calls; call++)
-        if ((await limiter.take([{ limit, key }])).granted) granted++
+      for (let call = 0; call < calls; call++) if (limiter.take([{ limit, key }]).granted) granted++
       return granted
     }
     return { limiter, peers, take, exchange: peers.exchange }
@@ -81,10 +80,10 @@ const two = async (rootKeys = [ROOT_KEY]) => {
 
 test('after an exchange, a node grants only what the others have left of a bucket', async () => {
   const { a, b, exchangeAll } = await two()
-  assert.equal(await a.take(45), 45)
+  assert.equal(a.take(45), 45)
   await exchangeAll()
-  assert.equal(await b.take(60), 15)
-  assert.equal(await b.take(60, 'another key'), 60)
+  assert.equal(b.take(60), 15)
+  assert.equal(b.take(60, 'another key'), 60)
 })
 
 test('an exchange says whether any node had something to say', async () => {
@@ -97,25 +96,26 @@ test('an exchange says whether any node had something to say', async () => {
 
 test('before an exchange each node grants its bucket, and the excess is paid back first', async () => {
   const { clock, a, b, exchangeAll } = await two()
-  assert.deepEqual([await a.take(100), await b.take(100)], [60, 60])
+  assert.deepEqual([a.take(100), b.take(100)], [60, 60])
   await exchangeAll()
   // 120 units were granted; a bucket has 60, so the first further one comes a minute later.
   clock.advance(60_000)
-  assert.deepEqual([await a.take(5), await b.take(5)], [0, 0])
+  assert.deepEqual([a.take(5), b.take(5)], [0, 0])
   clock.advance(1_000)
-  assert.equal(await a.take(5), 1)
+  assert.equal(a.take(5), 1)
 })
 
 test('the wait that a rejected caller gets is the exact one, also for an excess', async () => {
   const { clock, a, b, exchangeAll } = await two()
-  await Promise.all([a.take(60), b.take(60)])
+  a.take(60)
+  b.take(60)
   await exchangeAll()
-  const { granted, waitMs } = await a.limiter.peek([{ limit: GET, key: 'a' }])
+  const { granted, waitMs } = a.limiter.peek([{ limit: GET, key: 'a' }])
   assert.equal(granted, false)
   clock.advance(waitMs - 1)
-  assert.equal(await a.take(1), 0)
+  assert.equal(a.take(1), 0)
   clock.advance(1)
-  assert.equal(await a.take(1), 1)
+  assert.equal(a.take(1), 1)
 })
 
 test('use of less than an eighth of a burst stays on its node and sends nothing', async () => {
@@ -123,10 +123,10 @@ test('use of less than an eighth of a burst stays on its node and sends nothing'
   const size = () => mailbox.messages.at(-2)?.text.length
   await exchangeAll()
   const empty = size()
-  assert.equal(await a.take(7), 7)
+  assert.equal(a.take(7), 7)
   await exchangeAll()
   assert.equal(size(), empty)
-  assert.equal(await b.take(100), 60)
+  assert.equal(b.take(100), 60)
 })
 
 test('over any time, nodes grant at most N bursts and 1 + (N - 1) / 8 of the rate', async () => {
@@ -141,7 +141,7 @@ test('over any time, nodes grant at most N bursts and 1 + (N - 1) / 8 of the rat
       await exchangeAll()
       let [granted, elapsedMs] = [0, 0]
       for (const { node, calls, ms } of steps) {
-        granted += (await nodes[node]?.take(calls)) ?? 0
+        granted += nodes[node]?.take(calls) ?? 0
         for (let left = ms; left > 0; left -= 250) {
           clock.advance(Math.min(left, 250))
           for (const each of nodes) await each.exchange()
@@ -160,7 +160,7 @@ test('a sustained flood on three nodes gets little more than the rate of one', a
   await exchangeAll()
   let granted = 0
   for (let at = 0; at < 4 * 120; at++) {
-    for (const node of nodes) granted += await node.take(2)
+    for (const node of nodes) granted += node.take(2)
     clock.advance(250)
     for (const node of nodes) await node.exchange()
   }
@@ -172,17 +172,17 @@ test('a sustained flood on three nodes gets little more than the rate of one', a
 test('a failed exchange leaves each node to its own counters, and is repeated once', async () => {
   const { a, b, mailbox, exchangeAll, results } = await two()
   mailbox.fault = 'away'
-  assert.equal(await a.take(30), 30)
+  assert.equal(a.take(30), 30)
   results.length = 0
   await a.exchange()
   assert.deepEqual(results, [false])
-  assert.equal(await b.take(10), 10)
+  assert.equal(b.take(10), 10)
   mailbox.fault = 'lost'
   await a.exchange()
   mailbox.fault = 'none'
   await exchangeAll()
   // 30 of the first node arrive once, although they were sent three times.
-  assert.equal(await b.take(60), 20)
+  assert.equal(b.take(60), 20)
 })
 
 test('a message is unreadable in the database, and a node without its key counts alone', async () => {
@@ -190,12 +190,12 @@ test('a message is unreadable in the database, and a node without its key counts
     ROOT_KEY,
     { id: 'k2', bytes: new Uint8Array(32) },
   ])
-  await a.take(60, 'bwt_secret')
+  a.take(60, 'bwt_secret')
   results.length = 0
   await exchangeAll()
   assert.doesNotMatch(mailbox.messages.map(({ text }) => text).join(), /bwt_secret|get/)
   assert.ok(results.includes(false))
-  assert.equal(await b.take(60, 'bwt_secret'), 60)
+  assert.equal(b.take(60, 'bwt_secret'), 60)
   const forged = { ...mailbox.messages[0], node: 'x', number: 1, text: 'k1:AAAA', at: 0, ageMs: 0 }
   mailbox.messages.push(forged)
   await b.exchange()
@@ -207,7 +207,7 @@ test('a message is rejected and counted under another name or number, again, and
   assert.ok(a && b && late)
   for (const node of [a, b, a]) await node.exchange()
   a.peers.join({ reported: () => [['network 192.0.2.1', 40]], closeExcess() {} })
-  await a.take(30)
+  a.take(30)
   await a.exchange()
   const sent = mailbox.messages.at(-1)
   assert.ok(sent)
@@ -228,7 +228,7 @@ test('a message is rejected and counted under another name or number, again, and
   assert.deepEqual(await plant({ node: 'another' }), [false], 'another name')
   assert.deepEqual(await plant({ node: 'node 1' }, a), [false], 'the name of the reader')
   untouched()
-  assert.equal(await b.take(60), 30, 'the use of 30 counts once')
+  assert.equal(b.take(60), 30, 'the use of 30 counts once')
 
   // A node that has just started knows no number yet, so only the time shows that a row is old.
   clock.advance(30_001)
@@ -243,12 +243,12 @@ test('use that a node could not send for 10 minutes counts on the others at its 
   const { clock, a, b, mailbox, exchangeAll } = await two()
   const limit = limitOf('get=1/30')
   mailbox.fault = 'away'
-  assert.equal(await a.take(40, 'slow', limit), 30)
+  assert.equal(a.take(40, 'slow', limit), 30)
   await a.exchange()
   clock.advance(600_000)
   mailbox.fault = 'none'
   await exchangeAll()
-  assert.equal(await b.take(40, 'slow', limit), 0)
+  assert.equal(b.take(40, 'slow', limit), 0)
 })
 
 test('connections of a node count for the others until it is silent for 5 s', async () => {
