@@ -24,7 +24,10 @@ export const OTHER_ROUTES = [
 export type RouteName = EndpointName | (typeof OTHER_ROUTES)[number]
 
 export { SHED_PRIORITIES, type ShedPriority } from '@bonded/contract'
-/** The caller of a request that is rejected during an overload: within its tenant's share, above it, or unknown to the service. */
+/**
+ * The caller of a request that is rejected during an overload: within its tenant's share, above it,
+ * or unknown to the service.
+ */
 export const SHED_STANDINGS = ['within', 'above', 'unknown'] as const
 export type ShedStanding = (typeof SHED_STANDINGS)[number]
 
