@@ -89,7 +89,7 @@ test('after an exchange, a node grants only what the others have left of a bucke
 test('an exchange says whether any node had something to say', async () => {
   const { a, b } = await two()
   assert.deepEqual([await a.exchange(), await b.exchange()], ['silent', 'silent'])
-  await a.take(45)
+  a.take(45)
   assert.deepEqual([await a.exchange(), await b.exchange()], ['spoken', 'spoken'])
   assert.equal(await a.exchange(), 'silent')
 })
