@@ -1,4 +1,5 @@
 import { type Check, CHECKS } from '../packages/core/src/protocol/checks.ts'
+import { EXPLANATIONS } from '../packages/core/src/protocol/explanations.ts'
 import type { Call } from '../packages/core/src/protocol/facts.ts'
 
 /** The columns of the table, with the operation and the section of the protocol that has them. */
@@ -35,5 +36,15 @@ A phone that reads a session receives [\`session_not_found\`](reasons/session_no
 | step | reason | ${calls.join(' | ')} | counts |
 |---|---|${calls.map(() => '---|').join('')}---|
 ${rows.join('\n')}
+
+## What a failure means
+
+\`bonded session timeline\` and \`bonded session rejections\` print these sentences for the steps that they name.
+
+| step | meaning |
+|---|---|
+${Object.entries(EXPLANATIONS)
+  .map(([step, meaning]) => `| \`${step}\` | ${meaning} |`)
+  .join('\n')}
 `
 }

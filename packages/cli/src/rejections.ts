@@ -12,6 +12,7 @@ import { jsonOption, limitOption, parseSessionId } from './arguments.ts'
 import { type ReferenceOptions, withReferenceOptions } from './named-subject.ts'
 import { type Options, withService } from './open.ts'
 import { isoTime, print, table } from './output.ts'
+import { stepLegend } from './step-legend.ts'
 
 interface SearchOptions extends Options, ReferenceOptions {
   readonly request?: RequestId
@@ -64,6 +65,7 @@ export function rejectionsCommand(): Command {
       const next = page.next && `${page.next.at}.${page.next.requestId}`
       print(options, { rejections: documents, next }, [
         ...table(SHOWN, documents, 'No rejections.'),
+        ...stepLegend(documents),
         ...(next === null ? [] : ['', `More rejections: repeat with --after ${next}`]),
       ])
     })

@@ -22,6 +22,7 @@ import { type Options, withService } from './open.ts'
 import { rejectionsCommand } from './rejections.ts'
 import { followSession, type SessionEnd } from './session-tail.ts'
 import { fields, isoTime, print, table } from './output.ts'
+import { stepLegend } from './step-legend.ts'
 
 interface ListOptions extends Options {
   readonly state?: SessionState
@@ -53,7 +54,7 @@ export function sessionCommand(): Command {
     .addOption(jsonOption())
     .action(async (id: SessionId, options: Options) => {
       const { timeline } = await withService(options, (service) => inspectSession(service, id))
-      print(options, timeline, timeline.map(timelineLine))
+      print(options, timeline, [...timeline.map(timelineLine), ...stepLegend(timeline)])
     })
   command
     .command('tail')

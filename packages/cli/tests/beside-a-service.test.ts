@@ -211,6 +211,10 @@ test('rejects a blocked device at its next call, records it in the session, and 
   const timeline = m.run('session', 'timeline', session.id).stdout
   assert.match(timeline, /device_blocked {2}\(operator\)/)
   assert.doesNotMatch(timeline, /dev_/)
+  assert.match(
+    timeline,
+    /^\(device_blocked\) The operator or the tenant had blocked the device\.$/m,
+  )
   assert.equal(m.run('device', 'block', device_id).status, 1)
   assert.equal(m.json('device', 'list', '--status', 'blocked').length, 1)
 

@@ -230,7 +230,7 @@ export const CHECKS = [
 ] as const
 
 /** The name of a check in the timeline. */
-type Step = (typeof CHECKS)[number]['step']
+export type Step = (typeof CHECKS)[number]['step']
 
 type Serving = CallFacts['claim' | 'decline' | 'evidence' | 'attest' | 'read' | 'browser']
 
