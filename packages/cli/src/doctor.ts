@@ -13,10 +13,12 @@ import { MIN_FREE_BYTES } from '@bonded/store/sqlite/sqlite-store'
 import { closeService } from '@bonded/server/compose'
 import { type Config, readConfig } from '@bonded/server/settings/config'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
+import type { Service } from '@bonded/core/operations/service'
 import { reportCompletions } from '@bonded/core/operations/admin/report-completions'
 import { reportWebhooks } from '@bonded/core/operations/admin/report-webhooks'
 import { reportReceiptLog } from '@bonded/core/operations/admin/report-receipt-log'
 import { reportBrowserProof } from '@bonded/core/operations/admin/browser-proof'
+import { reportLogos } from '@bonded/core/operations/admin/tenant-logo'
 import { checkRpIds } from '@bonded/core/operations/admin/relying-parties'
 import { RELATED_ORIGINS_PATH } from '@bonded/server/http/pages/related-origins'
 import { siteNameOf } from '@bonded/server/settings/relying-party'
@@ -53,6 +55,7 @@ const CHECKS: readonly (readonly [name: string, check: Check])[] = [
   ['completions', checkCompletions],
   ['webhooks', checkWebhooks],
   ['receipts', checkReceipts],
+  ['logos', checkLogos],
   ['disk', checkDisk],
   ['passport trust', checkPassportTrust],
   ['service', checkService],
@@ -154,84 +157,62 @@ async function compareSettings(
 }
 
 /** Reads the relying party ids of the stored keys, where the database can be read as it is. */
-async function checkPasskeys(config: Config): Promise<string> {
+function checkPasskeys(config: Config): Promise<Summary> {
   const { rpId, publicOrigin } = config
   const below =
     rpId === new URL(publicOrigin).hostname
       ? ''
       : ` Every host below ${rpId} can ask a user for these passkeys, and delete one that answers there.`
-  if (!(await isReadable(config))) return `New passkeys have the RP ID ${rpId}.${below}`
-  const service = await openService(config)
-  try {
+  return checkStored(config, `New passkeys have the RP ID ${rpId}.${below}`, async (service) => {
     const former = (await checkRpIds(service, config)).filter((id) => id !== rpId)
     const found =
       former.length === 0
         ? `Passkeys have the RP ID ${rpId}.`
         : `New passkeys have the RP ID ${rpId}. Some have ${former.join(', ')}.`
     return found + below
-  } finally {
-    await closeService(service)
-  }
+  })
 }
 
 /** Compares the tenants that require the browser with the settings and with their sessions. */
-async function checkBrowserProof(config: Config): Promise<Summary> {
-  const none = 'No tenant requires the browser.'
-  if (!(await isReadable(config))) return none
-  const service = await openService(config)
-  try {
+function checkBrowserProof(config: Config): Promise<Summary> {
+  return checkStored(config, 'No tenant requires the browser.', async (service) => {
     const { tenants, demos, warnings } = await reportBrowserProof(service, siteNameOf)
-    if (tenants === 0) return none
+    if (tenants === 0) return undefined
     const way = config.relatedOrigins
       ? `Browsers read ${RELATED_ORIGINS_PATH} at https://${config.rpId}.`
       : tenants === demos
         ? 'All are demos, whose pages ask for the passkey themselves under bonded dev.'
         : `Their pages need frame-src ${config.publicOrigin} in their Content Security Policy.`
     return { says: `Tenants that require the browser: ${tenants}. ${way}`, warnings }
-  } finally {
-    await closeService(service)
-  }
+  })
 }
 
 /** Reports the tenants whose backends do not say what they decided. */
-async function checkCompletions(config: Config): Promise<Summary> {
-  const none = 'No recent completions.'
-  if (!(await isReadable(config))) return none
-  const service = await openService(config)
-  try {
+function checkCompletions(config: Config): Promise<Summary> {
+  return checkStored(config, 'No recent completions.', async (service) => {
     const { completed, warnings } = await reportCompletions(service)
-    return completed === 0 ? none : { says: `Recent completions: ${completed}.`, warnings }
-  } finally {
-    await closeService(service)
-  }
+    return completed === 0 ? undefined : { says: `Recent completions: ${completed}.`, warnings }
+  })
 }
 
 /** Reports the queue of webhooks, and each endpoint that receives none. */
-async function checkWebhooks(config: Config): Promise<Summary> {
-  const none = 'No webhook endpoints.'
-  if (!(await isReadable(config))) return none
-  const service = await openService(config)
-  try {
+function checkWebhooks(config: Config): Promise<Summary> {
+  return checkStored(config, 'No webhook endpoints.', async (service) => {
     const { endpoints, waiting, oldestDueMs, warnings } = await reportWebhooks(service)
-    if (endpoints === 0) return none
+    if (endpoints === 0) return undefined
     const seconds = Math.round(oldestDueMs / 1_000)
     return {
       says: `Endpoints: ${endpoints}. Waiting: ${waiting}, the oldest due for ${seconds} s.`,
       warnings,
     }
-  } finally {
-    await closeService(service)
-  }
+  })
 }
 
 /** Reports the log of receipts, and warns if it lacks a receipt or no witness cosigns it. */
-async function checkReceipts(config: Config): Promise<Summary> {
-  const none = 'No receipts yet.'
-  if (!(await isReadable(config))) return none
-  const service = await openService(config)
-  try {
+function checkReceipts(config: Config): Promise<Summary> {
+  return checkStored(config, 'No receipts yet.', async (service) => {
     const { entries, closed, cosigners, warnings } = await reportReceiptLog(service)
-    if (entries === 0 && warnings.length === 0) return none
+    if (entries === 0 && warnings.length === 0) return undefined
     const witnesses = config.witnesses.length
     const cosigned =
       witnesses === 0
@@ -239,6 +220,27 @@ async function checkReceipts(config: Config): Promise<Summary> {
         : `Cosigned by ${cosigners} of ${witnesses} witnesses.`
     const before = closed === 0 ? '' : ` Closed logs before it: ${closed}.`
     return { says: `The log has ${entries} entries.${before} ${cosigned}`, warnings }
+  })
+}
+
+/** Lists the tenants whose logo an operator can no longer set. */
+function checkLogos(config: Config): Promise<Summary> {
+  return checkStored(config, 'No logos.', async (service) => {
+    const { logos, warnings } = await reportLogos(service)
+    return logos === 0 ? undefined : { says: `Logos: ${logos}.`, warnings }
+  })
+}
+
+/** Checks what is stored. `none` is the summary without a readable database, and without rows. */
+async function checkStored(
+  config: Config,
+  none: string,
+  check: (service: Service) => Promise<Summary | undefined>,
+): Promise<Summary> {
+  if (!(await isReadable(config))) return none
+  const service = await openService(config)
+  try {
+    return (await check(service)) ?? none
   } finally {
     await closeService(service)
   }

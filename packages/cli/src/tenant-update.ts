@@ -50,7 +50,7 @@ export function tenantUpdateCommand(): Command {
     .addArgument(tenantArgument())
     .option('--name <name>', 'Name that the phone shows to the user')
     .option('--allow-similar-name', SIMILAR_NAME_HELP)
-    .option('--logo <file>', 'Logo that the widget shows: PNG or SVG, at most 32 KiB')
+    .option('--logo <file>', 'Logo that the widget shows: a PNG of at most 32 KiB')
     .option('--no-logo', 'Remove the logo')
     .option('--session-endpoint <url>', SESSION_ENDPOINT_HELP)
     .option('--no-session-endpoint', 'Remove the session endpoint')

@@ -1,7 +1,8 @@
 import type { TenantId } from '@bonded/contract'
-import { readLogo } from '../../domain/logo.ts'
+import { CONVERT_SVG, problemOfLogo } from '../../domain/logo.ts'
 import type { Service } from '../service.ts'
 import { OperatorError, tenantNotFound } from './operator-error.ts'
+import { listTenants } from './tenants.ts'
 
 /**
  * Sets or removes the logo that the widget shows beside the tenant's name. A running service
@@ -21,8 +22,24 @@ export async function setLogo(
 
 /** A new name for each file, so that browsers may cache each file without a limit. */
 function storedLogo({ random }: Service, file: Uint8Array): { name: string; bytes: Uint8Array } {
-  const logo = readLogo(file)
-  if ('problem' in logo)
-    throw new OperatorError(`The logo was rejected: ${logo.problem}`, { code: 'invalid' })
-  return { name: `${random.base62(22)}.${logo.type}`, bytes: logo.bytes }
+  const problem = problemOfLogo(file)
+  if (problem !== undefined)
+    throw new OperatorError(`The logo was rejected: ${problem}`, { code: 'invalid' })
+  return { name: `${random.base62(22)}.png`, bytes: file }
+}
+
+/** The logos, and warnings about SVG files, which earlier versions accepted. */
+export async function reportLogos(
+  service: Service,
+): Promise<{ readonly logos: number; readonly warnings: readonly string[] }> {
+  const logos = (await listTenants(service)).filter(({ logo }) => logo !== undefined)
+  return {
+    logos: logos.length,
+    warnings: logos
+      .filter(({ logo }) => logo?.endsWith('.svg'))
+      .map(
+        ({ id }) =>
+          `The tenant ${id} has an SVG logo, which the service shows until it is replaced. Convert the original with ${CONVERT_SVG}, then run bonded tenant update ${id} --logo logo.png`,
+      ),
+  }
 }

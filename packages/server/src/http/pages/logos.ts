@@ -9,8 +9,9 @@ const NAME = /^[0-9A-Za-z]{22}\.(?<type>png|svg)$/
 const TYPES: Readonly<Record<string, string>> = { png: 'image/png', svg: 'image/svg+xml' }
 
 /**
- * Serves the logos of tenants. An SVG that a user opens by its address runs no script and loads
- * nothing; as an image in a page, it never does.
+ * Serves the logos of tenants: PNG files, and the SVG files of earlier versions until they are
+ * replaced. An SVG that a user opens by its address runs no script and loads nothing; as an image
+ * in a page, it never does.
  */
 export function serveLogos(app: FastifyInstance, service: Service): void {
   app.get<{ Params: { name: string } }>(

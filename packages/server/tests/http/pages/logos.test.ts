@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { setLogo } from '../../../../core/src/operations/admin/tenant-logo.ts'
+import { reportLogos, setLogo } from '../../../../core/src/operations/admin/tenant-logo.ts'
 import { harness } from '../../../../../tests/harness/harness.ts'
+import { png } from '../../../../../tests/harness/png.ts'
 
 const h = await harness()
 after(() => h[Symbol.asyncDispose]())
 
-const LOGO = Buffer.from('<svg viewBox="0 0 1 1"><path d="M0 0h1v1H0z"/></svg>')
-const OTHER = Buffer.from('<svg viewBox="0 0 1 1"><path d="M0 0h2v1H0z"/></svg>')
+const LOGO = png()
+const SVG = '<svg viewBox="0 0 1 1"><path d="M0 0h1v1H0z"/></svg>'
 
 async function shown(): Promise<{ tenant_name: string; tenant_logo_url: string | null }> {
   const session = await h.create()
@@ -23,10 +24,10 @@ test('shows a browser the tenant’s name, and its logo once there is one', asyn
   await setLogo(h.service, h.shop.tenant.id, LOGO)
   const { tenant_name, tenant_logo_url } = await shown()
   assert.ok(tenant_name.length > 0)
-  const { status, headers, text } = await h.call('GET', String(tenant_logo_url))
+  const { status, headers } = await h.call('GET', String(tenant_logo_url))
   assert.equal(status, 200)
-  assert.equal(text, LOGO.toString())
-  assert.equal(headers['content-type'], 'image/svg+xml')
+  assert.equal(headers['content-length'], String(LOGO.length))
+  assert.equal(headers['content-type'], 'image/png')
   assert.equal(headers['cache-control'], 'public, max-age=31536000, immutable')
   assert.equal(headers['x-content-type-options'], 'nosniff')
   assert.match(String(headers['content-security-policy']), /^default-src 'none';.* sandbox$/)
@@ -35,7 +36,7 @@ test('shows a browser the tenant’s name, and its logo once there is one', asyn
 test('serves a replaced logo at another address, and no removed one', async () => {
   await setLogo(h.service, h.shop.tenant.id, LOGO)
   const before = (await shown()).tenant_logo_url
-  await setLogo(h.service, h.shop.tenant.id, OTHER)
+  await setLogo(h.service, h.shop.tenant.id, png(9, 9))
   const after = (await shown()).tenant_logo_url
   assert.notEqual(before, after)
   await setLogo(h.service, h.shop.tenant.id, null)
@@ -44,10 +45,23 @@ test('serves a replaced logo at another address, and no removed one', async () =
     assert.equal((await h.call('GET', String(path))).status, 404)
 })
 
+test('serves an SVG of an earlier version until it is replaced, and reports it', async () => {
+  const logo = { name: `${'a'.repeat(22)}.svg`, bytes: Buffer.from(SVG) }
+  await h.service.store.write((tables) => tables.tenants.setLogo(h.shop.tenant.id, logo))
+  const { headers, text } = await h.call('GET', String((await shown()).tenant_logo_url))
+  assert.deepEqual([headers['content-type'], text], ['image/svg+xml', SVG])
+  const { logos, warnings } = await reportLogos(h.service)
+  assert.equal(logos, 1)
+  assert.match(String(warnings), new RegExp(`${h.shop.tenant.id}.*rsvg-convert`))
+  await setLogo(h.service, h.shop.tenant.id, LOGO)
+  assert.deepEqual((await reportLogos(h.service)).warnings, [])
+})
+
 test('rejects a file of another kind, and an unknown tenant', async () => {
-  await assert.rejects(setLogo(h.service, h.shop.tenant.id, Buffer.from('GIF89a')), {
-    code: 'invalid',
-  })
+  for (const text of ['GIF89a', SVG])
+    await assert.rejects(setLogo(h.service, h.shop.tenant.id, Buffer.from(text)), {
+      code: 'invalid',
+    })
   await assert.rejects(setLogo(h.service, `ten_${'x'.repeat(22)}` as never, LOGO), {
     code: 'not_found',
   })
