@@ -14,14 +14,14 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { browserMissing, browsers } from '../tests/browser.ts'
-import { batchesOf, filesRunBy, filesThatSearch, type Tier, TIERS } from './tiers.ts'
+import { type Batch, batchesOf, filesRunBy, filesThatSearch, TIERS } from './tiers.ts'
 
 /**
  * `npm test`, `npm run test:e2e`, `npm run test:postgres`, `npm run test:app`,
  * `npm run test:soak`: runs the files of one tier (`tiers.ts`), after installing a browser where
- * possible. Passes other arguments to the runner, so that
- * `npm test -- FILE` runs one file of any tier. `--fresh` searches with a new seed, and with more
- * inputs and histories.
+ * possible. `npm run test:slow` runs those of all tiers but the first. Passes other arguments to
+ * the runner, so that `npm test -- FILE` runs one file of any tier. `--fresh` searches with a new
+ * seed, and with more inputs, histories and languages.
  */
 const ROOT = resolve(import.meta.dirname, '..')
 /** Tests use the second where they can, because it needs less CPU time. */
@@ -30,6 +30,8 @@ const PACKAGES = ['chromium', 'chromium-headless-shell']
 const RAM_DISK = '/dev/shm'
 /** Containers often have 64 MB, which the service would report as a full disk. */
 const MIN_RAM_DISK_BYTES = 1024 ** 3
+/** The tiers that `.ci/run` runs at once, so that the waits of one are the time of another. */
+const SLOW_TIERS = 'slow'
 const VECTORS = resolve(ROOT, '../shared/vectors')
 
 ensureBrowser()
@@ -41,25 +43,24 @@ if (!existsSync(VECTORS))
 const [tierName = 'test', ...options] = process.argv.slice(2)
 const given = options.filter((option) => option !== '--fresh')
 const isFresh = given.length < options.length
-const tier = TIERS.find((one) => one === tierName)
-if (tier === undefined) throw new Error(`no tier ${tierName}; there are ${TIERS.join(', ')}`)
-const folder = mkdtempSync(
-  join(tier === 'test' && hasRamDisk() ? RAM_DISK : tmpdir(), 'bonded-tests-'),
-)
-const files = given.some((argument) => argument.endsWith('.ts')) ? [] : filesToRun(tier)
+const isFast = tierName === 'test'
+const tiers = TIERS.filter((one) => (tierName === SLOW_TIERS ? one !== 'test' : one === tierName))
+if (tiers.length === 0) throw new Error(`no tier ${tierName}; there are ${TIERS.join(', ')}`)
+const folder = mkdtempSync(join(isFast && hasRamDisk() ? RAM_DISK : tmpdir(), 'bonded-tests-'))
+const postgres = tiers.includes('postgres') ? await startServer() : {}
+const files = given.some((argument) => argument.endsWith('.ts')) ? [] : filesToRun()
 // Some tests run a part as another user, which must be able to reach its own folder below.
 chmodSync(folder, 0o711)
 const { TEST_TOTALS, FUZZ_SEED = isFresh ? String(randomInt(1, 2 ** 31)) : undefined } = process.env
 const totalsBefore = totalsWritten()
-const postgres = tier === 'postgres' ? await startServer() : {}
 const run = spawnSync(
   process.execPath,
-  // Small machines have two cores, and outside of the fast tests each process may start a browser.
-  // Fast tests wait for the network a third of their time.
+  // For two cores. Fast tests wait for the network a third of their time, and the others half of
+  // theirs, for a registry, a browser, or another process.
   [
     '--conditions=@bonded/source',
     '--test',
-    `--test-concurrency=${tier === 'test' ? 4 : 2}`,
+    '--test-concurrency=4',
     // For a file that hangs. Beside other work, the slowest files take several times as long.
     '--test-timeout=1800000',
     '--test-reporter=spec',
@@ -76,7 +77,7 @@ const run = spawnSync(
       // A short file spends most of its time on type stripping and compiling.
       NODE_COMPILE_CACHE: resolve(ROOT, 'node_modules/.cache/tests'),
       TMPDIR: folder,
-      ...postgres,
+      ...(tiers.length === 1 && postgres),
       ...process.env,
       ...(FUZZ_SEED && { FUZZ_SEED }),
       ...(isFresh && { TEST_FRESH: '1' }),
@@ -95,28 +96,38 @@ if (FUZZ_SEED !== undefined && run.status !== 0)
 if (TEST_TOTALS !== undefined && totalsWritten() === totalsBefore)
   appendFileSync(TEST_TOTALS, `${JSON.stringify({ passed: 0, failed: 1, skipped: 0 })}\n`)
 
-/** The files of a tier. Fast tests share processes, so theirs are batches that import them. */
-function filesToRun(of: Tier): readonly string[] {
-  if (isFresh) return of === 'soak' ? filesThatSearch() : filesRunBy(of)
-  if (of !== 'test') return filesRunBy(of)
-  const batchModule = pathToFileURL(resolve(import.meta.dirname, 'batch.ts')).href
-  return batchesOf(of).map((batch, index) => {
-    const file = join(folder, `batch-${index + 1}.mjs`)
-    const names = JSON.stringify(batch, undefined, 2)
-    writeFileSync(file, `import { runBatch } from '${batchModule}'\nawait runBatch(${names})\n`)
+/** Modules that each import a batch of files. The runner starts them in the order of their names. */
+function filesToRun(): readonly string[] {
+  const wanted = tiers.map((tier) => ({
+    tier,
+    files: isFresh && tier === 'soak' ? filesThatSearch() : filesRunBy(tier),
+  }))
+  return batchesOf(wanted).map((batch, at) => {
+    const file = join(folder, `batch-${String(at + 1).padStart(3, '0')}.mjs`)
+    writeFileSync(file, moduleOf(batch))
     return file
   })
+}
+
+function moduleOf({ tier, files: names }: Batch): string {
+  const batchModule = pathToFileURL(resolve(import.meta.dirname, 'batch.ts')).href
+  const env = tier === 'postgres' ? postgres : {}
+  return `import { runBatch } from '${batchModule}'
+Object.assign(process.env, ${JSON.stringify(env)})
+await runBatch(${JSON.stringify(names, undefined, 2)})
+`
 }
 
 /** Starts one PostgreSQL server for all files. It ends with this process. */
 async function startServer(): Promise<Readonly<Record<string, string>>> {
   const { startPostgres } = await import('../tests/harness/postgres.ts')
   const { port } = await startPostgres()
+  const { TEST_STORE, TEST_POSTGRES_URL, PRESSURE_RACES } = process.env
   return {
-    TEST_STORE: 'postgres',
-    TEST_POSTGRES_URL: `postgres://postgres@127.0.0.1:${port}/postgres`,
-    // The nightly run on SQLite has many more.
-    PRESSURE_RACES: '5',
+    TEST_STORE: TEST_STORE ?? 'postgres',
+    TEST_POSTGRES_URL: TEST_POSTGRES_URL ?? `postgres://postgres@127.0.0.1:${port}/postgres`,
+    // The run on SQLite has many more.
+    PRESSURE_RACES: PRESSURE_RACES ?? '5',
   }
 }
 

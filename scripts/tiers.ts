@@ -102,18 +102,78 @@ export function filesOf(tier: Tier): readonly string[] {
     .toSorted()
 }
 
-/** Small enough that two processes, each with a batch at a time, end at about the same time. */
-const FILES_A_BATCH = 16
+/** Files that build the packages in place. They share a process: one of them builds at a time. */
+const BUILDING: readonly string[] = [
+  'tests/pack/pack.test.ts',
+  'examples/phone-app/tests/build.test.ts',
+]
 
-/** The files of a tier, in groups that run in one process each. */
-export function batchesOf(tier: Tier): readonly (readonly string[])[] {
-  const batches: string[][] = []
-  for (const file of filesOf(tier)) {
-    const last = batches.at(-1)
-    if (last === undefined || last.length === FILES_A_BATCH) batches.push([file])
-    else last.push(file)
-  }
-  return batches
+/**
+ * The files that take longest, by measurement, longest first. They start first, so that a run does
+ * not wait for one of them at its end.
+ */
+export const SLOWEST: readonly string[] = [
+  'tests/machines/stranger.test.ts',
+  ...BUILDING,
+  'tests/mutants/mutants.test.ts',
+  'tests/machines/image.test.ts',
+  'tests/nodes/histories.test.ts',
+  'tests/nodes/faults.test.ts',
+  'tests/mutants/relay.test.ts',
+  'packages/widget/tests/every-language.test.ts',
+  'examples/demo/tests/scenarios.test.ts',
+  'tests/nodes/proxy-restart.test.ts',
+  'tests/nodes/receipt-log.test.ts',
+  'tests/nodes/rolling-upgrade.test.ts',
+  'tests/nodes/rolling-restart.test.ts',
+  'tests/nodes/browser-proofs.test.ts',
+  'packages/cli/tests/tenant-update.test.ts',
+  'packages/phone-page/tests/approve.test.ts',
+  'packages/cli/tests/cli.test.ts',
+  'packages/cli/tests/serve-failures.test.ts',
+  'packages/core/tests/operations/prove-browser.test.ts',
+  'tests/pressure/histories.test.ts',
+  'tests/pressure/races.test.ts',
+  'packages/store/tests/postgres/backup.test.ts',
+  'packages/store/tests/postgres/closed-log.test.ts',
+  'packages/store/tests/postgres/returned-primary.test.ts',
+  'tests/nodes/failover.test.ts',
+]
+
+/** How many files share a process. Most of a short file's time is the start of its process. */
+const FILES_A_BATCH: Readonly<Record<Tier, number>> = {
+  // Small enough that two processes, each with a batch at a time, end at about the same time.
+  test: 16,
+  e2e: 1,
+  postgres: 6,
+  app: 1,
+  soak: 1,
+}
+
+/** Files of a tier that run in one process, one after another. */
+export interface Batch {
+  readonly tier: Tier
+  readonly files: readonly string[]
+}
+
+/** The files of some tiers as batches, in the order in which they start. */
+export function batchesOf(wanted: readonly Batch[]): readonly Batch[] {
+  const batches = wanted.flatMap(({ tier, files }) => {
+    const isAlone = (file: string) => tier !== 'test' && SLOWEST.includes(file)
+    const others = files.filter((file) => !isAlone(file))
+    const size = FILES_A_BATCH[tier]
+    return [
+      ...files.filter((file) => isAlone(file) && !BUILDING.includes(file)).map((file) => [file]),
+      ...Array.from({ length: Math.ceil(others.length / size) }, (_, at) =>
+        others.slice(at * size, (at + 1) * size),
+      ),
+    ].map((together) => ({ tier, files: together }))
+  })
+  const building = wanted.flatMap(({ files }) => files.filter((file) => BUILDING.includes(file)))
+  if (building.length > 0) batches.push({ tier: 'e2e', files: building })
+  const rank = ({ files: [first = ''] }: Batch) =>
+    SLOWEST.includes(first) ? SLOWEST.indexOf(first) : SLOWEST.length
+  return batches.toSorted((a, b) => rank(a) - rank(b))
 }
 
 /** The test files that a run of the tier executes, by path from the root. */

@@ -2,7 +2,16 @@ import assert from 'node:assert/strict'
 import { globSync } from 'node:fs'
 import { matchesGlob, resolve } from 'node:path'
 import { test } from 'node:test'
-import { filesOf, ON_POSTGRES, SLOW, TIERS, tiersOf } from '../scripts/tiers.ts'
+import {
+  batchesOf,
+  filesOf,
+  filesRunBy,
+  ON_POSTGRES,
+  SLOW,
+  SLOWEST,
+  TIERS,
+  tiersOf,
+} from '../scripts/tiers.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const EVERY_FILE = globSync('**/*.test.{ts,js,mjs}', {
@@ -17,10 +26,29 @@ test('every test file is in exactly one tier', () => {
   for (const file of EVERY_FILE) assert.equal(tiersOf(file).length, 1, file)
 })
 
-test('every pattern of a slow tier and of the tests on PostgreSQL matches a file', () => {
-  for (const pattern of [...Object.values(SLOW).flat(), ...ON_POSTGRES])
+test('every pattern of a slow tier, of the tests on PostgreSQL, and of the slowest files matches a file', () => {
+  for (const pattern of [...Object.values(SLOW).flat(), ...ON_POSTGRES, ...SLOWEST])
     assert.ok(
       EVERY_FILE.some((file) => matchesGlob(file, pattern)),
       pattern,
     )
+})
+
+test('the batches of all slow tiers have each file of each tier once, the slowest first', () => {
+  const wanted = TIERS.filter((tier) => tier !== 'test').map((tier) => ({
+    tier,
+    files: filesRunBy(tier),
+  }))
+  const batches = batchesOf(wanted)
+  assert.deepEqual(
+    batches.flatMap(({ files }) => files).toSorted(),
+    wanted.flatMap(({ files }) => files).toSorted(),
+  )
+  assert.deepEqual(batches[0]?.files, SLOWEST.slice(0, 1))
+  // Two that build the packages in place would break each other.
+  const building = batches.filter(({ files }) => files.includes('tests/pack/pack.test.ts'))
+  assert.ok(building[0]?.files.includes('examples/phone-app/tests/build.test.ts'))
+  // A service on PostgreSQL is a matter of the whole process.
+  const onPostgres = batches.filter(({ tier }) => tier === 'postgres')
+  assert.deepEqual(onPostgres.flatMap(({ files }) => files).toSorted(), filesRunBy('postgres'))
 })

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
+import { TIERS } from '../scripts/tiers.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
@@ -15,8 +16,10 @@ interface Workflow {
   >
 }
 
-test('the workflow runs every check of .ci/run', () => {
-  const checks = [...read('.ci/run').matchAll(/^check (\S+)$/gm)].map(([, name]) => name)
+test('the workflow runs every check of .ci/run, and each tier on a machine of its own', () => {
+  const named = [...read('.ci/run').matchAll(/^check (\S+)$/gm)].map(([, name = '']) => name)
+  const slow = TIERS.filter((tier) => tier !== 'test').map((tier) => `test:${tier}`)
+  const checks = named.flatMap((name) => (name === 'test:slow' ? slow : [name]))
   const { jobs } = parse(read('.github/workflows/checks.yml')) as Workflow
   assert.ok(checks.length >= 10)
   assert.deepEqual(jobs.checks?.strategy?.matrix.check, checks)

@@ -42,7 +42,7 @@ nonroot:x:${USER}:${USER}:nonroot:/home/nonroot:/sbin/nologin
 
 test('the Dockerfile makes an image that completes a session as user 65532, read-only', {
   skip: rootsMissing('buildah'),
-  timeout: 600_000,
+  timeout: 1_200_000,
 }, async () => {
   const work = mkdtempSync(join(tmpdir(), 'bonded-image-'))
   // User 65532 enters the folder, but lists nothing in it.

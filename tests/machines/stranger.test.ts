@@ -40,7 +40,7 @@ const SKIP_REASONS = [
 
 test('a stranger installs the repository, starts the demo, and runs its tests', {
   skip: rootsMissing(),
-  timeout: 900_000,
+  timeout: 1_800_000,
 }, async (t) => {
   const work = mkdtempSync(join(tmpdir(), 'bonded-stranger-'))
   chmodSync(work, 0o711)

@@ -7,6 +7,7 @@ import { after, test } from 'node:test'
 import { systemClock } from '../../packages/store/src/clock/system-clock.ts'
 import { composeService } from '../../packages/server/src/compose.ts'
 import type { TestPhone } from '../harness/phone.ts'
+import { IS_FRESH } from '../random.ts'
 import { choose, random } from './chance.ts'
 import { exchangeWith } from './exchange.ts'
 import { eventsOf, explain, foldOf, checkFile } from './history-check.ts'
@@ -22,8 +23,8 @@ import {
 } from './running.ts'
 import type { Fault } from './service-process.ts'
 
-const KILLS = 50
-const DEATHS_EACH = 10
+const KILLS = IS_FRESH ? 50 : 15
+const DEATHS_EACH = IS_FRESH ? 10 : 5
 const CALLERS = 8
 /**
  * The latest point of a crash in its round: a kill after so many responses, or a fault at so many

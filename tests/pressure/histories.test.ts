@@ -3,6 +3,7 @@ import type { SessionId } from '@bonded/contract'
 import { expireSessions } from '../../packages/core/src/operations/expire-sessions.ts'
 import { TestClock } from '../harness/test-clock.ts'
 import type { TestPhone } from '../harness/phone.ts'
+import { IS_FRESH } from '../random.ts'
 import { exchangeWith } from './exchange.ts'
 import { checkHistory, checkFile } from './history-check.ts'
 import { choose, pause } from './chance.ts'
@@ -12,9 +13,9 @@ import { addShop, registerPhone, run, workFolder } from './running.ts'
 import { BONDED_TTL_MS, SESSION_TTL_MS } from './session-model.ts'
 
 /** Sessions recorded per run. One order must explain each. */
-const SESSIONS = 20_000
+const SESSIONS = IS_FRESH ? 20_000 : 5_000
 /** Sessions per test, so that a failure is reported early. */
-const SESSIONS_A_TEST = 5_000
+const SESSIONS_A_TEST = 2_500
 /** Sessions in progress at once. They share group commits, and the one clock. */
 const BATCH = 40
 const CALLERS = 4

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { TestClock } from '../harness/test-clock.ts'
 import { testDatabase } from '../harness/test-database.ts'
+import { IS_FRESH } from '../random.ts'
 import { choose, pause } from './chance.ts'
 import { exchangeWith } from './exchange.ts'
 import { addShop, run, workFolder } from './running.ts'
 
-const KEYS = 2 * Number(process.env.PRESSURE_RACES ?? 500)
+const KEYS = 2 * Number(process.env.PRESSURE_RACES ?? (IS_FRESH ? 500 : 100))
 /**
  * Callers that send the same key at once: an impatient backend, its load balancer, and its second
  * node.

@@ -4,6 +4,7 @@ import { expireSessions } from '../../packages/core/src/operations/expire-sessio
 import type { TestPhone } from '../harness/phone.ts'
 import { TestClock } from '../harness/test-clock.ts'
 import { testDatabase } from '../harness/test-database.ts'
+import { IS_FRESH } from '../random.ts'
 import { choose, pause, random } from './chance.ts'
 import { exchangeWith } from './exchange.ts'
 import { checkDatabase, checkHistory, checkFile } from './history-check.ts'
@@ -12,7 +13,7 @@ import { addShop, registerPhone, run, workFolder } from './running.ts'
 import { SESSION_TTL_MS } from './session-model.ts'
 
 /** Races per pair, and callers per race, half of them for each of the two calls. */
-const RACES = Number(process.env.PRESSURE_RACES ?? 500)
+const RACES = Number(process.env.PRESSURE_RACES ?? (IS_FRESH ? 500 : 100))
 const CALLERS = 8
 /** Races in progress at once. They share group commits, as unrelated calls do, but no session. */
 const BATCH = Math.min(25, RACES)

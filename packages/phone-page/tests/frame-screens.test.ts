@@ -7,6 +7,7 @@ import { directionOf } from '@bonded/contract'
 import { build } from 'esbuild'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { browserMissing, openBrowser } from '../../../tests/browser.ts'
+import { LONGEST, longestOf, measured } from '../../../tests/harness/measured-languages.ts'
 import { bundle } from '../build/bundle.ts'
 import { en } from '../src/frame/messages.ts'
 import { LANGUAGES } from '../src/messages/language.ts'
@@ -34,12 +35,16 @@ const SCREENS = {
     ]),
   ),
 }
+const OTHERS = JSON.parse(readFileSync(join(ROOT, 'frame-words.json'), 'utf8')) as Record<
+  string,
+  typeof en
+>
 const WORDS = new Map<string, object>([
   ['en', en],
-  ...Object.entries(
-    JSON.parse(readFileSync(join(ROOT, 'frame-words.json'), 'utf8')) as Record<string, object>,
-  ),
+  ...Object.entries(OTHERS),
+  [LONGEST, longestOf([en, ...Object.values(OTHERS)])],
 ])
+const MEASURED = measured(['en', ...LANGUAGES])
 const GALLERY = `
 import { drawFrame } from './src/frame/draw.ts'
 const acts = { onConfirm() {}, onReopen() {} }
@@ -98,7 +103,7 @@ async function draw(page: Page, screen: string, tag: string, title = 'Credit app
 
 test('every screen fits the smallest widget in every language', browserTest, async () => {
   const page = await open({ viewport: COMPACT })
-  for (const tag of ['en', ...LANGUAGES])
+  for (const tag of MEASURED)
     for (const screen of Object.keys(SCREENS))
       assert.deepEqual(await draw(page, screen, tag), [0, 0, true], `${screen} in ${tag}`)
   await page.context().close()
@@ -117,7 +122,7 @@ test(
   browserTest,
   async () => {
     const page = await open({ viewport: NARROW, hasTouch: true })
-    for (const tag of ['en', ...LANGUAGES])
+    for (const tag of MEASURED)
       for (const screen of Object.keys(SCREENS))
         assert.deepEqual((await draw(page, screen, tag)).slice(1), [0, true], `${screen} in ${tag}`)
     await page.context().close()
@@ -127,7 +132,7 @@ test(
 test('no text is drawn under the button in the smallest frame', browserTest, async () => {
   for (const options of [{ viewport: SMALLEST }, { viewport: SMALLEST, hasTouch: true }]) {
     const page = await open(options)
-    for (const tag of ['en', ...LANGUAGES])
+    for (const tag of MEASURED)
       for (const screen of ['confirm', 'retry', 'confirming', 'offline']) {
         await draw(page, screen, tag, 'Antrag auf einen Ratenkredit')
         const covered = await page.evaluate(`(() => {

@@ -3,7 +3,9 @@ import { join } from 'node:path'
 import { directionOf } from '@bonded/contract'
 import { build } from 'esbuild'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { LONGEST, longestOf } from '../../../tests/harness/measured-languages.ts'
 import { bundle } from '../build/bundle.ts'
+import { LANGUAGES } from '../src/messages/language.ts'
 
 /** Every screen of the page, in the page's own style. */
 export interface Gallery {
@@ -39,6 +41,8 @@ export async function buildGallery(): Promise<Gallery> {
 /** A language as the gallery draws it, from the file that the service serves. `en` is `null`. */
 export function languageIn(tag: string): string {
   if (tag === 'en') return 'null'
-  const words = readFileSync(join(import.meta.dirname, `../languages/${tag}.json`), 'utf8')
+  const wordsOf = (of: string) =>
+    JSON.parse(readFileSync(join(import.meta.dirname, `../languages/${of}.json`), 'utf8')) as object
+  const words = JSON.stringify(tag === LONGEST ? longestOf(LANGUAGES.map(wordsOf)) : wordsOf(tag))
   return `{ tag: '${tag}', dir: '${directionOf(tag)}', words: ${words} }`
 }

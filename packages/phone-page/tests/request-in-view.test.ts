@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { browserMissing, openBrowser } from '../../../tests/browser.ts'
+import { measured } from '../../../tests/harness/measured-languages.ts'
 import { LANGUAGES } from '../src/messages/language.ts'
 import { buildGallery, languageIn } from './open-gallery.ts'
 
@@ -54,7 +55,7 @@ for (const viewport of SMALL_PHONES)
     browserTest,
     async () => {
       await page.setViewportSize(viewport)
-      for (const tag of ['en', ...LANGUAGES]) {
+      for (const tag of measured(['en', ...LANGUAGES])) {
         await draw('request-longest', tag)
         if (PICTURES !== undefined) {
           mkdirSync(PICTURES, { recursive: true })

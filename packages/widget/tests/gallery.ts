@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import type { Page } from 'playwright-core'
 import type { LegTexts } from '../src/browser-proof/texts.ts'
+import { LONGEST, longestOf, measured } from '../../../tests/harness/measured-languages.ts'
 import { en, type Messages } from '../src/messages/messages.ts'
 
 /** The texts of every language, by tag. */
@@ -25,6 +26,16 @@ export const LEG_LANGUAGES: ReadonlyMap<string, LegTexts> = new Map(
       readFileSync(new URL(`../src/browser-proof/messages/${tag}.json`, import.meta.url), 'utf8'),
     ) as LegTexts,
   ]),
+)
+
+/** The languages that tests of the layout draw. */
+export const MEASURED = measured(LANGUAGES.keys()).map(
+  (tag) =>
+    [
+      tag,
+      tag === LONGEST ? longestOf(LANGUAGES.values()) : LANGUAGES.get(tag)!,
+      tag === LONGEST ? longestOf(LEG_LANGUAGES.values()) : LEG_LANGUAGES.get(tag)!,
+    ] as const,
 )
 
 /** The screens of the browser's proof, and the last one of a browser that cannot give it. */
