@@ -96,7 +96,7 @@ if (FUZZ_SEED !== undefined && run.status !== 0)
 if (TEST_TOTALS !== undefined && totalsWritten() === totalsBefore)
   appendFileSync(TEST_TOTALS, `${JSON.stringify({ passed: 0, failed: 1, skipped: 0 })}\n`)
 
-/** Modules that each import a batch of files. The runner starts them in the order of their names. */
+/** Modules that each import a batch of files. The runner sorts them by name before it starts. */
 function filesToRun(): readonly string[] {
   const wanted = tiers.map((tier) => ({
     tier,
