@@ -113,18 +113,13 @@ interface Draft extends Mutable<BondState>, Moment {
   readonly effects: BondEffect[]
 }
 
-/** A bond whose parts are being loaded. */
-export const INITIAL_BOND: BondState = {
+/** A bond whose parts are being loaded. For the size of the script, without what is undefined. */
+export const INITIAL_BOND = {
   phase: 'loading',
   timers: { draw: Infinity, longest: Infinity },
   isSettled: false,
-  containment: undefined,
-  found: undefined,
-  snapshot: undefined,
   hasContact: true,
-  leg: undefined,
-  secret: undefined,
-}
+} as BondState
 
 /** What an event changes in a bond, and what the bond then does. */
 export function reduceBond(

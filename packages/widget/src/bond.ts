@@ -21,10 +21,13 @@ import { findSession } from './session/find.ts'
 import { ask, cancelSession } from './session/get-session.ts'
 import { type Resumption, resumptionOf } from './session/resume.ts'
 import { watch, type Watching } from './session/watch.ts'
-import { explainUnfit, unfitness } from './unfit.ts'
+import { refuse, unfitness } from './unfit.ts'
 import { readPairs } from './view/pairs.ts'
 import { loadStyles } from './view/sheet.ts'
 import { openView, type View } from './view/view.ts'
+
+/** How often an open bond checks the built-ins of the page. */
+const GUARD_MS = 1_000
 
 /** One bond of a page, from its request to its outcome and its completion. */
 export interface Bond {
@@ -36,12 +39,6 @@ export interface Bond {
 /** Starts a bond. Its outcome always resolves and never rejects. */
 export function startBond(setup: CheckedSetup, request: CheckedRequest): Bond {
   const container = findContainer(setup.containerId)
-  const unfit = unfitness()
-  if (unfit) {
-    console.error(`Pulse: the widget cannot run here (${unfit}).`)
-    if (container) void explainUnfit(unfit, container, setup)
-    return settled(unfit)
-  }
   let dispatch!: (...event: BondEvent) => void
   const handlers = { cancel: () => dispatch('cancel'), retry: request.onRetry }
   const view = container && openView(container, { look: setup.look, handlers })
@@ -49,15 +46,24 @@ export function startBond(setup: CheckedSetup, request: CheckedRequest): Bond {
     logBreach([container ? 'no_shadow_root' : 'missing'])
     return settled('container_hidden')
   }
-  let settle!: (outcome: BondOutcome) => void
-  const outcome = new Promise<BondOutcome>((resolve) => (settle = resolve))
+  let resolve!: (outcome: BondOutcome) => void
+  const outcome = new Promise<BondOutcome>((resolved) => (resolve = resolved))
   let hasFailed = false
   const fail = (cause: unknown) => {
     console.error('Pulse: the widget failed.', cause)
+    const unfit = guarding && unfitness()
+    if (unfit) settle(refuse(unfit, setup))
     // Not even the end can be drawn.
     if (hasFailed) return settle(unavailable('internal_error'))
     hasFailed = true
     dispatch('unavailable', 'internal_error')
+  }
+  // Where a page replaces built-ins later, the widget may fail without an exception.
+  let guarding = setInterval(() => unfitness() && fail(''), GUARD_MS)
+  const settle = (given: BondOutcome) => {
+    clearInterval(guarding)
+    guarding = 0
+    resolve(given)
   }
   const run = (...event: BondEvent) => dispatch(...event)
   const parts: Parts = { setup, request, container, view, dispatch: run, settle, fail }
@@ -184,7 +190,6 @@ function performersOf(parts: Parts): Performers<BondEffect> {
       removeSecret(sessionId)
     },
     settle(given) {
-      // The browser reports what its policy blocks in a task of its own, after the failed request.
       // The browser reports what its policy blocks after the request has failed.
       if (given.state === 'unavailable')
         setTimeout(() => settle({ ...given, ...(missingCsp && { missingCsp }) }))

@@ -24,7 +24,7 @@ import type { PublicEndedReason, SessionState } from '@bonded/contract'
  * | `browser_unsupported` | the workflow requires the browser, and this one cannot give the proof |
  * | `browser_frame_blocked` | the service's frame, which asks for the proof, could not be shown |
  * | `browser_too_old` | the browser is older than those that the widget supports |
- * | `built_ins_replaced` | a script of the page has replaced the JSON of arrays |
+ * | `built_ins_replaced` | a script of the page has replaced the JSON of arrays, or iteration |
  * | `superseded` | the page requested another bond |
  * | `internal_error` | the widget itself failed; see the console |
  */

@@ -10,6 +10,7 @@ import { watchPolicy } from './csp.ts'
 import { findContainer } from './container/find-container.ts'
 import { loadChecks } from './loading/load-checks.ts'
 import type { BondOutcome } from './outcome.ts'
+import { refuse, unfitness, type Unfitness } from './unfit.ts'
 import { loadStyles } from './view/sheet.ts'
 
 /** The global `Pulse` of the hosted script. */
@@ -44,6 +45,7 @@ export interface Pulse {
  */
 export function makePulse(version: string, origin: string | null): Pulse {
   let setup: CheckedSetup | undefined
+  let unfit: Unfitness | undefined
   /** By container. A missing container is represented by the map. */
   const bonds = new WeakMap<object, { readonly bond: Bond; readonly request: string }>()
 
@@ -54,12 +56,17 @@ export function makePulse(version: string, origin: string | null): Pulse {
     version,
     origin,
     init(given: Setup) {
+      unfit = unfitness()
+      // The check of the options needs what the browser or the page lacks.
+      if (unfit) return void (setup = { ...given, origin } as CheckedSetup)
       setup = checkSetup(given, origin)
       needed.add(setup.sessionEndpoint ?? origin)
       loadChecks(setup.origin).catch(() => {})
       void loadStyles(setup.origin)
     },
     async requireBond(given: BondRequest) {
+      const reason = unfit ?? unfitness()
+      if (reason) return refuse(reason, setup)
       const request = checkRequest(setup, given)
       // A second press of the same button gets the bond in progress.
       const same = JSON.stringify([setup, request.action, request.context, request.session?.['id']])

@@ -7,6 +7,8 @@ import {
   init,
   noBrowser,
   outcome,
+  PUBLISHABLE_KEY,
+  PURPOSE,
   type PageScript,
   require,
 } from './harness.ts'
@@ -17,6 +19,8 @@ const PROTOTYPE = '/usr/share/javascript/prototype/prototype.js'
 const noPrototype = existsSync(PROTOTYPE)
   ? false
   : 'NO PROTOTYPE.JS: install it (apt-get install libjs-prototype).'
+
+const KEYS = { publishableKey: PUBLISHABLE_KEY, workflow: PURPOSE.workflow }
 
 let h: Harness
 before(async () => {
@@ -65,16 +69,99 @@ for (const [name, source] of LIBRARIES)
     assert.deepEqual({ state, sessionId }, { state: 'bonded', sessionId: h.session.id })
   })
 
-test('settles as built_ins_replaced where JSON of arrays is a text', browserTest, async () => {
-  const page = await openAfter('Array.prototype.toJSON = () => "[]"')
-  await require(page)
-  assert.deepEqual(await outcome(page), {
-    state: 'unavailable',
-    sessionId: null,
-    reason: 'built_ins_replaced',
+/** What a page may put in place of what the widget and the browser's functions build on. */
+const REPLACED: readonly (readonly [name: string, source: string])[] = [
+  ['JSON of arrays that is a text', 'Array.prototype.toJSON = () => "[]"'],
+  ...(['Array', 'String', 'Map', 'Set'] as const).flatMap((type) => [
+    [
+      `iteration of ${type} that throws`,
+      `${type}.prototype[Symbol.iterator] = () => { throw new TypeError('replaced') }`,
+    ] as const,
+    [
+      `iteration of ${type} that yields nothing`,
+      `${type}.prototype[Symbol.iterator] = () => ({ next: () => ({ done: true }) })`,
+    ] as const,
+  ]),
+  [
+    'an old iterator of arrays, which yields indexes',
+    `Array.prototype[Symbol.iterator] = function () {
+      let at = -1
+      return { next: () => ({ value: (at += 1), done: at >= this.length }) }
+    }`,
+  ],
+]
+
+/**
+ * Opens a page that starts, and that replaces built-ins, when its buttons are pressed. The test
+ * reads the document alone: an evaluation in the page would itself iterate.
+ */
+async function openButtons(before: string, later: string) {
+  const site = `
+    const press = (id, act) => document.getElementById(id).addEventListener('click', act)
+    Pulse.init(${JSON.stringify({ ...KEYS, sessionEndpoint: '/bond-session' })})
+    press('start', () => Pulse.requireBond({ action: '${PURPOSE.action}' }).then((outcome) =>
+      (document.body.dataset.outcome = JSON.stringify(outcome))))
+    press('replace', () => { ${later} })`
+  const page = await h.open({
+    body: '<button id="start">Start</button><button id="replace">Replace</button><div data-pulse-widget></div>',
+    files: { '/library.js': before, '/site.js': site },
+    scripts: `<script src="/library.js"></script><script src="${h.worker.origin}/v1/pulse.js"></script><script src="/site.js" defer></script>`,
   })
-  await page.getByText('This page cannot ask your phone for confirmation.').waitFor()
-  assert.equal(h.sessions.length, 0)
+  return {
+    page,
+    press: (id: 'start' | 'replace') => page.locator(`#${id}`).click(),
+    outcome: async () =>
+      JSON.parse(String(await page.locator('[data-outcome]').getAttribute('data-outcome'))),
+    // In the place of the widget and its QR code, where there was one.
+    sentence: () =>
+      page.locator('[data-pulse-widget]', { hasText: 'This page cannot ask your phone' }).waitFor(),
+  }
+}
+
+const UNAVAILABLE = { state: 'unavailable', sessionId: null, reason: 'built_ins_replaced' }
+
+for (const [name, source] of REPLACED)
+  test(`settles as built_ins_replaced on a page with ${name}`, browserTest, async () => {
+    const p = await openButtons(source, '')
+    await p.press('start')
+    assert.deepEqual(await p.outcome(), UNAVAILABLE)
+    await p.sentence()
+    assert.equal(h.sessions.length, 0)
+  })
+
+for (const [name, source] of REPLACED.filter(([name]) => !/String|Set/.test(name)))
+  test(`settles a bond that waits when its page adds ${name}`, browserTest, async () => {
+    const p = await openButtons('', source)
+    await p.press('start')
+    await p.page.locator('.qr').waitFor()
+    await p.press('replace')
+    assert.deepEqual(await p.outcome(), UNAVAILABLE)
+    await p.sentence()
+  })
+
+const [THROWING] = REPLACED.filter(([name]) => name === 'iteration of Array that throws')
+
+test(
+  'settles as built_ins_replaced where iteration was replaced after init',
+  browserTest,
+  async () => {
+    const p = await openButtons('', String(THROWING?.[1]))
+    await p.press('replace')
+    await p.press('start')
+    assert.deepEqual(await p.outcome(), UNAVAILABLE)
+    await p.sentence()
+  },
+)
+
+test('keeps an outcome after which a page replaces iteration', browserTest, async () => {
+  const p = await openButtons('', String(THROWING?.[1]))
+  await p.press('start')
+  await p.page.locator('.qr').waitFor()
+  h.session.moved('bonded')
+  assert.equal((await p.outcome()).state, 'bonded')
+  await p.press('replace')
+  h.session.moved('completed')
+  await p.page.locator('.card[data-screen=bonded]').waitFor()
 })
 
 test('settles as internal_error when the QR code cannot be drawn', browserTest, async () => {

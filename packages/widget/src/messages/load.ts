@@ -25,7 +25,7 @@ export interface LoadedMessages {
  */
 export async function loadMessages(
   wanted: readonly string[],
-  origin: string,
+  origin: string | undefined,
 ): Promise<LoadedMessages> {
   try {
     // The index is loaded for a language before English only.

@@ -10,11 +10,12 @@ import { readAddress, type SessionAddress, type Snapshot, unseen } from './snaps
 /** A backend that takes longer to create a session counts as failed. */
 const ENDPOINT_LIMIT_MS = 15_000
 
-/** The faults of a session that have a reason of their own. */
-const SESSION_REASONS = new Map<PulseErrorCode, UnavailableReason>([
-  ['completion_secret_exposed', 'completion_secret_exposed'],
-  ['session_mismatch', 'session_mismatch'],
-])
+/** Two faults of a session have a reason of the same name. */
+function reasonOf({ code }: { readonly name: string; readonly code?: PulseErrorCode }) {
+  return code === 'completion_secret_exposed' || code === 'session_mismatch'
+    ? code
+    : 'session_endpoint_failed'
+}
 
 /** The session to watch, or why there is none. */
 export type Found = FoundSession | { readonly kind: 'none'; readonly reason: UnavailableReason }
@@ -85,12 +86,9 @@ async function fromEndpoint(
     return parseSession(checkSession(await response.json(), { workflow, action }))
   } catch (cause) {
     // A missing response is a network failure. Any other response is a failure of the backend.
-    const reason =
-      cause instanceof PulseError
-        ? SESSION_REASONS.get(cause.code)
-        : cause instanceof SyntaxError || 'network'
+    const isAnswered = cause instanceof PulseError || cause instanceof SyntaxError
     return failed(
-      typeof reason === 'string' ? reason : 'session_endpoint_failed',
+      isAnswered ? reasonOf(cause) : 'network',
       'sessionEndpoint returned no session of this request.',
       cause,
     )
@@ -106,7 +104,7 @@ function parseSession(view: Members): FoundSession {
 }
 
 /** Reports the cause to the page's developer. The user reads a calm sentence in the widget. */
-function failed(reason: UnavailableReason, why: string, cause?: unknown): Found {
-  console.error(`Pulse: ${why}`, ...(cause === undefined ? [] : [cause]))
+function failed(reason: UnavailableReason, why: string, cause: unknown = ''): Found {
+  console.error(`Pulse: ${why}`, cause)
   return { kind: 'none', reason }
 }
