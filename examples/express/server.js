@@ -2,6 +2,7 @@ import process from 'node:process'
 import { createGate, memoryPendingStore } from '@bonded/integrator'
 import { gatedForm } from '@bonded/integrator/express'
 import express from 'express'
+import { page, pageHeaders, script } from './serve-page.js'
 import * as site from './site.js'
 
 const form = gatedForm({
@@ -16,8 +17,8 @@ const form = gatedForm({
   accept: (_tx, draft) => site.save(draft),
 })
 const app = express()
-app.get('/', (_request, response) => response.set(site.pageHeaders).type('html').send(site.page()))
-app.get('/page.js', (_request, response) => response.type('js').send(site.script()))
+app.get('/', (_request, response) => response.set(pageHeaders).type('html').send(page()))
+app.get('/page.js', (_request, response) => response.type('js').send(script()))
 app.post('/drafts', express.json(), ({ headers, body }, response) => {
   const reply = site.saveDraft(headers.cookie, body)
   response.status(reply.status).set(reply.headers).json(reply.body)

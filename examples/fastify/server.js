@@ -2,6 +2,7 @@ import process from 'node:process'
 import { createGate, memoryPendingStore } from '@bonded/integrator'
 import { gatedForm } from '@bonded/integrator/fastify'
 import Fastify from 'fastify'
+import { page, pageHeaders, script } from './serve-page.js'
 import * as site from './site.js'
 
 const form = gatedForm({
@@ -16,10 +17,8 @@ const form = gatedForm({
   accept: (_tx, draft) => site.save(draft),
 })
 const app = Fastify({ logger: { level: 'warn' } })
-app.get('/', (_request, reply) =>
-  reply.headers(site.pageHeaders).type('text/html').send(site.page()),
-)
-app.get('/page.js', (_request, reply) => reply.type('text/javascript').send(site.script()))
+app.get('/', (_request, reply) => reply.headers(pageHeaders).type('text/html').send(page()))
+app.get('/page.js', (_request, reply) => reply.type('text/javascript').send(script()))
 app.post('/drafts', ({ headers, body }, reply) => {
   const saved = site.saveDraft(headers.cookie, body)
   return reply.code(saved.status).headers(saved.headers).send(saved.body)

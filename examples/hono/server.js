@@ -4,6 +4,7 @@ import { gatedForm } from '@bonded/integrator/hono'
 import { serve } from '@hono/node-server'
 import { getConnInfo } from '@hono/node-server/conninfo'
 import { Hono } from 'hono'
+import { page, pageHeaders, script } from './serve-page.js'
 import * as site from './site.js'
 
 const form = gatedForm({
@@ -18,10 +19,8 @@ const form = gatedForm({
   accept: (_tx, draft) => site.save(draft),
 })
 const app = new Hono()
-app.get('/', (context) => context.html(site.page(), 200, site.pageHeaders))
-app.get('/page.js', (context) =>
-  context.body(site.script(), 200, { 'content-type': 'text/javascript' }),
-)
+app.get('/', (context) => context.html(page(), 200, pageHeaders))
+app.get('/page.js', (context) => context.body(script(), 200, { 'content-type': 'text/javascript' }))
 app.post('/drafts', async (context) => {
   const fields = await context.req.json().catch(() => undefined)
   const reply = site.saveDraft(context.req.header('cookie'), fields)

@@ -1,11 +1,9 @@
 // What every program has already: a sign-in, drafts, and the protected action.
 // Replace the maps by your database.
 import { randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import process from 'node:process'
 
-const { BONDED_ORIGIN, BONDED_PUBLISHABLE_KEY, BONDED_SERVER_CREDENTIAL } = process.env
+const { BONDED_ORIGIN, BONDED_SERVER_CREDENTIAL } = process.env
 
 export const service = {
   baseUrl: BONDED_ORIGIN,
@@ -51,17 +49,4 @@ export function saveDraft(cookies, fields) {
   drafts.set(login, { amount, purpose, note })
   const cookie = `login=${login}; Path=/; HttpOnly; SameSite=Lax`
   return { status: 200, headers: { 'set-cookie': cookie }, body: { saved: true } }
-}
-
-const read = (name) => readFileSync(join(import.meta.dirname, name), 'utf8')
-
-/** The page that shows the widget, its script, and the headers of both. */
-export const page = () =>
-  read('page.html')
-    .replaceAll('{{origin}}', BONDED_ORIGIN)
-    .replaceAll('{{publishable_key}}', BONDED_PUBLISHABLE_KEY)
-export const script = () => read('page.js')
-const socket = BONDED_ORIGIN?.replace(/^http/, 'ws')
-export const pageHeaders = {
-  'content-security-policy': `default-src 'none'; script-src 'self' ${BONDED_ORIGIN}; connect-src 'self' ${BONDED_ORIGIN} ${socket}; img-src ${BONDED_ORIGIN} data:; style-src-attr 'unsafe-inline'; frame-ancestors 'none'`,
 }

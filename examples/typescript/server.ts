@@ -2,6 +2,7 @@ import process from 'node:process'
 import { createGate, memoryPendingStore } from '@bonded/integrator'
 import { gatedForm } from '@bonded/integrator/express'
 import express from 'express'
+import { page, pageHeaders, script } from './serve-page.js'
 import * as site from './site.js'
 
 const form = gatedForm({
@@ -17,10 +18,10 @@ const form = gatedForm({
 })
 const app = express()
 app.get('/', (_request, response) => {
-  response.set(site.pageHeaders).type('html').send(site.page())
+  response.set(pageHeaders).type('html').send(page())
 })
 app.get('/page.js', (_request, response) => {
-  response.type('js').send(site.script())
+  response.type('js').send(script())
 })
 app.post('/drafts', express.json(), ({ headers, body }, response) => {
   const reply = site.saveDraft(headers.cookie, body)

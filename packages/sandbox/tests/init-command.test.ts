@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { test, type TestContext } from 'node:test'
+import { filesOf, type Framework, FRAMEWORKS, ignoredBy } from '../src/init/frameworks.ts'
 
 const ROOT = resolve(import.meta.dirname, '../../..')
 const BONDED = join(ROOT, 'packages/service/bin/bonded.js')
@@ -32,8 +33,8 @@ test('writes the files of the example, its keys, and what it needs into a new fo
   p.write('.gitignore', 'dist')
   const { status, printed } = p.init('express', '--port', '9001')
   assert.deepEqual([status, printed['folder']], [0, p.folder])
-  const ours = ['.env', 'page.html', 'page.js', 'server.js', 'site.js', 'workflow.json']
-  assert.deepEqual(printed['files'], ours)
+  const shared = ['page.html', 'page.js', 'serve-page.js', 'server.js', 'site.js', 'workflow.json']
+  assert.deepEqual(printed['files'], ['.env', ...shared])
   for (const name of ['server.js', 'page.html'])
     assert.equal(
       p.read(name),
@@ -51,11 +52,23 @@ test('writes the files of the example, its keys, and what it needs into a new fo
     '.env',
     '.bonded/',
     'node_modules/',
-    '.next/',
     'cookies',
     '',
   ])
 })
+
+for (const framework of Object.keys(FRAMEWORKS) as Framework[])
+  test(`writes no shared file that the program of ${framework} does not use`, () => {
+    const files = filesOf(framework)
+    const isUsed = (name: string) =>
+      [...files].some(([path, content]) => path !== name && content.toString().includes(name))
+    const unused = readdirSync(join(ROOT, 'examples/site')).filter(
+      (name) => name !== 'workflow.json' && files.has(name) && !isUsed(name),
+    )
+    assert.deepEqual(unused, [])
+    assert.ok(files.has('workflow.json'))
+    assert.equal(ignoredBy(framework).includes('.next/'), framework === 'next')
+  })
 
 test('overwrites nothing, and puts the example beside a program that exists', (t) => {
   const p = project(t)

@@ -11,7 +11,7 @@ const local = {
 test('names the guide for a real phone while phones cannot reach the service', () => {
   const text = welcome(local, false).join('\n')
   assert.match(text, /approve with the phone beside it/)
-  assert.match(text, /docs\/guides\/real-phone\.md/)
+  assert.match(text, /cannot reach localhost: see docs\/guides\/real-phone\.md/)
 })
 
 test('says to use the phone’s camera behind a public origin', () => {

@@ -33,7 +33,7 @@ export function welcome(
         ]
       : [
           '             Then scan the QR code and approve with the phone beside it.',
-          '  Real phone See docs/guides/real-phone.md',
+          '  Real phone It cannot reach localhost: see docs/guides/real-phone.md',
         ]),
     ...(withKeys ? ['  Keys       a approves here, d declines, n reports “this wasn’t me”.'] : []),
     '  Stop       Ctrl+C',

@@ -23,6 +23,20 @@ const EXAMPLES =
 /** The policy of the example's workflow. */
 export const POLICY_FILE = join(EXAMPLES, 'site/workflow.json')
 
+/** Shared files that the example of a framework does not use. */
+const UNUSED: Partial<Record<Framework, readonly string[]>> = {
+  // Its own `app` is the page.
+  next: ['page.html', 'page.js', 'serve-page.js'],
+  // Its program is Python.
+  django: ['site.js', 'serve-page.js'],
+}
+
+/** What the example makes where it runs. */
+const MADE: Partial<Record<Framework, readonly string[]>> = {
+  next: ['.next/'],
+  django: ['__pycache__/'],
+}
+
 /** Files of an example that belong to the repository and not to a new project. */
 const OWN = /^(?:README\.md|package-lock\.json|tests|node_modules|vendor)(?:[\\/]|$)/
 
@@ -42,14 +56,22 @@ export function detect(folder: string): readonly Framework[] {
 
 /** The files of an example by their path in the project, as the repository runs them. */
 export function filesOf(framework: Framework): ReadonlyMap<string, Buffer> {
-  return new Map(
-    [join(EXAMPLES, 'site'), join(EXAMPLES, framework)].flatMap((folder) =>
-      readdirSync(folder, { recursive: true, withFileTypes: true })
-        .filter((entry) => entry.isFile())
-        .map((entry) => join(entry.parentPath, entry.name))
-        .map((path) => path.slice(folder.length + 1))
-        .filter((path) => !OWN.test(path))
-        .map((path) => [path, readFileSync(join(folder, path))] as const),
-    ),
-  )
+  const unused = UNUSED[framework] ?? []
+  const shared = read(join(EXAMPLES, 'site')).filter(([path]) => !unused.includes(path))
+  return new Map([...shared, ...read(join(EXAMPLES, framework))])
+}
+
+/** What git must ignore: a credential in a repository is a leaked one. */
+export function ignoredBy(framework: Framework): readonly string[] {
+  // The guide's curl keeps its login in `cookies`.
+  return ['.env', '.bonded/', 'node_modules/', 'cookies', ...(MADE[framework] ?? [])]
+}
+
+function read(folder: string): readonly (readonly [path: string, content: Buffer])[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .map((path) => path.slice(folder.length + 1))
+    .filter((path) => !OWN.test(path))
+    .map((path) => [path, readFileSync(join(folder, path))] as const)
 }

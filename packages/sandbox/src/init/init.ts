@@ -9,7 +9,14 @@ import { readWorkflows } from '@bonded/cli/workflow-option'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { createTenant } from '@bonded/core/operations/admin/tenants'
 import { readSandboxConfig } from '../sandbox-options.ts'
-import { detect, filesOf, type Framework, FRAMEWORKS, POLICY_FILE } from './frameworks.ts'
+import {
+  detect,
+  filesOf,
+  type Framework,
+  FRAMEWORKS,
+  ignoredBy,
+  POLICY_FILE,
+} from './frameworks.ts'
 
 interface InitOptions extends Options {
   readonly name: string
@@ -48,7 +55,7 @@ export function initCommand(): Command {
         writeManifest(join(folder, 'package.json'), manifest.toString(), options.port)
       // It has the server credential.
       write(join(folder, '.env'), env, 0o600)
-      ignore(join(folder, '.gitignore'))
+      ignore(join(folder, '.gitignore'), ignoredBy(framework))
 
       const written = [...files.keys(), '.env'].toSorted()
       print(options, { framework, folder, files: written }, [
@@ -155,12 +162,9 @@ function write(path: string, content: string | Buffer, mode = 0o666): void {
   writeFileSync(path, content, { mode })
 }
 
-/** A credential in a repository is a leaked one. */
-function ignore(path: string): void {
+function ignore(path: string, wanted: readonly string[]): void {
   const text = existsSync(path) ? readFileSync(path, 'utf8') : ''
-  const missing = ['.env', '.bonded/', 'node_modules/', '.next/', 'cookies'].filter(
-    (line) => !text.split('\n').includes(line),
-  )
+  const missing = wanted.filter((line) => !text.split('\n').includes(line))
   const separator = text === '' || text.endsWith('\n') ? '' : '\n'
   if (missing.length > 0) writeFileSync(path, `${text}${separator}${missing.join('\n')}\n`)
 }
