@@ -2,6 +2,7 @@ import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { CarrierSettings } from '../adapters/carrier/carrier-client.ts'
+import { isThisMachine } from './this-machine.ts'
 
 /** The members of a carrier in the carriers file, and the values that they accept. */
 export const CARRIER_MEMBERS = {
@@ -131,8 +132,7 @@ function keyFrom(file: string, beside: string): KeyObject | undefined {
 function isBase(text: string, sandbox: boolean): boolean {
   if (!URL.canParse(text)) return false
   const { protocol, hostname, search, hash, username } = new URL(text)
-  const local =
-    sandbox && protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname)
+  const local = sandbox && protocol === 'http:' && isThisMachine(hostname)
   return (protocol === 'https:' || local) && search === '' && hash === '' && username === ''
 }
 

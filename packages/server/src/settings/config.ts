@@ -28,6 +28,7 @@ import { SETTINGS, type SettingName } from './settings.ts'
 import { readTraces, type TraceSettings } from './trace-settings.ts'
 import { readQrContent } from './qr-content.ts'
 import { readTrustedPhones } from './trusted-phones.ts'
+import { isThisMachine } from './this-machine.ts'
 
 /** Settings given on the command line, by name, and the file to read. Other members are ignored. */
 export type SettingFlags = Raw & { readonly BONDED_CONFIG?: string }
@@ -329,8 +330,5 @@ function readLimits(text: string): Limits | 'off' | undefined {
 function isServiceOrigin(text: string): boolean {
   if (!isExactOrigin(text)) return false
   const { protocol, hostname } = new URL(text)
-  return (
-    protocol === 'https:' ||
-    (protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname))
-  )
+  return protocol === 'https:' || (protocol === 'http:' && isThisMachine(hostname))
 }

@@ -1,6 +1,7 @@
 import { QR_CONTENTS, type QrContent } from '@bonded/contract'
 import type { AppLinks } from '@bonded/core/operations/service'
 import type { SettingReader } from './settings.ts'
+import { isThisMachine } from './this-machine.ts'
 
 /**
  * Reads what QR codes contain. Without an app of the operator, a link that any phone opens: no
@@ -18,10 +19,13 @@ export function readQrContent(options: SettingReader & { readonly appLinks: AppL
 
 /** Which phones a QR code opens, for the operator who starts the service. */
 export function describeQrContent(settings: {
+  readonly publicOrigin: string
   readonly qrContent: QrContent
   readonly appScheme: string
   readonly appLinks: AppLinks
 }): string {
+  if (isThisMachine(new URL(settings.publicOrigin).hostname))
+    return `opens on this computer only: a phone cannot reach ${settings.publicOrigin}. For a phone, set BONDED_PUBLIC_ORIGIN to an https address that it reaches, such as a tunnel’s`
   if (settings.qrContent === 'app_scheme')
     return `opens only on phones with an app for ${settings.appScheme}://. Set BONDED_QR_CONTENT=universal_link for any phone`
   return hasAppLinks(settings.appLinks)

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { ConfigError, readConfig } from '../../src/settings/config.ts'
+import { describeQrContent } from '../../src/settings/qr-content.ts'
 import { DEFAULT_CONNECTION_LIMITS } from '../../../core/src/domain/connection-limits.ts'
 import { USUAL_LIMITS } from '../../../core/src/domain/limits.ts'
 
@@ -257,4 +258,25 @@ test('QR codes contain the link for any phone unless the operator has an app', (
   ] as const)
     assert.equal(readConfig(settings).qrContent, content, JSON.stringify(settings))
   assert.throws(() => readConfig({ BONDED_QR_CONTENT: 'link' }), /BONDED_QR_CONTENT/)
+})
+
+test('says which phones a QR code opens on, and that none reaches this machine', () => {
+  const described = (settings: Record<string, string>) => describeQrContent(readConfig(settings))
+  const BONDED_PUBLIC_ORIGIN = 'https://bond.example'
+  assert.match(described({ BONDED_PUBLIC_ORIGIN }), /^opens on any phone, in its browser$/)
+  assert.match(
+    described({ BONDED_PUBLIC_ORIGIN, BONDED_APP_SCHEME: 'bank' }),
+    /^opens only on phones with an app for bank:\/\//,
+  )
+  for (const local of [
+    {},
+    { BONDED_APP_SCHEME: 'bank' },
+    { BONDED_PUBLIC_ORIGIN: 'http://127.0.0.1:1' },
+    { BONDED_PUBLIC_ORIGIN: 'https://localhost' },
+  ])
+    assert.match(
+      described(local),
+      /^opens on this computer only: a phone cannot reach http.* BONDED_PUBLIC_ORIGIN/,
+      JSON.stringify(local),
+    )
 })
