@@ -18,8 +18,8 @@ export type Unfitness = 'browser_too_old' | 'built_ins_replaced'
 export function unfitness(): Unfitness | undefined {
   if (!('CompressionStream' in window && CSS.supports('height', '1dvh'))) return 'browser_too_old'
   try {
-    const pairs = new Set(new Map([[...'ab'] as [string, string]]))
-    if (JSON.stringify([...pairs]) === '[["a","b"]]') return undefined
+    const pair = [...new Set('ab')] as unknown as [string, string]
+    if (JSON.stringify([...new Map([pair])]) === '[["a","b"]]') return undefined
   } catch {
     // As below.
   }
