@@ -112,7 +112,7 @@ async function openButtons(before: string, later: string) {
     press: (id: 'start' | 'replace') => page.locator(`#${id}`).click(),
     outcome: async () =>
       JSON.parse(String(await page.locator('[data-outcome]').getAttribute('data-outcome'))),
-    // In the place of the widget and its QR code, where there was one.
+    // It replaces the widget and its QR code, where there was one.
     sentence: () =>
       page.locator('[data-pulse-widget]', { hasText: 'This page cannot ask your phone' }).waitFor(),
   }
