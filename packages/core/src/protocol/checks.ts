@@ -12,19 +12,19 @@ import type { Work } from '../ports/work.ts'
 import type { Call, CallFacts } from './facts.ts'
 import { awaitsPhone } from './states.ts'
 
-/** The step of a local authentication that proves nothing, also where it only is noted. */
+/** The step of a local authentication with a wrong time, which the timeline may note alone. */
 export const LOCAL_AUTH = 'local_auth'
 
 /** One check of the protocol, in the calls that it belongs to. */
 export interface Check<S extends string = Step> {
-  /** The name of the check in the timeline. It never goes to a phone or a browser. */
+  /** The name of the check in the timeline. A response to a phone or a browser never has it. */
   readonly step: S
   /** Why the call is rejected, for the caller. */
   readonly reason: Reason
   readonly calls: readonly Call[]
   /** Whether the call fails this check. A check that returns work also writes. */
   readonly fails: (facts: never) => boolean | Work<boolean>
-  /** Whether a failure counts towards the five of protocol 4: only a forger fails such a check. */
+  /** Whether a failure counts towards the five of a device on a session: only forgers fail it. */
   readonly counts: boolean
   /** Whether a failure may show that two phones hold one key (protocol 6, `suspect`). */
   readonly suspects: boolean
@@ -32,9 +32,7 @@ export interface Check<S extends string = Step> {
   readonly says: (facts: never) => Omit<Rejection, 'reason' | 'step'>
 }
 
-interface Further<F> {
-  readonly counts?: boolean
-  readonly suspects?: boolean
+type Further<F> = Partial<Pick<Check<string>, 'counts' | 'suspects'>> & {
   readonly says?: (facts: F) => Omit<Rejection, 'reason' | 'step'>
 }
 
@@ -50,7 +48,7 @@ function rowsOf<C extends Call>(...calls: readonly C[]) {
 
 /** The calls of a phone on a session. */
 const phone = rowsOf('claim', 'decline', 'evidence', 'attest')
-/** The same, and a phone that reads the session. */
+/** The same, and a phone that reads the session: each failure is then `session_not_found`. */
 const holding = rowsOf('claim', 'decline', 'evidence', 'attest', 'read')
 /** The same, and the proof of the browser, which relies on the phone that approved. */
 const serving = rowsOf('claim', 'decline', 'evidence', 'attest', 'read', 'browser')
@@ -79,7 +77,7 @@ const remove = rowsOf('remove')
  * say which of two faults is reported.
  */
 export const CHECKS = [
-  // An ended session tells nothing about its nonces or about phones.
+  // An ended session tells nothing about nonces and phones. Whose time has passed has ended before.
   phone('session_live', 'session_not_live', (f) => !awaitsPhone(f.session, f.now)),
   browser('approval_waits', 'session_not_live', (f) => !approvedLeg(f.session)),
 
@@ -131,6 +129,7 @@ export const CHECKS = [
   serving('too_many_failures', 'device_not_usable', (f) => f.failures >= MAX_FAILED_ASSERTIONS),
   serving('webauthn_unattested', 'key_not_attested', (f) => !acceptsKey(f)),
   serving('key_age', 'key_too_new', isTooNew),
+  // The proof of the browser names no phone: its device is the one of the session.
   holding('pinned', 'session_claimed', (f) => (f.session.deviceId ?? f.device.id) !== f.device.id),
 
   // Whether the phone can do what the user is about to be asked for. A claim is rejected with a
@@ -229,7 +228,7 @@ export const CHECKS = [
   attest('evidence_time', 'evidence_expired', (f) => !f.evidenceIsCurrent),
 ] as const
 
-/** The name of a check in the timeline. */
+/** What the timeline names. */
 export type Step = (typeof CHECKS)[number]['step']
 
 type Serving = CallFacts['claim' | 'decline' | 'evidence' | 'attest' | 'read' | 'browser']

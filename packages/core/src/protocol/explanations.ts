@@ -4,7 +4,7 @@ import type { Step } from './checks.ts'
 export const EXPLANATIONS: Readonly<Record<Step, string>> = {
   session_live: 'The session had ended, or no longer waited for a phone.',
   approval_waits: 'No approval of a phone waited for the proof of the browser.',
-  nonce: 'The phone had an earlier QR code, or none of this session.',
+  nonce: 'The phone had an earlier code of the session, or none of its codes.',
   challenge: 'The challenge was not the one that was issued, had expired, or was used before.',
   unknown_key: 'No device has this key.',
   format: 'Keys of this format cannot recover a device.',
@@ -18,7 +18,7 @@ export const EXPLANATIONS: Readonly<Record<Step, string>> = {
   device_format: 'The workflow does not accept keys of this format.',
   subject_ref: 'The session names another user than the one of the phone.',
   older_phone_active: 'Another phone added this one, and an older phone of the user is active.',
-  too_many_failures: 'The session had counted the most failed attempts that it allows.',
+  too_many_failures: 'The device had failed on this session as often as it may.',
   webauthn_unattested: 'The workflow requires an attested key, and this passkey is not attested.',
   key_age: 'The key is younger than the workflow requires, or another phone added it recently.',
   pinned: 'Another phone had opened the request first.',

@@ -24,7 +24,7 @@ export interface SessionFacts {
   readonly hasCompleted: boolean
   /** Whether an older phone of the subject is active, where the rules need to know it. */
   readonly olderPhone: boolean
-  /** Invalid assertions of this device on this session. */
+  /** The counted failures of this device on this session. */
   readonly failures: number
 }
 
@@ -73,7 +73,7 @@ export interface CallFacts {
   readonly evidence: PhoneFacts &
     SignedFacts &
     TimedFacts & {
-      /** Whether the phone verified its user after `issued_at`, by its own account. */
+      /** Whether the phone says that it verified its user more than 30 s after `issued_at`. */
       readonly localAuthIsAhead: boolean
     }
   readonly attest: PhoneFacts &
@@ -86,7 +86,7 @@ export interface CallFacts {
     }
   readonly browser: SessionFacts &
     SignedFacts & {
-      /** Whether a page itself, or only the service's frame, may use the passkeys. */
+      /** Whether the page that asked may use the passkeys: the service's frame always may. */
       readonly pageMayProve: boolean
       /** Whether the credential is one of the phone that approved. */
       readonly isItsCredential: boolean

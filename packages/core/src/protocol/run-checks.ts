@@ -9,7 +9,7 @@ export interface Failure {
   readonly rejection: Rejection
 }
 
-/** Returns the first failing check of a call; undefined if none fails. */
+/** Returns the first failing check; undefined if none fails. Only tests give other `checks`. */
 export function* runChecks<C extends Call>(
   call: C,
   facts: CallFacts[C],
@@ -22,7 +22,7 @@ export function* runChecks<C extends Call>(
   return undefined
 }
 
-/** Does the same up to the first check that writes: before expensive work. */
+/** Does the same up to the first check that writes, which it does not run. */
 export function runReadingChecks<C extends Call>(
   call: C,
   facts: CallFacts[C],
