@@ -121,11 +121,13 @@ export function parseLimits(text: string): SomeLimits | undefined {
   return limits
 }
 
-/** Writes limits in the syntax that `parseLimits` reads. */
+/** Writes limits in the syntax that `parseLimits` reads, which results in the same limits. */
 export function formatLimits(limits: SomeLimits): string {
   return Object.values(limits)
     .map(({ name, quota, burst }) =>
-      burst === quota ? `${name}=${quota}` : `${name}=${quota}/${burst}`,
+      burst === quota && burst === usualBurst(name, quota)
+        ? `${name}=${quota}`
+        : `${name}=${quota}/${burst}`,
     )
     .join(',')
 }
