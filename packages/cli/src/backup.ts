@@ -2,12 +2,13 @@ import { Command, Option } from 'commander'
 import { writeBackup } from '@bonded/store/backup/backup-file'
 import { dumpSqlite } from '@bonded/store/backup/sqlite-backup'
 import { systemClock } from '@bonded/store/clock/system-clock'
-import { type Config, readConfig } from '@bonded/server/settings/config'
+import type { Config } from '@bonded/server/settings/config'
 import { VERSION } from '@bonded/server/version'
 import { jsonOption } from './arguments.ts'
 import type { Options } from './open.ts'
 import { print, showStep } from './output.ts'
 import { rootKeyPlace, storedRootKeys } from './stored-root-keys.ts'
+import { readServiceConfig } from './service-config.ts'
 
 interface BackupOptions extends Options {
   readonly postgresBin?: string
@@ -29,7 +30,7 @@ export function backupCommand(): Command {
     .addOption(postgresProgramsOption())
     .addOption(jsonOption())
     .action(async (file: string, options: BackupOptions) => {
-      const config = readConfig(process.env, options)
+      const config = await readServiceConfig(options)
       const manifest = await writeBackup(
         file,
         {

@@ -1,9 +1,10 @@
 import { Command } from 'commander'
 import { parseRootKeys } from '@bonded/core/domain/root-keys'
-import { type ChosenSetting, chosenSettings, readConfig } from '@bonded/server/settings/config'
+import { type ChosenSetting, chosenSettings } from '@bonded/server/settings/config'
 import { jsonOption } from './arguments.ts'
 import type { Options } from './open.ts'
 import { print, table } from './output.ts'
+import { readServiceConfig } from './service-config.ts'
 
 /** `bonded config`: the settings that a service would run with. */
 export function configCommand(): Command {
@@ -12,8 +13,8 @@ export function configCommand(): Command {
     .command('check')
     .description('Check the configuration and report every mistake (read-only)')
     .addOption(jsonOption())
-    .action((options: Options) => {
-      const config = readConfig(process.env, options)
+    .action(async (options: Options) => {
+      const config = await readServiceConfig(options)
       const { rootKeys, environment, publicOrigin } = config
       const database = config.postgres?.address.shown ?? config.databaseFile
       if (rootKeys !== undefined) parseRootKeys(rootKeys)

@@ -11,7 +11,7 @@ import { quickCheck } from '@bonded/store/sqlite/quick-check'
 import { lockForServing, StoreInUse } from '@bonded/store/sqlite/serving-lock'
 import { MIN_FREE_BYTES } from '@bonded/store/sqlite/sqlite-store'
 import { closeService } from '@bonded/server/compose'
-import { type Config, readConfig } from '@bonded/server/settings/config'
+import type { Config } from '@bonded/server/settings/config'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import type { Service } from '@bonded/core/operations/service'
 import { reportCompletions } from '@bonded/core/operations/admin/report-completions'
@@ -29,6 +29,7 @@ import { stepsOf } from './migrate.ts'
 import { openService, type Options } from './open.ts'
 import { type Known, LOOKS, outsideOf } from './outside/look.ts'
 import { print } from './output.ts'
+import { readServiceConfig } from './service-config.ts'
 
 interface DoctorOptions extends Options {
   readonly backups?: string
@@ -78,7 +79,7 @@ export function doctorCommand(): Command {
     .option('--backups <folder>', 'where the backups are, to check their age')
     .action(async (options: DoctorOptions) => {
       // Without valid settings there is nothing to check; their mistakes are reported as usual.
-      const config = readConfig(process.env, options)
+      const config = await readServiceConfig(options)
       const findings: Finding[] = [
         { check: 'settings', ok: true, says: `${config.environment}, ${config.publicOrigin}` },
       ]

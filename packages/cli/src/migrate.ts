@@ -3,11 +3,12 @@ import { dirname } from 'node:path'
 import { Command } from 'commander'
 import { systemClock } from '@bonded/store/clock/system-clock'
 import { migrate, migrationStates, type MigrationState } from '@bonded/store/migrations/migrate'
-import { type Config, readConfig } from '@bonded/server/settings/config'
+import type { Config } from '@bonded/server/settings/config'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { jsonOption } from './arguments.ts'
 import type { Options } from './open.ts'
 import { print, showStep, table } from './output.ts'
+import { KNOWN_SETTINGS, readServiceConfig } from './service-config.ts'
 
 /** `bonded migrate`: the database schema. */
 export function migrateCommand(): Command {
@@ -23,7 +24,7 @@ export function migrateCommand(): Command {
     .action(async (options: Options & { runtimeRole?: string }) => {
       const { runtimeRole } = options
       showStep(options, 'Migrating the database')
-      const applied = await applySteps(readConfig(process.env, options), runtimeRole)
+      const applied = await applySteps(await readServiceConfig(options), runtimeRole)
       const schema =
         applied.length === 0
           ? ['The schema is current.']
@@ -37,7 +38,7 @@ export function migrateCommand(): Command {
     .description('List all migrations and when each was applied')
     .addOption(jsonOption())
     .action(async (options: Options) => {
-      const states = await stepsOf(readConfig(process.env, options))
+      const states = await stepsOf(await readServiceConfig(options))
       const steps = states.map(({ number, name, appliedAt }) => ({
         number,
         name,
@@ -58,9 +59,12 @@ async function applySteps(
     // Loaded here, because a command on SQLite does not need it.
     const { withConnections } = await import('@bonded/store/postgres/open-postgres')
     const { migratePostgres } = await import('@bonded/store/postgres/postgres-migrate')
-    return withConnections(postgres, (connections) =>
-      migratePostgres(connections, now, { runtimeRole }),
-    )
+    const { recordInPostgres } = await import('@bonded/store/postgres/known-settings')
+    return withConnections(postgres, async (connections) => {
+      const applied = await migratePostgres(connections, now, { runtimeRole })
+      await recordInPostgres(connections, KNOWN_SETTINGS)
+      return applied
+    })
   }
   if (runtimeRole !== undefined)
     throw new OperatorError('SQLite has no roles. Omit --runtime-role', { code: 'invalid' })

@@ -13,7 +13,7 @@ import { realName } from '@bonded/store/sqlite/real-name'
 import type { PostgresSettings } from '@bonded/store/postgres/server/connections'
 import type { OpenStore } from '@bonded/store/postgres/open-postgres'
 import { systemClock } from '@bonded/store/clock/system-clock'
-import { type Config, readConfig, type SettingFlags } from '@bonded/server/settings/config'
+import type { Config, SettingFlags } from '@bonded/server/settings/config'
 import type { Service } from '@bonded/core/operations/service'
 import type { Clock } from '@bonded/core/ports/clock'
 import type { Meter } from '@bonded/core/ports/meter'
@@ -23,6 +23,7 @@ import type { WebhookTransport } from '@bonded/core/ports/webhooks'
 import { sharedSettings } from '@bonded/server/settings/shared-settings'
 import { VERSION } from '@bonded/server/version'
 import { closeService, type ComposedService, composeService } from '@bonded/server/compose'
+import { readServiceConfig } from './service-config.ts'
 
 /** The options of every command. */
 export interface Options extends SettingFlags {
@@ -151,7 +152,7 @@ export async function withService<T>(
   work: (service: Service) => Promise<T>,
   given: Pick<ServiceParts, 'clock'> = {},
 ): Promise<T> {
-  const service = await openService(readConfig(process.env, options), {
+  const service = await openService(await readServiceConfig(options), {
     ...given,
     waitForLockMs: WAIT_FOR_LOCK_MS,
   })

@@ -11,7 +11,7 @@ import { MIGRATIONS } from '@bonded/store/migrations/migrations'
 import { realName } from '@bonded/store/sqlite/real-name'
 import { lockForServing } from '@bonded/store/sqlite/serving-lock'
 import { closeService } from '@bonded/server/compose'
-import { type Config, readConfig } from '@bonded/server/settings/config'
+import type { Config } from '@bonded/server/settings/config'
 import { type AfterRestore, afterRestore } from '@bonded/core/operations/admin/after-restore'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { jsonOption } from './arguments.ts'
@@ -20,6 +20,7 @@ import { openService, type Options } from './open.ts'
 import { print, showStep } from './output.ts'
 import { StartedParts } from './started-parts.ts'
 import { storedRootKeys } from './stored-root-keys.ts'
+import { readServiceConfig } from './service-config.ts'
 
 interface RestoreOptions extends Options {
   readonly replace?: boolean
@@ -40,7 +41,7 @@ export function restoreCommand(): Command {
     .addOption(postgresProgramsOption())
     .addOption(jsonOption())
     .action(async (file: string, options: RestoreOptions) => {
-      const config = readConfig(process.env, options)
+      const config = await readServiceConfig(options)
       const manifest = readManifest(file, storedRootKeys(config))
       checkStore(file, manifest, config)
       checkVersion(file, manifest)

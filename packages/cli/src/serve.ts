@@ -10,7 +10,7 @@ import {
 } from '@bonded/server/adapters/attestation/passport/passport-trust'
 import { checkBeforeServing } from '@bonded/store/sqlite/quick-check'
 import { lockForServing } from '@bonded/store/sqlite/serving-lock'
-import { type Config, readConfig } from '@bonded/server/settings/config'
+import type { Config } from '@bonded/server/settings/config'
 import type { ScriptSource } from '@bonded/server/http/pages/hosted-script'
 import type { AddPages } from '@bonded/server/http/server'
 import type { LoadPhonePage } from '@bonded/server/http/pages/phone-page'
@@ -30,6 +30,7 @@ import { inheritedSocket } from './inherited-socket.ts'
 import { type Options, openService } from './open.ts'
 import { ignoreParent } from './parent.ts'
 import { openWhenReachable } from './wait-for-database.ts'
+import { type IgnoredSetting, readServiceConfig, recordSettings } from './service-config.ts'
 import { StartedParts } from './started-parts.ts'
 
 /** `bonded serve`: runs the service. */
@@ -38,13 +39,13 @@ export function serveCommand(): Command {
     .description('Run the service')
     .addOption(jsonOption('Print the ready message as JSON, and the log to stderr'))
     .action(async (options: Options) => {
-      const config = readConfig(process.env, options)
       endOnSignalDuringStart()
+      const ignored: IgnoredSetting[] = []
+      const config = await readServiceConfig(options, (each) => ignored.push(each))
       // With --json, stdout is one document, so the log goes to stderr.
-      const running = await serve(
-        config,
-        openLog('info', options.json === true ? 'stderr' : 'stdout'),
-      )
+      const log = openLog('info', options.json === true ? 'stderr' : 'stdout')
+      for (const each of ignored) log.warn(each, 'a setting of a newer version is ignored')
+      const running = await serve(config, log)
       const { service, port } = running
       const ready = {
         ready: service.settings.publicOrigin,
@@ -138,10 +139,13 @@ export async function serve(
   const service = await (config.postgres === undefined || socket !== undefined
     ? open()
     : openWhenReachable(open, { host, port, log }))
-  await checkRpIds(service, config).catch(async (failure: unknown) => {
+  try {
+    await checkRpIds(service, config)
+    await recordSettings(service)
+  } catch (failure) {
     await closeService(service)
     throw failure
-  })
+  }
   const running = started.use(
     await startService(service, {
       host,

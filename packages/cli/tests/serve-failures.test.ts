@@ -127,7 +127,7 @@ test('reports a locked database to a command, returns 503, and recovers when the
       body: '{}',
     })
   const ready = async () => (await fetch(`${service.origin}/health/ready`)).status
-  using holder = new DatabaseSync(m.databaseFile)
+  using holder = new DatabaseSync(m.databaseFile, { timeout: 10_000 })
   holder.exec('begin immediate')
   const rejected = await create()
   assert.deepEqual(

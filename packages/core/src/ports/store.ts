@@ -8,6 +8,7 @@ import type { ReceiptLogTable } from './tables/receipt-log-table.ts'
 import type { ReceiptTable } from './tables/receipt-table.ts'
 import type { RejectionTable } from './tables/rejection-table.ts'
 import type { SessionTable } from './tables/session-table.ts'
+import type { SettingTable } from './tables/setting-table.ts'
 import type { SubjectTable } from './tables/subject-table.ts'
 import type { TenantTable } from './tables/tenant-table.ts'
 import type { WebhookTable } from './tables/webhook-table.ts'
@@ -121,6 +122,7 @@ export interface Tables {
   readonly idempotency: IdempotencyTable
   readonly webhooks: WebhookTable
   readonly rejections: RejectionTable
+  readonly settings: SettingTable
   readonly receipts: ReceiptTable
   readonly receiptLog: ReceiptLogTable
 }

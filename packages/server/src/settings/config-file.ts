@@ -13,10 +13,20 @@ export interface ConfigMistake {
   /** What was given, unless it is a secret. */
   readonly value: string
   readonly expected: string
+  /** The name in the environment of a setting that this version does not know. */
+  readonly unknown?: string
 }
 
-/** Reads the YAML file that `BONDED_CONFIG` names. */
-export function readFile(path: string | undefined, mistakes: ConfigMistake[]): Raw {
+/**
+ * Reads the YAML file that `BONDED_CONFIG` names.
+ *
+ * @param ignored settings that this version does not know, as in the environment
+ */
+export function readFile(
+  path: string | undefined,
+  mistakes: ConfigMistake[],
+  ignored: readonly string[] = [],
+): Raw {
   if (path === undefined) return {}
   if (!existsSync(path)) {
     mistakes.push({
@@ -38,9 +48,11 @@ export function readFile(path: string | undefined, mistakes: ConfigMistake[]): R
   const raw: Raw = {}
   for (const [key, value] of Object.entries(members)) {
     const setting = SETTINGS.find((candidate) => candidate.key === key)
+    const name = `BONDED_${key.toUpperCase()}`
     if (setting) raw[setting.name] = String(value)
-    else
+    else if (!ignored.includes(name))
       mistakes.push({
+        unknown: name,
         setting: `${path}: ${key}`,
         value: 'is set',
         expected: `one of ${SETTINGS.map((candidate) => candidate.key).join(', ')}`,

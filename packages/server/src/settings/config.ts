@@ -95,6 +95,8 @@ export class ConfigError extends Error {
   readonly code = 'config_invalid'
   override readonly name = 'ConfigError'
   readonly mistakes: readonly ConfigMistake[]
+  /** The settings that this version does not know, as in the environment. */
+  readonly unknown: readonly string[]
 
   constructor(mistakes: readonly ConfigMistake[]) {
     super(
@@ -106,6 +108,7 @@ export class ConfigError extends Error {
       ].join('\n'),
     )
     this.mistakes = mistakes
+    this.unknown = mistakes.flatMap(({ unknown }) => unknown ?? [])
   }
 }
 
@@ -116,17 +119,25 @@ const OF_BACKENDS = ['BONDED_SERVER_CREDENTIAL', 'BONDED_PUBLISHABLE_KEY']
  * The configuration: a flag beats the environment, the environment beats the file that
  * `BONDED_CONFIG` names.
  *
+ * @param options.ignored settings that this version does not know, and that are no mistake
  * @throws {ConfigError} with every mistake
  */
 // oxlint-disable-next-line max-lines-per-function -- a list: a line or two for each setting
-export function readConfig(variables: NodeJS.ProcessEnv, flags: SettingFlags = {}): Config {
+export function readConfig(
+  variables: NodeJS.ProcessEnv,
+  flags: SettingFlags = {},
+  { ignored = [] }: { readonly ignored?: readonly string[] } = {},
+): Config {
   const mistakes: ConfigMistake[] = []
   const environment = withSecretFiles(variables, mistakes)
-  const file = readFile(flags.BONDED_CONFIG ?? environment.BONDED_CONFIG, mistakes)
+  const file = readFile(flags.BONDED_CONFIG ?? environment.BONDED_CONFIG, mistakes, ignored)
   for (const name of Object.keys(environment)) {
-    const known = name === 'BONDED_CONFIG' || SETTINGS.some((setting) => setting.name === name)
-    if (name.startsWith('BONDED_') && !known && !OF_BACKENDS.includes(name))
+    const known =
+      [...OF_BACKENDS, ...ignored, 'BONDED_CONFIG'].includes(name) ||
+      SETTINGS.some((setting) => setting.name === name)
+    if (name.startsWith('BONDED_') && !known)
       mistakes.push({
+        unknown: name,
         setting: name,
         value: 'is set',
         expected: `one of ${SETTINGS.map((setting) => setting.name).join(', ')}`,

@@ -53,4 +53,10 @@ export const STEPS_FROM_24: typeof MIGRATIONS = [
     expands: true,
   },
   WEBHOOK_LOG_STEP,
+  {
+    number: 36,
+    name: 'settings that versions know',
+    statements: ['create table known_setting (name text primary key, version text not null)'],
+    expands: true,
+  },
 ]

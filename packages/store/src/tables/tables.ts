@@ -9,6 +9,7 @@ import { receiptTable } from './receipt-table.ts'
 import { rejectionTable } from './rejection-table.ts'
 import { sessionCache } from './session-cache.ts'
 import { sessionTable } from './session-table.ts'
+import { settingTable } from './setting-table.ts'
 import { subjectTable } from './subject-table.ts'
 import { tenantCache } from './tenant-cache.ts'
 import { tenantTable } from './tenant-table.ts'
@@ -25,6 +26,7 @@ export function sqlTables(writing: Writing): Tables {
     idempotency: idempotencyTable(writing.dialect),
     webhooks: webhookTable(writing.dialect),
     rejections: rejectionTable,
+    settings: settingTable,
     receipts: receiptTable(writing.dialect),
     receiptLog: receiptLogTable(writing.dialect),
   }
@@ -45,6 +47,7 @@ export function cachedTables(tables: Tables, caches: RowCaches): Tables {
     idempotency: tables.idempotency,
     webhooks: tables.webhooks,
     rejections: tables.rejections,
+    settings: tables.settings,
     receipts: tables.receipts,
     receiptLog: tables.receiptLog,
   }

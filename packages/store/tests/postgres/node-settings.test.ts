@@ -82,6 +82,26 @@ test('doctor names the setting that differs', async () => {
   assert.match(stdout, /BONDED_TRUST_PROXY of this node differs from/)
 })
 
+test('a setting that a newer version has stored in PostgreSQL is a warning', async () => {
+  const ran = (env: Readonly<Record<string, string>>, ...args: string[]) => {
+    using operator = machine({ env: { BONDED_DATABASE_URL: url, ...env } })
+    return operator.run(...args)
+  }
+  const newer = { BONDED_FUTURE: 'on' }
+  assert.equal(ran(newer, 'migrate', 'up').status, 2)
+  assert.equal(ran({}, 'migrate', 'up').status, 0)
+  const [stored] = await runSql(url, 'select count(*) as n from known_setting')
+  assert.ok(Number(stored?.n) > 30, 'a migration stores the settings of its version')
+  await runSql(url, `insert into known_setting values ('BONDED_FUTURE', '12.0.0')`)
+  const { status, stderr } = ran(newer, 'config', 'check')
+  assert.deepEqual([status, /BONDED_FUTURE .* version 12\.0\.0/.test(stderr)], [0, true], stderr)
+  const { port } = new URL(url)
+  const away = { ...newer, BONDED_DATABASE_URL: url.replace(`:${port}/`, ':1/') }
+  const unread = ran(away, 'config', 'check')
+  assert.equal(unread.status, 2)
+  assert.match(unread.stderr, /BONDED_FUTURE: is set.*BONDED_DATABASE_URL: cannot be read/s)
+})
+
 test('the settings are stored as salted hashes', async () => {
   const rows = await runSql(url, 'select name, salt, hash from node_setting order by name')
   assert.deepEqual(

@@ -160,6 +160,20 @@ for (const [kind, open] of DRIVERS) {
     assert.deepEqual(await list({ tenantId: undefined }), [[4, 3], null])
   })
 
+  test(`${kind} tables: a setting keeps the version that stored it first`, async () => {
+    await using driver = await open()
+    const record = (names: readonly string[], version: string) =>
+      driver.write((tables) => tables.settings.record(names, version))
+    await record(['BONDED_A', 'BONDED_B'], '0.1.0')
+    await record(['BONDED_B', 'BONDED_C'], '0.2.0')
+    const versions = await driver.read((tables) => tables.settings.versions())
+    assert.deepEqual(Object.fromEntries(versions), {
+      BONDED_A: '0.1.0',
+      BONDED_B: '0.1.0',
+      BONDED_C: '0.2.0',
+    })
+  })
+
   test(`${kind} tables: the failures of 100 devices on one session are counted apart`, async () => {
     await using driver = await open()
     const ids = Array.from({ length: 100 }, (_, index) => `dev_${index}` as DeviceId)
