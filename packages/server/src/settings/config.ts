@@ -119,7 +119,7 @@ const OF_BACKENDS = ['BONDED_SERVER_CREDENTIAL', 'BONDED_PUBLISHABLE_KEY']
  * The configuration: a flag beats the environment, the environment beats the file that
  * `BONDED_CONFIG` names.
  *
- * @param options.ignored settings that this version does not know, and that are no mistake
+ * @param options.ignored unknown settings that are not reported as mistakes
  * @throws {ConfigError} with every mistake
  */
 // oxlint-disable-next-line max-lines-per-function -- a list: a line or two for each setting
