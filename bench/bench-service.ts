@@ -1,13 +1,9 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { LIMIT_NAMES, type Workflow } from '@bonded/contract'
+import { LIMIT_NAMES } from '@bonded/contract'
 import { loadPhonePage } from '@bonded/phone-page/files'
 import pino from 'pino'
-import type { PassportTrust } from '../packages/server/src/adapters/attestation/passport/passport-trust.ts'
-import {
-  type Attestation,
-  createAttestation,
-} from '../packages/server/src/adapters/attestation/attestation.ts'
+import { createAttestation } from '../packages/server/src/adapters/attestation/attestation.ts'
 import { NO_APPS } from '../packages/server/src/adapters/attestation/phone-trust.ts'
 import {
   type ConnectionLimits,
@@ -17,7 +13,6 @@ import { type Limits, parseLimits, USUAL_LIMITS } from '../packages/core/src/dom
 import { createTenant } from '../packages/core/src/operations/admin/tenants.ts'
 import { NO_APP_LINKS, type Service } from '../packages/core/src/operations/service.ts'
 import type { ScriptSource } from '../packages/server/src/http/pages/hosted-script.ts'
-import type { Clock } from '../packages/core/src/ports/clock.ts'
 import { startService, composeService } from '../packages/server/src/compose.ts'
 import { systemClock } from '../packages/store/src/clock/system-clock.ts'
 import { NO_SCRIPT } from '../tests/harness/no-script.ts'
@@ -40,21 +35,12 @@ export interface BenchReady extends Ready {
 }
 
 export interface BenchService {
-  /** Absent: the machine's. */
-  readonly clock?: Clock
-  /** Absent: software phones only. */
-  readonly attestation?: Attestation
-  readonly passportTrust?: PassportTrust
-  /** Absent: one without step-up. */
-  readonly workflow?: Workflow
   /** How many tenants the service has. Default: 1. */
   readonly tenants?: number
   /** Absent: the service counts every call and rejects none. */
   readonly limits?: Limits
   /** Absent: as many as a benchmark opens from one address. */
   readonly connections?: ConnectionLimits
-  /** What each usage response reports beside the usage. */
-  readonly measures?: () => object
   /** For a real browser: the port that the public origin names, the widget, and its pages. */
   readonly hosting?: {
     readonly port: number
@@ -63,12 +49,10 @@ export interface BenchService {
   }
 }
 
-/** Connections that only backends can have. */
-export const RESERVED_CONNECTIONS = 100
 const MANY_CONNECTIONS: ConnectionLimits = {
   ...DEFAULT_CONNECTION_LIMITS,
   total: 100_000,
-  reserve: RESERVED_CONNECTIONS,
+  reserve: 100,
   network: 100_000,
 }
 const NEVER_REJECTED: Limits = {
@@ -83,9 +67,8 @@ const NEVER_REJECTED: Limits = {
  * @returns the service, with which the process can act as its operator
  */
 export async function serveBench(bench: BenchService = {}): Promise<Service> {
-  const { clock = systemClock, workflow = { name: 'w', actions: ['a'] }, ...rest } = bench
-  const { hosting, tenants = 1, measures, ...others } = rest
-  const { limits = NEVER_REJECTED, connections = MANY_CONNECTIONS, ...parts } = others
+  const { hosting, tenants = 1, limits = NEVER_REJECTED, connections = MANY_CONNECTIONS } = bench
+  const clock = systemClock
   const folder = workFolder()
   const node = await postgresNode(clock.now())
   const service = composeService({
@@ -106,7 +89,6 @@ export async function serveBench(bench: BenchService = {}): Promise<Service> {
     },
     clock,
     attestation: createAttestation(NO_APPS, { origin: BENCH_ORIGIN, clock, fetch }),
-    ...parts,
   })
   const created = await Promise.all(
     Array.from({ length: node?.joins === true ? 0 : tenants }, (_, index) =>
@@ -114,7 +96,7 @@ export async function serveBench(bench: BenchService = {}): Promise<Service> {
         name: `Bench ${index}`,
         environment: 'sandbox',
         origins: hosting?.pages ?? [PAGE_ORIGIN],
-        workflows: [workflow],
+        workflows: [{ name: 'w', actions: ['a'] }],
         // Only a demo tenant may have a page on this machine.
         demo: hosting !== undefined,
       }),
@@ -137,7 +119,6 @@ export async function serveBench(bench: BenchService = {}): Promise<Service> {
   const ready: BenchReady = { port: running.port, ...first, tenants: keys }
   respondToRequests(ready, {
     end: () => rmSync(folder, { recursive: true, force: true }),
-    ...(measures && { measures }),
   })
   return service
 }

@@ -7,7 +7,7 @@ import type { Ready } from './process.ts'
 export const BOND_STEPS = ['create', 'claim', 'evidence', 'attest', 'get'] as const
 
 /** Sends one call of many bonds at once. The next task continues with the same bonds. */
-export interface BondTask extends Ready {
+interface BondTask extends Ready {
   readonly step: (typeof BOND_STEPS)[number]
   readonly flows: number
   readonly callers: number

@@ -7,7 +7,7 @@ import type { Ready } from './process.ts'
 export const CIBA_STEPS = ['create', 'approve', 'token'] as const
 
 /** Sends one call of many flows at once. The next task continues with the same flows. */
-export interface CibaTask extends Ready {
+interface CibaTask extends Ready {
   readonly step: (typeof CIBA_STEPS)[number]
   readonly client: ClientAuthentication
   readonly flows: number

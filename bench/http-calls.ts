@@ -55,7 +55,8 @@ export async function send(call: HttpCall): Promise<string> {
   }
 }
 
-function sendOnce(call: HttpCall): Promise<string> {
+/** Sends one call. @returns the body @throws {CallRejected} when the status is not a success */
+export function sendOnce(call: HttpCall): Promise<string> {
   const { port, method, path, headers = {}, payload } = call
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const length =

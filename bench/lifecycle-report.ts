@@ -8,8 +8,6 @@ export interface Pair {
   readonly rounds: Readonly<Record<string, Readonly<Record<string, readonly Round[]>> | undefined>>
   /** By variant: at 60 % of the lifecycles per second of saturation. */
   readonly partial: Readonly<Record<string, Round>>
-  readonly bondMicros: number
-  readonly cibaMicros: number
 }
 
 /** The sizes of a run. */
@@ -68,11 +66,6 @@ export function reportOf(pairs: readonly Pair[], sizes: Sizes) {
         }
       }),
     ),
-    three_calls: {
-      service_us: middle(({ bondMicros }) => bondMicros),
-      ciba_us: middle(({ cibaMicros }) => cibaMicros),
-      ratio: median(ratios(({ bondMicros, cibaMicros }) => bondMicros / cibaMicros)),
-    },
     shed_calls: shedCalls(pairs),
     milliseconds: Object.fromEntries(
       ['service', ...postgres].map((variant) => [
@@ -88,7 +81,7 @@ export function reportOf(pairs: readonly Pair[], sizes: Sizes) {
 
 /** Prints a report for people. */
 export function printReport(report: Report): void {
-  const { pairs, rounds, lifecycles, cases, postgres, three_calls: three, milliseconds } = report
+  const { pairs, rounds, lifecycles, cases, postgres, milliseconds } = report
   const line = (name: string, text: string, all: readonly number[]) =>
     console.log(`  ${name.padEnd(34)} ${text}   (pairs: ${all.join(', ')})`)
   console.log(
@@ -103,9 +96,6 @@ export function printReport(report: Report): void {
       `nodes ${nodes_us}, database ${database_us}, SQLite ${sqlite_us}: ${ratio.toFixed(2)}`,
       ratios,
     )
-  console.log(
-    `  create + attest + get, durable: ${three.service_us}; oidc-provider's CIBA flow in memory: ${three.ciba_us}; ${three.ratio.toFixed(2)}`,
-  )
   for (const { where, calls } of report.shed_calls)
     console.log(
       `  shed and sent again, ${where}: ${calls} calls. This figure needs a quieter machine.`,

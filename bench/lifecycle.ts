@@ -1,8 +1,6 @@
-import { RUNTIME_FLAGS } from '../packages/service/bin/runtime-flags.js'
 import { type Pair, printReport, reportOf, tooExpensive } from './lifecycle-report.ts'
 import { BenchPostgres } from './postgres-nodes.ts'
-import { Child, median, type Ready } from './process.ts'
-import { allCalls, FlowsByCall, threeCalls } from './three-calls.ts'
+import { median } from './process.ts'
 import { type Round, Variant, type Work } from './variant.ts'
 
 /**
@@ -10,16 +8,15 @@ import { type Round, Variant, type Work } from './variant.ts'
  * frame received, get, complete; durable): of the service on SQLite, of one and of three nodes on
  * PostgreSQL, with those of the database apart, and of the floor in the same run. A pair is one
  * fresh process of each, because two processes of one commit differ by up to 10 %. The same pairs
- * measure the time of every call at 60 % load and at saturation, and the three core calls against
- * oidc-provider's CIBA flow.
+ * measure the time of every call at 60 % load and at saturation.
  *
  * A run takes three minutes on a quiet machine. `--full` takes half an hour and is for figures to
  * publish: V8 compiles for thousands of lifecycles, so a short warm-up also measures the compiler.
  * `--json` prints one document. The run fails if a saturated lifecycle on SQLite is too expensive.
  */
 const DEFAULTS = process.argv.includes('--full')
-  ? { pairs: 4, rounds: 8, lifecycles: 300, warmUp: 4_000, warmUpFlows: 20 }
-  : { pairs: 2, rounds: 3, lifecycles: 150, warmUp: 1_000, warmUpFlows: 6 }
+  ? { pairs: 4, rounds: 8, lifecycles: 300, warmUp: 4_000 }
+  : { pairs: 2, rounds: 3, lifecycles: 150, warmUp: 1_000 }
 const PAIRS = Number(process.env.BENCH_PAIRS ?? DEFAULTS.pairs)
 /** Short rounds alternate, so that a temporary slowdown of the machine affects all variants. */
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? DEFAULTS.rounds)
@@ -34,15 +31,7 @@ const PARTIAL_LOAD = 0.6
 const CASES: Readonly<Record<string, Work>> = {
   saturated: { lifecycles: LIFECYCLES },
   [`${OPEN_LOOP_PER_SECOND} a second`]: { lifecycles: LIFECYCLES, rate: OPEN_LOOP_PER_SECOND },
-  [`saturated, without motion`]: { lifecycles: LIFECYCLES, short: true },
-  [`${OPEN_LOOP_PER_SECOND} a second, without motion`]: {
-    lifecycles: LIFECYCLES,
-    rate: OPEN_LOOP_PER_SECOND,
-    short: true,
-  },
 }
-/** The store does not see the evidence. */
-const CASES_OF_POSTGRES = Object.keys(CASES).slice(0, 2)
 
 const database = NODES.length === 0 ? undefined : await BenchPostgres.start()
 const pairs: Pair[] = []
@@ -67,20 +56,19 @@ async function measurePair(): Promise<Pair> {
   const { variant, lesson } = await Variant.service(WARM_UP)
   using service = variant
   using floor = await Variant.floor(lesson, WARM_UP)
-  const sides = await roundsOf({ service, floor }, Object.keys(CASES))
+  const sides = await roundsOf({ service, floor })
   const partial: Record<string, Round> = { service: await partialLoad(service, sides.service) }
-  const calls = await measureThreeCalls(service)
   if (database !== undefined)
     for (const nodes of NODES) {
       const name = nodes === 1 ? 'PostgreSQL, 1 node' : `PostgreSQL, ${nodes} nodes`
       using variant = await Variant.postgres(database, { nodes, warmUp: WARM_UP })
       // The service on SQLite runs beside it, so that both see the same machine.
-      const both = await roundsOf({ [name]: variant, beside: service }, CASES_OF_POSTGRES)
+      const both = await roundsOf({ [name]: variant, beside: service })
       sides[name] = both[name]
       sides[`SQLite beside ${name}`] = both.beside
       partial[name] = await partialLoad(variant, both[name])
     }
-  return { rounds: sides, partial, ...calls }
+  return { rounds: sides, partial }
 }
 
 type RoundsByCase = Record<string, Round[]>
@@ -88,11 +76,10 @@ type RoundsByCase = Record<string, Round[]>
 /** By variant and case. The variants take turns. */
 async function roundsOf(
   variants: Readonly<Record<string, Variant>>,
-  cases: readonly string[],
 ): Promise<Record<string, RoundsByCase | undefined>> {
   const found: Record<string, RoundsByCase | undefined> = {}
   // The first round registers further phones and compiles what the case needs.
-  for (const name of cases)
+  for (const name of Object.keys(CASES))
     for (let round = -1; round < ROUNDS; round++)
       for (const [side, variant] of Object.entries(variants)) {
         const measured = await variant.round(CASES[name] as Work)
@@ -104,27 +91,4 @@ async function roundsOf(
 async function partialLoad(variant: Variant, rounds: RoundsByCase = {}): Promise<Round> {
   const most = median((rounds.saturated ?? []).map((round) => round.lifecyclesPerSecond))
   return variant.round({ lifecycles: LIFECYCLES * ROUNDS, rate: PARTIAL_LOAD * most })
-}
-
-async function measureThreeCalls({
-  servers: [server],
-  ready,
-}: Variant): Promise<Pick<Pair, 'bondMicros' | 'cibaMicros'>> {
-  if (server === undefined) throw new Error('a variant has at least one server')
-  // Both servers get the same flags, because a larger young generation favors the one that leaves
-  // more garbage.
-  using peer = new Child('oidc-provider-process.ts', RUNTIME_FLAGS)
-  const peerReady = await peer.next<Ready>()
-  using bonds = new FlowsByCall({ server, ready, load: 'bond-load-process.ts' })
-  using flows = new FlowsByCall({ server: peer, ready: peerReady, load: 'ciba-load-process.ts' })
-  const bondMicros: number[] = []
-  const cibaMicros: number[] = []
-  for (let round = -DEFAULTS.warmUpFlows; round < ROUNDS; round++) {
-    const bond = threeCalls(await bonds.bond())
-    const ciba = allCalls(await flows.ciba('client_secret_basic'))
-    if (round < 0) continue
-    bondMicros.push(bond)
-    cibaMicros.push(ciba)
-  }
-  return { bondMicros: median(bondMicros), cibaMicros: median(cibaMicros) }
 }

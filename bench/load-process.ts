@@ -16,8 +16,6 @@ export interface Task {
   readonly floor: boolean
   /** How many lifecycles begin per second. Absent: each caller begins the next when it is free. */
   readonly rate?: number
-  /** Evidence without the motion of a minute, as a phone without sensors sends it. */
-  readonly short?: boolean
 }
 
 /** Milliseconds from sending a call to its response. */
@@ -127,7 +125,7 @@ async function lifecycle(task: Task, own: TestPhone): Promise<void> {
   await channel.frames(1)
   note('channel', performance.now() - opening)
   await calls.claim(bond)
-  await calls.fetchEvidence(bond, { short: task.short === true })
+  await calls.fetchEvidence(bond)
   await calls.attest(bond, calls.sign(bond))
   // hello, scanned, evaluating, bonded; the floor sends as many.
   await channel.frames(4)

@@ -40,15 +40,24 @@ export class ServiceCalls {
   readonly #nextPort: () => number
   readonly #credential: string
   readonly #onDone: (call: DoneCall) => void
+  readonly #sendCall: typeof send
 
-  /** @param of.port a function where several nodes take the calls in turns */
+  /**
+   * @param of.port a function where several nodes take the calls in turns
+   * @param of.send by default one that repeats a call that the service sheds
+   */
   constructor(
-    of: { readonly port: number | (() => number); readonly credential: string },
+    of: {
+      readonly port: number | (() => number)
+      readonly credential: string
+      readonly send?: typeof send
+    },
     onDone: (call: DoneCall) => void = () => {},
   ) {
     const { port, credential } = of
     this.#nextPort = typeof port === 'number' ? () => port : port
     this.#credential = credential
+    this.#sendCall = of.send ?? send
     this.#onDone = onDone
   }
 
@@ -88,12 +97,10 @@ export class ServiceCalls {
     })
   }
 
-  /** @param options.short without the motion of a minute, as a phone without sensors sends it */
-  async fetchEvidence(bond: Bond, { short = false } = {}): Promise<void> {
+  async fetchEvidence(bond: Bond): Promise<void> {
     const { phone } = bond
     const view = viewOf(bond)
-    const { local_auth, ...sensors } = carriedSignals(Date.parse(view.server_time))
-    const signals = short ? { local_auth } : { local_auth, ...sensors }
+    const signals = carriedSignals(Date.parse(view.server_time))
     const body = evidenceRequest(phone, view, signals, view.server_time)
     bond.evidence = (
       await this.#call<{ verified_evidence: VerifiedEvidence }>('POST', '/evidence', {
@@ -141,7 +148,7 @@ export class ServiceCalls {
     if (secret !== undefined) headers['x-bond-completion-secret'] = secret
     if (payload !== undefined) headers['content-type'] = 'application/json'
     const began = performance.now()
-    const response = await send({
+    const response = await this.#sendCall({
       port: this.#nextPort(),
       method,
       path: `/api/v1${path}`,

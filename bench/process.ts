@@ -14,38 +14,22 @@ export function workFolder(): string {
   return mkdtempSync(join(tmpdir(), 'bonded-bench-'))
 }
 
-/** CPU time that a server process has used, and its current memory. */
+/** CPU time that a server process has used. */
 export interface Usage {
   readonly cpuMicros: number
-  readonly rssBytes: number
-  /** Bytes in use on V8's heap and outside it. */
-  readonly heapBytes: number
-}
-
-/** The requests that a server process responds to. */
-export interface UsageQuestion {
-  /** Whether to collect garbage first. The process then needs `--expose-gc`. */
-  readonly collect?: boolean
 }
 
 /**
- * In a server process: reports that it is ready, responds to each usage request, with what
- * `measures` returns, and exits with its parent.
+ * In a server process: reports that it is ready, responds to usage requests, and exits with its
+ * parent.
  */
 export function respondToRequests<Message extends Ready>(
   ready: Message,
-  { end, measures }: { readonly end?: () => void; readonly measures?: () => object } = {},
+  { end }: { readonly end?: () => void } = {},
 ): void {
-  process.on('message', ({ collect = false }: UsageQuestion) => {
-    if (collect) globalThis.gc?.()
+  process.on('message', () => {
     const { user, system } = process.cpuUsage()
-    const { rss, heapUsed, external } = process.memoryUsage()
-    process.send?.({
-      cpuMicros: user + system,
-      rssBytes: rss,
-      heapBytes: heapUsed + external,
-      ...measures?.(),
-    } satisfies Usage)
+    process.send?.({ cpuMicros: user + system } satisfies Usage)
   })
   process.on('disconnect', () => {
     end?.()

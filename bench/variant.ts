@@ -4,7 +4,7 @@ import type { BenchPostgres } from './postgres-nodes.ts'
 import { Child, type Ready, type Usage } from './process.ts'
 
 /** How the lifecycles of one round are sent. */
-export type Work = Pick<Task, 'lifecycles' | 'rate' | 'short'>
+export type Work = Pick<Task, 'lifecycles' | 'rate'>
 
 /** The cost and the times of one round. */
 export interface Round {

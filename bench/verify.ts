@@ -1,6 +1,5 @@
 import { median } from './process.ts'
 import { type AssertionRow, assertionRows } from './verify/assertions.ts'
-import { measurePassports } from './verify/passports.ts'
 import { measureRegistrations } from './verify/registrations.ts'
 import { cpuMicros } from './verify/timing.ts'
 
@@ -15,12 +14,9 @@ const ROUNDS = 15
 
 const assertions = (await assertionRows()).map(measure)
 const registrations = await measureRegistrations()
-const passports = await measurePassports()
 
 if (process.argv.includes('--json'))
-  console.log(
-    JSON.stringify({ calls: CALLS, rounds: ROUNDS, assertions, registrations, passports }),
-  )
+  console.log(JSON.stringify({ calls: CALLS, rounds: ROUNDS, assertions, registrations }))
 else {
   console.log(
     `CPU µs per assertion, median of ${ROUNDS} rounds of ${CALLS}, beside bare crypto.verify`,
@@ -32,7 +28,7 @@ else {
     )
   }
   console.log('median µs from call to result, one at a time, and CPU µs on the event loop')
-  for (const { name, us, loop_us } of [...registrations, ...passports])
+  for (const { name, us, loop_us } of registrations)
     console.log(
       `  ${name.padEnd(34)} ${us.toFixed(0).padStart(7)}   on the loop ${loop_us.toFixed(0).padStart(5)}`,
     )

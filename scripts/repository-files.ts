@@ -7,27 +7,27 @@ const ROOT = resolve(import.meta.dirname, '..')
  * Every file of the repository, by its path from the root: what git has and what could be added.
  * Works without git, so that the tests of documents and sources run in a downloaded copy too.
  */
-export function repositoryFiles(): readonly string[] {
-  return filesBelow('', [])
+export function repositoryFiles(root = ROOT): readonly string[] {
+  return filesBelow(root, '', [])
 }
 
 /** @param ignored globs of the folders above */
-function filesBelow(folder: string, ignored: readonly string[]): string[] {
-  const all = [...ignored, ...ignoredBy(folder)]
-  return readdirSync(resolve(ROOT, folder), { withFileTypes: true })
+function filesBelow(root: string, folder: string, ignored: readonly string[]): string[] {
+  const all = [...ignored, ...ignoredBy(root, folder)]
+  return readdirSync(resolve(root, folder), { withFileTypes: true })
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
     .flatMap((entry) => {
       const path = folder + entry.name
       if (entry.name === '.git') return []
       const isFolder = entry.isDirectory()
       if (all.some((glob) => matchesGlob(isFolder ? `${path}/` : path, glob))) return []
-      return isFolder ? filesBelow(`${path}/`, all) : [path]
+      return isFolder ? filesBelow(root, `${path}/`, all) : [path]
     })
 }
 
 /** The patterns of a .gitignore as globs from the root. Exceptions with `!` are not supported. */
-function ignoredBy(folder: string): readonly string[] {
-  const file = resolve(ROOT, folder, '.gitignore')
+function ignoredBy(root: string, folder: string): readonly string[] {
+  const file = resolve(root, folder, '.gitignore')
   if (!existsSync(file)) return []
   return readFileSync(file, 'utf8')
     .split('\n')

@@ -4,9 +4,8 @@ import { RUNTIME_FLAGS } from '../../packages/service/bin/runtime-flags.js'
 import { type BenchReady, PAGE_ORIGIN } from '../bench-service.ts'
 import { newKey, type TestPhone } from '../../tests/harness/phone.ts'
 import { send } from '../http-calls.ts'
-import type { Kind, Tally } from '../overload/client.ts'
-import type { Journeys, JourneyTask } from '../overload/journeys-process.ts'
 import { Child } from '../process.ts'
+import { type JourneyTask, KINDS, type Success } from './journeys-process.ts'
 import type { ShedAttackTask, ShedRequest } from './shed-attack-process.ts'
 
 /**
@@ -23,28 +22,27 @@ const LEAD_MS = 2_000
 /** Longer than a service remembers an overload. */
 const REST_MS = 11_000
 const MAX_LOSS = 0.03
-const KINDS = ['create', 'attest', 'gate', 'complete', 'status'] as const satisfies readonly Kind[]
 const JUNK = { secret: 'x'.repeat(43), checksum: '0'.repeat(6) }
 const SESSION = `sess_${'0'.repeat(22)}`
 
-/** The success of the attacked tenant's calls at their first attempt. */
+/** The success of the attacked tenant's calls, none of which is repeated. */
 export interface Shedding {
   readonly credential: string
   readonly responses: number
-  readonly success: Readonly<Record<(typeof KINDS)[number], number>>
+  readonly success: Success
   readonly missed: readonly string[]
 }
 
 export async function measureShedding(): Promise<readonly Shedding[]> {
   using service = new Child('flood/shed-service-process.ts', RUNTIME_FLAGS)
   using attacker = new Child('flood/shed-attack-process.ts')
-  using attacked = new Child('overload/journeys-process.ts')
-  using other = new Child('overload/journeys-process.ts')
+  using attacked = new Child('flood/journeys-process.ts')
+  using other = new Child('flood/journeys-process.ts')
   const ready = await service.next<BenchReady>()
   const [first, second, third] = ready.tenants as [Keys, Keys, Keys]
-  const ask = (child: Child, keys: Keys, task: Pick<JourneyTask, 'step' | 'perSecond' | 'forMs'>) =>
-    child.ask<Journeys>({ ports: [ready.port], ...keys, phones: PHONES, callers: 8, ...task })
-  const enrol = { step: 'enrol', perSecond: 0, forMs: 0 } as const
+  const ask = (child: Child, keys: Keys, task: Omit<JourneyTask, 'port' | keyof Keys>) =>
+    child.ask<Success>({ port: ready.port, ...keys, ...task })
+  const enrol = { phones: PHONES, perSecond: 0, forMs: 0 }
   await Promise.all([ask(attacked, first, enrol), ask(other, second, enrol)])
   await revoked(service, ready, third)
   const phone = await ownPhone(ready, first)
@@ -52,15 +50,15 @@ export async function measureShedding(): Promise<readonly Shedding[]> {
   const flood = async (requests: readonly ShedRequest[]) => {
     const forMs = FLOOD_MS + 2 * LEAD_MS
     const journeys = Promise.all([
-      ask(attacked, first, { step: 'offer', perSecond: PER_SECOND.attacked, forMs }),
-      ask(other, second, { step: 'offer', perSecond: PER_SECOND.other, forMs }),
+      ask(attacked, first, { phones: 0, perSecond: PER_SECOND.attacked, forMs }),
+      ask(other, second, { phones: 0, perSecond: PER_SECOND.other, forMs }),
     ])
     await pause(LEAD_MS)
     const task: ShedAttackTask = { port: ready.port, requests, forMs: FLOOD_MS }
     const { responses } = await attacker.ask<{ responses: number }>(task)
-    const [{ tallies }] = await journeys
+    const [success] = await journeys
     await pause(REST_MS)
-    return { responses, success: successOf(tallies) }
+    return { responses, success }
   }
   const base = await flood(requestsWith(undefined))
   const rows: Shedding[] = [{ credential: 'none', ...base, missed: [] }]
@@ -122,10 +120,4 @@ async function ownPhone({ port }: BenchReady, { credential }: Keys): Promise<str
   const claim = { nonce, device_id: phone.device_id }
   await call(`/sessions/${id}/claim`, claim, phone.device_token)
   return phone.device_token
-}
-
-function successOf(tallies: Journeys['tallies']): Shedding['success'] {
-  const part = ({ succeededAtFirst, offered }: Tally) =>
-    offered === 0 ? 0 : succeededAtFirst / offered
-  return Object.fromEntries(KINDS.map((kind) => [kind, part(tallies[kind])])) as Shedding['success']
 }
