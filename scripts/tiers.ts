@@ -117,6 +117,8 @@ export const SLOWEST: readonly string[] = [
   ...BUILDING,
   'tests/mutants/mutants.test.ts',
   'tests/machines/image.test.ts',
+  'tests/mutants/stryker.test.ts',
+  'tests/protocol-model.test.ts',
   'tests/nodes/histories.test.ts',
   'tests/nodes/faults.test.ts',
   'tests/mutants/relay.test.ts',

@@ -122,7 +122,11 @@ interface Compilation {
 
 async function compile(from: Compilation): Promise<{ source: string; map: string }> {
   // Imported here, so that a published package serves its prebuilt script without these tools.
-  const [{ build }, { minify }] = await Promise.all([import('esbuild'), import('terser')])
+  const [{ build }, { minify }, { keepByInput }] = await Promise.all([
+    import('esbuild'),
+    import('terser'),
+    import('./keep-by-input.ts'),
+  ])
   const { entryPoint, format, define, notice } = from
   const { outputFiles } = await build({
     absWorkingDir: ROOT,
@@ -145,17 +149,17 @@ async function compile(from: Compilation): Promise<{ source: string; map: string
     (end) => outputFiles.find(({ path }) => path.endsWith(end))?.text,
   )
   // Terser inlines small functions across modules, which esbuild does not: 3 % less after gzip.
-  const minified = await minify(
-    { 'pulse.js': source },
-    {
-      ecma: 2020,
-      compress: { passes: 2 },
-      module: format === 'esm',
-      format: { preamble: notice },
-      sourceMap: { content: map, asObject: false },
-    },
-  )
-  return { source: minified.code!, map: String(minified.map) }
+  const options = {
+    ecma: 2020,
+    compress: { passes: 2 },
+    module: format === 'esm',
+    format: { preamble: notice },
+    sourceMap: { content: map, asObject: false },
+  } as const
+  return keepByInput([source, options], async () => {
+    const minified = await minify({ 'pulse.js': source }, options)
+    return { source: minified.code!, map: String(minified.map) }
+  })
 }
 
 /** The values as source text, which the bundler inserts. */

@@ -6,7 +6,7 @@ import { type Bytes, mutator } from './mutate-bytes.ts'
  * The inputs of each verifier. A number of seconds would depend on the machine. The environment
  * variable sets more of them, for a longer search.
  */
-export const FUZZ_INPUTS = 3_000
+export const FUZZ_INPUTS = 1_000
 const FRESH_INPUTS = 20_000
 const INPUTS = Number(process.env['FUZZ_INPUTS'] ?? (IS_FRESH ? FRESH_INPUTS : FUZZ_INPUTS))
 /** CPU time, which a busy machine does not extend. The slowest valid input takes 18 ms. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { CreatedSession } from '@bonded/contract'
-import { fc } from '../../../../tests/random.ts'
+import { fc, IS_FRESH } from '../../../../tests/random.ts'
 import {
   browserProof,
   newBrowserSecret,
@@ -40,7 +40,7 @@ const h = await harness({
 })
 after(() => h[Symbol.asyncDispose]())
 /** A database of its own process is slower. */
-const HISTORIES = h.databaseUrl === undefined ? 400 : 80
+const HISTORIES = IS_FRESH ? 400 : h.databaseUrl === undefined ? 150 : 80
 const { authenticator, key } = newPasskey(PUBLIC_ORIGIN)
 const stranger = newPasskey(PUBLIC_ORIGIN).authenticator
 const phone = await h.register(undefined, key)

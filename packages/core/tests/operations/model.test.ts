@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { CreatedSession, SessionState } from '@bonded/contract'
-import { fc } from '../../../../tests/random.ts'
+import { fc, IS_FRESH } from '../../../../tests/random.ts'
 import { harness, type Reply } from '../../../../tests/harness/harness.ts'
 import {
   attestation,
@@ -11,7 +11,7 @@ import {
 } from '../../../../tests/harness/phone.ts'
 
 /** Random histories a run. The states table must hold in every one of them. */
-const HISTORIES = 2_000
+const HISTORIES = IS_FRESH ? 2_000 : 600
 
 const h = await harness({
   workflows: [

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Service } from '@bonded/core/operations/service'
 import { limitPage } from './page-limits.ts'
 import { Rejected } from '../response/rejected.ts'
-import { IMMUTABLE, type StaticFile, sendStaticFile, staticFile } from './static-file.ts'
+import { buildOnce, IMMUTABLE, type StaticFile, sendStaticFile, staticFile } from './static-file.ts'
 
 /** A file whose content never changes at its path. */
 export interface HostedFile {
@@ -54,16 +54,16 @@ export function serveHostedScript(
 ): void {
   const pinnedPath = `/v1/pulse-${version}.js`
   const mapPath = `${pinnedPath}.map`
-  let packed: { readonly of: HostedScript; readonly files: Promise<PackedFiles> } | undefined
-  const packedFiles = async () => {
+  let packed: { readonly of: HostedScript; readonly files: PackedFiles } | undefined
+  const fileAt = async (path: string) => {
     const script = await load()
     if (packed?.of !== script)
       packed = { of: script, files: pack(script, { version, pinnedPath, mapPath }) }
-    return packed.files
+    return packed.files.get(path)?.()
   }
   const serve = (cacheControl: string) => async (request: FastifyRequest, reply: FastifyReply) => {
     const path = request.url.split('?', 1)[0]!
-    const file = (await packedFiles()).get(path)
+    const file = await fileAt(path)
     if (file === undefined) throw new Rejected({ reason: 'page_not_found' })
     if (path === SCRIPT_PATH || path === pinnedPath) reply.header('sourcemap', mapPath)
     // Any page may load the file. With CORS, it can also check the integrity.
@@ -77,13 +77,14 @@ export function serveHostedScript(
     app.get(path, limitPage(service, 'script'), serve(IMMUTABLE))
 }
 
-type PackedFiles = ReadonlyMap<string, StaticFile>
+/** Each is compressed when it is first requested: a page loads four of them. */
+type PackedFiles = ReadonlyMap<string, () => Promise<StaticFile>>
 
-async function pack(
+function pack(
   { source, integrity, sourceMap, files }: HostedScript,
   { version, pinnedPath, mapPath }: { version: string; pinnedPath: string; mapPath: string },
-): Promise<PackedFiles> {
-  const script = await staticFile(source, JAVASCRIPT)
+): PackedFiles {
+  const script = buildOnce(() => staticFile(source, JAVASCRIPT))
   const integrities = [
     [pinnedPath, integrity],
     ...files.map((file) => [file.path, file.integrity] as const),
@@ -97,9 +98,9 @@ async function pack(
   return new Map([
     [SCRIPT_PATH, script],
     [pinnedPath, script],
-    ...(await Promise.all(
-      others.map(async ([path, text]) => [path, await staticFile(text, typeOf(path))] as const),
-    )),
+    ...others.map(
+      ([path, text]) => [path, buildOnce(() => staticFile(text, typeOf(path)))] as const,
+    ),
   ])
 }
 
