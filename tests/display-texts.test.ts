@@ -13,7 +13,7 @@ const browserTest = { skip: browserMissing, timeout: 300_000 }
 const ROOT = join(import.meta.dirname, '..')
 /** How the phone page and the widget draw the pairs of a context, each with its own style. */
 const DRAWN = `
-  import { pairs } from './packages/phone-page/src/view/draw-screen.ts'
+  import { pairs } from './packages/phone-page/src/view/parts.ts'
   import { pairRows } from './packages/widget/src/view/pairs.ts'
   import { PARTS } from './packages/widget/src/view/styles/parts.ts'
   const shadow = document.querySelector('aside').attachShadow({ mode: 'open' })

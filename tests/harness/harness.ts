@@ -40,7 +40,7 @@ import type { PassportVerifier } from '../../packages/core/src/ports/passports.t
 import { LOG_OPTIONS } from '../../packages/server/src/log.ts'
 import { composeService, startService } from '../../packages/server/src/compose.ts'
 import { Canary } from './canary.ts'
-import { postgresDatabase, testDatabase } from './test-database.ts'
+import { postgresDatabase, ROOT_KEY, testDatabase } from './test-database.ts'
 import { type CallOptions, send } from './client.ts'
 import { checkReply } from './openapi-replies.ts'
 import {
@@ -62,9 +62,8 @@ import { NO_SCRIPT } from './no-script.ts'
 
 export type { Reply } from './client.ts'
 export { SHOP_ORIGIN, type TenantKeys, WORKFLOWS } from './tenants.ts'
+export { ROOT_KEY }
 
-/** The root key of the protocol's worked examples. */
-export const ROOT_KEY = { id: 'k1', bytes: Uint8Array.from({ length: 32 }, (_, at) => at) }
 export const PUBLIC_ORIGIN = 'https://bond.example'
 
 /** Limits for tests, whose connections all come from one address. */

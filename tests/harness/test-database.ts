@@ -8,7 +8,9 @@ import {
   withConnections,
 } from '../../packages/store/src/postgres/open-postgres.ts'
 import { migratePostgres } from '../../packages/store/src/postgres/postgres-migrate.ts'
-import { ROOT_KEY } from './harness.ts'
+
+/** The root key of the protocol's worked examples. */
+export const ROOT_KEY = { id: 'k1', bytes: Uint8Array.from({ length: 32 }, (_, index) => index) }
 import { oddDefaultsOf } from './odd-settings.ts'
 import { dropDatabase, newDatabase, runSql } from './postgres.ts'
 

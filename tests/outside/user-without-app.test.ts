@@ -102,7 +102,7 @@ interface Visit {
 async function visit(browser: Browser, { bank, phone, motion, subject_ref }: Visit) {
   const page = await (await browser.newContext()).newPage()
   const session = await bank.show(page, subject_ref === undefined ? {} : { subject_ref })
-  await page.locator('[data-pulse-widget] [data-veiled=false] .qr path + path').waitFor()
+  await page.locator('[data-pulse-widget] [data-breached=false] .qr path + path').waitFor()
   const prompts = await phone.approve(session.universal_link, motion)
   const { outcome, verdict } = await page.evaluate<Json>('result')
   assert.deepEqual(outcome, { state: 'bonded', sessionId: session.id })

@@ -85,12 +85,12 @@ function parsed<Id>(id: Id | undefined, prefix: IdPrefix): Id {
   return id
 }
 
-/** Parses an option that is a whole number from `least` to `most`. */
-export function wholeNumber(most: number, least = 1): (text: string) => number {
+/** Parses an option that is a whole number from `min` to `max`. */
+export function wholeNumber(max: number, min = 1): (text: string) => number {
   return (text) => {
     const number = /^\d+$/.test(text) ? Number(text) : Number.NaN
-    if (!(number >= least && number <= most))
-      throw new InvalidArgumentError(`Expected a whole number from ${least} to ${most}.`)
+    if (!(number >= min && number <= max))
+      throw new InvalidArgumentError(`Expected a whole number from ${min} to ${max}.`)
     return number
   }
 }

@@ -93,7 +93,7 @@ test(
     const visit = async (recording: Recording, body: object = {}) => {
       const { page, created, result } = await openDescribedSite(sandbox, backend, body)
       const { id, universal_link }: CreatedSession = await created
-      await page.locator('[data-veiled=false] .qr path + path').waitFor()
+      await page.locator('[data-breached=false] .qr path + path').waitFor()
       // What a phone's camera reads from the screen.
       const link = await readQrFrom(page)
       assert.equal(link.split('&')[0], universal_link.split('&')[0])

@@ -172,7 +172,7 @@ test('confirms in the page of the tenant with the widget and the frame', browser
   const backend = new DescribedBackend(site)
   const { page, created, result } = await openDescribedSite(site, backend, {}, { prepare: makeOld })
   const { universal_link, id } = await created
-  await page.locator('[data-veiled=false] .qr path + path').waitFor()
+  await page.locator('[data-breached=false] .qr path + path').waitFor()
   const phone = await oldPhone(site)
   await phone.open({ universal_link })
   await press(phone.page, 'Approve')

@@ -87,7 +87,7 @@ export type BondEffect =
   | readonly ['cancelWatch']
   /** Cancels a session that no phone shall approve. */
   | readonly ['revoke', address: SessionAddress]
-  | readonly ['veil', isVeiled: boolean]
+  | readonly ['markBreached', isBreached: boolean]
   | readonly ['report', containment: Containment]
   | readonly ['logBreach', breaches: readonly string[]]
   | readonly ['identify', tenant: Tenant]
@@ -180,7 +180,7 @@ function contain(draft: Draft, containment: Containment): void {
   const { verdict, breaches } = containment
   const isBreached = verdict === 'breached'
   draft.containment = containment
-  draft.effects.push(['veil', isBreached])
+  draft.effects.push(['markBreached', isBreached])
   report(draft)
   if (isBreached) draft.effects.push(['logBreach', breaches])
 }

@@ -167,7 +167,7 @@ function performersOf(parts: Parts): Performers<BondEffect> {
     },
     cancelWatch: () => watching?.cancel(),
     revoke: (address) => void cancelSession({ address, publishableKey }),
-    veil: view.veil,
+    markBreached: view.markBreached,
     report: (containment) => report?.(containment),
     logBreach,
     identify: view.identify,

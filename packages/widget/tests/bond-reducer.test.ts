@@ -69,7 +69,7 @@ test('loads, measures, finds, waits for its texts, and watches, in this order', 
   const run = new Run()
   assert.deepEqual(run.on(['start']), ['load'])
   assert.deepEqual(run.on(['loaded', true]), ['guard'])
-  assert.deepEqual(run.on(['contained', OK]), ['veil'])
+  assert.deepEqual(run.on(['contained', OK]), ['markBreached'])
   assert.deepEqual(run.on(['ready']), ['find'])
   assert.deepEqual(run.on(['found', session]), ['speak'])
   assert.deepEqual(run.on(['spoken']), ['watch', 'report', 'show', 'check'])
@@ -174,9 +174,13 @@ test('keeps the stored session of a page that was left, and of no other outcome'
 })
 
 test('hides the QR code in a breach, and reports it unless the box is only too small', () => {
-  assert.deepEqual(after(...WATCHING).on(['contained', HIDDEN]), ['veil', 'report', 'logBreach'])
-  assert.deepEqual(after(...WATCHING).on(['contained', SMALL]), ['veil', 'logBreach'])
-  assert.deepEqual(after(...LOADED).on(['contained', HIDDEN]), ['veil', 'logBreach'])
+  assert.deepEqual(after(...WATCHING).on(['contained', HIDDEN]), [
+    'markBreached',
+    'report',
+    'logBreach',
+  ])
+  assert.deepEqual(after(...WATCHING).on(['contained', SMALL]), ['markBreached', 'logBreach'])
+  assert.deepEqual(after(...LOADED).on(['contained', HIDDEN]), ['markBreached', 'logBreach'])
 })
 
 test('draws the countdown each second, and ends an unanswered bond after 18 minutes', () => {

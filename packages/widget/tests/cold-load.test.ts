@@ -60,7 +60,7 @@ async function coldLoad(style: string): Promise<Load> {
       <p>The page goes on.</p><script>Pulse.init(${SETUP}); Pulse.requireBond(${REQUEST})</script>`,
   })
   await page.goto(h.siteUrl)
-  await page.locator('[data-veiled=false] .qr path + path').waitFor()
+  await page.locator('[data-breached=false] .qr path + path').waitFor()
   // Longer than the observer of the browser takes to report.
   await page.waitForFunction(`window.verdict === 'ok'`)
   return page.evaluate('load') as Promise<Load>

@@ -166,7 +166,7 @@ test(
     await page.locator('.card.none').waitFor()
     assert.equal(await page.locator('.qr').isVisible(), false)
     await resize('360px')
-    await page.locator('[data-veiled=false] .qr path + path').waitFor()
+    await page.locator('[data-breached=false] .qr path + path').waitFor()
     assert.equal(await readQrFrom(page), h.session.payload)
     assert.deepEqual(h.worker.reports, [])
   },

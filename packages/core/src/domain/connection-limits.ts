@@ -1,31 +1,31 @@
 /** The limits of connections, with their defaults. */
 export const CONNECTION_LIMITS = {
-  total: { fallback: 6_000, most: 1_000_000, meaning: 'open connections, channels included' },
+  total: { fallback: 6_000, max: 1_000_000, meaning: 'open connections, channels included' },
   reserve: {
     fallback: 1_000,
-    most: 1_000_000,
+    max: 1_000_000,
     meaning: 'how many of the total only backends can hold',
   },
   network: {
     fallback: 256,
-    most: 1_000_000,
+    max: 1_000_000,
     meaning: 'connections of one IPv4 address or IPv6 /64; a /56 can have 2 × as many, a /48 8 ×',
   },
-  session: { fallback: 8, most: 1_000, meaning: 'channels of one session' },
+  session: { fallback: 8, max: 1_000, meaning: 'channels of one session' },
   idle_seconds: {
     fallback: 10,
-    most: 600,
+    max: 600,
     meaning: 'how long a connection without a request stays open',
   },
   backend_idle_seconds: {
     fallback: 72,
-    most: 4_010,
+    max: 4_010,
     meaning: 'the same for a connection of a backend',
   },
   proxy_idle_seconds: {
     // Longer than Envoy's hour, so that the proxy closes first.
     fallback: 3_610,
-    most: 4_010,
+    max: 4_010,
     meaning: 'the same for a connection of a trusted proxy',
   },
 } as const
@@ -53,7 +53,7 @@ export function parseConnectionLimits(text: string): ConnectionLimits | undefine
     const [, word, digits] = /^ *([a-z_]+)=([1-9]\d{0,6}) *$/.exec(part) ?? []
     const name = NAMES.find((known) => known === word)
     if (name === undefined || name in given) return undefined
-    if (Number(digits) > CONNECTION_LIMITS[name].most) return undefined
+    if (Number(digits) > CONNECTION_LIMITS[name].max) return undefined
     given[name] = Number(digits)
   }
   const limits = { ...DEFAULT_CONNECTION_LIMITS, ...given }

@@ -40,11 +40,11 @@ export function verifyBrowserKey(
 export function* storeBrowserKey(
   tables: Tables,
   device: Pick<Device, 'id' | 'subjectId'>,
-  brought: NewBrowserKey | undefined,
+  added: NewBrowserKey | undefined,
   { isChallengeUsed = false }: { readonly isChallengeUsed?: boolean } = {},
 ): Work<void> {
-  if (brought === undefined) return
-  const { key, challenge, challengeExpiresAt } = brought
+  if (added === undefined) return
+  const { key, challenge, challengeExpiresAt } = added
   if (!isChallengeUsed && !(yield* tables.devices.useChallenge(challenge, challengeExpiresAt)))
     throw new UnitRejected({ reason: 'challenge_not_usable', param: 'browser_key' })
   if (!(yield* tables.devices.setBrowserKey(device.id, key)))

@@ -22,13 +22,13 @@ export async function evaluateAndNotePassport(
     await note('passport_not_asked', null)
     return accept(undefined)
   }
-  const judged = await service.passports.verify({
+  const verified = await service.passports.verify({
     passport,
     nonce,
     environment: tenant.environment,
   })
-  if (!judged.ok) return judged
-  const { tier, note: step } = judged.value
+  if (!verified.ok) return verified
+  const { tier, note: step } = verified.value
   if (step !== undefined) await note(`passport_${tier}`, step)
   return accept(tier)
 }

@@ -56,8 +56,8 @@ export function* moveByEvidence(
       ? yield* missPolicy(tables, valid, unmet)
       : accept(session)
 
-  const brought = newBrowserKey(service, valid)
-  if (!brought.ok) return yield* rejectAndRecord(tables, attempt, brought.rejection)
+  const added = newBrowserKey(service, valid)
+  if (!added.ok) return yield* rejectAndRecord(tables, attempt, added.rejection)
   const verification = summarizeVerification(facts, attempt.continuity)
   const pinned = {
     deviceId: device.id,
@@ -68,17 +68,17 @@ export function* moveByEvidence(
   if (!requiresBrowser(session.policy)) {
     const set = { ...pinned, validAssertions: session.validAssertions + 1 }
     const bonded = yield* bondSession(tables, attempt, { verification, set })
-    if (bonded !== undefined) yield* storeBrowserKey(tables, device, brought.value)
+    if (bonded !== undefined) yield* storeBrowserKey(tables, device, added.value)
     return bonded && accept(bonded)
   }
-  const browserKey = brought.value?.key ?? device.browserKey
+  const browserKey = added.value?.key ?? device.browserKey
   const credentials = browserCredentialsOf({ ...device, browserKey })
   if (credentials === undefined) return reject('browser_key_required')
   const evidenceIssuedAt = instantOf(evidence.issued_at)
   const leg = approve(session, { credentials, evidenceIssuedAt, verification, now })
   const set = { ...pinned, ...leg }
   const approved = yield* tables.sessions.move(session, MOVES.approve, { now, set })
-  if (approved !== undefined) yield* storeBrowserKey(tables, device, brought.value)
+  if (approved !== undefined) yield* storeBrowserKey(tables, device, added.value)
   return approved && accept(approved)
 }
 

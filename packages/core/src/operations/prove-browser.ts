@@ -64,8 +64,8 @@ export async function proveBrowser(
       if (attempt === undefined) return reject('session_not_live')
       const now = settled(service, attempt.session, proof)
       if (now !== undefined) return now
-      const judged = yield* bondOrReject(service, tables, { attempt, proof, page: page.value })
-      if (judged !== undefined) return judged
+      const bonded = yield* bondOrReject(service, tables, { attempt, proof, page: page.value })
+      if (bonded !== undefined) return bonded
     }
   })
 }
@@ -81,7 +81,7 @@ function settled(
   return approvedLeg(session) === undefined ? reject('session_not_live') : undefined
 }
 
-interface Judged {
+interface ProofAttempt {
   readonly attempt: SessionFacts
   readonly proof: BrowserProof
   readonly page: ProvingPage
@@ -94,12 +94,12 @@ interface Judged {
 function* bondOrReject(
   service: Service,
   tables: Tables,
-  judged: Judged,
+  proving: ProofAttempt,
 ): Work<Result<Session> | undefined> {
-  const { attempt, proof, page } = judged
+  const { attempt, proof, page } = proving
   const { session, now } = attempt
   const leg = approvedLeg(session)
-  const failed = yield* runChecks('browser', factsOf(service, tables, judged))
+  const failed = yield* runChecks('browser', factsOf(service, tables, proving))
   if (leg === undefined) return reject('session_not_live')
   if (failed?.rejection.reason === 'evidence_expired') {
     const set = recall(session, 'evidence_expired')
@@ -121,7 +121,7 @@ function* bondOrReject(
 function factsOf(
   service: Service,
   tables: Tables,
-  { attempt, proof, page }: Judged,
+  { attempt, proof, page }: ProofAttempt,
 ): CallFacts['browser'] {
   const { session, device, now } = attempt
   const { id, response } = proof.assertion
@@ -165,7 +165,7 @@ function keyOf(device: Device, credentialId: string): Device | undefined {
 /** Verifies the assertion of a key that may answer. */
 function verify(
   service: Service,
-  of: Pick<Judged, 'proof' | 'page'> & {
+  of: Pick<ProofAttempt, 'proof' | 'page'> & {
     readonly session: Session
     readonly key: Device
     readonly clientData: string

@@ -54,8 +54,8 @@ export async function registerDevice(
   if (approved !== undefined) {
     // Before the attestation, which costs far more. The store checks the approval again and uses it
     // up.
-    const judged = checkDeviceRequest(service, approved)
-    if (!judged.ok) return judged
+    const checked = checkDeviceRequest(service, approved)
+    if (!checked.ok) return checked
   }
   const expiresAt = service.keys.deviceChallengeExpiry(registration.challenge)
   if (expiresAt === undefined || service.clock.now() >= expiresAt)

@@ -20,13 +20,13 @@ test('a limit that the text does not name has its default', () => {
 
 test('each limit accepts 1 up to its own maximum', () => {
   for (const name of NAMES) {
-    const { most } = CONNECTION_LIMITS[name]
+    const { max } = CONNECTION_LIMITS[name]
     const parse = (value: number) =>
       parseConnectionLimits(`${name}=${value}${name === 'reserve' ? ',total=1000000' : ''}`)
     // The reserve stays below the total.
-    const highest = name === 'reserve' ? most - 1 : most
+    const highest = name === 'reserve' ? max - 1 : max
     assert.equal(parse(highest)?.[name], highest, name)
-    assert.equal(parse(most + 1), undefined, name)
+    assert.equal(parse(max + 1), undefined, name)
     assert.equal(parse(0), undefined, name)
     if (name !== 'total') assert.equal(parse(1)?.[name], 1, name)
   }

@@ -10,7 +10,7 @@ import {
   noticeBox,
   pairs,
   statement,
-} from './draw-screen.ts'
+} from './parts.ts'
 import { fill } from './fill.ts'
 
 /** The makers' own names, which no language translates. */

@@ -8,7 +8,7 @@ import {
   type DrawnScreen,
   footer,
   statement,
-} from './draw-screen.ts'
+} from './parts.ts'
 import { fillNodes } from './fill.ts'
 
 const CAN_RETRY: ReadonlySet<ProblemKind> = new Set([

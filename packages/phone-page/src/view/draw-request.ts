@@ -11,7 +11,7 @@ import {
   lengthOf,
   noticeBox,
   pairs,
-} from './draw-screen.ts'
+} from './parts.ts'
 import { fill, fillNodes } from './fill.ts'
 import { readToEnd, type ReadToEndOptions } from './read-to-end.ts'
 

@@ -8,7 +8,7 @@ import {
   footer,
   headingOf,
   noticeBox,
-} from './draw-screen.ts'
+} from './parts.ts'
 import { fill, fillNodes } from './fill.ts'
 
 /** Who asks, and for what the phone creates a passkey. The request follows. */

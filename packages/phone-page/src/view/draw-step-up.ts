@@ -8,7 +8,7 @@ import {
   type DrawnScreen,
   headingOf,
   summaryOf,
-} from './draw-screen.ts'
+} from './parts.ts'
 import { fill } from './fill.ts'
 import { icon } from './icon.ts'
 

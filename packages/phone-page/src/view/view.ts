@@ -1,5 +1,6 @@
 import type { Screen } from '../screen.ts'
-import { type DrawingContext, type DrawnScreen, drawScreen } from './draw-screen.ts'
+import { drawScreen } from './draw-screen.ts'
+import type { DrawingContext, DrawnScreen } from './parts.ts'
 import { element } from './dom.ts'
 
 /** The page's view: draws screens and reports choices. */

@@ -37,7 +37,7 @@ export interface View {
   readonly card: HTMLElement
   readonly centerpiece: () => Element | null
   /** Hides the modules of the QR code and the frame, or shows them again. */
-  readonly veil: (isVeiled: boolean) => void
+  readonly markBreached: (isBreached: boolean) => void
 }
 
 /** The screens between which nothing moves. */
@@ -210,7 +210,7 @@ function drawCard(handlers: Handlers) {
   return {
     card,
     centerpiece: () => stage.querySelector('.qr,iframe'),
-    veil: (isVeiled: boolean) => card.setAttribute('data-veiled', String(isVeiled)),
+    markBreached: (isBreached: boolean) => card.setAttribute('data-breached', String(isBreached)),
     redraw: (draw: () => void) => (fit = draw),
     show,
     speak,

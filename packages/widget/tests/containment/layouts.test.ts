@@ -184,7 +184,7 @@ for (const [name, { isEarly, show, expected = 'ok', viewport, ...scene }] of Obj
       await act(page, show)
       await verdict(page, 'ok')
     }
-    await page.locator('[data-veiled=false] .qr path').last().waitFor({ state: 'attached' })
+    await page.locator('[data-breached=false] .qr path').last().waitFor({ state: 'attached' })
     if (!viewport) assert.equal(await readQrFrom(page), h.session.payload)
     h.session.moved('bonded')
     assert.equal((await outcome(page)).state, 'bonded')

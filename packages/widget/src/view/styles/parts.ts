@@ -41,7 +41,7 @@ dd{font-weight:600;color:var(--ink)}
   max-height:100%;overflow-wrap:anywhere}
 [data-screen^=browser] :is(.same p,.rest),[data-layout=compact]:is([data-screen=browser_again],[data-screen=browser_frame]) .same{display:none}
 iframe{width:100%;height:100cqh;border:0;color-scheme:inherit}
-[data-veiled=true] :is(.qr path+path,iframe){visibility:hidden}
+[data-breached=true] :is(.qr path+path,iframe){visibility:hidden}
 .here svg{flex:none;width:2em}
 .here[aria-disabled]{background:var(--tint);color:var(--tone);cursor:default}
 .foot{display:flex;gap:16px;align-items:center;white-space:nowrap;
