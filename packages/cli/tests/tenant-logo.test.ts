@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { MAX_LOGO_BYTES } from '../../core/src/domain/logo.ts'
-import { png, pngChunk } from '../../../tests/harness/png.ts'
+import { png, pngChunk } from '../../../tests/png.ts'
 import { CREATE_TENANT, machine } from '../../../tests/harness/process.ts'
 
 test('tenant update stores a logo, and removes it', () => {

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { setLogo } from '../../../packages/core/src/operations/admin/tenant-logo.ts'
 import { browserMissing } from '../../browser.ts'
-import { png } from '../../harness/png.ts'
+import { png } from '../../png.ts'
 import { Desk, realBrowser } from '../harness/desk.ts'
 
 /** 300 × 100 px, larger than the widget draws it. */

@@ -15,7 +15,7 @@ import {
   score,
 } from '../../src/domain/scoring.ts'
 import { MOVES, TERMINAL } from '../../src/protocol/states.ts'
-import { carriedSignals } from '../../../../tests/harness/phone.ts'
+import { carriedSignals } from '../../../../tests/carried-signals.ts'
 
 const NOW = Date.parse('2026-11-21T09:30:00.000Z')
 const evidence = fc.record({

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { png, pngChunk } from '../../../../tests/harness/png.ts'
+import { png, pngChunk } from '../../../../tests/png.ts'
 import { CONVERT_SVG, MAX_LOGO_BYTES, problemOfLogo } from '../../src/domain/logo.ts'
 
 test('accepts a still PNG', () => {

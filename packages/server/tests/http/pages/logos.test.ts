@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { reportLogos, setLogo } from '../../../../core/src/operations/admin/tenant-logo.ts'
 import { harness } from '../../../../../tests/harness/harness.ts'
-import { png } from '../../../../../tests/harness/png.ts'
+import { png } from '../../../../../tests/png.ts'
 
 const h = await harness()
 after(() => h[Symbol.asyncDispose]())

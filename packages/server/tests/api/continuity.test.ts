@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { fourDecimals, LONG_LIVED_DECAY } from '../../src/domain/scoring.ts'
+import { fourDecimals, LONG_LIVED_DECAY } from '../../../core/src/domain/scoring.ts'
 import { harness, type TenantKeys } from '../../../../tests/harness/harness.ts'
 import { carriedSignals, type TestPhone } from '../../../../tests/harness/phone.ts'
 

@@ -1,0 +1,15 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+
+test('the tests of the domain and of the protocol run without the service', () => {
+  const files = globSync('{domain,protocol,collections}/**/*.ts', { cwd: import.meta.dirname })
+  assert.ok(files.length > 30, 'the tests were found')
+  const dependent = files.filter((file) =>
+    /from '[./]*\/(?:harness|server|store|cli)\//.test(
+      readFileSync(join(import.meta.dirname, file), 'utf8'),
+    ),
+  )
+  assert.deepEqual(dependent, [])
+})
