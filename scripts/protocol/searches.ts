@@ -105,12 +105,17 @@ const FAULTS_BY_RULE: readonly (readonly [
     'an added phone bonds first while its founder is active',
   ],
   [4, 'youngPhoneRemoves', 'hijacked', 'an added phone removes older phones at once'],
-  [4, 'thirdPhone youngPhoneAdds', 'hijacked', 'an added phone adds phones at once'],
+  [
+    4,
+    'thirdPhone youngPhoneAdds selfRemovalTakesPlanted',
+    'hijacked',
+    'where an added phone adds phones at once, its removal of itself takes them along',
+  ],
   [
     4,
     'thirdPhone youngPhoneAdds removalLeavesPlanted',
     'hijacked',
-    'where it does, the removal of a phone leaves those that it added',
+    'where an added phone adds phones at once, the removal of a phone leaves those that it added',
   ],
   [4, 'removedPhonePasses', 'hijacked', 'a bond passes after its phone was removed'],
   [5, 'tokenPlantsKey', 'relayed', 'a device token is enough to add a browser key'],
@@ -150,6 +155,7 @@ export const REDUNDANT: readonly Search[] = [
     settings: 'framedWay challengeLacksTenant evilTenant',
     name: 'the challenge of the frame does not cover the tenant',
   },
+  { settings: 'thirdPhone youngPhoneAdds', name: 'an added phone adds phones at once' },
   {
     settings: 'thirdPhone removalLeavesPlanted',
     name: 'the removal of a phone takes the target only',

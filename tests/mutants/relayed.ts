@@ -156,6 +156,14 @@ export const RELAYED = against('relayed', [
     'removing a phone also removes what it added while it was new',
   ],
   [
+    'a phone that removes itself takes those along that it had added at once',
+    `${CORE}/src/domain/subject-keys.ts`,
+    'if (removed.id === caller) return []',
+    '',
+    ADDED,
+    'a phone that removes itself takes no other one along',
+  ],
+  [
     'a phone without a passkey serves a workflow that requires the browser',
     `${CORE}/src/protocol/checks.ts`,
     'requiresBrowser(session.policy) && !bringsBrowserKey && !isReady',

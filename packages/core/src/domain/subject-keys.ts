@@ -82,7 +82,8 @@ export function mayAddPhone(device: Pick<Device, 'addedBy' | 'createdAt'>, now: 
 /**
  * The phones that go with a removed one: those that it added in its own first 72 hours, in which
  * its user may not have noticed it, and all that these added. The service rejects such additions;
- * only rows of earlier versions have them. The phone that asks stays, with those that it added.
+ * only rows of earlier versions have them. The phone that asks stays, with those that it added. One
+ * that removes itself takes no other along: it could have added the user's own new phone.
  *
  * @param family every device of the subject, also the removed ones
  */
@@ -90,6 +91,7 @@ export function removedWith<D extends Pick<Device, 'id' | 'addedBy' | 'createdAt
   removed: Pick<Device, 'id' | 'addedBy' | 'createdAt'>,
   { family, caller }: { readonly family: readonly D[]; readonly caller: Device['id'] | null },
 ): readonly D[] {
+  if (removed.id === caller) return []
   const addedBy = Map.groupBy(family, (device) => device.addedBy)
   const planted: D[] = (addedBy.get(removed.id) ?? []).filter(({ createdAt }) =>
     isNewlyAdded(removed, createdAt),

@@ -128,6 +128,22 @@ test('a removal never removes the phone that asks for it', async () => {
   assert.equal((await h.api('GET', '/devices', { token: fourth.device_token })).status, 200)
 })
 
+test('a phone that removes itself takes no other one along', async () => {
+  await using h = await harness()
+  const own = await h.register()
+  const attacker = await h.register(own)
+  const planted = await plant(h, attacker)
+  const { body } = await h.api('GET', '/devices', { token: attacker.device_token })
+  const alsoRemoved = body.keys.map((key: { also_removes: string[] }) => key.also_removes)
+  assert.deepEqual(alsoRemoved.flat(), [])
+  // It can be the user's own new phone, and the user has given up the old one.
+  assert.equal((await h.removeKey(attacker)).status, 204)
+  assert.deepEqual(
+    (await h.api('GET', '/devices', { token: planted.device_token })).body.keys.length,
+    2,
+  )
+})
+
 test('a new phone stays when the old one that added it is removed', async () => {
   await using h = await harness()
   const old = await h.register()
