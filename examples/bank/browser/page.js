@@ -226,6 +226,8 @@ function sentenceFor({ state, reason }) {
     return 'The request expired. Nothing was sent. Continue again for a new QR code.'
   if (state === 'killed')
     return 'The request was canceled. Nothing was sent. Continue again for a new QR code.'
+  if (reason === 'confirmed_elsewhere')
+    return 'You confirmed this in another browser. Nothing was sent from here. Go on there, or continue again here.'
   if (reason === 'container_hidden')
     return 'The QR code must stay visible on this page. Nothing was sent. Continue again.'
   // A mistake in the bank's setup. Trying again does not help, and the console has the cause.

@@ -81,7 +81,7 @@ export function checkSetup(setup: Setup, origin: string | null): CheckedSetup {
   if (origin === null)
     throw new PulseError(
       'script_not_hosted',
-      'Load pulse.js from the service, by a tag that is no module, or loadPulse().',
+      'Load pulse.js from the service: by a tag, not as a module, or loadPulse().',
     )
   const options = withoutNulls(ownMembers(setup) ?? NO_MEMBERS)
   const { publishableKey, workflow, containerId, sessionEndpoint, appearance, locale } = options
@@ -104,7 +104,7 @@ export function checkSetup(setup: Setup, origin: string | null): CheckedSetup {
   if (containerId !== undefined && !isName(containerId))
     throw new PulseError(
       'container_id_invalid',
-      'Pass `containerId`: the id of the container, or omit it and mark one with data-pulse-widget.',
+      'Pass `containerId`: the id of the container, or mark it with data-pulse-widget.',
     )
   const endpoint = parseUrl(sessionEndpoint, document.baseURI)
   if (sessionEndpoint !== undefined && !(sessionEndpoint && isWebAddress(endpoint?.href)))
@@ -154,11 +154,7 @@ export function checkRequest(
   setup: CheckedSetup | undefined,
   request: BondRequest,
 ): CheckedRequest {
-  if (!setup)
-    throw new PulseError(
-      'not_initialised',
-      'Call Pulse.init({ publishableKey, workflow, sessionEndpoint }) before Pulse.requireBond.',
-    )
+  if (!setup) throw new PulseError('not_initialised', 'Call Pulse.init before Pulse.requireBond.')
   const {
     action,
     session: givenSession,
@@ -180,7 +176,7 @@ export function checkRequest(
       'Pass `session` to requireBond, or `sessionEndpoint` to init.',
     )
   if (onRetry !== undefined && typeof onRetry !== 'function')
-    throw new PulseError('on_retry_invalid', 'Pass `onRetry`: a function, or omit it.')
+    throw new PulseError('on_retry_invalid', 'Pass `onRetry`: a function.')
   return {
     action,
     session,

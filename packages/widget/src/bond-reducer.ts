@@ -4,12 +4,14 @@ import { UNAVAILABLE_SCREENS } from './ended-screens.ts'
 import type { LegReport } from './browser-proof/leg.ts'
 import type { Moment, Mutable, Reaction } from './reducer.ts'
 import { type BondOutcome, unavailable, type UnavailableReason } from './outcome.ts'
-import { plain, type Screen, type ScreenName, screenOf } from './screen.ts'
+import { plain, type Screen, screenOf } from './screen.ts'
 import type { Found, FoundSession } from './session/find.ts'
 import type { Instant, SessionAddress, Snapshot, Tenant } from './session/snapshot.ts'
 
 /** How often the widget draws the countdown. */
 const TICK_MS = 1_000
+/** Of 32 bytes in base64url. */
+const SECRET_LENGTH = 43
 /**
  * Longer than any session waits: 900 s for the phone, and then 120 s for the browser. The promise
  * settles in any case.
@@ -50,7 +52,10 @@ export interface BondState {
   readonly hasContact: boolean
   /** What the browser's proof shows; undefined while the session does not wait for it. */
   readonly leg: LegReport | undefined
-  /** Of this tab, from its own storage or its own random numbers, and from nowhere else. */
+  /**
+   * The secret, followed by its commitment. Of this tab, from its own storage or its own random
+   * numbers, and from nowhere else.
+   */
   readonly secret: string | undefined
 }
 
@@ -196,15 +201,16 @@ function begin(draft: Draft): void {
   const { found, now, timers, effects } = draft
   if (!found) return
   draft.phase = 'watching'
-  draft.snapshot = found.confirmed ? found.snapshot : undefined
   timers.longest = now + LONGEST_WAIT_MS
   effects.push(['watch', found])
   report(draft)
-  present(draft)
+  if (found.confirmed) update(draft, found.snapshot)
+  else present(draft)
 }
 
 function update(draft: Draft, snapshot: Snapshot): void {
   draft.snapshot = snapshot
+  if (isOfOther(draft)) return close(draft, 'confirmed_elsewhere')
   present(draft)
   const outcome = outcomeOf(draft, snapshot)
   if (outcome) {
@@ -255,7 +261,7 @@ function tick(draft: Draft): void {
 function close(
   draft: Draft,
   reason: UnavailableReason,
-  screen: ScreenName = UNAVAILABLE_SCREENS[reason],
+  screen: Screen['name'] = UNAVAILABLE_SCREENS[reason] ?? 'unavailable',
 ): void {
   if (draft.phase === 'speaking') draft.effects.push(['revoke', draft.found!.address])
   const text = draft.leg?.reason && draft.leg.screen.text
@@ -287,11 +293,20 @@ function isTooSmall({ containment }: BondState): boolean {
   return containment?.breaches.join() === 'too_small'
 }
 
+/**
+ * Whether another browser has proved itself, or the service does not say that this one has. The
+ * backend then reads no verification with the secret of this tab.
+ */
+function isOfOther({ snapshot, secret }: Draft): boolean {
+  return snapshot?.state === 'bonded' && secret?.slice(SECRET_LENGTH) !== snapshot.provedBy
+}
+
 /** The outcome for the page; undefined while the phone can still answer. */
 function outcomeOf(
-  { found, secret: browserSecret }: Draft,
+  { found, secret }: Draft,
   { state, endedReason }: Snapshot,
 ): BondOutcome | undefined {
+  const browserSecret = secret?.slice(0, SECRET_LENGTH)
   if (state === 'bonded')
     return { state, sessionId: found!.address.id, ...(browserSecret && { browserSecret }) }
   if (state === 'pending' || state === 'step_up_required') return undefined

@@ -49,7 +49,7 @@ export function startBond(setup: CheckedSetup, request: CheckedRequest): Bond {
   let resolve!: (outcome: BondOutcome) => void
   const outcome = new Promise<BondOutcome>((resolved) => (resolve = resolved))
   let hasFailed = false
-  const fail = (cause: unknown) => {
+  const fail = (cause?: unknown) => {
     console.error('Pulse: the widget failed.', cause)
     const unfit = guarding && unfitness()
     if (unfit) settle(refuse(unfit, setup))
@@ -59,7 +59,7 @@ export function startBond(setup: CheckedSetup, request: CheckedRequest): Bond {
     dispatch('unavailable', 'internal_error')
   }
   // Where a page replaces built-ins later, the widget may fail without an exception.
-  let guarding = setInterval(() => unfitness() && fail(''), GUARD_MS)
+  let guarding = setInterval(() => unfitness() && fail(), GUARD_MS)
   const settle = (given: BondOutcome) => {
     clearInterval(guarding)
     guarding = 0

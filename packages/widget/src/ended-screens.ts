@@ -1,6 +1,6 @@
 import type { CompletionOutcome, PublicEndedReason } from '@bonded/contract'
 import type { UnavailableReason } from './outcome.ts'
-import type { ScreenName } from './screen.ts'
+import type { Screen, ScreenName } from './screen.ts'
 
 /** The screen for each ended reason. */
 export const ENDED_SCREENS: Record<PublicEndedReason, ScreenName> = {
@@ -17,27 +17,21 @@ export const COMPLETED_SCREENS: Record<CompletionOutcome, ScreenName> = {
   in_review: 'in_review',
 }
 
-/** The screen for each reason for which the widget closes. */
-export const UNAVAILABLE_SCREENS: Record<UnavailableReason, ScreenName> = {
+/**
+ * The screens of the reasons for which the widget closes. Every other reason has `unavailable`: the
+ * user can only start again.
+ */
+export const UNAVAILABLE_SCREENS: Partial<Record<UnavailableReason, Screen['name']>> = {
   network: 'unreachable',
   container_hidden: 'obstructed',
   canceled: 'killed',
-  page_hidden: 'unavailable',
   key_invalid: 'not_set_up',
   origin_not_allowed: 'not_set_up',
   key_of_another_tenant: 'not_set_up',
   key_out_of_scope: 'not_set_up',
   script_not_hosted: 'not_set_up',
   service_refused: 'not_set_up',
-  session_not_found: 'unavailable',
-  session_endpoint_failed: 'unavailable',
-  session_mismatch: 'unavailable',
-  completion_secret_exposed: 'unavailable',
-  unknown_answer: 'unavailable',
   browser_unsupported: 'not_set_up',
   browser_frame_blocked: 'not_set_up',
-  browser_too_old: 'not_set_up',
-  built_ins_replaced: 'not_set_up',
-  superseded: 'unavailable',
-  internal_error: 'unavailable',
+  confirmed_elsewhere: 'elsewhere',
 }

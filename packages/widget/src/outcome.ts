@@ -23,6 +23,7 @@ import type { PublicEndedReason, SessionState } from '@bonded/contract'
  * | `unknown_answer` | the service sent what this version does not know: it fails closed |
  * | `browser_unsupported` | the workflow requires the browser, and this one cannot give the proof |
  * | `browser_frame_blocked` | the service's frame, which asks for the proof, could not be shown |
+ * | `confirmed_elsewhere` | the phone's request was confirmed in another browser |
  * | `browser_too_old` | the browser is older than those that the widget supports |
  * | `built_ins_replaced` | a script of the page has replaced the JSON of arrays, or iteration |
  * | `superseded` | the page requested another bond |
@@ -46,6 +47,7 @@ export type UnavailableReason =
   | 'unknown_answer'
   | 'browser_unsupported'
   | 'browser_frame_blocked'
+  | 'confirmed_elsewhere'
   | 'browser_too_old'
   | 'built_ins_replaced'
   | 'superseded'

@@ -23,6 +23,9 @@ export type ScreenName =
   | 'obstructed'
   | 'no_room'
 
+/** The request was confirmed in another browser. Its text is of two other screens. */
+export type ElsewhereScreen = 'elsewhere'
+
 /** The screens of the browser's proof. Their texts and their button are loaded with its code. */
 export type LegScreen = 'browser' | 'browser_again' | 'browser_frame'
 
@@ -31,7 +34,7 @@ export type LegScreen = 'browser' | 'browser_again' | 'browser_frame'
  * running.
  */
 export interface Screen {
-  readonly name: ScreenName | LegScreen
+  readonly name: ScreenName | LegScreen | ElsewhereScreen
   /** Replaces the text of the screen. */
   readonly text?: ScreenText | undefined
   /** Takes the place of the QR code: a button, or the service's frame. */
@@ -43,7 +46,7 @@ export interface Screen {
 }
 
 /** A screen without QR code and countdown. */
-export function plain(name: ScreenName): Screen {
+export function plain(name: Screen['name']): Screen {
   return { name, code: null, expiresAt: null, hasContact: true }
 }
 

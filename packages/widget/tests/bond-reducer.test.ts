@@ -193,6 +193,7 @@ test('draws the countdown each second, and ends an unanswered bond after 18 minu
 })
 
 const WANTED: BondEvent = ['snapshot', snapshotOf({ state: 'step_up_required', hint: 'browser' })]
+const [SECRET, COMMITMENT] = ['s'.repeat(43), 'c'.repeat(43)]
 const leg = (report: object): BondEvent => ['leg', { screen: { name: 'browser' }, ...report }]
 
 test('asks the browser only on the word of the service, and passes its secret on with the bond', () => {
@@ -202,11 +203,38 @@ test('asks the browser only on the word of the service, and passes its secret on
   assert.deepEqual(run.on(WANTED), ['openLeg', 'show', 'check'])
   assert.deepEqual(run.screens, ['evaluating'])
   assert.deepEqual(run.on(WANTED), ['show', 'check'], 'once')
-  run.on(leg({ secret: 'own' }))
+  run.on(leg({ secret: SECRET + COMMITMENT }))
   assert.deepEqual(run.screens, ['browser'])
-  run.on(['snapshot', snapshotOf({ state: 'bonded', seq: 3 })])
+  run.on(['snapshot', snapshotOf({ state: 'bonded', browser_commitment: COMMITMENT, seq: 3 })])
   assert.equal(run.effects[0]?.[0], 'closeLeg')
-  assert.deepEqual(run.outcome, { state: 'bonded', sessionId: 'sess_1', browserSecret: 'own' })
+  assert.deepEqual(run.outcome, { state: 'bonded', sessionId: 'sess_1', browserSecret: SECRET })
+})
+
+const ELSEWHERE = { state: 'unavailable', sessionId: null, reason: 'confirmed_elsewhere' }
+
+test('is not bonded unless the service names this browser as the one that has proved itself', () => {
+  for (const [own, named] of [
+    // A page that was asleep while the other browser confirmed.
+    [undefined, COMMITMENT],
+    [SECRET + 'd'.repeat(43), COMMITMENT],
+    // Of an older service, which names none.
+    [SECRET + COMMITMENT, undefined],
+    [SECRET, COMMITMENT],
+  ]) {
+    const bonded = snapshotOf({ state: 'bonded', browser_commitment: named, seq: 3 })
+    const run = after(...WATCHING, WANTED, leg({ secret: own }), ['snapshot', bonded])
+    assert.deepEqual([run.outcome, run.screens], [ELSEWHERE, ['elsewhere']], `${own} ${named}`)
+    assert.ok(run.effects.some(([name]) => name === 'stop'))
+  }
+})
+
+test('shows a bond of another browser at no time after a reload', () => {
+  const bonded = snapshotOf({ state: 'bonded', browser_commitment: COMMITMENT, seq: 3 })
+  const resumed = { ...session, snapshot: bonded, confirmed: true }
+  const run = after(...LOADED, ['ready'], ['found', resumed, SECRET + 'd'.repeat(43)], ['spoken'])
+  assert.deepEqual([run.outcome, run.screens], [ELSEWHERE, ['elsewhere']])
+  const own = after(...LOADED, ['ready'], ['found', resumed, SECRET + COMMITMENT], ['spoken'])
+  assert.deepEqual(own.outcome, { state: 'bonded', sessionId: 'sess_1', browserSecret: SECRET })
 })
 
 test('goes on with the secret of this tab after a reload, and asks again after a second approval', () => {

@@ -50,6 +50,29 @@ test(
   },
 )
 
+test('another browser that shows the same request is not bonded', browserTest, async () => {
+  const { page, close } = await bank.approved()
+  const other = await bank.sandbox.computer()
+  await other.goto(bank.site)
+  await shows(other, 'browser')
+  await shows(page, 'browser')
+  await confirm(page)
+  const { browserSecret } = await outcomeOf(page)
+  assert.deepEqual(await outcomeOf(other), {
+    state: 'unavailable',
+    sessionId: null,
+    reason: 'confirmed_elsewhere',
+  })
+  await shows(other, 'elsewhere')
+  await other.getByText('This request is no longer valid.').waitFor()
+  // A page that is opened only now reads the same.
+  await other.reload()
+  assert.equal((await outcomeOf(other)).reason, 'confirmed_elsewhere')
+  assert.notEqual(await bank.verificationWith(browserSecret), null)
+  await other.context().close()
+  await close()
+})
+
 test('a canceled prompt can be repeated', browserTest, async () => {
   const { page, close } = await bank.approved()
   await shows(page, 'browser')
@@ -87,12 +110,13 @@ test(
     await shows(page, 'browser')
     const kept = () => page.evaluate(`sessionStorage.getItem('pulse:browser:${bank.session.id}')`)
     const secret = await kept()
-    assert.match(String(secret), /^[\w-]{43}$/)
+    // The secret, and its commitment.
+    assert.match(String(secret), /^[\w-]{86}$/)
     await page.reload()
     await shows(page, 'browser')
     assert.equal(await kept(), secret)
     await confirm(page)
-    assert.equal((await outcomeOf(page)).browserSecret, secret)
+    assert.equal((await outcomeOf(page)).browserSecret, String(secret).slice(0, 43))
     await close()
   },
 )

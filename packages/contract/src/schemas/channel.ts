@@ -2,6 +2,7 @@ import { type Static, Type } from './type.ts'
 import { FRAME_VERSION } from '../channel-protocol.ts'
 import { closed, id, Milliseconds, nullable, Timestamp } from './primitives.ts'
 import {
+  browserCommitment,
   CompletionOutcome,
   PublicEndedReason,
   PublicSession,
@@ -18,6 +19,7 @@ const envelope = {
   hint: nullable(SessionHint),
   at: Timestamp,
   expires_in_ms: Milliseconds,
+  ...browserCommitment,
 }
 
 const { watch_token: _neverOnAFrame, ...publicView } = PublicSession.properties

@@ -157,6 +157,18 @@ const ParentOrigin = Type.String({
 })
 export const BrowserFrameRequest = closed({ parent_origin: ParentOrigin })
 
+/**
+ * The commitment of the browser that has proved itself. A page of another browser must not submit.
+ * It is public after the bond only.
+ */
+export const browserCommitment = {
+  browser_commitment: Type.Optional({
+    ...Bytes32,
+    description:
+      'The commitment of the browser that has proved itself. Absent before, and where the workflow does not require the browser.',
+  }),
+}
+
 /** The public view, for a browser. `verification` is always null: a page cannot verify a bond. */
 export const PublicSession = closed({
   ...described,
@@ -173,6 +185,7 @@ export const PublicSession = closed({
   ended_reason: nullable(PublicEndedReason),
   outcome: nullable(CompletionOutcome),
   browser: nullable(BrowserRequest),
+  ...browserCommitment,
 })
 export type PublicSession = Static<typeof PublicSession>
 

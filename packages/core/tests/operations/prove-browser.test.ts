@@ -139,7 +139,7 @@ test('the phone approves, then the browser proves itself, and only its secret re
     reasons: ['browser_not_confirmed'],
   })
   const page = await asPage(s, session)
-  assert.deepEqual([page.state, page.hint], ['step_up_required', 'browser'])
+  assert.deepEqual([page.hint, page.browser_commitment], ['browser', undefined])
   assert.deepEqual(page.browser, {
     rp_id: new URL(PUBLIC_ORIGIN).hostname,
     allow_credentials: [],
@@ -152,6 +152,7 @@ test('the phone approves, then the browser proves itself, and only its secret re
   const secret = newSecret()
   const proved = await prove(s, of, session, secret)
   assert.deepEqual([proved.status, proved.body.state, proved.body.browser], [200, 'bonded', null])
+  assert.equal((await asPage(s, session)).browser_commitment, shaOf(secret))
   assert.equal((await asBackend(s, session)).verification, null)
   assert.equal((await asBackend(s, session, newSecret())).verification, null)
   const full = await asBackend(s, session, secret)

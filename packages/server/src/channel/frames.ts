@@ -12,6 +12,7 @@ import type { Instant, Session } from '@bonded/core/domain/session'
 import { endedAt } from '@bonded/core/protocol/states'
 import {
   presentPublic,
+  provedBrowser,
   publicReason,
   qrPayload,
   qrSvgUrl,
@@ -104,5 +105,6 @@ function envelope(service: Service, session: Session) {
     hint: state === 'expired' ? null : session.hint,
     at: iso(now),
     expires_in_ms: endedAt(session, now) === null ? Math.max(0, session.expiresAt - now) : 0,
+    ...provedBrowser(session),
   }
 }

@@ -4,8 +4,8 @@ import type { LegReason } from './leg-reducer.ts'
 /** What the browser's proof reports to the bond: what to show, while the session waits for it. */
 export interface LegReport {
   readonly screen: Pick<Screen, 'name' | 'text' | 'stage'>
-  /** The secret of this tab for this session. */
-  readonly secret?: string
+  /** The secret of this tab for this session, and its commitment. */
+  readonly secret?: string | undefined
   /** The proof is impossible. */
   readonly reason?: LegReason
 }

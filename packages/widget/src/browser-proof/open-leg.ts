@@ -18,7 +18,7 @@ import {
   reduceLeg,
   type Way,
 } from './leg-reducer.ts'
-import { challengeOf, commitmentOf, drawSecret, isOfPhone, readRequest } from './request.ts'
+import { challengeOf, commitmentIn, isOfPhone, newSecret, readRequest } from './request.ts'
 import { accentOf, frameUrlOf, type ServiceFrame, serviceFrame, themeOf } from './service-frame.ts'
 import { loadLegTexts } from './texts.ts'
 
@@ -32,7 +32,7 @@ export interface LegSetup extends LegTools {
     /** Aborted when the session no longer waits for this proof. */
     readonly signal: AbortSignal
   }
-  /** The secret of this tab for this session, where it has one. */
+  /** The secret of this tab for this session and its commitment, where it has one. */
   readonly secret: string | undefined
   /** Gives the watch a response of the service. */
   readonly take: (response: SessionResponse) => void
@@ -51,7 +51,8 @@ const BLOCKED =
  */
 // oxlint-disable-next-line max-lines-per-function -- a list: an entry for each effect
 export async function openLeg(setup: LegSetup): Promise<void> {
-  const { take, ask, language, secret = drawSecret() } = setup
+  const { take, ask, language } = setup
+  let { secret } = setup
   const { address, publishableKey, signal } = setup.subject
   const subject = { ...setup.subject, wait: null }
   const report = (given: LegReport) => setup.dispatch('leg', given)
@@ -78,8 +79,9 @@ export async function openLeg(setup: LegSetup): Promise<void> {
     const { browser } = response.view
     if (!browser) return 'lost'
     if (way === 'none' || !hasPasskeys()) return 'unsupported'
+    secret ??= await newSecret()
     storeSecret(address.id, secret)
-    commitment = await commitmentOf(secret)
+    commitment = commitmentIn(secret)
     const request = way === 'page' ? readRequest(browser) : undefined
     if (request && (await mayUsePasskeysOf(request.rpId))) {
       const challenge = await challengeOf(response.view, commitment)

@@ -22,15 +22,17 @@ export function readRequest(browser: unknown): BrowserRequest | undefined {
   return { rpId, hashes: Array.isArray(hashes) ? hashes : undefined, until }
 }
 
-/** A new secret: base64url of 32 random bytes. */
-export function drawSecret(): string {
-  return encodeBase64url(crypto.getRandomValues(new Uint8Array(32)))
+/**
+ * A new secret, base64url of 32 random bytes, followed by its commitment, `SHA(secret)`,
+ * which leaves the browser in place of the secret.
+ */
+export async function newSecret(): Promise<string> {
+  const secret = encodeBase64url(crypto.getRandomValues(new Uint8Array(32)))
+  return secret + encodeBase64url(new Uint8Array(await sha256(secret)))
 }
 
-/** `SHA(secret)`, which leaves the browser in place of the secret. */
-export async function commitmentOf(secret: string): Promise<string> {
-  return encodeBase64url(new Uint8Array(await sha256(secret)))
-}
+/** The commitment of a new secret. Both have the same length. */
+export const commitmentIn = (secret: string) => secret.slice(secret.length / 2)
 
 /**
  * The challenge of the proof (protocol 14). It names the origin that the page really has, and this

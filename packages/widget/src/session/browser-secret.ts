@@ -4,8 +4,9 @@ import { inStorage } from './resume.ts'
 const keyOf = (sessionId: string) => `pulse:browser:${sessionId}`
 
 /**
- * The secret of this tab for a session; undefined if the tab has none. The widget takes it from
- * nowhere else: a page that was given one would submit for another browser.
+ * The secret of this tab for a session, followed by its commitment; undefined if the tab has none.
+ * The widget takes it from nowhere else: a page that was given one would submit for another
+ * browser.
  */
 export function storedSecret(sessionId: string): string | undefined {
   return inStorage((storage) => storage.getItem(keyOf(sessionId))) ?? undefined

@@ -11,7 +11,6 @@ export function readFrame(
 ): Snapshot | undefined {
   const frame = parseFrame(text, sessionId)
   if (frame === undefined) return undefined
-  const { seq, state, hint, expires_in_ms } = frame
   // The envelope wins over the data, in which `hello` repeats its members.
-  return readSnapshot({ ...ownMembers(frame['data']), seq, state, hint, expires_in_ms }, now)
+  return readSnapshot({ ...ownMembers(frame['data']), ...frame }, now)
 }

@@ -49,6 +49,8 @@ export interface Snapshot {
    * success: a backend completes a session after its action has succeeded (protocol 4).
    */
   readonly outcome: CompletionOutcome | null
+  /** The commitment of the browser that has proved itself, while one has. */
+  readonly provedBy: unknown
   readonly expiresAt: Instant
   readonly code: Code | null
   /** The interval of the channel's heartbeat frames, in milliseconds; only its `hello` names it. */
@@ -116,7 +118,7 @@ export function readSnapshot(view: unknown, now: Instant): Snapshot | undefined 
   const members = ownMembers(view)
   if (members === undefined) return undefined
   const { seq, state, hint, ended_reason: endedReason, expires_in_ms: expiresInMs } = members
-  const { heartbeat_ms: heartbeatMs, outcome } = members
+  const { heartbeat_ms: heartbeatMs, outcome, browser_commitment: provedBy } = members
   if (!isCount(seq) || !isCount(expiresInMs) || !isWord(SESSION_STATES, state)) return undefined
   return {
     seq,
@@ -126,6 +128,7 @@ export function readSnapshot(view: unknown, now: Instant): Snapshot | undefined 
     hintedAt: now,
     endedReason: isWord(PUBLIC_ENDED_REASONS, endedReason) ? endedReason : null,
     outcome: outcomeIn(outcome),
+    provedBy,
     expiresAt: now + expiresInMs,
     code: readCode(members, now),
     tenant: readTenant(members),

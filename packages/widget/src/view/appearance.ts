@@ -44,7 +44,7 @@ export function checkAppearance(given: unknown = NO_MEMBERS): Look {
     if (!members || (value !== undefined && !form.test(String(value))))
       throw new PulseError(
         'appearance_invalid',
-        'Pass `appearance` as { theme: light, dark or auto, accent: #rrggbb, radius: 0 to 24, font: names of font families }.',
+        'Pass `appearance` as { theme: light, dark or auto, accent: #rrggbb, radius: 0 to 24, font: font families }.',
       )
     return value === undefined || value === 'auto' ? [] : [[name, String(value)]]
   })

@@ -1,4 +1,4 @@
-import type { Screen, ScreenName } from '../screen.ts'
+import type { ElsewhereScreen, Screen, ScreenName } from '../screen.ts'
 import { drawing, element } from './dom.ts'
 
 /** The tone of a screen, which selects its color. */
@@ -18,7 +18,7 @@ const STROKES: Record<Icon, string> = {
   spinner: 'M12 3.5A8.5 8.5 0 1 1 3.5 12',
 }
 
-const LOOKS: Record<ScreenName, readonly [Tone, Icon]> = {
+const LOOKS: Record<ScreenName | ElsewhereScreen, readonly [Tone, Icon]> = {
   starting: ['busy', 'spinner'],
   waiting: ['busy', 'spinner'],
   scanned: ['busy', 'phone'],
@@ -33,6 +33,7 @@ const LOOKS: Record<ScreenName, readonly [Tone, Icon]> = {
   killed: ['calm', 'cross'],
   expired: ['calm', 'clock'],
   unavailable: ['warn', 'mark'],
+  elsewhere: ['warn', 'mark'],
   not_set_up: ['warn', 'mark'],
   unreachable: ['warn', 'mark'],
   obstructed: ['stop', 'shield'],

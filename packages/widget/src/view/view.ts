@@ -119,7 +119,8 @@ function drawCard(handlers: Handlers) {
 
   let shown: Screen | undefined
   const textOf = (name: Screen['name']) => {
-    const text = messages.screens[name as ScreenName]
+    const { unavailable, expired, [name as ScreenName]: text } = messages.screens
+    if (name === 'elsewhere') return { ...unavailable, body: expired.body }
     return touch && name === 'waiting' ? { ...text, body: messages.touchBody } : text
   }
   const write = ({ name, text = textOf(name), stage: given, code, hasContact }: Screen) => {

@@ -10,7 +10,7 @@ import type {
   Secret,
 } from '@bonded/contract'
 import { credentialName, isAmount, WATCH_PARAMETER } from '@bonded/contract'
-import { approvedLeg, requiresBrowser } from '@bonded/core/domain/browser-leg'
+import { approvedLeg, commitmentOf, requiresBrowser } from '@bonded/core/domain/browser-leg'
 import { iso } from '@bonded/core/domain/iso'
 import { needsAttestedKey } from '@bonded/core/domain/key-rules'
 import { BROWSER_LEG_TTL_MS } from '@bonded/core/domain/lifetimes'
@@ -78,7 +78,14 @@ export function presentPublic(
     ended_reason: state === 'killed' ? publicReason(session.endedReason) : null,
     outcome: session.outcome,
     browser: browserRequest(settings, view),
+    ...provedBrowser(session),
   }
+}
+
+/** Names the browser that has proved itself, so that no other one takes the bond for its own. */
+export function provedBrowser(session: Session): Pick<PublicSession, 'browser_commitment'> {
+  const commitment = commitmentOf(session)
+  return commitment === undefined ? {} : { browser_commitment: commitment }
 }
 
 /** How the page's browser proves itself, while the session waits for it. */

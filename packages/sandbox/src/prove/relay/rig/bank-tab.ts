@@ -31,6 +31,8 @@ interface Outcome {
   readonly browserSecret?: string
 }
 
+const halfOf = (text: string) => text.slice(0, text.length / 2)
+
 /** Signs the browser in at the bank, and opens its page. */
 export async function visitBank(
   { page }: Pick<Computer, 'page'>,
@@ -61,7 +63,8 @@ export async function bankTab(page: Page, bank: Bank, search = ''): Promise<Bank
     typeof given === 'string' ? given : (given?.reason ?? String(given?.state))
   const secret = async (session: Pick<PublicCreatedSession, 'id'>) => {
     const kept = await page.evaluate(`sessionStorage.getItem('pulse:browser:${session.id}')`)
-    return (await outcome())?.browserSecret ?? (kept === null ? undefined : String(kept))
+    // The tab keeps the secret together with its commitment, of the same length.
+    return (await outcome())?.browserSecret ?? (kept === null ? undefined : halfOf(String(kept)))
   }
   return {
     page,

@@ -48,9 +48,9 @@ async function fixate(
   const same = await deceived.bond()
   if (same.id !== session.id) throw new Error('the page did not continue the attacker’s session')
   await approveAndConfirm(victim, { computer, tab: deceived, session })
-  // The attacker's page follows the session too, and draws a secret of its own.
+  // The attacker's page follows the session too, and has a secret of its own.
   await tab.finish()
-  return await tab.submit(session)
+  return await tab.submit(session, mode === 'without' ? undefined : drawSecret().secret)
 }
 
 async function approveAndConfirm(
@@ -100,7 +100,8 @@ export const FIXATIONS: readonly Scenario[] = [
           const own = await visitBank(computer, bank, { as: 'victim' })
           await own.bond()
           await approveAndConfirm(victim, { computer, tab: own, session })
-          const ended = await tab.submit(session)
+          const secret = mode === 'without' ? undefined : drawSecret().secret
+          const ended = await tab.submit(session, secret)
           if (mode === 'without') return [{ ended, stoppedBy: '' }]
           const prompted = assertionOf('AAAA', {
             clientDataJSON: 'AAAA',
