@@ -21,12 +21,9 @@ import { ClockGuard } from './clock-guard.ts'
 import { startMaintenance } from './maintenance.ts'
 import { WebhookSender } from './webhook-sender.ts'
 import { httpsTransport } from './adapters/webhooks/https-transport.ts'
-import { Channel, isChannelPath } from './channel/channel.ts'
 import type { ScriptSource } from './http/pages/hosted-script.ts'
 import type { LoadPhonePage } from './http/pages/phone-page.ts'
-import { requestLogger } from './http/request-line.ts'
-import { ConnectionCaps } from './http/connection/connection-caps.ts'
-import { type AddPages, BODY_BUDGET_BYTES, buildServer } from './http/server.ts'
+import type { AddPages } from './http/server.ts'
 import type { Service, Settings } from '@bonded/core/operations/service'
 import type { Clock } from '@bonded/core/ports/clock'
 import { type Meter, noMeter } from '@bonded/core/ports/meter'
@@ -166,6 +163,15 @@ function addressOf(given: { host: string; port: number; socket?: number | undefi
   return { host, port, backlog: ACCEPT_BACKLOG, ...(fd !== undefined && { fd }) }
 }
 
+/** Loads what listens. A command composes the service too, and starts in half the time without. */
+async function loadHttp() {
+  const { BODY_BUDGET_BYTES, buildServer } = await import('./http/server.ts')
+  const { Channel, isChannelPath } = await import('./channel/channel.ts')
+  const { requestLogger } = await import('./http/request-line.ts')
+  const { ConnectionCaps } = await import('./http/connection/connection-caps.ts')
+  return { BODY_BUDGET_BYTES, buildServer, Channel, isChannelPath, requestLogger, ConnectionCaps }
+}
+
 /**
  * Starts listening and the scheduled maintenance. Disposing the result drains the channels, then
  * closes the store.
@@ -188,25 +194,25 @@ export async function startService(
     addPages?: AddPages | undefined
   },
 ): Promise<RunningService> {
-  const { log, bodyBudgetBytes = BODY_BUDGET_BYTES, drainMs = 0 } = options
-  const logRequest = requestLogger(log, service)
-  const { settings } = service
-  const caps = new ConnectionCaps({
-    limits: settings.connections,
-    trustedProxies: settings.trustedProxies,
-    backendAddresses: settings.backendAddresses,
+  const http = await loadHttp()
+  const { log, bodyBudgetBytes = http.BODY_BUDGET_BYTES, drainMs = 0 } = options
+  const logRequest = http.requestLogger(log, service)
+  const caps = new http.ConnectionCaps({
+    limits: service.settings.connections,
+    trustedProxies: service.settings.trustedProxies,
+    backendAddresses: service.settings.backendAddresses,
     peers: service.peers,
     systemLimit: connectionsThatFilesAllow(),
   })
-  const app = buildServer(service, {
+  const app = http.buildServer(service, {
     ...options,
     bodyBudgetBytes,
     logRequest,
     caps,
-    takesUpgrade: isChannelPath,
+    takesUpgrade: http.isChannelPath,
   })
   const { admissionQueue } = app
-  const channel = new Channel(service, {
+  const channel = new http.Channel(service, {
     http: app.server,
     logRequest,
     // A page shows its QR code by the channel, so a channel ranks above the creation of sessions.

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Command } from 'commander'
 import { bondedProgram } from '../src/program.ts'
-import { CREATE_TENANT, type Machine, machine } from '../../../tests/harness/process.ts'
+import { COMMAND, CREATE_TENANT, type Machine, machine } from '../../../tests/harness/process.ts'
 
 const RELIED_ON = [
   'dev|serve|doctor|completion|migrate up|migrate status|config check|config print',
@@ -227,3 +227,15 @@ function bashCompleter({ folder, run }: Machine): (...words: string[]) => readon
       .filter((word) => word !== '')
   }
 }
+
+test('a command that does not listen loads no HTTP server and no validator', () => {
+  const hooks = `import { registerHooks } from 'node:module'
+    registerHooks({ load(url, context, next) { console.error(url); return next(url, context) } })`
+  const listing = `data:text/javascript,${encodeURIComponent(hooks)}`
+  using m = machine({ program: ['--import', listing, ...COMMAND] })
+  const { status, stderr } = m.run('tenant', 'list')
+  assert.equal(status, 0, stderr)
+  assert.match(stderr, /packages\/cli\/src\/tenant\.ts$/m)
+  for (const name of ['fastify', 'ajv', 'typebox'])
+    assert.ok(!stderr.includes(`/node_modules/${name}/`), name)
+})
