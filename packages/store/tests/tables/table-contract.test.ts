@@ -4,7 +4,7 @@ import type { DeviceId, RequestId, SessionId, SubjectId, TenantId } from '@bonde
 import type { RejectionQuery } from '../../../core/src/ports/tables/rejection-table.ts'
 import { DEVICE_MOVES } from '../../../core/src/domain/device-moves.ts'
 import { MOVES } from '../../../core/src/protocol/states.ts'
-import { cachedDriver, postgresDriver, sqlDriver } from './table-drivers.ts'
+import { cachedDriver, memoryDriver, postgresDriver, sqlDriver } from './table-drivers.ts'
 import {
   DEVICES,
   newDevice,
@@ -29,6 +29,7 @@ const DRIVERS =
     : ([
         ['SQL', sqlDriver],
         ['cached', cachedDriver],
+        ['memory', memoryDriver],
       ] as const)
 
 for (const [kind, open] of DRIVERS) {

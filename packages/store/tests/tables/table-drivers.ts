@@ -13,6 +13,7 @@ import { sqlTables } from '../../src/tables/tables.ts'
 import type { Cause, Store, Unit } from '../../../core/src/ports/store.ts'
 import type { Work } from '../../../core/src/ports/work.ts'
 import { localBus } from '../../../server/src/adapters/bus/local-bus.ts'
+import { memoryStore } from '../../../core/tests/memory/memory-store.ts'
 import { noMeter } from '../../../core/src/ports/meter.ts'
 import { runSql } from '../../../../tests/harness/postgres.ts'
 import { postgresDatabase } from '../../../../tests/harness/test-database.ts'
@@ -132,6 +133,17 @@ export async function postgresDriver(): Promise<TableDriver> {
       await store[Symbol.asyncDispose]()
       await database.drop()
     },
+  }
+}
+
+/** The store in memory, on which core's own tests run. No other process can write to it. */
+export function memoryDriver(): Omit<TableDriver, 'writeOutside'> {
+  const store = memoryStore(localBus())
+  return {
+    write: (unit, by) => (by === undefined ? store : store.during(by)).write(unit),
+    read: (unit) => store.read(unit),
+    undo: (unit) => undo(store, unit),
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   }
 }
 

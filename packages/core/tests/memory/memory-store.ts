@@ -1,0 +1,141 @@
+import { makeId } from '@bonded/contract'
+import type { Bus, ChangeNotification } from '../../src/ports/bus.ts'
+import type { Cause, Store, Tables, Unit } from '../../src/ports/store.ts'
+import type { IdempotencyTable } from '../../src/ports/tables/idempotency-table.ts'
+import type { RejectionTable } from '../../src/ports/tables/rejection-table.ts'
+import type { SettingTable } from '../../src/ports/tables/setting-table.ts'
+import type { Work } from '../../src/ports/work.ts'
+import { deviceTable, subjectTable } from './device-table.ts'
+import { backup, emptyMemory, keyOf, type Memory, tableOf } from './memory.ts'
+import { sessionTable } from './session-table.ts'
+
+/**
+ * A store in memory, for tests of core that need no database. A unit runs to its end at once, so
+ * units never overlap. It has the tables of sessions, devices, subjects, rejections, idempotency
+ * keys and settings. A unit that uses another one throws.
+ */
+export function memoryStore({ publish }: Pick<Bus, 'publish'>): Store {
+  const memory = emptyMemory()
+  let cause: Cause | undefined
+  let notifications: ChangeNotification[] = []
+  const tables = {
+    sessions: sessionTable(memory, {
+      cause: () => cause,
+      notify: (notification) => void notifications.push(notification),
+    }),
+    devices: deviceTable(memory, () => cause),
+    subjects: subjectTable(memory),
+    rejections: rejectionTable(memory),
+    idempotency: idempotencyTable(memory),
+    settings: settingTable(memory),
+    tenants: absent<Tables['tenants']>('tenants'),
+    webhooks: absent<Tables['webhooks']>('webhooks'),
+    receipts: absent<Tables['receipts']>('receipts'),
+    receiptLog: absent<Tables['receiptLog']>('receiptLog'),
+  }
+
+  function run<T>(unit: Unit<T>, by: Cause | undefined): T {
+    const restore = backup(memory)
+    cause = by
+    notifications = []
+    try {
+      return valueOf(unit({ ...tables, mayWrite: true }))
+    } catch (failure) {
+      restore()
+      notifications = []
+      throw failure
+    }
+  }
+  const storeFor = (by: Cause | undefined): Store => ({
+    async write(unit) {
+      const value = run(unit, by)
+      for (const notification of notifications) publish(notification)
+      return value
+    },
+    read: async (unit) => valueOf(unit({ ...tables, mayWrite: false })),
+    newSessionId: (_, random) => makeId('sess', random),
+    during: storeFor,
+    health: async () => [],
+    hasClock: false,
+    externalChanges: async () => [],
+    async [Symbol.asyncDispose]() {},
+  })
+  return storeFor(undefined)
+}
+
+function valueOf<T>(work: Work<T>): T {
+  const step = work.next()
+  if (step.done !== true) throw new TypeError('the unit waits for another store')
+  return step.value
+}
+
+function absent<Table extends object>(name: string): Table {
+  return new Proxy({} as Table, {
+    get() {
+      throw new Error(`the store in memory has no table ${name}`)
+    },
+  })
+}
+
+function rejectionTable({ rejections }: Memory): RejectionTable {
+  const byTime = () =>
+    [...rejections.values()].toSorted((a, b) => b.at - a.at || (a.requestId < b.requestId ? 1 : -1))
+  return tableOf<RejectionTable>({
+    list({ since = 0, until = Number.MAX_SAFE_INTEGER, before, limit, ...wanted }) {
+      const filters = Object.entries(wanted).filter(([, value]) => value !== undefined)
+      const found = byTime()
+        .filter((row) =>
+          filters.every(([member, value]) => row[member as keyof typeof row] === value),
+        )
+        .filter(({ at }) => at >= since && at <= until)
+        .filter(
+          ({ at, requestId }) =>
+            before === undefined ||
+            at < before.at ||
+            (at === before.at && requestId < before.requestId),
+        )
+        .slice(0, limit)
+      return { rejections: found, next: found.length === limit ? (found.at(-1) ?? null) : null }
+    },
+    purge(by, limit) {
+      const doomed = byTime()
+        .toReversed()
+        .filter(({ at }) => at <= by)
+        .slice(0, limit)
+      for (const { tenantId, at, requestId } of doomed)
+        rejections.delete(keyOf(tenantId, at, requestId))
+      return doomed.length
+    },
+  })
+}
+
+function idempotencyTable({ idempotency }: Memory): IdempotencyTable {
+  return tableOf<IdempotencyTable>({
+    take({ tenantId, key, session, ...row }) {
+      if (idempotency.has(keyOf(tenantId, key))) return false
+      const { id: sessionId, createdAt } = session
+      idempotency.set(keyOf(tenantId, key), { ...row, sessionId, createdAt })
+      return true
+    },
+    find: (tenantId, key) => idempotency.get(keyOf(tenantId, key)),
+    release(tenantId, key, sessionId) {
+      if (idempotency.get(keyOf(tenantId, key))?.sessionId === sessionId)
+        idempotency.delete(keyOf(tenantId, key))
+    },
+    purge(createdBy, limit) {
+      const doomed = [...idempotency].filter(([, { createdAt }]) => createdAt <= createdBy)
+      const oldest = doomed.toSorted(([, a], [, b]) => a.createdAt - b.createdAt).slice(0, limit)
+      for (const [key] of oldest) idempotency.delete(key)
+      return oldest.length
+    },
+  })
+}
+
+function settingTable({ settings }: Memory): SettingTable {
+  return tableOf<SettingTable>({
+    record(names, version) {
+      for (const name of names) if (!settings.has(name)) settings.set(name, version)
+    },
+    versions: () => new Map(settings),
+  })
+}
