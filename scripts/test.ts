@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { browserMissing, browsers } from '../tests/browser.ts'
 import { type Batch, batchesOf, filesRunBy, filesThatSearch, TIERS } from './tiers.ts'
@@ -19,9 +19,9 @@ import { type Batch, batchesOf, filesRunBy, filesThatSearch, TIERS } from './tie
 /**
  * `npm test`, `npm run test:e2e`, `npm run test:postgres`, `npm run test:app`,
  * `npm run test:soak`: runs the files of one tier (`tiers.ts`), after installing a browser where
- * possible. `npm run test:slow` runs those of all tiers but the first. Passes other arguments to
- * the runner, so that `npm test -- FILE` runs one file of any tier. `--fresh` searches with a new
- * seed, and with more inputs, histories and languages.
+ * possible. `npm run test:slow` runs those of all tiers but the first. `npm test -- FOLDER` runs those
+ * of a folder. Passes other arguments to the runner, so that `npm test -- FILE` runs one file of any
+ * tier. `--fresh` searches with a new seed, and with more inputs, histories and languages.
  */
 const ROOT = resolve(import.meta.dirname, '..')
 /** Tests use the second where they can, because it needs less CPU time. */
@@ -41,8 +41,11 @@ if (!existsSync(VECTORS))
   )
 
 const [tierName = 'test', ...options] = process.argv.slice(2)
-const given = options.filter((option) => option !== '--fresh')
-const isFresh = given.length < options.length
+const isFresh = options.includes('--fresh')
+const isFolder = (option: string) => existsSync(option) && statSync(option).isDirectory()
+/** Only tests below these folders run. */
+const folders = options.filter(isFolder).map((path) => relative(ROOT, resolve(path)))
+const given = options.filter((option) => option !== '--fresh' && !isFolder(option))
 const isFast = tierName === 'test'
 const tiers = TIERS.filter((one) => (tierName === SLOW_TIERS ? one !== 'test' : one === tierName))
 if (tiers.length === 0) throw new Error(`no tier ${tierName}; there are ${TIERS.join(', ')}`)
@@ -100,13 +103,19 @@ if (TEST_TOTALS !== undefined && totalsWritten() === totalsBefore)
 function filesToRun(): readonly string[] {
   const wanted = tiers.map((tier) => ({
     tier,
-    files: isFresh && tier === 'soak' ? filesThatSearch() : filesRunBy(tier),
+    files: (isFresh && tier === 'soak' ? filesThatSearch() : filesRunBy(tier)).filter(isWanted),
   }))
+  if (wanted.every(({ files: found }) => found.length === 0))
+    throw new Error(`no test of the tier ${tierName} is in ${folders.join(', ')}`)
   return batchesOf(wanted).map((batch, at) => {
     const file = join(folder, `batch-${String(at + 1).padStart(3, '0')}.mjs`)
     writeFileSync(file, moduleOf(batch))
     return file
   })
+}
+
+function isWanted(file: string): boolean {
+  return folders.length === 0 || folders.some((path) => file.startsWith(`${path}${sep}`))
 }
 
 function moduleOf({ tier, files: names }: Batch): string {
