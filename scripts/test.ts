@@ -19,9 +19,9 @@ import { type Batch, batchesOf, filesRunBy, filesThatSearch, TIERS } from './tie
 /**
  * `npm test`, `npm run test:e2e`, `npm run test:postgres`, `npm run test:app`,
  * `npm run test:soak`: runs the files of one tier (`tiers.ts`), after installing a browser where
- * possible. `npm run test:slow` runs those of all tiers but the first. `npm test -- FOLDER` runs those
- * of a folder. Passes other arguments to the runner, so that `npm test -- FILE` runs one file of any
- * tier. `--fresh` searches with a new seed, and with more inputs, histories and languages.
+ * possible. `npm run test:slow` runs those of all tiers but the first. `npm test -- FOLDER` runs
+ * those of a folder. Passes other arguments to the runner, so that `npm test -- FILE` runs one file
+ * of any tier. `--fresh` searches with a new seed, and with more inputs, histories and languages.
  */
 const ROOT = resolve(import.meta.dirname, '..')
 /** Tests use the second where they can, because it needs less CPU time. */

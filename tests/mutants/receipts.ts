@@ -2,10 +2,10 @@ import { against, CORE, INTEGRATOR, SERVER, STORE } from './against.ts'
 import type { Mutant } from './mutant.ts'
 
 const RECEIPT = `${INTEGRATOR}/tests/receipt.test.ts`
-const RECEIPTS = `${CORE}/tests/operations/receipts.test.ts`
-const LOG = `${CORE}/tests/operations/receipt-log.test.ts`
-const COSIGNED = `${CORE}/tests/operations/cosign-checkpoint.test.ts`
-const EPOCHS = `${CORE}/tests/operations/log-epochs.test.ts`
+const RECEIPTS = `${SERVER}/tests/api/receipts.test.ts`
+const LOG = `${SERVER}/tests/api/receipt-log.test.ts`
+const COSIGNED = `${SERVER}/tests/api/cosign-checkpoint.test.ts`
+const EPOCHS = `${SERVER}/tests/api/log-epochs.test.ts`
 const LOG_EPOCHS = `${CORE}/src/operations/log-epochs.ts`
 const MERKLE = `${CORE}/tests/domain/merkle.test.ts`
 const VERIFY_RECEIPT = `${INTEGRATOR}/src/receipt/verify-receipt.ts`
@@ -151,7 +151,7 @@ const FORGED = against('forged', [
     `${CORE}/src/protocol/checks.ts`,
     'issuedAt >= now - ISSUED_AT_MAX_AGE_MS',
     'issuedAt >= 0 * ISSUED_AT_MAX_AGE_MS',
-    `${CORE}/tests/operations/attest.test.ts`,
+    `${SERVER}/tests/api/attest.test.ts`,
   ],
 ])
 

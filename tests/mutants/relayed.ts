@@ -1,9 +1,9 @@
 import { against, CONTRACT, CORE, INTEGRATOR, SERVER, STORE } from './against.ts'
 
-const PROOF = `${CORE}/tests/operations/prove-browser.test.ts`
-const ADDED = `${CORE}/tests/operations/added-phones.test.ts`
-const BROWSER_KEY = `${CORE}/tests/operations/browser-key.test.ts`
-const FAILURES = `${CORE}/tests/operations/browser-failures.test.ts`
+const PROOF = `${SERVER}/tests/api/prove-browser.test.ts`
+const ADDED = `${SERVER}/tests/api/added-phones.test.ts`
+const BROWSER_KEY = `${SERVER}/tests/api/browser-key.test.ts`
+const FAILURES = `${SERVER}/tests/api/browser-failures.test.ts`
 const PROVE = `${CORE}/src/operations/prove-browser.ts`
 
 /** What the browser's key signs, as the source has it. */

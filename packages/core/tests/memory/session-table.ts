@@ -47,7 +47,7 @@ export function sessionTable(
     notify({ sessionId: id, seq, change: { session, events: [facts] } })
   }
 
-  /** The guarded statement: stores what differs, unless the session was changed since it was read. */
+  /** The guarded statement: stores what differs, unless the session changed since it was read. */
   function replace(before: Session, after: Session | undefined): Session | undefined {
     if (after === undefined) return undefined
     const changed = Object.entries(after).filter(
