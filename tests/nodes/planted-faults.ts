@@ -17,6 +17,8 @@ export interface PlantedFault {
 
 /** Long enough for a read on another node that comes after the acknowledgment. */
 const COMMITS_LATER_MS = 200
+/** How long a node that keeps rows answers from them. */
+const OUTDATED_MS = 200
 const STORE = 'packages/store/src'
 
 export const PLANTED_FAULTS: readonly PlantedFault[] = [
@@ -39,20 +41,22 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
         find: 'values ($1, $2, $3, $4, $5, $6, $7, null, $8, $9)`',
         replace: 'values ($1, $2, $3, $4, $5, $6, $7, null, $8, $9) on conflict do nothing`',
       },
-      {
-        file: `${STORE}/postgres/row-cache/row-queries.ts`,
-        find: 'where r.version is distinct from k.version`',
-        replace: 'where false`',
-      },
     ],
   },
   {
     name: 'a node reads a session from its cache',
     edits: [
       {
-        file: `${STORE}/postgres/row-cache/optimistic-units.ts`,
-        find: "if (end.is === 'finished' && run.isOf(foundRows)) return { value: end.value }\n      foundRows",
-        replace: "if (end.is === 'finished') return { value: end.value }\n      foundRows",
+        file: `${STORE}/postgres/shared-reads.ts`,
+        find: 'results = await this.#parts.run(distinct.map(([, statement]) => statement))',
+        replace: `const read = await this.#parts.run(distinct.map(([, statement]) => statement))
+      results = distinct.map(([text], at) => {
+        const kept = (this.kept ??= new Map())
+        const began = performance.now()
+        if (!(kept.get(text)?.until > began))
+          kept.set(text, { until: began + ${OUTDATED_MS}, result: read[at] })
+        return kept.get(text).result
+      })`,
       },
     ],
   },
@@ -61,17 +65,9 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     edits: [
       {
         file: `${STORE}/postgres/sql-writes.ts`,
-        find: 'await commit(connection)\n    for',
-        replace: `void pause(${COMMITS_LATER_MS}).then(() => commit(connection)).catch(() => undefined)
+        find: 'await transaction.commit()\n    for',
+        replace: `void pause(${COMMITS_LATER_MS}).then(() => transaction.commit()).catch(() => undefined)
     for`,
-      },
-      {
-        file: `${STORE}/postgres/row-cache/optimistic-writes.ts`,
-        find: `const rows = await connection.runBatch(batchOf(group, server))
-      this.#committed(group, { rows, server })`,
-        replace: `this.#committed(group, { rows: [], server: '' })
-      await new Promise((resolve) => setTimeout(resolve, ${COMMITS_LATER_MS}))
-      await connection.runBatch(batchOf(group, server))`,
       },
     ],
   },

@@ -8,6 +8,8 @@ import { sent } from './statement.ts'
  * order of locks is: subject, device, session.
  */
 export interface Dialect {
+  /** Whether each message to the database is a round trip. */
+  readonly isRemote: boolean
   /** Follows a query whose rows the unit changes next. */
   readonly forUpdate: string
   /** Follows a query for work that any node may do: skips the rows that another node works on. */
@@ -26,6 +28,7 @@ export interface Dialect {
 }
 
 export const SQLITE: Dialect = {
+  isRemote: false,
   forUpdate: '',
   forWork: '',
   server: '',
@@ -38,10 +41,15 @@ export const SQLITE: Dialect = {
 }
 
 /** PostgreSQL, in a unit that only reads one snapshot. */
-export const POSTGRES_READING: Dialect = { ...SQLITE, eventOrder: 'ordinal' }
+export const POSTGRES_READING: Dialect = {
+  ...SQLITE,
+  isRemote: true,
+  eventOrder: 'ordinal',
+}
 
 /** PostgreSQL, in a unit that writes. Its server is known once it has a connection. */
 export const POSTGRES: Dialect = {
+  isRemote: true,
   server: '',
   isSynchronous: `case when current_setting('synchronous_standby_names') <> ''
     and current_setting('synchronous_commit') not in ('local', 'off') then 1 else 0 end`,

@@ -18,6 +18,11 @@ export interface Statement {
   readonly usuallyOnce?: true
 }
 
+/** Statements in one message. Each of them sees what those before it have done. */
+export interface Together {
+  readonly together: readonly Statement[]
+}
+
 export type Row = Readonly<Record<string, SqlValue>>
 
 /** Runs a statement and returns its rows. */
@@ -44,4 +49,10 @@ export function* changedOnce(text: string, values: readonly SqlValue[]): Work<nu
 /** Runs a statement whose result the unit does not need. */
 export function* sent(text: string, values: readonly SqlValue[]): Work<void> {
   yield { text, values, counts: true, ahead: true } satisfies Statement
+}
+
+/** Runs statements in one message, and returns the first row of each, if there is one. */
+export function* rowOfEach(together: readonly Statement[]): Work<readonly (Row | undefined)[]> {
+  const found = (yield { together } satisfies Together) as readonly (readonly Row[])[]
+  return found.map(([first]) => first)
 }

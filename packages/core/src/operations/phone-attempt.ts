@@ -30,15 +30,12 @@ export function* loadAndExpireAttempt(
   tables: Tables,
   { id, device, nonce, forClaim = false }: PhoneCall,
 ): Work<PhoneFacts | undefined> {
-  // Read again, because an operator may have blocked the device since the request was
-  // authenticated. First, because that locks the device: of two copies of a call the later one
-  // must read the session as the earlier one has left it.
-  const current = yield* tables.devices.find(device.id)
-  const session = yield* tables.sessions.find(id)
-  if (session === undefined || !service.keys.holds(session.rootKeyId)) return undefined
-  const tenant = yield* tables.tenants.find(session.tenantId)
-  if (tenant === undefined || current === undefined) return undefined
-  const stats = yield* tables.sessions.deviceStats(session, device)
+  // The device again, because an operator may have blocked it since the request was authenticated.
+  // Its subject is locked before the session is read: of two copies of a call the later one must
+  // read the session as the earlier one has left it.
+  const rows = yield* tables.phoneRows(id, device)
+  if (rows === undefined || !service.keys.holds(rows.session.rootKeyId)) return undefined
+  const { device: current, session, tenant, stats } = rows
   const { failures, subjectRef, subjectBlocked, continuity, hasCompleted } = stats
   // Only an added phone that would be the first of its subject at an account needs the other keys.
   const olderPhone =

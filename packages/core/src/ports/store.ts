@@ -1,5 +1,6 @@
 import type { RequestId, SessionId, Unreadiness } from '@bonded/contract'
-import type { Instant } from '../domain/session.ts'
+import type { Device, Instant, Session } from '../domain/session.ts'
+import type { Tenant } from '../domain/tenant.ts'
 import type { ChangeNotification } from './bus.ts'
 import type { NodeMessages } from './peers.ts'
 import type { DeviceTable } from './tables/device-table.ts'
@@ -7,7 +8,7 @@ import type { IdempotencyTable } from './tables/idempotency-table.ts'
 import type { ReceiptLogTable } from './tables/receipt-log-table.ts'
 import type { ReceiptTable } from './tables/receipt-table.ts'
 import type { RejectionTable } from './tables/rejection-table.ts'
-import type { SessionTable } from './tables/session-table.ts'
+import type { DeviceStats, SessionTable } from './tables/session-table.ts'
 import type { SettingTable } from './tables/setting-table.ts'
 import type { SubjectTable } from './tables/subject-table.ts'
 import type { TenantTable } from './tables/tenant-table.ts'
@@ -111,10 +112,25 @@ export class StoreError extends Error {
   }
 }
 
+/** The rows that decide about a phone's call on a session. */
+export interface PhoneRows {
+  readonly device: Device
+  readonly session: Session
+  readonly tenant: Tenant
+  readonly stats: DeviceStats
+}
+
 /** All stored data, by noun. */
 export interface Tables {
   /** Whether the unit may write. */
   readonly mayWrite: boolean
+  /**
+   * Finds the rows of a phone's call, in one message if the database is remote. A unit that may
+   * write locks the subject of the device first, and then the session.
+   *
+   * @returns undefined if one of them does not exist
+   */
+  phoneRows(id: SessionId, device: Pick<Device, 'id' | 'subjectId'>): Work<PhoneRows | undefined>
   readonly sessions: SessionTable
   readonly devices: DeviceTable
   readonly subjects: SubjectTable

@@ -2,7 +2,7 @@ import type { SettingVersions } from '@bonded/core/ports/tables/setting-table'
 import type { Row } from '../statement.ts'
 import { settingTable } from '../tables/setting-table.ts'
 import type { Connections } from './server/connections.ts'
-import { drive } from './sql-writes.ts'
+import { OutcomeUnknown, Transaction } from './transaction.ts'
 
 /** The settings that versions of the service have stored. Changes nothing. */
 export function settingsInPostgres(connections: Connections): Promise<SettingVersions> {
@@ -11,18 +11,26 @@ export function settingsInPostgres(connections: Connections): Promise<SettingVer
       text: `select to_regclass('known_setting') is not null as found`,
       values: [],
     })) as readonly Row[]
-    return table?.found ? drive(connection, settingTable.versions()) : new Map<string, string>()
+    if (!table?.found) return new Map<string, string>()
+    return new Transaction(connection, { begin: [], isCareful: true }).drive(settingTable.versions())
   })
 }
 
 /** Stores the settings that this version knows, before its first node starts. */
-export function recordInPostgres(
+export async function recordInPostgres(
   connections: Connections,
   { names, version }: { readonly names: readonly string[]; readonly version: string },
 ): Promise<void> {
-  return connections.run(async (connection) => {
-    await connection.run({ text: 'begin', values: [] })
-    await drive(connection, settingTable.record(names, version))
-    await connection.commit()
+  const connection = await connections.take()
+  const begin = [{ text: 'begin', values: [] }]
+  const transaction = new Transaction(connection, { begin, isCareful: true })
+  try {
+    await transaction.drive(settingTable.record(names, version))
+  } catch (failure) {
+    await connection.abandon()
+    throw failure
+  }
+  await transaction.commit().catch((failure: unknown) => {
+    throw failure instanceof OutcomeUnknown ? failure.cause : failure
   })
 }

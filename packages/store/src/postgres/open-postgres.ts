@@ -10,7 +10,7 @@ import { asStoreError } from './postgres-errors.ts'
 import { migratePostgres } from './postgres-migrate.ts'
 import { PostgresStore } from './postgres-store.ts'
 import { agreeOnSettings, type SharedSettings } from './node-settings.ts'
-import { drive } from './sql-writes.ts'
+import { Transaction } from './transaction.ts'
 import { rejectUnfinishedRestore } from './unfinished-restore.ts'
 
 /** Creates the store once the rest of the service exists. */
@@ -55,7 +55,8 @@ export async function openPostgres(
     if (shared !== undefined) await agreeOnSettings(connections, shared)
     const connection = await connections.take()
     try {
-      const sessionKeys = await drive(connection, openSessionKeys(idKeys))
+      const steps = new Transaction(connection, { begin: [], isCareful: true })
+      const sessionKeys = await steps.drive(openSessionKeys(idKeys))
       return (parts) => {
         const unread = { clockAheadMs: 0, roundTripMs: 0 }
         parts.meter.watchDatabase(() => ({

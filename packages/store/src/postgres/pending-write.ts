@@ -1,11 +1,7 @@
 import type { Cause, Unit } from '@bonded/core/ports/store'
 import { classify } from './postgres-errors.ts'
-import type { FoundRows } from './row-cache/row-lookups.ts'
 
-/**
- * How often a unit runs on the cached rows, and then by SQL. It counts each run that had to be
- * repeated, whatever the reason: a missing row, an outdated row, or a lost conflict.
- */
+/** How often a unit runs alone. */
 export const MAX_RUNS = 6
 
 /** A unit that waits for its transaction. */
@@ -16,12 +12,8 @@ export interface PendingWrite {
   readonly reject: (failure: unknown) => void
   /** Until when the call may wait for locks, in all of its runs, by `performance.now`. */
   readonly lockUntil: number
-  /** The rows that were read for it from the database. */
-  foundRows: FoundRows
-  /** How often it has run on the cached rows. */
-  runs: number
-  /** Whether it has failed together with others, and now runs alone. */
-  isAlone: boolean
+  /** Whether it has relied on a change that did not happen, and now waits for each result. */
+  isCareful: boolean
   /** Whether a connection was lost before its commit was sent. */
   hasLostConnection: boolean
 }

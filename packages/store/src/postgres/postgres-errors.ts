@@ -47,6 +47,11 @@ interface Classified {
 }
 
 const DEFECT: Classified = { kind: 'defect', failure: 'input_output', text: '' }
+const OUTDATED: Classified = {
+  kind: 'conflict',
+  failure: 'locked',
+  text: 'another program changed the schema',
+}
 const LOST: Classified = {
   kind: 'lost',
   failure: 'unreachable',
@@ -56,6 +61,7 @@ const LOST: Classified = {
 /** Classifies an error of the driver. */
 export function classify(cause: unknown): Classified {
   if (!(cause instanceof Error)) return DEFECT
+  if (isOutdatedStatement(cause)) return OUTDATED
   const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : undefined
   // A SQLSTATE has five characters. The codes of the system, such as ECONNREFUSED, have more or
   // begin with E.
@@ -66,6 +72,11 @@ export function classify(cause: unknown): Classified {
     if (found !== undefined) return { kind: found[0], failure: found[1], text: found[2] }
   }
   return DEFECT
+}
+
+/** Whether a prepared statement returns other columns since another program changed the schema. */
+export function isOutdatedStatement(cause: unknown): boolean {
+  return cause instanceof Error && 'routine' in cause && cause.routine === 'RevalidateCachedQuery'
 }
 
 /** The driver reports a lost connection and its own time-outs by message only. */

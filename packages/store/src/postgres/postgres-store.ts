@@ -12,24 +12,20 @@ import {
   type Unit,
 } from '@bonded/core/ports/store'
 import type { SessionKeys } from '../tables/session-keys.ts'
-import type { Statement } from '../statement.ts'
 import { StoreDuringRequest } from '../tables/store-during-request.ts'
 import { POSTGRES_READING } from '../dialect.ts'
 import { sqlTables } from '../tables/tables.ts'
-import { BatchError, type BatchRows, type BatchStatement } from './server/batch.ts'
+import { BatchError, type BatchStatement, type StatementResult } from './server/batch.ts'
 import { ChangeFeed } from './change-feed.ts'
 import { findUnreadiness } from './server/check-server.ts'
 import type { DatabaseClock } from '../clock/database-clock.ts'
 import type { Connections } from './server/connections.ts'
-import { OptimisticUnits } from './row-cache/optimistic-units.ts'
-import { OptimisticWrites } from './row-cache/optimistic-writes.ts'
 import { postgresMessages } from './node-messages.ts'
 import { asStoreError, classify } from './postgres-errors.ts'
-import { KINDS } from './row-cache/row-kinds.ts'
-import { RowLookups } from './row-cache/row-lookups.ts'
-import { rowKey, RowCache } from './row-cache/row-cache.ts'
 import type { PendingWrite } from './pending-write.ts'
-import { drive, SqlWrites } from './sql-writes.ts'
+import { SharedReads } from './shared-reads.ts'
+import { SqlWrites } from './sql-writes.ts'
+import { Transaction } from './transaction.ts'
 
 /** After a failure of this kind, the next write probably fails too. */
 const UNWRITABLE: readonly (StoreFailure | undefined)[] = [
@@ -48,32 +44,30 @@ interface PostgresStoreParts {
 }
 
 /**
- * How many calls may wait for the next batch or lookup: as many as two batches take. Further ones
- * wait where the service can reject them by priority. Calls that wait for locks do not count,
- * because they do not delay others.
+ * How many calls may wait for the next transaction or read. Further ones wait where the service can
+ * reject them by priority. Calls that wait for locks do not count, because they do not delay
+ * others.
  */
 const MAX_WAITING = 32
 
+/** The statements that begin a snapshot of the whole database. */
+const SNAPSHOT = [{ text: 'begin isolation level repeatable read, read only', values: [] }]
+
 /**
- * The store on a PostgreSQL database, which several nodes share. A unit runs on the cached rows,
- * and the database checks that they are current, after the call. What the cache cannot do runs
- * statement by statement: the writes of a turn of the event loop share a transaction; several
- * transactions run at the same time. If a unit throws or loses against another node, the store
- * rolls the group back and runs each unit alone.
+ * The store on a PostgreSQL database, which several nodes share. A node caches no rows: each unit
+ * reads its rows in one message and writes in another, with locks in between. Calls of a turn of
+ * the event loop share messages and transactions.
  */
 export class PostgresStore implements Store {
   readonly #connections: Connections
   readonly #bus: Bus
   readonly #meter: Meter
-  readonly #reading: Tables
+  readonly #tables: Tables
   readonly #feed: ChangeFeed
   readonly #sessionKeys: SessionKeys
-  readonly #cache = new RowCache()
-  readonly #lookups: RowLookups
-  readonly #optimisticUnits: OptimisticUnits
-  readonly #optimisticWrites: OptimisticWrites
   readonly messages: NodeMessages
-  readonly #sqlWrites: SqlWrites
+  readonly #reads: SharedReads
+  readonly #writes: SqlWrites
   /** When a write last failed as `UNWRITABLE` lists. A change that was committed resets it. */
   #unwritableAt = Number.NEGATIVE_INFINITY
 
@@ -85,33 +79,14 @@ export class PostgresStore implements Store {
     this.#bus = bus
     this.messages = postgresMessages(connections)
     this.#meter = meter
-    const others: Bus = {
-      ...bus,
-      publish: (change) => {
-        this.#drop(change.sessionId)
-        bus.publish(change)
-      },
-    }
-    this.#feed = new ChangeFeed(connections, { bus: others, clock })
-    this.#lookups = new RowLookups((statements) => this.#runBatch(statements), this.#cache)
-    this.#optimisticUnits = new OptimisticUnits(this.#cache, this.#lookups, sessionKeys)
-    const committed = (units: number, notifications: readonly ChangeNotification[]) =>
-      this.#committed(units, notifications)
-    this.#sqlWrites = new SqlWrites({
+    this.#feed = new ChangeFeed(connections, { bus, clock })
+    this.#writes = new SqlWrites({
       connections,
       sessionKeys,
-      committed,
+      committed: (units, notifications) => this.#committed(units, notifications),
       fail: (group, cause) => this.#fail(group, cause),
     })
-    this.#optimisticWrites = new OptimisticWrites({
-      connections,
-      units: this.#optimisticUnits,
-      cache: this.#cache,
-      bySql: (pending) => this.#sqlWrites.add(pending),
-      committed,
-      unknown: (group, cause) => this.#fail(group, cause),
-    })
-    this.#reading = sqlTables({
+    this.#tables = sqlTables({
       notify: () => {
         throw new StoreError('a unit that only reads has changed a session')
       },
@@ -119,6 +94,11 @@ export class PostgresStore implements Store {
       dialect: POSTGRES_READING,
       mayWrite: false,
       sessionKeys,
+    })
+    this.#reads = new SharedReads({
+      tables: this.#tables,
+      run: (statements) => this.#runBatch(statements),
+      inSnapshot: (unit) => this.#readSnapshot(unit),
     })
   }
 
@@ -130,14 +110,12 @@ export class PostgresStore implements Store {
 
   write<T>(unit: Unit<T>, cause?: Cause): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>()
-    this.#optimisticWrites.add({
+    this.#writes.add({
       unit,
       cause,
       resolve: resolve as (value: unknown) => void,
       reject,
-      foundRows: new Map(),
-      runs: 0,
-      isAlone: false,
+      isCareful: false,
       hasLostConnection: false,
       lockUntil: performance.now() + this.#connections.settings.lockTimeoutMs,
     })
@@ -146,11 +124,7 @@ export class PostgresStore implements Store {
 
   async read<T>(unit: Unit<T>): Promise<T> {
     try {
-      return await this.#readFirst(unit).catch((failure: unknown) => {
-        // A read has no effect, so it can run again on a new connection.
-        if (isLost(failure) && !this.#connections.isClosed) return this.#readOnce(unit)
-        throw failure
-      })
+      return await this.#reads.read(unit)
     } catch (cause) {
       throw this.#outage(cause, 'read')
     }
@@ -161,7 +135,7 @@ export class PostgresStore implements Store {
   }
 
   free(): number {
-    return 1 - (this.#optimisticWrites.waiting + this.#lookups.waiting) / MAX_WAITING
+    return 1 - (this.#writes.waiting + this.#reads.waiting) / MAX_WAITING
   }
 
   async health(): Promise<readonly Unreadiness[]> {
@@ -176,9 +150,7 @@ export class PostgresStore implements Store {
 
   async externalChanges(): ReturnType<Store['externalChanges']> {
     try {
-      const changes = await this.#feed.next()
-      for (const { sessionId } of changes) this.#drop(sessionId)
-      return changes
+      return await this.#feed.next()
     } catch (cause) {
       throw this.#outage(cause, 'read')
     }
@@ -209,8 +181,8 @@ export class PostgresStore implements Store {
     }
   }
 
-  /** Runs statements in one round trip. Those that only read can run again on a new connection. */
-  async #runBatch(statements: readonly BatchStatement[]): Promise<BatchRows> {
+  /** Runs statements that only read in one round trip. */
+  async #runBatch(statements: readonly BatchStatement[]): Promise<readonly StatementResult[]> {
     const connection = await this.#connections.take()
     try {
       return await connection.runBatch(statements)
@@ -221,42 +193,20 @@ export class PostgresStore implements Store {
     }
   }
 
-  /** Drops a session that another node has changed, which would fail the next check. */
-  #drop(id: SessionId): void {
-    const key = this.#sessionKeys.of(id).next()
-    if (key.done === true) this.#cache.delete(rowKey(KINDS.session, key.value))
-  }
-
-  async #readFirst<T>(unit: Unit<T>): Promise<T> {
-    const found = await this.#optimisticUnits.read(unit).catch((failure: unknown) => {
-      // SQL separates a unit that fails from the others of its batch.
-      if (isLost(failure)) throw failure
-      return undefined
-    })
-    return found === undefined ? this.#readOnce(unit) : found.value
-  }
-
-  /** Runs a unit that needs one statement without a transaction; others see one snapshot. */
-  async #readOnce<T>(unit: Unit<T>): Promise<T> {
-    const work = unit(this.#reading)
-    let step = work.next()
-    if (step.done === true) return step.value
+  /** Reads one snapshot. A read has no effect, so it can run again on a new connection. */
+  async #readSnapshot<T>(unit: Unit<T>, hasLostConnection = false): Promise<T> {
     const connection = await this.#connections.take()
     try {
-      step = work.next(await connection.run(step.value as Statement))
-      if (step.done === true) {
-        connection.release()
-        return step.value
-      }
-      connection.sendAhead({ text: 'begin isolation level repeatable read, read only', values: [] })
-      const value = await drive(connection, unit(this.#reading))
+      const transaction = new Transaction(connection, { begin: SNAPSHOT, isCareful: true })
+      const value = await transaction.drive(unit(this.#tables))
       connection.sendAhead({ text: 'commit', values: [] })
       connection.release()
       return value
     } catch (failure) {
       await connection.abandon()
-      throw failure
+      if (hasLostConnection || !isLost(failure) || this.#connections.isClosed) throw failure
     }
+    return this.#readSnapshot(unit, true)
   }
 
   /** Converts an outage into a `StoreError`. A call after the store was closed is an outage. */

@@ -1,17 +1,18 @@
 import type { ChangeNotification } from '@bonded/core/ports/bus'
-import { type Cause, StoreError } from '@bonded/core/ports/store'
-import type { Work } from '@bonded/core/ports/work'
+import type { Cause } from '@bonded/core/ports/store'
 import { POSTGRES } from '../dialect.ts'
 import type { SessionKeys } from '../tables/session-keys.ts'
-import type { Row, Statement } from '../statement.ts'
 import { sqlTables } from '../tables/tables.ts'
 import { BatchQueue } from './batch-queue.ts'
 import { mayRunAgain, type PendingWrite } from './pending-write.ts'
-import { classify } from './postgres-errors.ts'
-import type { Connection, Connections } from './server/connections.ts'
+import type { BatchStatement } from './server/batch.ts'
+import type { Connections } from './server/connections.ts'
+import { isNotOnce, OutcomeUnknown, Transaction } from './transaction.ts'
 
 /** The most units of one transaction. They run one after another and share one commit. */
 const MAX_UNITS = 8
+/** The most transactions of several units at once. What comes meanwhile shares the next one. */
+const MAX_GROUPS = 2
 /** The longest pause before a unit runs again, so that two of them do not meet again. */
 const MAX_PAUSE_MS = 25
 /**
@@ -28,39 +29,48 @@ interface SqlWriteParts {
   readonly fail: (group: readonly PendingWrite[], cause: unknown) => void
 }
 
-/** A transaction whose commit may or may not have taken effect. It must not run again. */
-class OutcomeUnknown extends Error {}
-
 /**
- * Runs units that write statement by statement. The units of a turn of the event loop share a
- * transaction. If one throws or loses against another node, the group is rolled back, and each
- * unit runs alone.
+ * Runs units that write. Those of a turn of the event loop share a transaction. If one throws,
+ * loses against another node, or has relied on a change that did not happen, the transaction is
+ * rolled back, and each unit runs alone.
  */
 export class SqlWrites {
   readonly #parts: SqlWriteParts
-  readonly #queue: BatchQueue<PendingWrite>
+  readonly #queue: BatchQueue<PendingWrite> = new BatchQueue({
+    run: () => this.#finish(this.#queue.take(MAX_UNITS)),
+    maxRunning: MAX_GROUPS,
+  })
+  /** Those that run alone, which can wait for locks without keeping the others waiting. */
+  readonly #alone: BatchQueue<PendingWrite>
 
   constructor(parts: SqlWriteParts) {
     this.#parts = parts
-    this.#queue = new BatchQueue({
-      run: () => this.#finish(this.#queue.take(MAX_UNITS)),
+    this.#alone = new BatchQueue({
+      run: () => this.#finishAlone(this.#alone.take(1)[0] as PendingWrite),
       // Half of the connections, so that writes never keep reads waiting for one.
       maxRunning: Math.max(1, Math.floor(parts.connections.settings.poolSize / 2)),
     })
+  }
+
+  /** How many units wait for a transaction. */
+  get waiting(): number {
+    return this.#queue.waiting
   }
 
   add(pending: PendingWrite): void {
     this.#queue.add(pending)
   }
 
-  /** Brings every unit of a group to its end. Never rejects. */
+  /** Commits a group, or lets each of its units run alone. Never rejects. */
   async #finish(group: readonly PendingWrite[]): Promise<void> {
-    if (group.length === 1) return this.#finishAlone(group[0] as PendingWrite)
     try {
       await this.#transaction(group, SHORT_LOCK_MS)
     } catch (failure) {
       if (failure instanceof OutcomeUnknown) return this.#parts.fail(group, failure.cause)
-      await Promise.all(group.map((pending) => this.#finishAlone(pending)))
+      for (const pending of group) {
+        pending.isCareful ||= isNotOnce(failure)
+        this.#alone.add(pending)
+      }
     }
   }
 
@@ -72,6 +82,10 @@ export class SqlWrites {
         return await this.#transaction([pending], Math.max(leftMs, SHORT_LOCK_MS))
       } catch (failure) {
         if (failure instanceof OutcomeUnknown) return this.#parts.fail([pending], failure.cause)
+        if (isNotOnce(failure) && !pending.isCareful) {
+          pending.isCareful = true
+          continue
+        }
         if (!mayRunAgain(pending, failure, runs) || this.#parts.connections.isClosed)
           return this.#parts.fail([pending], failure)
         await pause(Math.random() * MAX_PAUSE_MS)
@@ -91,65 +105,34 @@ export class SqlWrites {
       mayWrite: true,
       sessionKeys: this.#parts.sessionKeys,
     })
+    const transaction = new Transaction(connection, {
+      begin: begin(lockTimeoutMs),
+      isCareful: group.some(({ isCareful }) => isCareful),
+    })
     const values: unknown[] = []
     try {
-      connection.sendAhead(begin(lockTimeoutMs))
       for (const pending of group) {
         cause = pending.cause
-        values.push(await drive(connection, pending.unit(tables)))
+        values.push(await transaction.drive(pending.unit(tables)))
       }
     } catch (failure) {
       await connection.abandon()
       throw failure
     }
-    await commit(connection)
+    await transaction.commit()
     for (let at = 0; at < group.length; at++) group[at]?.resolve(values[at])
     this.#parts.committed(group.length, notifications)
   }
 }
 
-/** Runs a unit of work to its end. */
-export async function drive<T>(connection: Connection, work: Work<T>): Promise<T> {
-  let step = work.next()
-  while (step.done !== true) {
-    const statement = step.value as Statement
-    if (statement.ahead) {
-      connection.sendAhead(statement)
-      step = work.next(0)
-      continue
-    }
-    let answer: readonly Row[] | number
-    try {
-      answer = await connection.run(statement)
-    } catch (failure) {
-      // After an error the transaction is void, even if the unit catches the error.
-      try {
-        work.throw(failure)
-      } catch {
-        // The caller gets the original failure.
-      }
-      throw failure
-    }
-    step = work.next(answer)
-  }
-  return step.value
-}
-
-async function commit(connection: Connection): Promise<void> {
-  let committed: boolean
-  try {
-    committed = await connection.commit()
-  } catch (failure) {
-    await connection.abandon()
-    // A failed commit is answered with an error. Without a response, the outcome is unknown.
-    throw classify(failure).kind === 'lost' ? new OutcomeUnknown('', { cause: failure }) : failure
-  }
-  connection.release()
-  if (!committed) throw new StoreError('the store refused to write: the server rolled back')
-}
-
-function begin(lockTimeoutMs: number): Statement {
-  return { text: `begin; set local lock_timeout = '${Math.ceil(lockTimeoutMs)}ms'`, values: [] }
+function begin(lockTimeoutMs: number): readonly BatchStatement[] {
+  return [
+    { text: 'begin', values: [] },
+    {
+      text: `select set_config('lock_timeout', $1, true)`,
+      values: [`${Math.ceil(lockTimeoutMs)}ms`],
+    },
+  ]
 }
 
 function pause(ms: number): Promise<void> {

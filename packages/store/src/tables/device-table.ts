@@ -246,15 +246,6 @@ export function deviceTable({ cause, dialect }: Pick<Writing, 'cause' | 'dialect
 const INSERT_PAIRWISE = `insert into pairwise_subject (tenant_id, subject_id, subject_ref)
   values ($1, $2, $3) on conflict do nothing`
 
-/** Stores a tenant's first reference to a subject. Returns 1, or 0 if there is one. */
-export function insertPairwise({
-  tenantId,
-  subjectId,
-  subjectRef,
-}: Parameters<DeviceTable['pairwise']>[0]): Work<number> {
-  return changedOnce(INSERT_PAIRWISE, [tenantId, subjectId, subjectRef])
-}
-
 /** `guard` may use the columns' values by number. Its own values start at $18. */
 function* insertDevice(
   device: Device,
@@ -306,25 +297,12 @@ const OFFERED = {
 } as const
 
 function deviceByToken(found: Row, column: typeof IN_USE | typeof OFFERED): DeviceByToken {
-  return { device: deviceFromRow(found), ...tokenOf(found, column) }
-}
-
-function tokenOf(
-  found: Row,
-  column: typeof IN_USE | typeof OFFERED,
-): Omit<DeviceByToken, 'device'> {
   const token = {
     id: found[column.id] as string,
     hash: found[column.hash] as Uint8Array,
     issuedAt: Number(found[column.issuedAt]),
   }
-  return { token, offered: column.offered }
-}
-
-/** The tokens of a device's row. */
-export function tokensOf(found: Row): readonly Omit<DeviceByToken, 'device'>[] {
-  const inUse = tokenOf(found, IN_USE)
-  return found.offered_token_id == null ? [inUse] : [inUse, tokenOf(found, OFFERED)]
+  return { device: deviceFromRow(found), token, offered: column.offered }
 }
 
 /** Each part has an index. With `or`, PostgreSQL reads all devices until it has analyzed them. */

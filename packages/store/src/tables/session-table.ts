@@ -3,7 +3,11 @@ import type { Session } from '@bonded/core/domain/session'
 import { MAX_REJECTIONS } from '@bonded/core/domain/lifetimes'
 import { isStoredFor, MOVES } from '@bonded/core/protocol/states'
 import { claimed, hinted, missed, moved } from '@bonded/core/domain/changes'
-import type { SessionTable, TimelineNote } from '@bonded/core/ports/tables/session-table'
+import type {
+  DeviceStats,
+  SessionTable,
+  TimelineNote,
+} from '@bonded/core/ports/tables/session-table'
 import type { Work } from '@bonded/core/ports/work'
 import type { Writing } from './event-publisher.ts'
 import { isFiltered, lastReadStatement, listStatement } from './session-list.ts'
@@ -16,7 +20,7 @@ import {
   sessionFromRow,
 } from './session-row.ts'
 import { writeEvents } from './webhook-events.ts'
-import { changedOnce, row, rows, sent } from '../statement.ts'
+import { changedOnce, type Row, row, rows, sent } from '../statement.ts'
 
 /** Timeline entries per session: more than an honest session causes, and a bound on storage. */
 const MAX_NOTES = 200
@@ -43,13 +47,14 @@ const INSERT_SESSION = `insert into session (${SESSION_COLUMNS.join(', ')}, sess
 const INSERT_EVENT = `insert into session_event (session_key, seq, at, kind, state, hint, reason, step, request_id, key_id)
   values ($1, $2, $3, $4, $5, $6, $7, null, $8, $9)`
 
-const DEVICE_STATS = `select
-    (select failures from session_device where session_key = $4 and device_id = $3) as failures,
+/** Continues with a row `one`, the reference and the continuity. The session's key is `$1`. */
+export const DEVICE_STATS = `select
+    (select failures from session_device where session_key = $1 and device_id = $4) as failures,
     pairwise_subject.subject_ref, pairwise_subject.blocked_at,
-    device_continuity.mean, device_continuity.completed_at
-  from (select 1) one
-    left join pairwise_subject on pairwise_subject.tenant_id = $1 and subject_id = $2
-    left join device_continuity on device_continuity.tenant_id = $1 and device_id = $3`
+    device_continuity.mean, device_continuity.completed_at`
+const STATS_AT_TENANT = `${DEVICE_STATS} from (select 1) one
+    left join pairwise_subject on pairwise_subject.tenant_id = $2 and subject_id = $3
+    left join device_continuity on device_continuity.tenant_id = $2 and device_id = $4`
 
 /**
  * The SQL of the sessions, their events and their timeline. A statement about a session names its
@@ -212,14 +217,8 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
 
     *deviceStats({ id, tenantId }, device) {
       const key = yield* sessionKeys.of(id)
-      const found = yield* row(DEVICE_STATS, [tenantId, device.subjectId, device.id, key])
-      return {
-        failures: Number(found?.failures ?? 0),
-        subjectRef: (found?.subject_ref as string | null) ?? undefined,
-        subjectBlocked: found?.blocked_at != null,
-        continuity: found?.mean == null ? undefined : Number(found.mean),
-        hasCompleted: found?.completed_at != null,
-      }
+      const values = [key, tenantId, device.subjectId, device.id]
+      return deviceStatsFromRow(yield* row(STATS_AT_TENANT, values))
     },
 
     *claimReceipts({ now, until, limit }) {
@@ -315,6 +314,17 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
 /** Whether a note says why a request was rejected, or why an approval did not suffice. */
 function isRejection({ kind, reason }: TimelineNote): boolean {
   return kind === 'refused' || reason === 'policy_not_met'
+}
+
+/** Converts a row of `DEVICE_STATS`. */
+export function deviceStatsFromRow(found: Row | undefined): DeviceStats {
+  return {
+    failures: Number(found?.failures ?? 0),
+    subjectRef: (found?.subject_ref as string | null) ?? undefined,
+    subjectBlocked: found?.blocked_at != null,
+    continuity: found?.mean == null ? undefined : Number(found.mean),
+    hasCompleted: found?.completed_at != null,
+  }
 }
 
 const updates = new Map<string, string>()

@@ -4,6 +4,7 @@ import { deviceTable } from './device-table.ts'
 import type { Writing } from './event-publisher.ts'
 import { idempotencyTable } from './idempotency-table.ts'
 import type { RowCaches } from './row-cache.ts'
+import { phoneRowsOf, phoneRowsTogether } from './phone-rows.ts'
 import { receiptLogTable } from './receipt-log-table.ts'
 import { receiptTable } from './receipt-table.ts'
 import { rejectionTable } from './rejection-table.ts'
@@ -17,12 +18,16 @@ import { webhookTable } from './webhook-table.ts'
 
 /** The tables as SQL: each call yields its statements and remembers nothing. */
 export function sqlTables(writing: Writing): Tables {
-  return {
-    mayWrite: writing.mayWrite,
+  const parts = {
     sessions: sessionTable(writing),
     devices: deviceTable(writing),
-    subjects: subjectTable(writing),
     tenants: tenantTable(writing),
+  }
+  return {
+    ...parts,
+    mayWrite: writing.mayWrite,
+    phoneRows: writing.dialect.isRemote ? phoneRowsTogether(writing) : phoneRowsOf(parts),
+    subjects: subjectTable(writing),
     idempotency: idempotencyTable(writing.dialect),
     webhooks: webhookTable(writing.dialect),
     rejections: rejectionTable,
@@ -38,12 +43,16 @@ export function sqlTables(writing: Writing): Tables {
  * @param caches the driver clears them when a unit is undone or another process has committed
  */
 export function cachedTables(tables: Tables, caches: RowCaches): Tables {
-  return {
-    mayWrite: tables.mayWrite,
+  const parts = {
     sessions: sessionCache(tables.sessions, caches),
     devices: deviceCache(tables.devices, caches),
-    subjects: clearingDevices(tables.subjects, caches),
     tenants: tenantCache(tables.tenants, caches),
+  }
+  return {
+    ...parts,
+    mayWrite: tables.mayWrite,
+    phoneRows: phoneRowsOf(parts),
+    subjects: clearingDevices(tables.subjects, caches),
     idempotency: tables.idempotency,
     webhooks: tables.webhooks,
     rejections: tables.rejections,

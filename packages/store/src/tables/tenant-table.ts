@@ -181,7 +181,7 @@ export function tenantTable({ dialect }: Pick<Writing, 'dialect'>): TenantTable 
   }
 }
 
-export function serverCredentialFromRow(key: Row, tenant: Row): ServerCredential {
+function serverCredentialFromRow(key: Row, tenant: Row): ServerCredential {
   return {
     keyId: key.key_id as string,
     hash: key.hash as Uint8Array,
@@ -191,7 +191,7 @@ export function serverCredentialFromRow(key: Row, tenant: Row): ServerCredential
   }
 }
 
-export function publishableKeyFromRow(key: Row, tenant: Row): PublishableKey {
+function publishableKeyFromRow(key: Row, tenant: Row): PublishableKey {
   return {
     key: key.publishable_key as string,
     tenant: tenantFromRow(tenant),

@@ -1,14 +1,20 @@
 import type { Connection as DriverConnection, Query, Submittable } from 'pg'
-import type { SqlValue } from '../../statement.ts'
+import type { Row, SqlValue } from '../../statement.ts'
 
-/** A statement whose result is read by position. */
+/** One statement of a batch. */
 export interface BatchStatement {
   readonly text: string
   readonly values: readonly SqlValue[]
 }
 
-/** The rows of each statement of a batch, as the server writes their columns. */
-export type BatchRows = readonly (readonly (readonly (string | null)[])[])[]
+/** What a statement of a batch has returned. */
+export interface StatementResult {
+  readonly rows: readonly Row[]
+  /** How many rows it returned or changed. */
+  readonly count: number
+  /** What the server did, such as `UPDATE`. */
+  readonly command: string
+}
 
 /** A batch that the server rejected, or whose connection was lost. */
 export class BatchError extends Error {
@@ -22,18 +28,30 @@ export class BatchError extends Error {
   }
 }
 
+type Read = (text: string) => unknown
+
+interface Column {
+  readonly name: string
+  readonly read: Read
+}
+
+/** A statement on the server, with the columns that it returns. */
+interface Prepared {
+  columns: readonly Column[]
+}
+
 /** The statements that a connection has prepared: their names by text. */
 export interface PreparedNames {
   /** Undefined where a pooler cannot keep prepared statements. */
   nameOf(text: string): string | undefined
-  /** By name: true if it is prepared; false if a batch failed that was to prepare it. */
-  readonly onServer: Map<string, boolean>
+  /** By name. Undefined if a batch failed that was to prepare it. */
+  readonly onServer: Map<string, Prepared | undefined>
 }
 
 interface BatchTask {
   readonly statements: readonly BatchStatement[]
   readonly names: PreparedNames
-  readonly resolve: (rows: BatchRows) => void
+  readonly resolve: (results: readonly StatementResult[]) => void
   readonly reject: (failure: BatchError) => void
 }
 
@@ -41,6 +59,7 @@ interface BatchTask {
 interface Wire {
   readonly stream: { readonly writable: boolean; cork(): void; uncork(): void }
   parse(message: { text: string; name: string | undefined }): void
+  describe(message: { type: 'S'; name: string }): void
   bind(message: { statement: string | undefined; values: unknown; valueMapper: unknown }): void
   execute(message: object): void
   close(message: { type: 'S'; name: string }): void
@@ -49,17 +68,26 @@ interface Wire {
 
 /**
  * Makes the class of batches: several statements in one message, with one synchronization at its
- * end. The server runs them in one transaction, which it commits there, and skips what follows a
- * failed statement. One round trip therefore costs what a single statement would.
+ * end. Without `begin`, the server runs them in one transaction, which it commits there. It skips
+ * what follows a failed statement. One round trip therefore costs what a single statement would.
  *
  * It extends the driver's query, because a pipelining connection rejects other classes.
+ *
+ * @param readerOf converts the text of a column of a type
  */
-export function batchClass(Base: typeof Query): new (task: BatchTask) => Submittable {
+// oxlint-disable-next-line max-lines-per-function -- one class, which needs its base
+export function batchClass(
+  Base: typeof Query,
+  readerOf: (type: number) => Read,
+): new (
+  task: BatchTask,
+) => Submittable {
   return class Batch extends Base {
     readonly #task: BatchTask
+    readonly #prepared: Prepared[] = []
     readonly #prepares: string[] = []
-    readonly #results: (readonly (string | null)[])[][] = []
-    #rows: (readonly (string | null)[])[] = []
+    readonly #results: StatementResult[] = []
+    #rows: Row[] = []
     #isSent = false
     #isDone = false
 
@@ -70,13 +98,12 @@ export function batchClass(Base: typeof Query): new (task: BatchTask) => Submitt
     }
 
     #submit(wire: Wire): null {
-      const { statements, names } = this.#task
       this.#isSent = wire.stream.writable
       wire.stream.cork()
       try {
-        for (const { text, values } of statements) {
-          const statement = names.nameOf(text)
-          this.#prepare(wire, text, statement)
+        for (const { text, values } of this.#task.statements) {
+          const statement = this.#task.names.nameOf(text)
+          this.#prepared.push(this.#prepare(wire, text, statement))
           wire.bind({ statement, values, valueMapper: toWire })
           wire.execute({})
         }
@@ -87,27 +114,49 @@ export function batchClass(Base: typeof Query): new (task: BatchTask) => Submitt
       return null
     }
 
-    #prepare(wire: Wire, text: string, name: string | undefined): void {
+    #prepare(wire: Wire, text: string, name: string | undefined): Prepared {
       const { onServer } = this.#task.names
       const known = name === undefined ? undefined : onServer.get(name)
-      if (known === true) return
+      if (known !== undefined) return known
+      const prepared: Prepared = { columns: [] }
       if (name !== undefined) {
-        if (known === false) wire.close({ type: 'S', name })
+        if (onServer.has(name)) wire.close({ type: 'S', name })
         this.#prepares.push(name)
         // Also for the statements that follow in this batch.
-        onServer.set(name, true)
+        onServer.set(name, prepared)
       }
       wire.parse({ text, name })
+      wire.describe({ type: 'S', name: name ?? '' })
+      return prepared
     }
 
-    handleRowDescription(): void {}
+    handleRowDescription({ fields }: { fields: readonly { name: string; dataTypeID: number }[] }) {
+      const prepared = this.#prepared[this.#results.length]
+      if (prepared !== undefined)
+        prepared.columns = fields.map(({ name, dataTypeID }) => ({
+          name,
+          read: readerOf(dataTypeID),
+        }))
+    }
 
     handleDataRow({ fields }: { fields: readonly (string | null)[] }): void {
-      this.#rows.push(fields)
+      const { columns } = this.#prepared[this.#results.length] as Prepared
+      const row: Record<string, SqlValue> = {}
+      for (let index = 0; index < columns.length; index++) {
+        const { name, read } = columns[index] as Column
+        const text = fields[index] ?? null
+        row[name] = text === null ? null : (read(text) as SqlValue)
+      }
+      this.#rows.push(row)
     }
 
-    handleCommandComplete(): void {
-      this.#results.push(this.#rows)
+    handleCommandComplete({ text }: { text: string }): void {
+      const words = text.split(' ')
+      this.#results.push({
+        rows: this.#rows,
+        count: Number(words.at(-1)) || 0,
+        command: words[0] ?? '',
+      })
       this.#rows = []
     }
 
@@ -115,8 +164,8 @@ export function batchClass(Base: typeof Query): new (task: BatchTask) => Submitt
       if (this.#isDone) return
       this.#isDone = true
       const { statements, names, reject } = this.#task
-      // The failure may have come before or after any of them.
-      for (const name of this.#prepares) names.onServer.set(name, false)
+      // It may have come before or after any of them.
+      for (const name of this.#prepares) names.onServer.set(name, undefined)
       // The server commits after the last statement. One that it reports as failed before has
       // undone all. A connection that ends without a report may have ended at any time.
       const isReported = failure instanceof Error && 'severity' in failure

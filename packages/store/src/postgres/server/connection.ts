@@ -1,12 +1,12 @@
 import type { PoolClient, QueryResult } from 'pg'
 import type { Row, SqlValue, Statement } from '../../statement.ts'
-import { classify, ClosedConnection } from '../postgres-errors.ts'
+import { classify, ClosedConnection, isOutdatedStatement } from '../postgres-errors.ts'
 import {
   BatchError,
-  type BatchRows,
   type BatchStatement,
   type batchClass,
   type PreparedNames,
+  type StatementResult,
 } from './batch.ts'
 import type { ServerClient } from './server-client.ts'
 import type { Servers } from './servers.ts'
@@ -27,6 +27,8 @@ interface ConnectionPool {
   readonly batch: ReturnType<typeof batchClass>
   nameOf(text: string): string | undefined
   namesOn(client: PoolClient): PreparedNames
+  /** Prepares all statements anew. */
+  schemaChanged(): void
   released(connection: Connection): void
 }
 
@@ -77,12 +79,13 @@ export class Connection {
   }
 
   /**
-   * Runs statements as one transaction, in one round trip. After a failure nothing is to roll back.
+   * Runs statements in one round trip: as one transaction, or as a part of one that `begin` has
+   * begun. After a failure, only the latter is to roll back.
    *
    * @throws {BatchError} if the server rejected it, or the connection was lost
    */
-  async runBatch(statements: readonly BatchStatement[]): Promise<BatchRows> {
-    const { promise, resolve, reject } = Promise.withResolvers<BatchRows>()
+  async runBatch(statements: readonly BatchStatement[]): Promise<readonly StatementResult[]> {
+    const { promise, resolve, reject } = Promise.withResolvers<readonly StatementResult[]>()
     const names = this.#pool.namesOn(this.#client)
     this.#begin()
     try {
@@ -92,12 +95,12 @@ export class Connection {
       if (this.#client.warnings > warnings) throw new BatchError(unconfirmed(), true)
       return rows
     } catch (failure) {
-      // The server closes a connection after it has reported that it stops.
-      if (
-        failure instanceof BatchError &&
-        (classify(failure.cause).kind === 'lost' || isReadOnly(failure.cause))
-      )
-        this.#failed = failure
+      if (failure instanceof BatchError) {
+        const { cause } = failure
+        if (isOutdatedStatement(cause)) this.#pool.schemaChanged()
+        // The server closes a connection after it has reported that it stops.
+        if (classify(cause).kind === 'lost' || isReadOnly(cause)) this.#failed = failure
+      }
       throw failure
     } finally {
       this.#end()
@@ -160,6 +163,7 @@ export class Connection {
     } catch (failure) {
       // A new connection notices when the server can be written again, or finds another server.
       if (isReadOnly(failure)) this.#failed = failure
+      if (isOutdatedStatement(failure)) this.#pool.schemaChanged()
       if (!hasCode(failure, TRANSACTION_FAILED)) this.#cause = failure
       throw failure
     } finally {

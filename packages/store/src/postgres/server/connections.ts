@@ -47,6 +47,8 @@ export class Connections implements AsyncDisposable {
   readonly #inUse = new Set<Connection>()
   readonly #listening = new Set<ServerClient>()
   readonly #names = new Map<string, string>()
+  /** How many changes of the schema have outdated prepared statements. */
+  #schemas = 0
   readonly #watch: NodeJS.Timeout
   readonly batch: ReturnType<typeof batchClass>
   readonly #prepared = new WeakMap<PoolClient, PreparedNames>()
@@ -67,7 +69,12 @@ export class Connections implements AsyncDisposable {
 
   private constructor(pg: Driver, settings: PostgresSettings) {
     this.#settings = settings
-    this.batch = batchClass(pg.Query)
+    const readerOf = (type: number) => {
+      if (type === INT8) return Number
+      if (type === BYTEA) return bytesOf
+      return pg.types.getTypeParser(type, 'text')
+    }
+    this.batch = batchClass(pg.Query, readerOf)
     const { address, statementTimeoutMs, lockTimeoutMs, poolSize } = settings
     this.#servers = new Servers(address, {
       onChange: () => this.#closeRejected(),
@@ -106,11 +113,7 @@ export class Connections implements AsyncDisposable {
         lock_timeout: lockTimeoutMs,
         idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
         types: {
-          getTypeParser(oid: number, format?: string) {
-            if (oid === INT8) return Number
-            if (oid === BYTEA) return bytesOf
-            return pg.types.getTypeParser(oid, format as 'text')
-          },
+          getTypeParser: readerOf,
         },
       }),
     })
@@ -212,10 +215,16 @@ export class Connections implements AsyncDisposable {
     if (!this.#settings.prepared) return undefined
     let name = this.#names.get(text)
     if (name === undefined) {
-      name = `bonded_${this.#names.size}`
+      name = `bonded_${this.#schemas}_${this.#names.size}`
       this.#names.set(text, name)
     }
     return name
+  }
+
+  /** Gives all statements new names, so that each connection prepares them for the new schema. */
+  schemaChanged(): void {
+    this.#schemas++
+    this.#names.clear()
   }
 
   /** The statements that batches have prepared on a connection, apart from those of the driver. */
