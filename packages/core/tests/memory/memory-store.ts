@@ -32,6 +32,9 @@ export function memoryStore({ publish }: Pick<Bus, 'publish'>): Store {
     webhooks: absent<Tables['webhooks']>('webhooks'),
     receipts: absent<Tables['receipts']>('receipts'),
     receiptLog: absent<Tables['receiptLog']>('receiptLog'),
+    phoneRows(): never {
+      throw new TypeError('the store in memory has no tenants')
+    },
   }
 
   function run<T>(unit: Unit<T>, by: Cause | undefined): T {

@@ -12,7 +12,9 @@ export function settingsInPostgres(connections: Connections): Promise<SettingVer
       values: [],
     })) as readonly Row[]
     if (!table?.found) return new Map<string, string>()
-    return new Transaction(connection, { begin: [], isCareful: true }).drive(settingTable.versions())
+    return new Transaction(connection, { begin: [], isCareful: true }).drive(
+      settingTable.versions(),
+    )
   })
 }
 
