@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
   cpSync,
+  globSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -17,7 +18,7 @@ import type { Mutant, Tests } from './mutant.ts'
 
 /** The workspaces' links in `node_modules`, copied as links, so that they lead into the copy. */
 const OWN_SCOPE = '@bonded'
-const COPIED = ['packages', 'tests/harness', 'tests/random.ts', 'tests/seeded.ts', 'package.json']
+const COPIED = ['packages', 'tests/harness', 'package.json']
 /** A multiple of the time of all files together. A test that never ends counts as a failure too. */
 const TIMEOUT_MS = 300_000
 
@@ -39,7 +40,12 @@ export class SourcesCopy implements Disposable {
   constructor(from: string) {
     this.root = mkdtempSync(join(tmpdir(), 'bonded-mutants-'))
     const isLeftOut = (path: string) => ['node_modules', 'dist'].includes(basename(path))
-    for (const name of COPIED)
+    // Modules that tests of packages share.
+    const shared = globSync('tests/*.ts', {
+      cwd: from,
+      exclude: (name) => name.endsWith('.test.ts'),
+    })
+    for (const name of [...COPIED, ...shared])
       cpSync(join(from, name), join(this.root, name), {
         recursive: true,
         filter: (path) => !isLeftOut(path),
