@@ -39,6 +39,8 @@ async function emptied<Store>(pool: pg.Pool, store: Store): Promise<Store> {
   return store
 }
 
+/** The check of the suite in which transactions of several rows overlap. */
+const OVERLAPPING = 'an action that waits delays no other row'
 const { pool, sql } = await open(plain)
 for (const [url, where] of [
   [plain, ''],
@@ -46,10 +48,10 @@ for (const [url, where] of [
 ] as const) {
   const of = url === plain ? { pool, sql } : await open(url)
   const openPg = () => emptied(of.pool, postgresPendingStore(of.pool))
-  for (const { name, run } of pendingStoreSuite(openPg)) test(`pg${where}: ${name}`, run)
+  for (const { name, run } of suiteOf(url, openPg)) test(`pg${where}: ${name}`, run)
 
   const openPostgresJs = () => emptied(of.pool, postgresJsPendingStore(of.sql))
-  for (const { name, run } of pendingStoreSuite(openPostgresJs))
+  for (const { name, run } of suiteOf(url, openPostgresJs))
     test(`postgres.js${where}: ${name}`, run)
 
   test(`pg${where}: a use gets false if another one commits during its transaction`, async () => {
@@ -60,6 +62,15 @@ for (const [url, where] of [
     const store = await openPostgresJs()
     assert.equal(await loseUse(store, (tx) => tx`select 1 from bond`), false)
   })
+}
+
+/**
+ * The checks whose result is certain. Where `serializable` is the default, PostgreSQL may cancel any
+ * of several transactions that overlap, also of different rows. Its user then repeats the request.
+ */
+function suiteOf<Tx>(url: string, openStore: () => Promise<PendingStore<Tx>>) {
+  const suite = pendingStoreSuite(openStore)
+  return url === plain ? suite : suite.filter(({ name }) => name !== OVERLAPPING)
 }
 
 /** Uses a row in a transaction that has read the table before another one used the row. */
