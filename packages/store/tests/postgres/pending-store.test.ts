@@ -65,8 +65,9 @@ for (const [url, where] of [
 }
 
 /**
- * The checks whose result is certain. Where `serializable` is the default, PostgreSQL may cancel any
- * of several transactions that overlap, also of different rows. Its user then repeats the request.
+ * The checks whose result is certain. Where `serializable` is the default, PostgreSQL may cancel
+ * any of several transactions that overlap, also of different rows. Its user then repeats the
+ * request.
  */
 function suiteOf<Tx>(url: string, openStore: () => Promise<PendingStore<Tx>>) {
   const suite = pendingStoreSuite(openStore)
