@@ -38,6 +38,7 @@ import { openApiDocument, reasonsOf } from '../packages/server/src/http/openapi.
 import { asyncApiDocument } from './asyncapi.ts'
 import { checksPage } from './checks-page.ts'
 import { continuityPage } from './continuity/page.ts'
+import { personalDataPage } from './personal-data-page.ts'
 import { protocolExample } from './protocol-example.ts'
 import { reservedLabels } from './reserved-labels.ts'
 import { routes } from './routes.ts'
@@ -70,6 +71,7 @@ const files = new Map<string, string>([
   ['limits.md', limits()],
   ['command-line.md', commandLine(await bondedProgram())],
   ['storage.md', storage()],
+  ['personal-data.md', `${NOTE}${personalDataPage()}`],
   ['states.md', states()],
   ['checks.md', `${NOTE}${checksPage()}`],
   ['events.md', events()],
