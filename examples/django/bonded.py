@@ -239,7 +239,8 @@ def _session_rejection(session, row, owner, policy):
     if session.get("id") != row["session_id"]:
         return "session_unavailable"
     if session.get("state") != "bonded":
-        return "session_not_bonded"
+        is_suspended = session.get("ended_reason") == "tenant_suspended"
+        return "tenant_suspended" if is_suspended else "session_not_bonded"
     if policy.tenant_id is not None and session.get("tenant_id") != policy.tenant_id:
         return "tenant_mismatch"
     if session.get("workflow") != policy.workflow:

@@ -35,7 +35,7 @@ export interface TestPhone {
 }
 
 /** The members of a view that a test phone reads. It shows titles and does not sign them. */
-export type SeenSession = Omit<PhoneSession, 'workflow_title' | 'action_title'>
+export type SeenSession = Omit<PhoneSession, 'workflow_title' | 'action_title' | 'ended_reason'>
 
 /** What a test changes in an assertion. */
 export interface Tampering {

@@ -110,6 +110,20 @@ const REPLAYED = against('replayed', [
 
 const CROSS_TENANT = against('cross-tenant', [
   [
+    'a suspended tenant creates sessions',
+    `${CORE}/src/operations/create-session.ts`,
+    'if (tenant.suspendedAt !== undefined) return',
+    'if (tenant.suspendedAt === 0) return',
+    `${SERVER}/tests/api/admin/suspend-tenant.test.ts`,
+  ],
+  [
+    'the suspension of a tenant ends sessions of another one',
+    `${STORE}/src/tables/session-table.ts`,
+    'and tenant_id = $1 and state in (${states})',
+    'and tenant_id >= substr($1, 1, 1) and state in (${states})',
+    `${SERVER}/tests/api/admin/suspend-tenant.test.ts`,
+  ],
+  [
     'another tenant reads a session, and its timeline',
     `${CORE}/src/operations/find-and-expire.ts`,
     'return tenantId === tenant.id && inScope(',
@@ -175,6 +189,13 @@ const CROSS_TENANT = against('cross-tenant', [
 ])
 
 const LEAKED = against('leaked', [
+  [
+    'a phone without a code learns that a tenant is suspended',
+    `${CORE}/src/protocol/checks.ts`,
+    '(f) => isSuspended(f) && f.isLatestNonce()',
+    '(f) => isSuspended(f)',
+    `${SERVER}/tests/api/admin/suspend-tenant.test.ts`,
+  ],
   [
     'a response contains members outside its schema',
     `${SERVER}/src/http/serve.ts`,

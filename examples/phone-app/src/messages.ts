@@ -195,6 +195,11 @@ export const en: Messages = {
       title: 'The request was canceled',
       body: () => 'It was stopped before it was complete. Return to the page to start again.',
     },
+    suspended: {
+      title: 'No approvals at the moment',
+      body: (tenant) =>
+        `${tenant} cannot receive approvals now. ${NOTHING_APPROVED} Contact ${tenant}.`,
+    },
     not_verified: {
       title: 'Not verified',
       body: () =>

@@ -14,6 +14,7 @@ export function describeTenant({
   limits,
   logo,
   sessionEndpoint,
+  suspendedAt,
 }: Tenant) {
   return {
     tenant_id: id,
@@ -25,6 +26,7 @@ export function describeTenant({
     limits: describeLimits(limits),
     logo: logo ?? null,
     session_endpoint: sessionEndpoint ?? null,
+    suspended_at: isoTime(suspendedAt ?? null),
   }
 }
 

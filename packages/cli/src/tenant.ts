@@ -20,6 +20,7 @@ import { describeKey, describeTenant, integrationOf } from './describe-tenant.ts
 import { KEY_TABLE } from './key-table.ts'
 import { type Options, withService } from './open.ts'
 import { fields, print, table } from './output.ts'
+import { tenantResumeCommand, tenantSuspendCommand } from './tenant-suspend.ts'
 import {
   SESSION_ENDPOINT_HELP,
   SIMILAR_NAME_HELP,
@@ -46,6 +47,8 @@ export function tenantCommand(): Command {
   command.addCommand(createCommand())
   command.addCommand(tenantUpdateCommand())
   command.addCommand(limitsCommand())
+  command.addCommand(tenantSuspendCommand())
+  command.addCommand(tenantResumeCommand())
   command
     .command('list')
     .description('List all tenants')
@@ -53,7 +56,11 @@ export function tenantCommand(): Command {
     .action(async (options: Options) => {
       const tenants = await withService(options, listTenants)
       const documents = tenants.map(describeTenant)
-      const lines = table(['tenant_id', 'environment', 'name'], documents, 'No tenants.')
+      const lines = table(
+        ['tenant_id', 'environment', 'name', 'suspended_at'],
+        documents,
+        'No tenants.',
+      )
       print(options, documents, lines)
     })
   command

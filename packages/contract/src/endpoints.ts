@@ -3,7 +3,7 @@ import { BROWSER_SECRET_HEADER, NONCE_HEADER, WATCH_HEADER } from './headers.ts'
 import { BODY_LIMITS } from './body-limits.ts'
 import { DEVICE_ENDPOINTS, DEVICE_PATH_IDS } from './device-endpoints.ts'
 import { define } from './endpoint.ts'
-import { PHONE_REJECTIONS } from './phone-rejections.ts'
+import { APPROVAL_REJECTIONS, BROWSER_REJECTIONS, PHONE_REJECTIONS } from './phone-rejections.ts'
 import { BondedPairAssertion, EvidenceResponse, EvidenceRequest } from './schemas/evidence.ts'
 import { closed, id } from './schemas/primitives.ts'
 import { Receipt } from './schemas/receipt.ts'
@@ -64,6 +64,7 @@ export const ENDPOINTS = {
       'key_of_another_tenant',
       'workflow_not_enabled',
       'action_not_enabled',
+      'tenant_suspended',
     ],
   }),
   getSession: define({
@@ -157,7 +158,7 @@ export const ENDPOINTS = {
     headers: Type.Object({ [WATCH_HEADER]: Type.Optional(Type.String({ maxLength: 64 })) }),
     body: { schema: BrowserProof, limitBytes: BODY_LIMITS.assertion },
     responses: { public: PublicSession },
-    rejections: ['session_not_found', 'session_not_live', 'browser_proof_invalid'],
+    rejections: BROWSER_REJECTIONS,
   }),
   openBrowserFrame: define({
     // POST, because a browser sends no Origin with a GET to its own origin. It changes nothing.
@@ -281,7 +282,7 @@ export const ENDPOINTS = {
     params: session,
     body: { schema: ClaimRequest, limitBytes: BODY_LIMITS.claim },
     responses: { phone: PhoneSession },
-    rejections: PHONE_REJECTIONS,
+    rejections: APPROVAL_REJECTIONS,
   }),
   declineSession: define({
     method: 'POST',
@@ -310,7 +311,12 @@ export const ENDPOINTS = {
     limits: ['device', 'evidence'],
     body: { schema: EvidenceRequest, limitBytes: BODY_LIMITS.evidence },
     responses: { evidence: EvidenceResponse },
-    rejections: [...PHONE_REJECTIONS, 'issued_at_out_of_range', 'assertion_invalid', 'overloaded'],
+    rejections: [
+      ...APPROVAL_REJECTIONS,
+      'issued_at_out_of_range',
+      'assertion_invalid',
+      'overloaded',
+    ],
   }),
   attest: define({
     method: 'POST',
@@ -326,7 +332,7 @@ export const ENDPOINTS = {
     body: { schema: BondedPairAssertion, limitBytes: BODY_LIMITS.assertion },
     responses: { phone: PhoneSession, full: FullSession },
     rejections: [
-      ...PHONE_REJECTIONS,
+      ...APPROVAL_REJECTIONS,
       'issued_at_out_of_range',
       'evidence_expired',
       'policy_not_met',

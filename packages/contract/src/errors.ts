@@ -289,6 +289,12 @@ export const REASONS = {
     code: 'forbidden',
     message: 'The action is not enabled for this credential.',
   },
+  tenant_suspended: {
+    code: 'forbidden',
+    message:
+      'The operator of the service has suspended this organization, which can ask for no approval ' +
+      'now. Nothing was approved.',
+  },
   unscoped_credential_required: {
     code: 'forbidden',
     message:

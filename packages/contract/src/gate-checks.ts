@@ -48,6 +48,7 @@ export type RejectReason =
   | 'session_missing'
   | 'session_unavailable'
   | 'session_not_bonded'
+  | 'tenant_suspended'
   | 'workflow_mismatch'
   | 'action_mismatch'
   | 'session_expired'
@@ -93,7 +94,8 @@ export function judgeSubmit(facts: GateFacts): GateVerdict {
 /** Steps 2 to 4: the state, the tenant, the workflow, the time and the backend's own row. */
 function sessionRejection(facts: GateFacts, session: FullSession): RejectReason | undefined {
   const { expected, pending, owner } = facts
-  if (session.state !== 'bonded') return 'session_not_bonded'
+  if (session.state !== 'bonded')
+    return session.ended_reason === 'tenant_suspended' ? 'tenant_suspended' : 'session_not_bonded'
   if (expected.tenant_id !== undefined && session.tenant_id !== expected.tenant_id)
     return 'tenant_mismatch'
   // 3. The expected workflow and action, and time left.

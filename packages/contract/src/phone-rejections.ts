@@ -11,6 +11,17 @@ export const PHONE_REJECTIONS = [
   'browser_key_required',
 ] as const
 
+/** The same, for a call that asks for the approval: a suspended tenant gets none. */
+export const APPROVAL_REJECTIONS = [...PHONE_REJECTIONS, 'tenant_suspended'] as const
+
+/** What a proof of the browser can be rejected with. */
+export const BROWSER_REJECTIONS = [
+  'session_not_found',
+  'session_not_live',
+  'tenant_suspended',
+  'browser_proof_invalid',
+] as const
+
 /** What a registration can be rejected with. */
 export const REGISTRATION_REJECTIONS = [
   'challenge_not_usable',

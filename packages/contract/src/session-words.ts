@@ -27,15 +27,17 @@ export const ENDED_REASONS = [
   'too_many_attempts',
   'killed_by_tenant',
   'killed_by_operator',
+  'tenant_suspended',
 ] as const
 
-/** Why a session was killed, as a browser reads it. It does not say which check failed. */
+/** Why a session was killed, as a browser or a phone reads it: never which check failed. */
 export const PUBLIC_ENDED_REASONS = [
   'user_declined',
   'user_unexpected',
   'canceled',
   'not_verified',
   'killed',
+  'suspended',
 ] as const
 
 /** What a backend can say about a completed request. This list is open: it may gain words. */

@@ -15,6 +15,11 @@ export const GATE_REMEDIES = {
   verdict_invalid: 'Pass `use` the object that `verify` of the same gate returned.',
 } as const
 
+/** What to do about a reason that has a remedy of its own. */
+const REMEDIES_OF_REASONS: Readonly<Record<string, string | undefined>> = {
+  tenant_suspended: 'Ask the operator of the service: only it can resume your tenant.',
+}
+
 /** One of the codes of a {@link GateError}. {@link GATE_REMEDIES} says what to do about each. */
 export type GateErrorCode = keyof typeof GATE_REMEDIES
 
@@ -58,7 +63,7 @@ export class GateError extends Error {
   constructor(code: GateErrorCode, message: string, details: GateErrorDetails = {}) {
     super(message, details.cause === undefined ? {} : { cause: details.cause })
     this.code = code
-    this.remedy = GATE_REMEDIES[code]
+    this.remedy = REMEDIES_OF_REASONS[details.reason ?? ''] ?? GATE_REMEDIES[code]
     this.reason = details.reason
     this.param = details.param
     this.docUrl = details.docUrl

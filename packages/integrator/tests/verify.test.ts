@@ -72,6 +72,12 @@ const rejections: Record<RejectReason, Spoil[]> = {
     (state): Spoil =>
       (h, submit) => (h.service.change(submit.session_id, { state }), submit),
   ),
+  tenant_suspended: [
+    (h, submit) => (
+      h.service.change(submit.session_id, { state: 'killed', ended_reason: 'tenant_suspended' }),
+      submit
+    ),
+  ],
   workflow_mismatch: [(_, submit) => ({ ...submit, workflow: 'wire_transfer' })],
   action_mismatch: [(_, submit) => ({ ...submit, action: 'approve_wire' })],
   session_expired: [

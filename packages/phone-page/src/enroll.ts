@@ -68,6 +68,7 @@ export function createEnrolling(stage: Stage, dependencies: EnrollDependencies):
         return await open('opening')
       }
       invitation = await phone.readInvitation(handoff)
+      if (invitation.ended_reason === 'suspended') return stage.end('suspended')
       const obstacle = obstacleIn(invitation, canAttest)
       if (obstacle !== null) return stage.presentProblem(obstacle)
       presentSetup(invitation)

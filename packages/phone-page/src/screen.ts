@@ -100,7 +100,14 @@ export type Task = 'setting_up' | 'opening' | 'checking' | 'signing' | 'declinin
 export type Notice = 'not_verified_by_user' | 'connection_lost' | 'browser_not_confirmed'
 
 /** How a session ended on this phone, or that the user removed the phone. */
-export type End = 'declined' | 'reported' | 'expired' | 'canceled' | 'not_verified' | 'removed'
+export type End =
+  | 'declined'
+  | 'reported'
+  | 'expired'
+  | 'canceled'
+  | 'suspended'
+  | 'not_verified'
+  | 'removed'
 
 /** What a step-up needs from the user. */
 export interface StepUpStep {

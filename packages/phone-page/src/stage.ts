@@ -1,6 +1,7 @@
 import {
   awaitsBrowser,
   type ClaimedSession,
+  isRejection,
   type Phone,
   PhoneError,
   requestOf,
@@ -77,6 +78,7 @@ export class Stage {
   }
 
   fail(failure: unknown): void {
+    if (isRejection(failure, 'tenant_suspended')) return this.end('suspended')
     const requestId = failure instanceof PhoneError ? (failure.request_id ?? null) : null
     this.presentProblem(problemOf(failure), { need: needOf(failure), requestId })
   }
@@ -180,5 +182,6 @@ function noticeOf({ session: { step_up } }: ClaimedSession): Notice | null {
 
 /** How a session ended that this page did not end itself. */
 function endOf({ session }: ClaimedSession): End {
+  if (session.ended_reason === 'suspended') return 'suspended'
   return session.state === 'expired' ? 'expired' : 'canceled'
 }

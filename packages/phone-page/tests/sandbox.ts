@@ -21,7 +21,8 @@ import { NO_APPS, type TrustedPhones } from '../../server/src/adapters/attestati
 import { composeService, type RunningService, startService } from '../../server/src/compose.ts'
 import { DEFAULT_CONNECTION_LIMITS } from '../../core/src/domain/connection-limits.ts'
 import { listDevices, moveDevice } from '../../core/src/operations/admin/devices.ts'
-import { createTenant } from '../../core/src/operations/admin/tenants.ts'
+import { suspendTenant } from '../../core/src/operations/admin/suspend-tenant.ts'
+import { createTenant, listTenants } from '../../core/src/operations/admin/tenants.ts'
 import { NO_APP_LINKS } from '../../core/src/operations/service.ts'
 import type { ScriptSource } from '../../server/src/http/pages/hosted-script.ts'
 import { SERVICE_HOST, type SecureHosts } from '../../../tests/harness/secure-hosts.ts'
@@ -193,6 +194,12 @@ export class Sandbox implements AsyncDisposable {
 
   async kill({ id }: CreatedSession): Promise<void> {
     await this.#backend('DELETE', `/sessions/${id}`)
+  }
+
+  /** Suspends the tenant, as the operator does. */
+  async suspend(): Promise<void> {
+    const { service } = this.#running
+    for (const { id } of await listTenants(service)) await suspendTenant(service, id)
   }
 
   /** A new phone: its own browser profile and its own authenticator. */

@@ -9,6 +9,7 @@ export const ENDED_SCREENS: Record<PublicEndedReason, ScreenName> = {
   canceled: 'killed',
   not_verified: 'not_verified',
   killed: 'killed',
+  suspended: 'not_set_up',
 }
 
 /** The screen for each outcome that the backend reports. */

@@ -197,6 +197,7 @@ const SYMBOL_OF_END: Readonly<Record<End, { glyph: string; tone: Tone }>> = {
   reported: { glyph: '!', tone: 'stop' },
   expired: { glyph: '–', tone: 'muted' },
   canceled: { glyph: '×', tone: 'muted' },
+  suspended: { glyph: '!', tone: 'warn' },
   not_verified: { glyph: '!', tone: 'warn' },
 }
 const CAN_RETRY: ReadonlySet<ProblemKind> = new Set([

@@ -84,6 +84,7 @@ export function startApproval(handoff: Handoff, given: ApprovalDependencies): Ap
   const end = (kind: End) =>
     present({ name: 'ended', end: kind, tenant: shown()?.tenant_name ?? '' })
   const fail = (failure: unknown) => {
+    if (isRejection(failure, 'tenant_suspended')) return end('suspended')
     const requestId = failure instanceof PhoneError ? (failure.request_id ?? null) : null
     present({ name: 'problem', problem: problemOf(failure), requestId })
   }
@@ -111,9 +112,10 @@ export function startApproval(handoff: Handoff, given: ApprovalDependencies): Ap
       (ended) => {
         if (screen.name === 'ended' || screen.name === 'problem') return
         claimed = ended
-        const { state, outcome } = ended.session
+        const { state, outcome, ended_reason } = ended.session
         const request = requestOf(ended.session)
         if (state === 'completed') present({ name: 'completed', request, outcome })
+        else if (ended_reason === 'suspended') end('suspended')
         else end(state === 'expired' ? 'expired' : 'canceled')
       },
       // The service has deleted the session, or contact is lost for longer than it lives.

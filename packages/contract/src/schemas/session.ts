@@ -189,6 +189,9 @@ export const PublicSession = closed({
 })
 export type PublicSession = Static<typeof PublicSession>
 
+/** Why a session was killed, as a phone reads it. Earlier versions do not send it. */
+const PhoneEndedReason = Type.Optional(nullable(PublicEndedReason))
+
 /** The phone view: the tenant, the page, the request, and the values that the phone signs. */
 export const PhoneSession = closed({
   ...described,
@@ -206,6 +209,7 @@ export const PhoneSession = closed({
   context: nullable(SessionContext),
   created_at: Timestamp,
   step_up: nullable(StepUp),
+  ended_reason: PhoneEndedReason,
   outcome: nullable(CompletionOutcome),
   watch_token: Type.Optional(Type.String({ description: 'Present once this device has claimed.' })),
 })
@@ -217,6 +221,7 @@ export type PhoneSession = Static<typeof PhoneSession>
  */
 export const Invitation = closed({
   state: SessionState,
+  ended_reason: PhoneEndedReason,
   tenant_name: Type.String(),
   tenant_logo_url: nullable(
     Type.String({ description: 'The path of the tenant’s logo, relative to the origin.' }),

@@ -91,6 +91,18 @@ export function isLatestStepNonce(
   return latest.some((n) => sameText(stepNonceAt(n), nonce))
 }
 
+/** Whether a phone may act with this nonce, or could when the session ended. */
+export function isLatestNonce(
+  session: Session,
+  nonce: string,
+  at: { now: Instant; nonces: Nonces },
+): boolean {
+  const { claimedNonce } = session
+  if (claimedNonce !== null && at.nonces.sameText(claimedNonce, nonce)) return true
+  if (isLatestStepNonce(session, nonce, at.nonces)) return true
+  return lastAcceptedIndex(session, nonce, at) !== undefined
+}
+
 /** The end of the period in which the phone may use the nonce that it claimed. */
 export function claimedNonceExpiresAt(session: Session): Instant | null {
   return session.claimedAt === null

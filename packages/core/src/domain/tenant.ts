@@ -18,6 +18,8 @@ export interface Tenant {
   readonly limits?: SomeLimits
   /** The name of the logo's file. A new logo has a new name. */
   readonly logo?: string | undefined
+  /** Since when the operator lets it ask for no approvals. */
+  readonly suspendedAt?: Instant | undefined
   /** Whether it has a webhook endpoint, so that its sessions write events. */
   readonly notifies?: boolean | undefined
 }

@@ -42,6 +42,7 @@ export async function createSession(
   const problem = findLabelProblem(request.context?.display ?? [])
   if (problem !== undefined) return reject('invalid_member', problem)
   const { tenant, scope } = caller.credential
+  if (tenant.suspendedAt !== undefined) return reject('tenant_suspended')
   const chosen = chooseAction(tenant, scope, request)
   if (!chosen.ok) return chosen
   const { workflow, action } = chosen.value

@@ -1,6 +1,6 @@
 import { type DeviceId, type SessionId, siteNetworkOf } from '@bonded/contract'
 import { once } from '../collections/once.ts'
-import { nonceStanding } from '../domain/challenge.ts'
+import { isLatestNonce, nonceStanding } from '../domain/challenge.ts'
 import { DEVICE_MOVES } from '../domain/device-moves.ts'
 import { MAX_FAILED_ASSERTIONS } from '../domain/lifetimes.ts'
 import type { Rejection, Result } from '../domain/rejection.ts'
@@ -63,6 +63,7 @@ export function* loadAndExpireAttempt(
     failures,
     nonce,
     nonces,
+    isLatestNonce: () => isLatestNonce(stored, nonce, { now, nonces }),
     nonceStanding: once(() => nonceStanding(stored, nonce, { now, nonces, pinned, forClaim })),
   }
 }

@@ -12,7 +12,7 @@ import { accept, reject, type Result } from '../domain/rejection.ts'
 import type { Device, Session } from '../domain/session.ts'
 import type { CallFacts, SessionFacts } from '../protocol/facts.ts'
 import { runChecks } from '../protocol/run-checks.ts'
-import { MOVES } from '../protocol/states.ts'
+import { endedBySuspension, MOVES } from '../protocol/states.ts'
 import type { VerifiedAssertion } from '../ports/devices.ts'
 import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
@@ -78,6 +78,7 @@ function settled(
 ): Result<Session> | undefined {
   const bonded = bondedCommitment(session)
   if (bonded !== undefined && keys.same(bonded, commitment)) return accept(session)
+  if (endedBySuspension(session)) return reject('tenant_suspended')
   return approvedLeg(session) === undefined ? reject('session_not_live') : undefined
 }
 
@@ -100,6 +101,7 @@ function* bondOrReject(
   const { session, now } = attempt
   const leg = approvedLeg(session)
   const failed = yield* runChecks('browser', factsOf(service, tables, proving))
+  if (failed?.rejection.reason === 'tenant_suspended') return reject('tenant_suspended')
   if (leg === undefined) return reject('session_not_live')
   if (failed?.rejection.reason === 'evidence_expired') {
     const set = recall(session, 'evidence_expired')

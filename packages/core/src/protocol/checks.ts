@@ -10,7 +10,7 @@ import type { Rejection } from '../domain/rejection.ts'
 import { isNewlyAdded, isUsable, mayAddPhone, mayManageKeys } from '../domain/subject-keys.ts'
 import type { Work } from '../ports/work.ts'
 import type { Call, CallFacts } from './facts.ts'
-import { awaitsPhone } from './states.ts'
+import { awaitsPhone, isSuspended } from './states.ts'
 
 /** The step of a local authentication with a wrong time, which the timeline may note alone. */
 export const LOCAL_AUTH = 'local_auth'
@@ -52,6 +52,8 @@ const phone = rowsOf('claim', 'decline', 'evidence', 'attest')
 const holding = rowsOf('claim', 'decline', 'evidence', 'attest', 'read')
 /** The same, and the proof of the browser, which relies on the phone that approved. */
 const serving = rowsOf('claim', 'decline', 'evidence', 'attest', 'read', 'browser')
+/** The calls on the way to a bond, which a suspended tenant does not get. */
+const asking = rowsOf('claim', 'evidence', 'attest')
 /** The calls that ask the user to approve. */
 const claim = rowsOf('claim')
 const claimOrAttest = rowsOf('claim', 'attest')
@@ -77,6 +79,10 @@ const remove = rowsOf('remove')
  * say which of two faults is reported.
  */
 export const CHECKS = [
+  // First, because the suspension has ended the session. A phone without the latest
+  // code learns nothing of it.
+  asking('suspended', 'tenant_suspended', (f) => isSuspended(f) && f.isLatestNonce()),
+  browser('suspended', 'tenant_suspended', isSuspended),
   // An ended session tells nothing about nonces and phones. Whose time has passed has ended before.
   phone('session_live', 'session_not_live', (f) => !awaitsPhone(f.session, f.now)),
   browser('approval_waits', 'session_not_live', (f) => !approvedLeg(f.session)),

@@ -2,6 +2,7 @@ import type { Step } from './checks.ts'
 
 /** What it means that a call failed a check, for the operator who reads a timeline. */
 export const EXPLANATIONS: Readonly<Record<Step, string>> = {
+  suspended: 'The operator had suspended the tenant.',
   session_live: 'The session had ended, or no longer waited for a phone.',
   approval_waits: 'No approval of a phone waited for the proof of the browser.',
   nonce: 'The phone had an earlier code of the session, or none of its codes.',

@@ -34,6 +34,8 @@ export interface PhoneFacts extends SessionFacts {
   readonly nonces: Nonces
   /** What the nonce of the call is to the session. */
   readonly nonceStanding: () => NonceStanding
+  /** Whether the phone may act with the nonce, or could when the session ended. */
+  readonly isLatestNonce: () => boolean
 }
 
 /** What the phone can show its user, and how it answers in the browser. */

@@ -1,5 +1,6 @@
 import type { EndedReason, SessionState } from '@bonded/contract'
 import type { Instant, Session } from '../domain/session.ts'
+import type { Tenant } from '../domain/tenant.ts'
 import { READABLE_AFTER_END_MS } from '../domain/lifetimes.ts'
 
 /** One transition of a session. */
@@ -42,6 +43,12 @@ export const MOVES = {
     from: ['pending', 'step_up_required', 'bonded'],
     to: 'killed',
     endedReason: 'killed_by_operator',
+  },
+  /** What is bonded completes. */
+  suspend: {
+    from: ['pending', 'step_up_required'],
+    to: 'killed',
+    endedReason: 'tenant_suspended',
   },
   expire: { from: ['pending', 'step_up_required', 'bonded'], to: 'expired' },
   complete: { from: ['bonded'], to: 'completed' },
@@ -132,6 +139,26 @@ export function ends(move: Move): boolean {
 /** Whether a phone may still act on the session, that is, whether the user can decline. */
 export function awaitsPhone(session: Timed, now: Instant): boolean {
   return mayMove(session, MOVES.decline, now)
+}
+
+/** Whether the suspension of its tenant has ended the session. */
+export function endedBySuspension({ endedReason }: Pick<Session, 'endedReason'>): boolean {
+  return endedReason === MOVES.suspend.endedReason
+}
+
+/** The same, or whether it is about to: a session was created while the tenant was suspended. */
+export function isSuspended({
+  session,
+  tenant,
+  now,
+}: {
+  readonly session: Timed & Pick<Session, 'endedReason'>
+  readonly tenant: Pick<Tenant, 'suspendedAt'>
+  readonly now: Instant
+}): boolean {
+  return (
+    endedBySuspension(session) || (tenant.suspendedAt !== undefined && awaitsPhone(session, now))
+  )
 }
 
 /** Whether a page shows the code of the session, and a phone may claim it. */

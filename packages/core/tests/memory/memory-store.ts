@@ -31,7 +31,6 @@ export function memoryStore({ publish }: Pick<Bus, 'publish'>): Store {
     tenants: absent<Tables['tenants']>('tenants'),
     webhooks: absent<Tables['webhooks']>('webhooks'),
     receipts: absent<Tables['receipts']>('receipts'),
-    audit: absent<Tables['audit']>('audit'),
     receiptLog: absent<Tables['receiptLog']>('receiptLog'),
     phoneRows(): never {
       throw new TypeError('the store in memory has no tenants')

@@ -189,6 +189,11 @@ export function sessionTable(
         .filter(({ expiresAt }) => expiresAt <= now)
         .toSorted((a, b) => a.expiresAt - b.expiresAt)
         .slice(0, limit),
+    movable: (tenantId, move, limit) =>
+      live()
+        .filter((session) => session.tenantId === tenantId && move.from.includes(session.state))
+        .toSorted((a, b) => a.expiresAt - b.expiresAt)
+        .slice(0, limit),
     purge(endedBy, limit) {
       const doomed = all()
         .filter(({ endedAt }) => endedAt !== null && endedAt <= endedBy)

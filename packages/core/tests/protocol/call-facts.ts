@@ -107,6 +107,7 @@ export function factsOf(given: Changeable) {
     continuity: undefined,
     hasCompleted: false,
     nonceStanding: () => given.nonce,
+    isLatestNonce: () => true,
     bringsBrowserKey: false,
     isItself: false,
     assertion: () =>

@@ -17,6 +17,9 @@ const atVerifier =
 
 /** What makes a call fail a check, by its step, and its reason or call where the step has two. */
 const FAULTS: Readonly<Record<string, Fault>> = {
+  suspended: (f) => {
+    f.session.endedReason = 'tenant_suspended'
+  },
   session_live: (f) => {
     f.session.state = 'killed'
   },

@@ -3,6 +3,7 @@ import { bindingDigest } from '../binding-digest.ts'
 import { cleanDisplay } from '../display-text.ts'
 import { GateError } from '../errors.ts'
 import type { Gate } from '../gate.ts'
+import { adviceFor } from '../user-messages.ts'
 import type { CreateBond } from '../verbs/create.ts'
 import type { ProtectedSubmit, ProtectOutcome } from '../verbs/protect.ts'
 import type { AcceptVerdict, ReviewVerdict } from '../verbs/verdict.ts'
@@ -121,12 +122,18 @@ export async function replyToSession<Request, Tx, Form extends object, T>(
   } catch (error) {
     report(form, error)
     const { param } = error instanceof GateError ? error : { param: undefined }
+    if (isSuspended(error)) return SUSPENDED
     if (param?.startsWith('context.') === true) return formInvalid(fieldAt(param, context.display))
     // Any other error is a fault of the configuration, which the framework answers.
     if (!(error instanceof GateError && error.retryable)) throw error
     const seconds = Math.ceil((error.retryAfterMs ?? 1_000) / 1_000)
     return { ...UNAVAILABLE, headers: { ...UNAVAILABLE.headers, 'retry-after': String(seconds) } }
   }
+}
+
+/** Whether the operator of the service has suspended the tenant: a retry does not help. */
+function isSuspended(error: unknown): boolean {
+  return error instanceof GateError && error.reason === 'tenant_suspended'
 }
 
 async function addressOf<Request>(
@@ -236,6 +243,7 @@ const BODY_MISSING = problem(
   'body_missing',
   'The server read no form. Send JSON with Content-Type: application/json of at most 64 KiB, and parse it before this route.',
 )
+const SUSPENDED = problem(403, 'approval_suspended', adviceFor('tenant_suspended'))
 const UNAVAILABLE = problem(
   503,
   'approval_unavailable',

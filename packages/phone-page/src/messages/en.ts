@@ -87,6 +87,9 @@ export const en = {
   'end.expired.body': 'The time for this request is over. Return to the page and start again.',
   'end.canceled.title': 'The request was canceled',
   'end.canceled.body': 'It was stopped before it was complete. Return to the page to start again.',
+  'end.suspended.title': 'No approvals at the moment',
+  'end.suspended.body':
+    'The organization cannot receive approvals now. Nothing was approved. Contact the organization.',
   'end.not_verified.title': 'Not verified',
   'end.not_verified.body':
     'This phone could not prove enough for this request. Nothing was approved. Return to the page to start again.',

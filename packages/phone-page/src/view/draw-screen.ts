@@ -171,6 +171,7 @@ const SYMBOL_OF_END: Readonly<Record<End, [IconName, Tone]>> = {
   reported: ['shield', 'stop'],
   expired: ['clock', 'calm'],
   canceled: ['cross', 'calm'],
+  suspended: ['mark', 'warn'],
   not_verified: ['mark', 'warn'],
   removed: ['check', 'calm'],
 }

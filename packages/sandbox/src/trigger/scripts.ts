@@ -8,10 +8,12 @@ import {
   hasEnded,
   OUTCOME_HEADER,
   type SessionHint,
+  type SessionId,
   WATCH_HEADER,
 } from '@bonded/contract'
 import { listEndpoints } from '@bonded/core/operations/admin/webhooks'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
+import { MOVES } from '@bonded/core/protocol/states'
 import { ANSWERS, play } from './answers.ts'
 import type { Stage } from './stage.ts'
 
@@ -39,6 +41,15 @@ const KILLED: Readonly<Record<EndedReason, Script>> = {
     await stage.call(`/sessions/${id}`, { method: 'DELETE' })
   },
   killed_by_operator: ANSWERS.killed_by_operator,
+  /** Ends one session as a suspension does, which would end all others of the tenant too. */
+  async tenant_suspended(stage) {
+    const { id } = await stage.create()
+    const { store, clock } = stage.service
+    await store.write(function* ({ sessions }) {
+      const session = yield* sessions.find(id as SessionId)
+      if (session) yield* sessions.move(session, MOVES.suspend, { now: clock.now() })
+    })
+  },
 }
 
 /** How a session is completed, by what the backend says. */

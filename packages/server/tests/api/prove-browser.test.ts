@@ -1,130 +1,36 @@
 import assert from 'node:assert/strict'
-import { createHash, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { browserPayload, credentialName } from '@bonded/contract'
-import type { CreatedSession, TimelineEntry } from '@bonded/contract'
-import {
-  type AssertionTamper,
-  createAuthenticator,
-} from '../../../simulator/src/webauthn/authenticator.ts'
+import { createAuthenticator } from '../../../simulator/src/webauthn/authenticator.ts'
 import { ADDED_PHONE_WAIT_MS, EVIDENCE_TTL_MS } from '../../../core/src/domain/lifetimes.ts'
 import { moveDevice } from '../../../core/src/operations/admin/devices.ts'
+import { resumeTenant, suspendTenant } from '../../../core/src/operations/admin/suspend-tenant.ts'
 import { changeSubject } from '../../../core/src/operations/admin/subjects.ts'
+import { PUBLIC_ORIGIN, SHOP_ORIGIN } from '../../../../tests/harness/harness.ts'
+import { attestation } from '../../../../tests/harness/phone.ts'
 import {
-  type Harness,
-  harness,
-  type HarnessOptions,
-  PUBLIC_ORIGIN,
-  SHOP_ORIGIN,
-} from '../../../../tests/harness/harness.ts'
-import { attestation, type TestPhone } from '../../../../tests/harness/phone.ts'
+  asBackend,
+  asPage,
+  approve,
+  claimed,
+  createFor,
+  newSecret,
+  OTHER_ORIGIN,
+  passkeyPhone,
+  prove,
+  reasonOf,
+  send,
+  setUp,
+  shaOf,
+  stepsOf,
+  WORKFLOWS,
+  type Bend,
+} from './browser-prover.ts'
 
 /*
  * The browser leg (protocol 14): no session that requires the browser bonds with one leg, none with
  * both stays unbonded, and no attempt is counted.
  */
-
-const WORKFLOWS = [
-  { name: 'bound', actions: ['act', 'other'], require: ['browser' as const] },
-  { name: 'free', actions: ['act'] },
-]
-const OTHER_ORIGIN = 'https://other.example'
-const setUp = async (options: HarnessOptions = {}) => {
-  const h = await harness(options)
-  const shop = await h.addTenant({ workflows: WORKFLOWS, origins: [SHOP_ORIGIN, OTHER_ORIGIN] })
-  return { h, shop, [Symbol.asyncDispose]: () => h[Symbol.asyncDispose]() }
-}
-type SetUp = Awaited<ReturnType<typeof setUp>>
-
-/** A phone with a passkey that also answers in a browser. */
-async function passkeyPhone(h: Harness, approver?: TestPhone) {
-  const authenticator = createAuthenticator({ origin: PUBLIC_ORIGIN })
-  const phone = await h.register(approver, {
-    format: 'webauthn',
-    register: (challenge) => ({ registration: authenticator.register(challenge) }),
-    assert: (payload) => authenticator.assert(payload),
-  })
-  return { authenticator, phone }
-}
-type PasskeyPhone = Awaited<ReturnType<typeof passkeyPhone>>
-
-const shaOf = (text: string) => createHash('sha256').update(text).digest('base64url')
-const newSecret = () => randomBytes(32).toString('base64url')
-const reasonOf = (reply: { body?: { error?: { reason?: string } } }) => reply.body?.error?.reason
-const createFor = ({ h, shop }: SetUp, body: object = {}) =>
-  h.create({ workflow: 'bound', action: 'act', ...body }, shop)
-
-async function approve({ h }: SetUp, { phone }: PasskeyPhone, session: CreatedSession) {
-  await h.claim(phone, session)
-  return h.attest(phone, await h.view(phone, session))
-}
-
-async function claimed({ h }: SetUp, { phone }: PasskeyPhone, session: CreatedSession) {
-  await h.claim(phone, session)
-  return h.view(phone, session)
-}
-
-interface Bend {
-  readonly fields?: object
-  readonly tamper?: AssertionTamper
-  readonly origin?: string
-  readonly header?: string
-  readonly watch?: string
-  readonly from?: PasskeyPhone['authenticator']
-}
-
-/** The proof of the browser that knows the secret. */
-function prove(
-  { h, shop }: SetUp,
-  of: PasskeyPhone,
-  session: CreatedSession,
-  secret: string,
-  bend: Bend = {},
-) {
-  const commitment = shaOf(secret)
-  const origin = bend.origin ?? SHOP_ORIGIN
-  const payload = browserPayload({
-    session_id: session.id,
-    tenant_id: shop.tenant.id,
-    workflow: 'bound',
-    action: 'act',
-    origin,
-    commitment,
-    ...bend.fields,
-  })
-  const assertion = (bend.from ?? of.authenticator).confirm(payload, origin, bend.tamper)
-  return send({ h, shop } as SetUp, session, { commitment, assertion }, bend)
-}
-
-function send({ h, shop }: SetUp, session: CreatedSession, body: object, bend: Bend = {}) {
-  return h.api('POST', `/sessions/${session.id}/browser`, {
-    token: shop.publishable,
-    headers: {
-      origin: bend.header ?? SHOP_ORIGIN,
-      'x-bond-watch': bend.watch ?? session.watch_token,
-    },
-    body,
-  })
-}
-
-const asBackend = async ({ h, shop }: SetUp, session: { id: string }, secret?: string) =>
-  (
-    await h.api('GET', `/sessions/${session.id}`, {
-      token: shop.server,
-      ...(secret !== undefined && { headers: { 'x-bond-browser-secret': secret } }),
-    })
-  ).body
-const asPage = async ({ h, shop }: SetUp, session: CreatedSession) =>
-  (
-    await h.api('GET', `/sessions/${session.id}`, {
-      token: shop.publishable,
-      headers: { origin: SHOP_ORIGIN, 'x-bond-watch': session.watch_token },
-    })
-  ).body
-const stepsOf = async ({ h, shop }: SetUp, session: { id: string }) =>
-  (await h.api('GET', `/sessions/${session.id}/timeline`, { token: shop.server })).body.entries
-    .filter(({ reason }: TimelineEntry) => reason === 'browser_proof_invalid')
-    .map(({ step }: TimelineEntry) => step)
 
 test('the phone approves, then the browser proves itself, and only its secret reads the verification', async () => {
   await using s = await setUp()
@@ -397,4 +303,22 @@ test('an added phone waits 72 hours, and a phone without a passkey does not serv
   const rejected = await s.h.claim(software, await createFor(s))
   const { reason, param } = (rejected.body as { error: { reason: string; param: string } }).error
   assert.deepEqual([reason, param], ['key_format_not_accepted', 'browser_key'])
+})
+
+test('a suspension ends what waits for the browser, and its proof gets the reason', async () => {
+  await using s = await setUp()
+  const of = await passkeyPhone(s.h)
+  const ended = await createFor(s)
+  await approve(s, of, ended)
+  await suspendTenant(s.h.service, s.shop.tenant.id)
+  assert.equal(reasonOf(await prove(s, of, ended, newSecret())), 'tenant_suspended')
+  await resumeTenant(s.h.service, s.shop.tenant.id)
+  const open = await createFor(s)
+  await approve(s, of, open)
+  // As the service is before the suspension has ended its sessions.
+  await s.h.service.store.write((tables) =>
+    tables.tenants.setSuspended(s.shop.tenant.id, s.h.clock.now()),
+  )
+  assert.equal(reasonOf(await prove(s, of, open, newSecret())), 'tenant_suspended')
+  assert.deepEqual(await stepsOf(s, open), [])
 })

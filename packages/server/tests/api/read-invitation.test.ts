@@ -31,6 +31,7 @@ test('names the tenant, the page and the key that a phone without a key needs', 
       200,
       {
         state: 'pending',
+        ended_reason: null,
         tenant_name: 'Shop',
         tenant_logo_url: null,
         requesting_origin: null,

@@ -2,6 +2,7 @@ import type { DeviceId, SessionId, TenantId } from '@bonded/contract'
 import { hinted } from '@bonded/core/domain/changes'
 import type { Session } from '@bonded/core/domain/session'
 import type { DeviceStats, SessionTable } from '@bonded/core/ports/tables/session-table'
+import type { Work } from '@bonded/core/ports/work'
 import { cachedTable } from './cached-table.ts'
 import type { RowCaches } from './row-cache.ts'
 
@@ -50,6 +51,13 @@ export function sessionCache(
     if (subjectRef === undefined || continuity === undefined) return
     const bond = { subjectRef, subjectBlocked, continuity, hasCompleted }
     bonds.set(bondKey(tenantId, deviceId), bond)
+  }
+
+  /** The caller moves each of them next, and a move is cached if it began at the cached row. */
+  function* cacheAll(work: Work<readonly Session[]>): Work<readonly Session[]> {
+    const found = yield* work
+    for (const session of found) sessions.set(session.id, session)
+    return found
   }
 
   return cachedTable<SessionTable>(table, {
@@ -113,14 +121,8 @@ export function sessionCache(
       },
     },
 
-    overdue: {
-      *read(now, limit) {
-        const found = yield* table.overdue(now, limit)
-        // The caller moves each of them next, and a move is cached if it began at the cached row.
-        for (const session of found) sessions.set(session.id, session)
-        return found
-      },
-    },
+    overdue: { read: (...given) => cacheAll(table.overdue(...given)) },
+    movable: { read: (...given) => cacheAll(table.movable(...given)) },
 
     purge: {
       write: () => (ids) => {

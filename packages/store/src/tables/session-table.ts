@@ -249,6 +249,16 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
       return found.map(sessionFromRow)
     },
 
+    *movable(tenantId, move, limit) {
+      const states = move.from.map((state) => `'${state}'`).join(', ')
+      const found = yield* rows(
+        `select * from session where ended_at is null and expires_at between 0 and $2
+         and tenant_id = $1 and state in (${states}) order by expires_at limit $3`,
+        [tenantId, Number.MAX_SAFE_INTEGER, limit],
+      )
+      return found.map(sessionFromRow)
+    },
+
     *purge(endedBy, limit) {
       const doomed = yield* rows(
         `select session_key, id from session where ended_at is not null and ended_at between 0 and $1 order by ended_at limit $2 ${dialect.forWork}`,

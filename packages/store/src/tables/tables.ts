@@ -1,5 +1,4 @@
 import type { Tables } from '@bonded/core/ports/store'
-import { auditTable } from './audit-table.ts'
 import { clearingDevices, deviceCache } from './device-cache.ts'
 import { deviceTable } from './device-table.ts'
 import type { Writing } from './event-publisher.ts'
@@ -35,7 +34,6 @@ export function sqlTables(writing: Writing): Tables {
     settings: settingTable,
     receipts: receiptTable(writing.dialect),
     receiptLog: receiptLogTable(writing.dialect),
-    audit: auditTable(writing.dialect),
   }
 }
 
@@ -61,6 +59,5 @@ export function cachedTables(tables: Tables, caches: RowCaches): Tables {
     settings: tables.settings,
     receipts: tables.receipts,
     receiptLog: tables.receiptLog,
-    audit: tables.audit,
   }
 }

@@ -48,6 +48,7 @@ export function tenantCache(
     update: { write },
     setNotifies: { write },
     setLogo: { write },
+    setSuspended: { write },
     setLimits: { write },
     addServerCredential: { write },
     addPublishableKey: { write },

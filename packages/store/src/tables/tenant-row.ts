@@ -32,6 +32,7 @@ export const TENANT_COLUMNS = [
   'logo',
   'notifies',
   'session_endpoint',
+  'suspended_at',
 ]
   .map((column) => `tenant.${column}`)
   .join(', ')
@@ -46,6 +47,7 @@ export function tenantFromRow(found: Row): Tenant {
     origins: parseOnce<string[]>(found.origins),
     workflows: parseOnce<Workflow[]>(found.workflows),
     ...(found.logo === null ? {} : { logo: found.logo as string }),
+    ...(found.suspended_at === null ? {} : { suspendedAt: Number(found.suspended_at) }),
     ...(Number(found.notifies) === 1 ? { notifies: true } : {}),
     ...(found.session_endpoint === null
       ? {}

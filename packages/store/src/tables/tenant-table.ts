@@ -90,6 +90,15 @@ export function tenantTable({ dialect }: Pick<Writing, 'dialect'>): TenantTable 
       ])
     },
 
+    *setSuspended(id, at) {
+      const updated = yield* row(
+        `update tenant set suspended_at = $2
+         where id = $1 and (suspended_at is null) = (cast($2 as bigint) is not null) returning id`,
+        [id, at],
+      )
+      return updated !== undefined
+    },
+
     *findLogo(name) {
       const found = yield* row('select bytes from tenant_logo where name = $1 limit 1', [name])
       return found && (found.bytes as Uint8Array)

@@ -156,6 +156,11 @@ export const WRITES: Readonly<Record<string, Operation>> = {
     for (const session of found) yield* tables.sessions.move(session, MOVES.expire, { now })
     return found.map((session) => session.id).sort()
   },
+  *suspend(tables, { tenant }) {
+    const found = yield* tables.sessions.movable(TENANTS[tenant] as TenantId, MOVES.suspend, 10)
+    for (const session of found) yield* tables.sessions.move(session, MOVES.suspend, { now: NOW })
+    return found.map((session) => session.id).sort()
+  },
   *purge(tables, { value }) {
     return yield* tables.sessions.purge(NOW + 1e9, 1 + (value % 2))
   },

@@ -123,6 +123,8 @@ export interface SessionTable {
   receiptMade(session: Session): Work<void>
   /** Live sessions that have reached their expiry, oldest first. */
   overdue(now: Instant, limit: number): Work<readonly Session[]>
+  /** Live sessions of a tenant that the table allows this move, oldest expiry first. */
+  movable(tenantId: TenantId, move: Move, limit: number): Work<readonly Session[]>
   /**
    * Deletes sessions that ended by the instant, with their dependent rows, earliest end first.
    *

@@ -41,6 +41,8 @@ export interface TenantTable {
   setLogo(id: TenantId, logo: { name: string; bytes: Uint8Array } | null): Work<boolean>
   /** Stores whether sessions of the tenant write events. */
   setNotifies(id: TenantId, notifies: boolean): Work<void>
+  /** Suspends a tenant, or resumes it. @returns false if it is so already, or does not exist */
+  setSuspended(id: TenantId, at: Instant | null): Work<boolean>
   /** Finds the bytes of a logo by its name. */
   findLogo(name: string): Work<Uint8Array | undefined>
   list(): Work<readonly Tenant[]>

@@ -75,7 +75,7 @@ export function presentPublic(
     verification: null,
     watch_token: view.watchToken.reveal(),
     hint: state === 'expired' ? null : session.hint,
-    ended_reason: state === 'killed' ? publicReason(session.endedReason) : null,
+    ended_reason: endedReason(session),
     outcome: session.outcome,
     browser: browserRequest(settings, view),
     ...provedBrowser(session),
@@ -148,6 +148,7 @@ function credentialRequest(
 export function presentInvitation(settings: Settings, { session, tenant }: Invited): Invitation {
   return {
     state: session.state,
+    ended_reason: endedReason(session),
     tenant_name: tenant.name,
     tenant_logo_url: logoUrl(tenant),
     requesting_origin: session.requestingOrigin,
@@ -176,6 +177,7 @@ export function presentPhone(settings: Settings, view: PhoneView): PhoneSession 
     context: session.context,
     created_at: iso(session.createdAt),
     step_up: state === 'step_up_required' && pinned ? session.stepUp : null,
+    ended_reason: endedReason(session),
     outcome: session.outcome,
     ...(pinned ? { watch_token: watchToken.reveal() } : {}),
   }
@@ -185,7 +187,11 @@ function logoUrl({ logo }: Tenant): string | null {
   return logo === undefined ? null : logoPath(logo)
 }
 
-/** Maps an ended reason for browsers: the user's decision, but never which proof failed. */
+function endedReason({ state, endedReason: reason }: Session): PublicSession['ended_reason'] {
+  return state === 'killed' ? publicReason(reason) : null
+}
+
+/** Maps an ended reason for browsers and phones, which never read which proof failed. */
 export function publicReason(reason: EndedReason | null): PublicSession['ended_reason'] {
   switch (reason) {
     case null:
@@ -197,6 +203,8 @@ export function publicReason(reason: EndedReason | null): PublicSession['ended_r
     case 'policy_not_met':
     case 'too_many_attempts':
       return 'not_verified'
+    case 'tenant_suspended':
+      return 'suspended'
     case 'killed_by_tenant':
     case 'killed_by_operator':
       return 'killed'

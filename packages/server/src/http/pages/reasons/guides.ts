@@ -1,5 +1,6 @@
 import type { Reason } from '@bonded/contract'
 import { BROWSER_REASON_GUIDES } from './browser-guides.ts'
+import { CREDENTIAL_REASON_GUIDES } from './credential-guides.ts'
 import type { ReasonGuide } from './guide.ts'
 import { RECEIPT_REASON_GUIDES } from './receipt-guides.ts'
 import { SUBJECT_REASON_GUIDES } from './subject-guides.ts'
@@ -297,51 +298,7 @@ export const REASON_GUIDES: Readonly<Record<Reason, ReasonGuide>> = {
       'The form was changed after the user approved it, or the digest was computed over other data.',
     remedy: 'Reject the form. Compute the digest of the submitted form as at creation.',
   },
-  credential_missing: {
-    retry: 'corrected',
-    cause: 'The header is missing, or a proxy removed it.',
-    remedy: 'Send `Authorization: Bearer <credential>`. An operator issues credentials.',
-  },
-  credential_invalid: {
-    retry: 'corrected',
-    cause: 'The credential is misspelled, revoked or from another environment.',
-    remedy: 'Check the stored value. Ask the operator for a new credential if it was revoked.',
-  },
-  device_token_expired: {
-    retry: 'corrected',
-    cause:
-      'The phone did not renew its token in time. A token lasts for 180 days unless the operator has configured another time.',
-    remedy:
-      'Request a new token at `POST /devices/{device_id}/token` with the expired one, signed by the key of the device.',
-  },
-  credential_not_accepted: {
-    retry: 'corrected',
-    cause:
-      'A publishable key was used in place of a server credential, or a server credential in place of a device token.',
-    remedy: 'Use the kind of credential that the OpenAPI document lists for this endpoint.',
-  },
-  origin_not_allowed: {
-    retry: 'corrected',
-    cause:
-      'The page is served from an origin that the tenant of this key does not have, because the key is of another tenant or environment or the origin is new, or a server sends an `Origin` header.',
-    remedy:
-      'Compare the key with `bonded tenant show`. If it is yours, ask the operator to add the exact origin (`bonded tenant update --add-origin`).',
-  },
-  key_of_another_tenant: {
-    retry: 'corrected',
-    cause: 'The page uses the publishable key of another tenant or environment, or a revoked one.',
-    remedy: 'Use the publishable key that `bonded tenant show` lists for your tenant.',
-  },
-  workflow_not_enabled: {
-    retry: 'corrected',
-    cause: 'The operator restricted the key to other workflows.',
-    remedy: 'Use another key, or ask the operator for one with this workflow.',
-  },
-  action_not_enabled: {
-    retry: 'corrected',
-    cause: 'The operator restricted the key to other actions.',
-    remedy: 'Use another key, or ask the operator for one with this action.',
-  },
+  ...CREDENTIAL_REASON_GUIDES,
   ...SUBJECT_REASON_GUIDES,
   ...WEBHOOK_REASON_GUIDES,
   session_not_found: {

@@ -1,0 +1,36 @@
+import type { TenantId } from '@bonded/contract'
+import { resumeTenant, suspendTenant } from '@bonded/core/operations/admin/suspend-tenant'
+import { Command } from 'commander'
+import { jsonOption, tenantArgument } from './arguments.ts'
+import { type Options, withService } from './open.ts'
+import { isoTime, print } from './output.ts'
+
+/** `bonded tenant suspend`. */
+export function tenantSuspendCommand(): Command {
+  return new Command('suspend')
+    .description(
+      'Let a tenant ask for no approvals: its sessions that are not bonded end; what is bonded completes',
+    )
+    .addArgument(tenantArgument())
+    .addOption(jsonOption())
+    .action((id: TenantId, options: Options) => change(id, options, suspendTenant))
+}
+
+/** `bonded tenant resume`. */
+export function tenantResumeCommand(): Command {
+  return new Command('resume')
+    .description('End the suspension of a tenant; the sessions that it ended stay so')
+    .addArgument(tenantArgument())
+    .addOption(jsonOption())
+    .action((id: TenantId, options: Options) => change(id, options, resumeTenant))
+}
+
+async function change(id: TenantId, options: Options, act: typeof suspendTenant): Promise<void> {
+  const { tenant, changed, ended } = await withService(options, (service) => act(service, id))
+  const suspended_at = isoTime(tenant.suspendedAt ?? null)
+  const state =
+    suspended_at === null
+      ? `${id} is ${changed ? 'no longer' : 'not'} suspended.`
+      : `${id} ${changed ? 'is' : 'was already'} suspended since ${suspended_at}. Ended ${ended} ${ended === 1 ? 'session' : 'sessions'}.`
+  print(options, { tenant_id: id, suspended_at, changed, ended_sessions: ended }, [state])
+}
