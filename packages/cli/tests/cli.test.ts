@@ -16,10 +16,10 @@ const CREATE_ACME =
   )
 
 /** The command line as installed, with its launcher, on a data folder of its own. */
-const commandLine = () => machine({ program: [BIN] })
+const installed = () => machine({ program: [BIN] })
 
 test('creates, lists and shows a tenant, and shows its credential once', () => {
-  const { folder, run, json } = commandLine()
+  const { folder, run, json } = installed()
   const made = json(
     'tenant',
     'create',
@@ -52,14 +52,14 @@ test('creates, lists and shows a tenant, and shows its credential once', () => {
 })
 
 test('prints what the keys of phones prove, below the credential of a new tenant', () => {
-  const { run } = commandLine()
+  const { run } = machine()
   const { stdout } = run(...CREATE_ACME)
   assert.ok(stdout.indexOf('sk_beta_') < stdout.indexOf('FIRST VISIT'), stdout)
   assert.match(stdout, /passkey without attestation\s+low: the gate sends it to review\s+medium/)
 })
 
 test('prints hidden characters of a stored text as escapes, in JSON too', () => {
-  const { folder, run, json } = commandLine()
+  const { folder, run, json } = machine()
   const { tenant_id } = json(...CREATE_ACME)
   const name = 'Acme\u001b[2J\u202e\u009b31m\nten_forged'
   const db = new DatabaseSync(join(folder, 'bonded.db'))
@@ -76,7 +76,7 @@ test('prints hidden characters of a stored text as escapes, in JSON too', () => 
 })
 
 test('rejects a tenant name that could mislead the user of a phone', () => {
-  const { run } = commandLine()
+  const { run } = machine()
   const rejected = run(...CREATE_ACME, '--name', 'Ac\u202eme')
   assert.equal(rejected.status, 1)
   assert.match(rejected.stderr, /name/)
@@ -84,7 +84,7 @@ test('rejects a tenant name that could mislead the user of a phone', () => {
 })
 
 test('takes workflows and actions as tenants name them, and says what a name may have', () => {
-  const { run, json } = commandLine()
+  const { run, json } = machine()
   const { tenant_id } = json(...CREATE_ACME, '--workflow', 'Payments.SEPA-1:9.Approve,toString')
   const scope = ['--workflow', 'Payments.SEPA-1:toString']
   json('key', 'issue', tenant_id, '--kind', 'server', ...scope)
@@ -95,7 +95,7 @@ test('takes workflows and actions as tenants name them, and says what a name may
 })
 
 test('reads workflows with their policies from a file, and names a mistake in it', () => {
-  const { folder, run, json } = commandLine()
+  const { folder, run, json } = machine()
   const file = join(folder, 'workflows.json')
   const create = [
     'tenant',
@@ -130,7 +130,7 @@ test('reads workflows with their policies from a file, and names a mistake in it
 })
 
 test('issues a key for a scope and revokes it once', () => {
-  const { run, json } = commandLine()
+  const { run, json } = machine()
   const { tenant_id } = json(
     'tenant',
     'create',
@@ -151,7 +151,7 @@ test('issues a key for a scope and revokes it once', () => {
 })
 
 test('sets, replaces and restores the rate limits of a tenant', () => {
-  const { run, json } = commandLine()
+  const { run, json } = machine()
   const create = [
     'tenant',
     'create',
@@ -188,7 +188,7 @@ test('sets, replaces and restores the rate limits of a tenant', () => {
 })
 
 test('exits with 1 for a rejection, 2 for wrong usage, and 3 for what does not exist, without a stack', () => {
-  const { run } = commandLine()
+  const { run } = machine()
   const localhost = run(
     'tenant',
     'create',
@@ -224,7 +224,7 @@ test('exits with 1 for a rejection, 2 for wrong usage, and 3 for what does not e
 })
 
 test('explains how to start a service that accepts the key format of the phone', () => {
-  const { folder, run } = commandLine()
+  const { folder, run } = machine()
   assert.equal(run('phone', 'register', '--format', 'magic').status, 2)
   const unreachable = run(
     'phone',
@@ -253,7 +253,7 @@ test('reports every mistake of the configuration, with exit 2', () => {
 })
 
 test('applies the schema once and reports its state', () => {
-  const { json } = commandLine()
+  const { json } = machine()
   assert.equal(json('migrate', 'up').applied.length, MIGRATIONS.length)
   assert.deepEqual(json('migrate', 'up').applied, [])
   assert.ok(

@@ -147,7 +147,7 @@ test('runs again after an interruption, and no service starts without its databa
     const killer = join(import.meta.dirname, '../../../tests/harness/kill-at.ts')
     const env = { NODE_OPTIONS: `--import ${killer}`, KILL_AT: at }
     using killed = machine({ folder: target.folder, env })
-    assert.equal(killed.run('restore', backup, ...options).signal, at.split(' ')[1])
+    assert.equal(killed.runAlone('restore', backup, ...options).signal, at.split(' ')[1])
   }
   interrupt('renameSync SIGKILL')
   const rejected = target.run('serve', '--port', '0')

@@ -50,7 +50,7 @@ test('shuts down on a SIGTERM that arrives while it reports that it serves', () 
     program: ['--import', SIGNAL_AT_READY, ...COMMAND],
     env: { BONDED_PORT: '0' },
   })
-  const { error, status, stdout, stderr } = m.run('serve', '--json')
+  const { error, status, stdout, stderr } = m.runAlone('serve', '--json')
   assert.match(stdout, /"ready"/)
   // The timeout sends the signal again.
   assert.equal(error, undefined)

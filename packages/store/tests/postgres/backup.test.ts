@@ -179,7 +179,7 @@ test('a restore that is killed is rejected at start and runs again, and two neve
   const url = await newUrl()
   using target = on(url)
   const states = () => server?.run('select distinct state from session', url)
-  assert.equal(target.run('restore', file, '--postgres-bin', programs).signal, 'SIGKILL')
+  assert.equal(target.runAlone('restore', file, '--postgres-bin', programs).signal, 'SIGKILL')
   assert.deepEqual(await states(), [{ state: 'pending' }])
   for (const command of [
     ['serve', '--port', '0'],
@@ -232,7 +232,7 @@ test('a backup and a restore that SIGTERM ends leave no copy of the database, an
   source.json(...TENANT, ...WHERE)
   const file = join(work, 'signaled.backup')
   const run = async (m: typeof source, command: string) => {
-    const ran = m.run(command, file, '--postgres-bin', programs)
+    const ran = m.runAlone(command, file, '--postgres-bin', programs)
     assert.equal(ran.signal, 'SIGTERM', ran.stderr)
     assert.deepEqual(readdirSync(temporary), [])
     // The program receives the signal, but may end after its parent.
