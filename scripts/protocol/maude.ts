@@ -25,8 +25,8 @@ export interface Result {
   readonly states: number
   /** CPU time in seconds. */
   readonly seconds: number
-  /** The moves of a shortest run that reaches the goal. */
-  readonly moves: readonly string[]
+  /** The moves of a shortest run that reaches the goal, which takes a second search. */
+  moves(): Promise<readonly string[]>
 }
 
 /** Whether Debian's package `maude` is installed. */
@@ -53,11 +53,11 @@ export async function search({ settings, sessions, goal }: Search): Promise<Resu
     found: found !== null,
     states: Number(states),
     seconds: Number(milliseconds) / 1000,
-    moves: found === null ? [] : await movesTo(command, Number(found[1])),
+    moves: async () => (found === null ? [] : movesTo(command, Number(found[1]))),
   }
 }
 
-/** The labels of the rules on the path to a state. Maude names the state only after the search. */
+/** The labels of the rules on the path to a state. */
 async function movesTo(command: string, state: number): Promise<readonly string[]> {
   const output = await maude(`${command}\nshow path labels ${state} .`)
   return output.split('\n').filter((line) => /^[a-z]+(?:-[a-z]+)+$/.test(line))
