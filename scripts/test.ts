@@ -14,7 +14,15 @@ import { tmpdir } from 'node:os'
 import { join, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { browserMissing, browsers } from '../tests/browser.ts'
-import { type Batch, batchesOf, filesRunBy, filesThatSearch, TIERS } from './tiers.ts'
+import {
+  type Batch,
+  batchesOf,
+  filesOfMachine,
+  filesRunBy,
+  filesThatSearch,
+  type Tier,
+  TIERS,
+} from './tiers.ts'
 
 /**
  * `npm test`, `npm run test:e2e`, `npm run test:postgres`, `npm run test:app`,
@@ -22,6 +30,7 @@ import { type Batch, batchesOf, filesRunBy, filesThatSearch, TIERS } from './tie
  * possible. `npm run test:slow` runs those of all tiers but the first. `npm test -- FOLDER` runs
  * those of a folder. Passes other arguments to the runner, so that `npm test -- FILE` runs one file
  * of any tier. `--fresh` searches with a new seed, and with more inputs, histories and languages.
+ * `--machine` leaves out the fast files whose result is the same on every machine.
  */
 const ROOT = resolve(import.meta.dirname, '..')
 /** Tests use the second where they can, because it needs less CPU time. */
@@ -32,6 +41,8 @@ const RAM_DISK = '/dev/shm'
 const MIN_RAM_DISK_BYTES = 1024 ** 3
 /** The tiers that `.ci/run` runs at once, so that the waits of one are the time of another. */
 const SLOW_TIERS = 'slow'
+/** 12:45 or 13:45 hours ahead: what takes local time for UTC is wrong by a part of an hour. */
+const FAR_FROM_UTC = { TZ: 'Pacific/Chatham' }
 const VECTORS = resolve(ROOT, '../shared/vectors')
 
 ensureBrowser()
@@ -42,10 +53,13 @@ if (!existsSync(VECTORS))
 
 const [tierName = 'test', ...options] = process.argv.slice(2)
 const isFresh = options.includes('--fresh')
+const isOfMachine = options.includes('--machine')
 const isFolder = (option: string) => existsSync(option) && statSync(option).isDirectory()
 /** Only tests below these folders run. */
 const folders = options.filter(isFolder).map((path) => relative(ROOT, resolve(path)))
-const given = options.filter((option) => option !== '--fresh' && !isFolder(option))
+const given = options.filter(
+  (option) => !['--fresh', '--machine'].includes(option) && !isFolder(option),
+)
 const isFast = tierName === 'test'
 const tiers = TIERS.filter((one) => (tierName === SLOW_TIERS ? one !== 'test' : one === tierName))
 if (tiers.length === 0) throw new Error(`no tier ${tierName}; there are ${TIERS.join(', ')}`)
@@ -81,6 +95,7 @@ const run = spawnSync(
       NODE_COMPILE_CACHE: resolve(ROOT, 'node_modules/.cache/tests'),
       TMPDIR: folder,
       ...(tiers.length === 1 && postgres),
+      ...(isFast && FAR_FROM_UTC),
       ...process.env,
       ...(FUZZ_SEED && { FUZZ_SEED }),
       ...(isFresh && { TEST_FRESH: '1' }),
@@ -103,7 +118,7 @@ if (TEST_TOTALS !== undefined && totalsWritten() === totalsBefore)
 function filesToRun(): readonly string[] {
   const wanted = tiers.map((tier) => ({
     tier,
-    files: (isFresh && tier === 'soak' ? filesThatSearch() : filesRunBy(tier)).filter(isWanted),
+    files: filesOfRun(tier).filter(isWanted),
   }))
   if (wanted.every(({ files: found }) => found.length === 0))
     throw new Error(`no test of the tier ${tierName} is in ${folders.join(', ')}`)
@@ -112,6 +127,11 @@ function filesToRun(): readonly string[] {
     writeFileSync(file, moduleOf(batch))
     return file
   })
+}
+
+function filesOfRun(tier: Tier): readonly string[] {
+  if (isFresh && tier === 'soak') return filesThatSearch()
+  return isOfMachine && tier === 'test' ? filesOfMachine() : filesRunBy(tier)
 }
 
 function isWanted(file: string): boolean {

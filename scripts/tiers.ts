@@ -129,9 +129,7 @@ export const SLOWEST: readonly string[] = [
   'tests/nodes/rolling-upgrade.test.ts',
   'tests/nodes/rolling-restart.test.ts',
   'tests/nodes/browser-proofs.test.ts',
-  'packages/cli/tests/tenant-update.test.ts',
   'packages/phone-page/tests/approve.test.ts',
-  'packages/cli/tests/cli.test.ts',
   'packages/cli/tests/serve-failures.test.ts',
   'packages/server/tests/api/prove-browser.test.ts',
   'tests/pressure/histories.test.ts',
@@ -189,22 +187,47 @@ export function filesRunBy(tier: Tier): readonly string[] {
  * draw from the seed, also through a module of the tests.
  */
 export function filesThatSearch(): readonly string[] {
-  const drawing = new Set([RANDOM])
-  const sources = globSync('{tests,packages/*/tests,examples/*/tests}/**/*.ts', {
-    cwd: ROOT,
-    exclude: (path) => path.endsWith('node_modules'),
-  }).map((file) => ({ file, imports: relativeImportsOf(file) }))
-  for (let before = 0; before < drawing.size; ) {
-    before = drawing.size
-    for (const { file, imports } of sources)
-      if (imports.some((one) => drawing.has(one))) drawing.add(file)
-  }
+  const drawing = filesThatReach((file) => file === RANDOM)
   const tests = TIERS.flatMap((tier) => filesOf(tier))
   return [...new Set([...filesOf('soak'), ...tests.filter((file) => drawing.has(file))])].toSorted()
 }
 
-function relativeImportsOf(file: string): readonly string[] {
-  const text = readFileSync(resolve(ROOT, file), 'utf8')
+/** In a file whose tests need more than Node: a program, a browser, or recordings. */
+const OUTSIDE = /'node:child_process'|(?:browser|vectors|recordings)Missing/
+
+/**
+ * Fast files whose result depends on the machine: they need more than Node, or work with its files
+ * and its account (`tests`).
+ */
+export function filesOfMachine(): readonly string[] {
+  const needing = filesThatReach(
+    // A module that most tests import, for the few that start PostgreSQL.
+    (file, text) => file !== 'tests/harness/postgres.ts' && OUTSIDE.test(text),
+  )
+  return filesOf('test').filter((file) => needing.has(file) || file.startsWith('tests/'))
+}
+
+/** The modules of tests for which this is true, and all that import one of them. */
+function filesThatReach(isReached: (file: string, text: string) => boolean): ReadonlySet<string> {
+  const sources = globSync('{tests,scripts,packages/*/tests,examples/*/tests}/**/*.ts', {
+    cwd: ROOT,
+    exclude: (path) => path.endsWith('node_modules'),
+  }).map((file) => {
+    const text = readFileSync(resolve(ROOT, file), 'utf8')
+    return { file, text, imports: relativeImportsOf(file, text) }
+  })
+  const reaching = new Set(
+    sources.filter(({ file, text }) => isReached(file, text)).map(({ file }) => file),
+  )
+  for (let before = -1; before < reaching.size; ) {
+    before = reaching.size
+    for (const { file, imports } of sources)
+      if (imports.some((one) => reaching.has(one))) reaching.add(file)
+  }
+  return reaching
+}
+
+function relativeImportsOf(file: string, text: string): readonly string[] {
   return [...text.matchAll(/(?:from|import) '(\.[^']+)'/g)].map(([, name = '']) =>
     relative(ROOT, resolve(ROOT, dirname(file), name)),
   )

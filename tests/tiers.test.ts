@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import {
   batchesOf,
   filesOf,
+  filesOfMachine,
   filesRunBy,
   ON_POSTGRES,
   SLOW,
@@ -51,4 +52,17 @@ test('the batches of all slow tiers have each file of each tier once, the slowes
   // A service on PostgreSQL is a matter of the whole process.
   const onPostgres = batches.filter(({ tier }) => tier === 'postgres')
   assert.deepEqual(onPostgres.flatMap(({ files }) => files).toSorted(), filesRunBy('postgres'))
+})
+
+test('the fast files whose result depends on the machine start a program, need recordings or a browser, or are about the repository', () => {
+  const files = filesOfMachine()
+  for (const file of [
+    'examples/bank/tests/main.test.ts',
+    'packages/attestation/tests/passport/recorded.test.ts',
+    'packages/server/tests/http/connection/raw-response.test.ts',
+    'tests/first-bond.test.ts',
+    'tests/repository-files.test.ts',
+  ])
+    assert.ok(files.includes(file), file)
+  assert.ok(files.length < filesOf('test').length / 4, 'few modules reach outside of Node')
 })
