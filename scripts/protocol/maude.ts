@@ -26,7 +26,7 @@ export interface Result {
   /** CPU time in seconds. */
   readonly seconds: number
   /** The moves of a shortest run that reaches the goal, which takes a second search. */
-  moves(): Promise<readonly string[]>
+  readonly moves: () => Promise<readonly string[]>
 }
 
 /** Whether Debian's package `maude` is installed. */
