@@ -15,6 +15,7 @@ import { homePage, sectionsOf } from './home.ts'
 import { httpApiPages, type OpenApi } from './http-api.ts'
 import { LIBRARIES, libraryPages } from './library-pages.ts'
 import { siteLinks } from './links.ts'
+import { llmsText, markdownOf, markdownPath, withAlternate } from './markdown.ts'
 import { slugOf } from './documents.ts'
 import { editUrl, fileOf, type Page, splitTitle } from './page.ts'
 import { sidebarOf } from './sidebar.ts'
@@ -40,13 +41,20 @@ export function buildSite(site: string): void {
   const content = join(site, 'src/content/docs')
   rmSync(content, { recursive: true, force: true })
   for (const page of [...pages, ...libraries])
-    write(join(content, `${page.slug || 'index'}.md`), fileOf(page))
-  const sidebar = sidebarOf(sectionsOf(read(HOME), all), pages, libraries)
+    write(join(content, `${page.slug || 'index'}.md`), fileOf(withAlternate(page)))
+  const sections = sectionsOf(read(HOME), all)
+  const sidebar = sidebarOf(sections, pages, libraries)
   write(join(site, 'sidebar.json'), JSON.stringify(sidebar))
   cpSync(join(ROOT, 'docs/images'), join(site, 'src/content/images'), { recursive: true })
   for (const path of ['images', 'reference/openapi.json', 'reference/asyncapi.json'])
     cpSync(join(ROOT, 'docs', path), join(site, 'public', path), { recursive: true })
   run(process.execPath, [join(site, 'node_modules/astro/bin/astro.mjs'), 'build', '--force'], site)
+  // The layout of the home page is for browsers, so its Markdown is that of its document.
+  const home = { slug: '', ...splitTitle(siteLinks(read(HOME), HOME, all), HOME) }
+  const others = [...pages, ...libraries].filter(({ slug }) => slug !== '')
+  for (const page of [home, ...others])
+    write(join(site, 'dist', markdownPath(page.slug)), markdownOf(page))
+  write(join(site, 'dist/llms.txt'), llmsText(home, sections, others))
 }
 
 function documentPages(all: ReadonlySet<string>): readonly Page[] {

@@ -13,10 +13,14 @@ const PIECE = /^( *)(`{3,}|~{3,})[\s\S]*?^\1\2|(`+)[^`][\s\S]*?\3|\]\(([^)\s]+)(
  */
 export function siteLinks(text: string, path: string, all: ReadonlySet<string>): string {
   const slug = slugOf(path, all) ?? ''
+  return mapTargets(text, (target) => siteTarget(target, { path, slug, all }))
+}
+
+/** Changes the target of each link and image of a Markdown text, outside code. */
+export function mapTargets(text: string, change: (target: string) => string): string {
   return text.replaceAll(PIECE, (piece, ...groups: (string | undefined)[]) => {
     const [target, title = ''] = [groups[3], groups[4]]
-    if (target === undefined) return piece
-    return `](${siteTarget(target, { path, slug, all })}${title})`
+    return target === undefined ? piece : `](${change(target)}${title})`
   })
 }
 

@@ -6,6 +6,7 @@ import { after, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { Compile } from 'typebox/schema'
 import { documents, REPOSITORY, ROOT, slugOf } from '../../scripts/site/documents.ts'
+import { mapTargets } from '../../scripts/site/links.ts'
 import { serveSite } from '../../scripts/site/serve.ts'
 import { browserMissing, openBrowser } from '../browser.ts'
 import { builtSite, fileAt } from './built-site.ts'
@@ -89,6 +90,46 @@ test('every document has a page, and the home page has the four paths', { skip }
   const home = pages.find(({ path }) => path === '/')?.html ?? ''
   for (const heading of ['Integrator', 'Phone app author', 'Operator', 'Security reviewer'])
     assert.match(home, new RegExp(`<h2[^>]*>${heading}</h2>`))
+})
+
+/** The targets of links in a Markdown text, outside code. */
+const targetsIn = (text: string) => {
+  const targets: string[] = []
+  mapTargets(text, (target) => {
+    targets.push(target)
+    return target
+  })
+  return targets
+}
+
+test('every page is also Markdown, whose links lead to Markdown', { skip }, () => {
+  for (const { path, html } of pages) {
+    if (path === '/404.html') continue
+    const [, alternate = ''] =
+      /<link rel="alternate" type="text\/markdown" href="([^"]+)"/.exec(html) ?? []
+    const address = new URL(alternate, `http://site.example${path}`).pathname
+    const file = fileAt(site, address)
+    assert.ok(file !== undefined && address.endsWith('.md'), `${path}: ${alternate}`)
+    const text = readFileSync(file, 'utf8')
+    assert.match(text, /^# \S/, address)
+    for (const target of targetsIn(text)) {
+      const url = new URL(target, `http://site.example${address}`)
+      if (url.host !== 'site.example') continue
+      assert.ok(fileAt(site, url.pathname), `${address} links to ${target}`)
+      assert.ok(!url.pathname.endsWith('/'), `${address} links to ${target}, which is not Markdown`)
+    }
+  }
+})
+
+test('llms.txt lists the Markdown of every page once', { skip }, () => {
+  const text = readFileSync(join(site, 'dist/llms.txt'), 'utf8')
+  assert.match(text, /^# Bonded Sessions\n\n> \S.+\n\n## Integrator\n/)
+  const listed = targetsIn(text).map((target) => new URL(target, 'http://site.example/llms.txt'))
+  const own = listed.filter(({ host }) => host === 'site.example').map(({ pathname }) => pathname)
+  const expected = pages
+    .filter(({ path }) => path !== '/' && path !== '/404.html')
+    .map(({ path }) => `${path.slice(0, -1)}.md`)
+  assert.deepEqual([...new Set(own)].toSorted(), expected.toSorted())
 })
 
 test('the home page has one call to action, and endpoints have their bodies', { skip }, () => {
