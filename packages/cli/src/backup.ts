@@ -7,7 +7,7 @@ import { VERSION } from '@bonded/server/version'
 import { jsonOption } from './arguments.ts'
 import type { Options } from './open.ts'
 import { print, showStep } from './output.ts'
-import { rootKeyPlace, storedRootKeys } from './stored-root-keys.ts'
+import { existingRootKeys } from './existing-root-keys.ts'
 import { readServiceConfig } from './service-config.ts'
 
 interface BackupOptions extends Options {
@@ -37,7 +37,7 @@ export function backupCommand(): Command {
           store: config.postgres === undefined ? 'sqlite' : 'postgresql',
           now: systemClock.now(),
           version: VERSION,
-          rootKeys: storedRootKeys(config),
+          rootKeys: await existingRootKeys(config),
         },
         async (draft) => {
           showStep(options, 'Copying and checking the database')
@@ -51,7 +51,7 @@ export function backupCommand(): Command {
         `Wrote ${file} (${manifest.bytes} bytes, schema ${manifest.schema}).`,
         `It contains everything that the service acknowledged before ${manifest.created_at}.`,
         `It does NOT contain the root keys (${keys}). Without them it cannot be restored.`,
-        `Store ${rootKeyPlace(config)} in a secret store, apart from the backup.`,
+        `Store ${config.rootKeys.place} in a secret store, apart from the backup.`,
       ])
     })
 }

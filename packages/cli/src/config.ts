@@ -17,7 +17,7 @@ export function configCommand(): Command {
       const config = await readServiceConfig(options)
       const { rootKeys, environment, publicOrigin } = config
       const database = config.postgres?.address.shown ?? config.databaseFile
-      if (rootKeys !== undefined) parseRootKeys(rootKeys)
+      if (rootKeys.exists()) await rootKeys.load()
       print(options, { ok: true, environment }, [
         `The configuration is valid: ${environment}, ${publicOrigin}, ${database}.`,
       ])

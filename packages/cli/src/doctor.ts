@@ -4,7 +4,6 @@ import { createServer, isIPv6 } from 'node:net'
 import { dirname, join } from 'node:path'
 import { Command } from 'commander'
 import { systemClock } from '@bonded/store/clock/system-clock'
-import { rootKeysOf } from '@bonded/server/adapters/keys/root-key-file'
 import type { MigrationState } from '@bonded/store/migrations/migrate'
 import type { PostgresSettings } from '@bonded/store/postgres/server/connections'
 import { quickCheck } from '@bonded/store/sqlite/quick-check'
@@ -112,11 +111,10 @@ async function run(name: string, check: () => Summary | Promise<Summary>): Promi
   }
 }
 
-function checkRootKeys(config: Config): string {
+async function checkRootKeys({ rootKeys, dataDir }: Config): Promise<string> {
   // Reading missing keys would generate them.
-  if (config.rootKeys === undefined && !existsSync(join(config.dataDir, 'root.key')))
-    return `No root key yet. The first start generates one in ${config.dataDir}.`
-  const [active, ...others] = rootKeysOf(config).map(({ id }) => id)
+  if (!rootKeys.exists()) return `No root key yet. The first start generates one in ${dataDir}.`
+  const [active, ...others] = (await rootKeys.load()).map(({ id }) => id)
   if (others.length === 0) return `Active key: ${active}.`
   return `Active key: ${active}. Verification only: ${others.join(', ')}.`
 }
@@ -249,10 +247,9 @@ async function checkStored(
 
 /** Whether there is a database that this version can read as it is. */
 async function isReadable(config: Config): Promise<boolean> {
-  const { databaseFile, postgres } = config
+  const { databaseFile, postgres, rootKeys } = config
   const isNew = postgres === undefined && !existsSync(databaseFile)
-  const hasKey = config.rootKeys !== undefined || existsSync(join(config.dataDir, 'root.key'))
-  const states = isNew || !hasKey ? [] : await stepsOf(config).catch(() => [])
+  const states = isNew || !rootKeys.exists() ? [] : await stepsOf(config).catch(() => [])
   return states.length > 0 && states.every(({ appliedAt }) => appliedAt !== null)
 }
 

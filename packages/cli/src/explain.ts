@@ -53,7 +53,7 @@ function explainRaw(failure: unknown): Explained {
     return {
       code: 'root_key_invalid',
       message: explainRootKeys(failure),
-      usage: failure.file === undefined,
+      usage: failure.source === undefined,
     }
   // A configured file is checked with the other settings. This is the one of a sandbox.
   if (failure instanceof ReceiptKeyError)
@@ -89,7 +89,9 @@ function explainFailure(failure: unknown): { code: string; message: string } {
   return explainSystem(failure)
 }
 
-function explainRootKeys({ message, file }: RootKeyError): string {
+function explainRootKeys({ message, source: { file, command } = {} }: RootKeyError): string {
+  if (command !== undefined)
+    return `BONDED_ROOT_KEYS_COMMAND: ${command} ${message}. Run it as the user of the service, without the BONDED_ settings, to see its messages, which can have a secret. It must print id:<base64url of 32 bytes>, several separated by commas, and end with status 0.`
   if (file === undefined)
     return `BONDED_ROOT_KEYS: ${message}. Expected id:<base64url of 32 bytes>, several separated by commas. To generate one: openssl rand -base64 32 | tr +/ -_ | tr -d =`
   return `The root key in ${file} is not usable: ${message}. Restore the file from a backup. Without a backup, delete it: the next start generates a new key, and sessions created under the old key become unreadable.`

@@ -3,7 +3,6 @@ import { dirname, join } from 'node:path'
 import type { Logger } from 'pino'
 import { rejectUnfinishedCopy } from '@bonded/store/backup/restoring-copy'
 import { keyringOf } from '@bonded/server/adapters/keys/keyring'
-import { rootKeysOf } from '@bonded/server/adapters/keys/root-key-file'
 import { witnessClient } from '@bonded/server/adapters/witness/witness-client'
 import { checkpointFile } from '@bonded/server/adapters/signer/checkpoint-file'
 import { receiptSignerOf } from '@bonded/server/adapters/signer/receipt-signer'
@@ -70,7 +69,7 @@ export async function openService(
   return composeService({
     databaseFile,
     ...(database && { openStore: database.openStore }),
-    rootKeys: rootKeysOf(config),
+    rootKeys: await config.rootKeys.load(),
     receiptSigner: receiptSignerOf(config),
     ...(serves && {
       keptCheckpoint: checkpointFile(
@@ -130,7 +129,7 @@ async function openDatabase(
   // Loaded here, because a service on SQLite does not need them.
   const { openPostgres } = await import('@bonded/store/postgres/open-postgres')
   const { DatabaseClock } = await import('@bonded/store/clock/database-clock')
-  const { idKeys } = keyringOf(rootKeysOf(config))
+  const { idKeys } = keyringOf(await config.rootKeys.load())
   const clock = new DatabaseClock({
     onDifference: (aheadMs) =>
       log?.warn(

@@ -19,7 +19,7 @@ import { postgresProgramsOption } from './backup.ts'
 import { openService, type Options } from './open.ts'
 import { print, showStep } from './output.ts'
 import { StartedParts } from './started-parts.ts'
-import { storedRootKeys } from './stored-root-keys.ts'
+import { existingRootKeys } from './existing-root-keys.ts'
 import { readServiceConfig } from './service-config.ts'
 
 interface RestoreOptions extends Options {
@@ -42,7 +42,7 @@ export function restoreCommand(): Command {
     .addOption(jsonOption())
     .action(async (file: string, options: RestoreOptions) => {
       const config = await readServiceConfig(options)
-      const manifest = readManifest(file, storedRootKeys(config))
+      const manifest = readManifest(file, await existingRootKeys(config))
       checkStore(file, manifest, config)
       checkVersion(file, manifest)
       if (config.postgres !== undefined) {

@@ -189,8 +189,8 @@ test('names the setting of an address that this machine does not have', () => {
 const GOOD_KEY = Buffer.from(Array.from({ length: 32 }, (_, at) => at * 7)).toString('base64url')
 for (const [what, keys, message] of [
   ['malformed', 'k1:AAAA:more', /key 1 is not of the form id:base64url/],
-  ['too short', 'k1:AAAA', /key k1 is not 32 bytes/],
-  ['not random', `k1:${Buffer.alloc(32, 1).toString('base64url')}`, /key k1 is not random/],
+  ['too short', 'k1:AAAA', /key 1 is not 32 bytes/],
+  ['not random', `k1:${Buffer.alloc(32, 1).toString('base64url')}`, /key 1 is not random/],
   ['named twice', `k1:${GOOD_KEY},k1:${GOOD_KEY}`, /key k1 is named twice/],
 ] as const) {
   test(`does not start with a root key that is ${what}, explains how to generate one, and does not print it`, () => {

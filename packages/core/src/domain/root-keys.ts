@@ -6,16 +6,16 @@ export interface RootKey {
   readonly bytes: Uint8Array
 }
 
-/** A `BONDED_ROOT_KEYS` value cannot be used. The message is for the operator and quotes no key. */
+/** Root keys cannot be used. The message is for the operator and quotes no key. */
 export class RootKeyError extends Error {
   readonly code = 'root_keys_invalid'
   override readonly name = 'RootKeyError'
-  /** The file with the keys; undefined if they come from the setting. */
-  readonly file: string | undefined
+  /** The file or the program they come from; undefined for those of the setting. */
+  readonly source: { readonly file?: string; readonly command?: string } | undefined
 
-  constructor(message: string, file?: string) {
+  constructor(message: string, source?: RootKeyError['source']) {
     super(message)
-    this.file = file
+    this.source = source
   }
 }
 
@@ -30,9 +30,11 @@ export function parseRootKeys(text: string): readonly RootKey[] {
     if (!/^[0-9A-Za-z_-]{1,32}$/.test(id) || rest.length > 0)
       throw new RootKeyError(`key ${index + 1} is not of the form id:base64url`)
     const bytes = decodeBase64url(encoded)
-    if (bytes?.length !== 32) throw new RootKeyError(`key ${id} is not 32 bytes in base64url`)
+    // By its number: where the parts are reversed, the id is the key.
+    if (bytes?.length !== 32)
+      throw new RootKeyError(`key ${index + 1} is not 32 bytes in base64url`)
     // 32 random bytes have fewer than 8 distinct values with probability 10^-40.
-    if (new Set(bytes).size < 8) throw new RootKeyError(`key ${id} is not random`)
+    if (new Set(bytes).size < 8) throw new RootKeyError(`key ${index + 1} is not random`)
     return { id, bytes }
   })
   const duplicate = keys.find(({ id }, index) => keys.findIndex((key) => key.id === id) !== index)

@@ -38,7 +38,7 @@ test('a key has exactly 32 bytes', () => {
 test('a key of fewer than eight distinct bytes is not random', () => {
   assert.deepEqual(
     [1, 7, 8, 9].map((distinct) => problemOf(keyOf('k1', distinct))),
-    ['key k1 is not random', 'key k1 is not random', undefined, undefined],
+    ['key 1 is not random', 'key 1 is not random', undefined, undefined],
   )
 })
 

@@ -9,6 +9,7 @@ import type { Config } from '@bonded/server/settings/config'
 import { jsonOption } from '@bonded/cli/arguments'
 import { type Options, withService } from '@bonded/cli/open'
 import { print } from '@bonded/cli/output'
+import { programEnvironment } from '@bonded/server/adapters/programs/program'
 import { createBackend, readCredential } from '../backend.ts'
 import { storedClock } from '../clock/sandbox-clock.ts'
 import { linkOf } from '../dev/newest-code.ts'
@@ -118,7 +119,11 @@ function openInBrowser(url: string): void {
       : platform === 'win32'
         ? ['rundll32', 'url.dll,FileProtocolHandler']
         : ['xdg-open']
-  spawn(program, [...before, url], { detached: true, stdio: 'ignore' })
+  spawn(program, [...before, url], {
+    env: programEnvironment(),
+    detached: true,
+    stdio: 'ignore',
+  })
     // The address is printed, so the user can open it.
     .on('error', () => {})
     .unref()

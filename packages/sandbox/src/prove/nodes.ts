@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { programEnvironment } from '@bonded/server/adapters/programs/program'
 
 /** How long a node may take to start, or to become ready again after its database was stopped. */
 const READY_WITHIN_MS = 60_000
@@ -20,7 +21,7 @@ export async function startNode(
 ): Promise<ServiceNode> {
   const [program = ''] = process.argv.slice(1)
   const child = spawn(process.execPath, [...process.execArgv, program, 'serve', '--json'], {
-    env: { ...withoutSettings(process.env), ...settings, BONDED_PORT: '0' },
+    env: { ...programEnvironment(), ...settings, BONDED_PORT: '0' },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const port = await portOf(child)
@@ -69,11 +70,4 @@ async function portOf(child: ChildProcess): Promise<number> {
     child.stderr?.off('data', read)
     child.off('exit', fail)
   }
-}
-
-/** Settings of this machine's own service must not reach a node of the run. */
-function withoutSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(
-    Object.entries(environment).filter(([name]) => !name.startsWith('BONDED_')),
-  )
 }

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { chmodSync, chownSync, mkdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { programEnvironment } from '@bonded/server/adapters/programs/program'
 
 const READY_WITHIN_MS = 60_000
 const KEPT_OUTPUT = 4_000
@@ -42,7 +43,7 @@ export async function ownPostgres(options: {
   const made = spawnSync(
     join(bin, 'initdb'),
     ['-D', data, '-U', 'bonded', '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-instructions'],
-    { encoding: 'utf8', cwd: '/', ...account },
+    { encoding: 'utf8', cwd: '/', env: programEnvironment(), ...account },
   )
   if (made.status !== 0)
     throw new Error(`initdb failed: ${made.error?.message ?? (made.stderr || made.stdout)}`)
@@ -58,7 +59,7 @@ export async function ownPostgres(options: {
     const started = spawn(
       join(bin, 'postgres'),
       ['-D', data, ...given.flatMap((setting) => ['-c', setting])],
-      { cwd: '/', stdio: ['ignore', 'ignore', 'pipe'], ...account },
+      { cwd: '/', env: programEnvironment(), stdio: ['ignore', 'ignore', 'pipe'], ...account },
     )
     server = started
     await untilAccepting(started)

@@ -3,6 +3,13 @@ import { type BlockList, isIP } from 'node:net'
 import { join } from 'node:path'
 import { isExactOrigin, type QrContent } from '@bonded/contract'
 import type { PostgresSettings } from '@bonded/store/postgres/server/connections'
+import {
+  givenRootKeys,
+  printedRootKeys,
+  type RootKeySource,
+  storedRootKeys,
+} from '../adapters/keys/root-key-source.ts'
+import { isProgram } from '../adapters/programs/program.ts'
 import type { CarrierSettings } from '../adapters/carrier/carrier-client.ts'
 import type { TrustedPhones } from '../adapters/attestation/phone-trust.ts'
 import {
@@ -24,7 +31,7 @@ import { readReceiptSettings, type ReceiptConfig } from './receipt-settings.ts'
 import { type RelyingParty, readRelyingParty } from './relying-party.ts'
 import { parseWebhookHosts } from '../adapters/webhooks/destination.ts'
 import { withSecretFiles } from './secret-files.ts'
-import { SETTINGS, type SettingName } from './settings.ts'
+import { SETTINGS, type SettingName, type SettingReader } from './settings.ts'
 import { readTraces, type TraceSettings } from './trace-settings.ts'
 import { readQrContent } from './qr-content.ts'
 import { readTrustedPhones } from './trusted-phones.ts'
@@ -54,8 +61,7 @@ export interface Config extends RelyingParty, ReceiptConfig {
   readonly databaseFile: string
   /** The PostgreSQL database; undefined with SQLite. */
   readonly postgres: PostgresSettings | undefined
-  /** The root keys as given; undefined where the data folder holds them. */
-  readonly rootKeys: string | undefined
+  readonly rootKeys: RootKeySource
   readonly appScheme: string
   readonly relatedOrigins: boolean
   readonly qrContent: QrContent
@@ -230,15 +236,15 @@ export function readConfig(
   if (related !== 'on' && related !== 'off') wrong('BONDED_RELATED_ORIGINS')
   const relatedOrigins = related === 'on'
   const qrContent = readQrContent({ given, wrong, appLinks: trusted.appLinks })
-  const rootKeys = given('BONDED_ROOT_KEYS')
+  const rootKeys = readRootKeys({ dataDir, given, wrong })
   if (stage === 'production') {
     const unsafe = (setting: SettingName, value: string, expected: string) =>
       mistakes.push({ setting, value, expected })
-    if (rootKeys === undefined)
+    if (given('BONDED_ROOT_KEYS') === undefined && given('BONDED_ROOT_KEYS_COMMAND') === undefined)
       unsafe(
         'BONDED_ROOT_KEYS',
         'is not set',
-        'a key in production, written as k1:<key>. To generate one: openssl rand -base64 32 | tr +/ -_ | tr -d =',
+        'a key or BONDED_ROOT_KEYS_COMMAND in production, a key as k1:<key>. To generate one: openssl rand -base64 32 | tr +/ -_ | tr -d =',
       )
     if (publicOrigin.startsWith('http:'))
       unsafe('BONDED_PUBLIC_ORIGIN', JSON.stringify(publicOrigin), 'an https origin in production')
@@ -316,6 +322,19 @@ function withoutPassword(address: string): string {
   return address
     .replace(/(:\/\/[^/@:]*):.*@/, '$1:***@')
     .replace(/^(postgres(?:ql)?:.*?[?&]password=)[^&]*/, '$1***')
+}
+
+/** The program is given in place of the keys, also of those in a file. */
+function readRootKeys({
+  dataDir,
+  given,
+  wrong,
+}: SettingReader & { readonly dataDir: string }): RootKeySource {
+  const [keys, command] = [given('BONDED_ROOT_KEYS'), given('BONDED_ROOT_KEYS_COMMAND')]
+  if (command !== undefined && (keys !== undefined || !isProgram(command)))
+    wrong('BONDED_ROOT_KEYS_COMMAND')
+  if (command !== undefined) return printedRootKeys(command)
+  return keys === undefined ? storedRootKeys(dataDir) : givenRootKeys(keys)
 }
 
 /** With the time for open requests, the process ends within 25 seconds. */

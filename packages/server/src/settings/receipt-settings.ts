@@ -7,6 +7,7 @@ import {
   type ReceiptKeys,
   readReceiptKeys,
 } from '../adapters/signer/receipt-keys.ts'
+import { isProgram } from '../adapters/programs/program.ts'
 import { parseWitnesses, type WitnessSettings } from '../adapters/witness/witness-settings.ts'
 import type { ConfigMistake } from './config-file.ts'
 import type { SettingReader } from './settings.ts'
@@ -88,9 +89,4 @@ export function readReceiptSettings({
 
 function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
-}
-
-function isProgram(path: string): boolean {
-  const found = statSync(path, { throwIfNoEntry: false })
-  return found?.isFile() === true && (process.platform === 'win32' || (found.mode & 0o111) !== 0)
 }

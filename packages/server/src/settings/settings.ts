@@ -112,6 +112,16 @@ export const SETTINGS = [
     secret: true,
   },
   {
+    name: 'BONDED_ROOT_KEYS_COMMAND',
+    key: 'root_keys_command',
+    path: 'file',
+    about:
+      'Program that prints the value of BONDED_ROOT_KEYS, for keys that are in a secret store. Each process of the service runs it once, without arguments',
+    fallback: 'none',
+    expects: 'an executable file, without BONDED_ROOT_KEYS and BONDED_ROOT_KEYS_FILE',
+    secret: false,
+  },
+  {
     name: 'BONDED_RECEIPT_KEYS',
     key: 'receipt_keys',
     path: 'file',

@@ -3,6 +3,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { parseRootKeys } from '@bonded/core/domain/root-keys'
 import { chosenSettings, ConfigError, readConfig } from '../../src/settings/config.ts'
 
 const KEYS = 'k1:AbCdEfGhIjKlMnOpQrStUvWxYz012345678-_aBcDeE'
@@ -23,10 +24,10 @@ const mistakesOf = (environment: NodeJS.ProcessEnv) => {
   }
 }
 
-test('reads a secret from the file that its setting names, without the last line break', () => {
+test('reads a secret from the file that its setting names, without the last line break', async () => {
   for (const text of [KEYS, `${KEYS}\n`, `${KEYS}\r\n`]) {
-    const config = readConfig({ BONDED_ROOT_KEYS_FILE: fileOf('keys', text) })
-    assert.equal(config.rootKeys, KEYS)
+    const { rootKeys } = readConfig({ BONDED_ROOT_KEYS_FILE: fileOf('keys', text) })
+    assert.deepEqual(await rootKeys.load(), parseRootKeys(KEYS))
   }
   const url = fileOf('url', 'postgres://bonded:hunter2@db.example.com/bonded\n')
   const { postgres } = readConfig({ BONDED_DATABASE_URL_FILE: url })

@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process'
 import { createPublicKey, verify } from 'node:crypto'
 import { type Signer, SignerError } from '@bonded/core/ports/signer'
+import { ProgramError, runProgram } from '../programs/program.ts'
 
 /** Ed25519 signatures have 64 bytes, which are 88 characters of base64. */
 const SIGNATURE_BYTES = 64
@@ -35,12 +35,21 @@ export function commandSigner(
       if (running < MAX_PROGRAMS) running++
       else await new Promise<void>((resolve) => waiting.push(resolve))
       try {
-        const output = await run(command, { argument: kid, input: bytes, timeoutMs })
+        const output = await runProgram(command, {
+          args: [kid],
+          input: bytes,
+          timeoutMs,
+          maxCharacters: MAX_OUTPUT_CHARACTERS,
+        })
         const signature = Buffer.from(output.trim(), 'base64')
         // A program that signs with another key would make receipts that do not verify.
         if (signature.length === SIGNATURE_BYTES && verify(null, bytes, publicKey, signature))
           return signature
         throw new SignerError(`${command} printed no signature of the key ${kid}`)
+      } catch (cause) {
+        if (!(cause instanceof ProgramError)) throw cause
+        const { message, printed } = cause
+        throw new SignerError(`${command} ${message}${printed && `: ${printed}`}`, { cause })
       } finally {
         const next = waiting.shift()
         if (next === undefined) running--
@@ -48,49 +57,4 @@ export function commandSigner(
       }
     },
   }
-}
-
-/** Runs a program without a shell, and returns what it prints. */
-function run(
-  command: string,
-  given: { readonly argument: string; readonly input: Uint8Array; readonly timeoutMs: number },
-): Promise<string> {
-  const { argument, input, timeoutMs } = given
-  const child = spawn(command, [argument], {
-    env: Object.fromEntries(
-      Object.entries(process.env).filter(([name]) => !name.startsWith('BONDED_')),
-    ),
-    stdio: ['pipe', 'pipe', 'pipe'],
-    // A group of its own, so that what the program has started ends with it.
-    detached: true,
-  })
-  const kill = () => {
-    try {
-      if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL')
-    } catch {
-      // The whole group has ended by itself.
-    }
-    child.stdout.destroy()
-    child.stderr.destroy()
-  }
-  const timer = setTimeout(kill, timeoutMs)
-  const printed = { out: '', err: '' }
-  const collect = (name: keyof typeof printed) => (text: unknown) => {
-    printed[name] += String(text)
-    if (printed[name].length > MAX_OUTPUT_CHARACTERS) kill()
-  }
-  child.stdout.on('data', collect('out'))
-  child.stderr.on('data', collect('err'))
-  // A program that ends without reading its input breaks the pipe. Its status says what happened.
-  child.stdin.on('error', () => {})
-  child.stdin.end(input)
-  return new Promise<string>((resolve, reject) => {
-    child.once('error', (cause) => reject(new SignerError(`${command} cannot be run`, { cause })))
-    child.once('close', (status, signal) => {
-      const end = signal ?? `status ${String(status)}`
-      const said = printed.err.trim().slice(0, MAX_OUTPUT_CHARACTERS)
-      if (status === 0) resolve(printed.out)
-      else reject(new SignerError(`${command} ended with ${end}${said && `: ${said}`}`))
-    })
-  }).finally(() => clearTimeout(timer))
 }
