@@ -38,6 +38,7 @@ import { openApiDocument, reasonsOf } from '../packages/server/src/http/openapi.
 import { asyncApiDocument } from './asyncapi.ts'
 import { checksPage } from './checks-page.ts'
 import { continuityPage } from './continuity/page.ts'
+import { licensesPage } from './licenses-page.ts'
 import { personalDataPage } from './personal-data-page.ts'
 import { protocolExample } from './protocol-example.ts'
 import { reservedLabels } from './reserved-labels.ts'
@@ -68,6 +69,7 @@ const files = new Map<string, string>([
   ],
   ['protocol-example.json', `${JSON.stringify(protocolExample(), null, 2)}\n`],
   ['configuration.md', configuration()],
+  ['licenses.md', NOTE + licensesPage()],
   ['limits.md', limits()],
   ['command-line.md', commandLine(await bondedProgram())],
   ['storage.md', storage()],

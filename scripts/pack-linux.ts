@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
 /**
  * `npm run pack:linux -- FOLDER`: writes one tarball with the compiled service, what it needs at
- * run time, the pinned Node, and the units of systemd. It unpacks to `bonded`.
+ * run time, the pinned Node, the bill of materials, and the units of systemd. It unpacks to
+ * `bonded`.
  */
 const ROOT = resolve(import.meta.dirname, '..')
 const NODE = `node-linux-${process.arch}`
@@ -36,6 +37,11 @@ try {
   const target = join(work, 'bonded')
   run(source, process.execPath, 'deploy/collect-image.mjs', target)
   rmSync(join(target, 'healthcheck.mjs'))
+  const bill = execFileSync(process.execPath, ['deploy/sbom.mjs', 'service', '--node'], {
+    cwd: source,
+    maxBuffer: 2 ** 26,
+  })
+  writeFileSync(join(target, 'sbom.cdx.json'), bill)
   const node = join(ROOT, 'node_modules', NODE)
   cpSync(join(node, 'bin/node'), join(target, 'node'))
   cpSync(join(node, 'LICENSE'), join(target, 'node.LICENSE'))

@@ -1,14 +1,15 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { globSync, mkdtempSync, readdirSync, statSync } from 'node:fs'
+import { globSync, mkdtempSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { publintMessages, typeProblems } from './lint-tarball.ts'
-import { inOrder, PACKAGES } from './packages.ts'
+import { inOrder, PACKAGES, VENDORED } from './packages.ts'
 
 /**
  * `npm run release`: builds, packs, and checks every package, and prints what a release would
- * publish. It changes nothing in the registry. `-- --folder FOLDER` keeps the tarballs.
+ * publish. It changes nothing in the registry. `-- --folder FOLDER` keeps the tarballs, each with
+ * its bill of materials.
  *
  * `-- --publish` also publishes them. Only the release workflow may: the registry then shows from
  * which commit and workflow a package comes. A release that failed halfway can run again.
@@ -35,6 +36,11 @@ for (const tarball of tarballs) {
     `${values.publish ? 'checked' : 'would publish'} ${basename(tarball)} ${kilobytes} kB`,
   )
 }
+for (const [at, tarball] of tarballs.entries()) {
+  const bill = join(folder, `${basename(tarball, '.tgz')}.cdx.json`)
+  writeFileSync(bill, billOf(names[at] ?? ''))
+  console.log(`wrote ${basename(bill)}`)
+}
 stopOn(problems)
 if (values.publish) for (const tarball of tarballs) publish(tarball)
 
@@ -50,6 +56,13 @@ function obstacles(): string[] {
     ...waiting.map((file) => `${file} waits: run "npm run changeset -- version" and commit`),
     ...(git('status', '--porcelain') === '' ? [] : ['the working tree has uncommitted changes']),
   ]
+}
+
+/** The bill of materials of a package, with the packages whose code is in its tarball. */
+function billOf(name: string): string {
+  const contained = (VENDORED[name] ?? []).flatMap((each) => ['--with', each])
+  const args = [join(ROOT, 'deploy/sbom.mjs'), name, ...contained]
+  return execFileSync(process.execPath, args, { encoding: 'utf8', maxBuffer: 2 ** 26 })
 }
 
 function publish(tarball: string): void {

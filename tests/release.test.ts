@@ -12,6 +12,29 @@ interface Manifest {
   readonly name: string
   readonly version: string
   readonly files: readonly string[]
+  readonly dependencies?: Readonly<Record<string, string>>
+}
+
+interface Component {
+  readonly 'bom-ref': string
+  readonly licenses?: readonly unknown[]
+}
+
+/** The bill of materials that `npm run release` writes beside a tarball. */
+function billOf(name: string, ...args: readonly string[]) {
+  const script = join(ROOT, 'deploy/sbom.mjs')
+  return JSON.parse(
+    execFileSync(process.execPath, [script, name, ...args], { encoding: 'utf8' }),
+  ) as {
+    readonly bomFormat: string
+    readonly specVersion: string
+    readonly metadata: { readonly component: Component }
+    readonly components: readonly Component[]
+    readonly dependencies: readonly {
+      readonly ref: string
+      readonly dependsOn: readonly string[]
+    }[]
+  }
 }
 
 const packages = globSync('packages/*/package.json', { cwd: ROOT }).map((path) => {
@@ -54,6 +77,46 @@ test('a release is not published from a machine of a maintainer', () => {
   assert.equal(ran.status, 1)
   assert.match(ran.stderr, /^only the release workflow publishes$/m)
   assert.equal(ran.stdout, '')
+})
+
+test('a bill of materials lists exactly what an installation of the package has', () => {
+  const { bomFormat, specVersion, metadata, components, dependencies } = billOf('store')
+  assert.deepEqual([bomFormat, specVersion], ['CycloneDX', '1.5'])
+  assert.equal(metadata.component['bom-ref'], '@bonded/store@0.1.0')
+  const refs = components.map((component) => component['bom-ref'].replace(/@[^@]+$/, ''))
+  for (const name of ['@bonded/contract', '@bonded/core', 'pg', 'pg-protocol', 'unhomoglyph'])
+    assert.ok(refs.includes(name), name)
+  // Packages for its development, of its own and of those that it depends on.
+  for (const name of ['@bonded/phone-page', '@bonded/simulator', 'typescript', 'qr'])
+    assert.ok(!refs.includes(name), name)
+  for (const { licenses, ...component } of components)
+    assert.ok(licenses?.[0], component['bom-ref'])
+  const known = [metadata.component, ...components].map((component) => component['bom-ref'])
+  for (const { ref, dependsOn } of dependencies)
+    for (const each of [ref, ...dependsOn]) assert.ok(known.includes(each), each)
+})
+
+test('a bill of materials lists the packages whose code is in the tarball', () => {
+  const refs = (...args: readonly string[]) =>
+    billOf('integrator', ...args).components.map((component) => component['bom-ref'])
+  assert.ok(!refs().includes('@bonded/contract@0.1.0'))
+  assert.ok(refs('--with', 'contract').includes('@bonded/contract@0.1.0'))
+})
+
+test('the list of licenses has each dependency of each package, with a license that permits use', () => {
+  const text = readFileSync(join(ROOT, 'docs/reference/licenses.md'), 'utf8')
+  const rows = [...text.matchAll(/^\| `(.+)` \| (.+) \| (.+) \| (?:service|sandbox) \|$/gm)]
+  const listed = rows.map(([, name]) => name)
+  for (const { dependencies = {}, folder } of packages)
+    for (const name of Object.keys(dependencies))
+      if (!name.startsWith('@bonded/')) assert.ok(listed.includes(name), `${folder}: ${name}`)
+  // None of them asks for the source of what contains the package.
+  for (const [, name, , license] of rows)
+    assert.match(
+      license ?? '',
+      /^(?:MIT|ISC|Apache-2\.0|\(MIT OR Apache-2\.0\)|BSD-[23]-Clause|0BSD|BlueOak-1\.0\.0)$/,
+      name,
+    )
 })
 
 test('a release notices a tarball whose entry or types do not exist', async () => {

@@ -79,6 +79,13 @@ test('the Dockerfile makes an image that completes a session as user 65532, read
   )?.[1]
   base(`docker.io/library/node:${version}-bookworm-slim`, NODE_IMAGE, addNode)
   base('gcr.io/distroless/cc-debian12:nonroot', DISTROLESS, (root) => {
+    const described = join(root, 'var/lib/dpkg/status.d')
+    mkdirSync(described, { recursive: true })
+    for (const name of DISTROLESS) {
+      const fields = ['Package: ' + name, 'Version: 1:2.3+deb12u4', 'Architecture: amd64']
+      writeFileSync(join(described, name), `${fields.join('\n')}\n`)
+      writeFileSync(join(described, `${name}.md5sums`), '')
+    }
     for (const programs of ['usr/bin', 'usr/sbin'])
       rmSync(join(root, programs), { recursive: true })
   })
@@ -117,6 +124,7 @@ test('the Dockerfile makes an image that completes a session as user 65532, read
     'no setting of this machine is in a layer',
   )
   assertContents(root)
+  assertBill(join(root, 'app'), version)
 
   const data = join(work, 'data')
   mkdirSync(data)
@@ -202,6 +210,44 @@ function assertContents(root: string): void {
     ...files.map((name) => join(cache, folder, name)),
   ])
     assert.deepEqual([statSync(path).uid, statSync(path).mode & 0o022], [0, 0], path)
+}
+
+/** The bill of materials lists exactly what is in the image. */
+function assertBill(app: string, node: string | undefined): void {
+  const bill = JSON.parse(readFileSync(join(app, 'sbom.cdx.json'), 'utf8')) as Bill
+  const listed = [bill.metadata.component, ...bill.components]
+  const found = globSync(
+    '{node_modules/{*,@*/*},node_modules/**/node_modules/{*,@*/*},packages/*}/package.json',
+    { cwd: app },
+  )
+    .map((path) => JSON.parse(readFileSync(join(app, path), 'utf8')) as Component)
+    .filter(({ name }) => name !== undefined)
+    .map(({ name, version }) => `${name}@${version}`)
+  const npm = listed.filter(({ purl }) => purl.startsWith('pkg:npm/'))
+  assert.deepEqual(npm.map((each) => each['bom-ref']).toSorted(), [...new Set(found)].toSorted())
+  for (const { licenses, ...each } of npm) assert.ok(licenses?.[0], each['bom-ref'])
+  const debian = listed.filter(({ purl }) => purl.startsWith('pkg:deb/'))
+  assert.deepEqual(debian.map(({ name }) => name).toSorted(), DISTROLESS.toSorted())
+  const [libc] = debian.filter(({ name }) => name === 'libc6')
+  assert.equal(libc?.purl, 'pkg:deb/debian/libc6@1%3A2.3%2Bdeb12u4?arch=amd64')
+  const [ours] = listed.filter(({ name }) => name === 'node')
+  assert.equal(ours?.version, node)
+  assert.ok(ours?.components?.some(({ name }) => name === 'openssl'))
+  assert.equal(npm.length + debian.length + 1, listed.length)
+}
+
+interface Component {
+  readonly 'bom-ref': string
+  readonly name?: string
+  readonly version: string
+  readonly purl: string
+  readonly licenses?: readonly unknown[]
+  readonly components?: readonly { readonly name: string }[]
+}
+
+interface Bill {
+  readonly metadata: { readonly component: Component }
+  readonly components: readonly Component[]
 }
 
 /** The Node of the lockfile, and the npm of this machine. */

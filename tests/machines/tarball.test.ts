@@ -36,7 +36,13 @@ test('the tarball completes a session and backs it up on a machine without Node'
   await promisify(execFile)('npm', ['run', 'pack:linux', '--', work], { cwd: copyIn(work) })
   const [tarball = ''] = readdirSync(work).filter((name) => name.endsWith('.tar.gz'))
   execFileSync('tar', ['-xzf', join(work, tarball), '-C', work])
-  for (const part of ['node.LICENSE', 'LICENSE', 'bonded', 'systemd/bonded-backup.timer'])
+  for (const part of [
+    'node.LICENSE',
+    'LICENSE',
+    'sbom.cdx.json',
+    'bonded',
+    'systemd/bonded-backup.timer',
+  ])
     assert.ok(existsSync(join(work, 'bonded', part)), part)
 
   const root = join(work, 'root')

@@ -1,0 +1,47 @@
+import { execFileSync } from 'node:child_process'
+import { join, resolve } from 'node:path'
+
+const ROOT = resolve(import.meta.dirname, '..')
+/** Installs what every other package needs, which tests/release.test.ts compares. */
+const WHOLE = 'sandbox'
+/** What the container image and the tarball for Linux have. */
+const SERVICE = 'service'
+
+interface Component {
+  readonly 'bom-ref': string
+  readonly licenses?: readonly {
+    readonly license?: { readonly id?: string; readonly name?: string }
+    readonly expression?: string
+  }[]
+}
+
+/** The body of `docs/reference/licenses.md`: the license of each package that is installed. */
+export function licensesPage(): string {
+  const inService = new Set(componentsOf(SERVICE).map((component) => component['bom-ref']))
+  const rows = componentsOf(WHOLE)
+    .filter((component) => !component['bom-ref'].startsWith('@bonded/'))
+    .map((component) => {
+      const ref = component['bom-ref']
+      const at = ref.lastIndexOf('@')
+      const place = inService.has(ref) ? 'service' : 'sandbox'
+      return `| \`${ref.slice(0, at)}\` | ${ref.slice(at + 1)} | ${licenseOf(component)} | ${place} |`
+    })
+    .toSorted()
+  return `# Licenses\n\nThe packages of this repository have the [Apache License 2.0](../../LICENSE). They install the packages of others below, in these or newer versions. \`service\` means that the container image and the tarball for Linux have the package; \`sandbox\`, that only \`@bonded/sandbox\` installs it.\n\nThe [bill of materials](../guides/for-your-audit.md#bill-of-materials) of each package, of the image, and of the tarball repeats the license of each part. The image also has Node, whose license is MIT, and Debian packages, whose licenses are in \`/usr/share/doc\` of the image.\n\n| package | version | license | installed with |\n|---|---|---|---|\n${rows.join('\n')}\n`
+}
+
+function componentsOf(name: string): readonly Component[] {
+  const script = join(ROOT, 'deploy/sbom.mjs')
+  const options = { encoding: 'utf8', maxBuffer: 2 ** 26 } as const
+  const bill = JSON.parse(execFileSync(process.execPath, [script, name], options)) as {
+    readonly components: readonly Component[]
+  }
+  return bill.components
+}
+
+function licenseOf({ licenses = [], ...component }: Component): string {
+  const ids = licenses.map(({ license, expression }) => expression ?? license?.id ?? license?.name)
+  if (ids.length === 0 || ids.includes(undefined))
+    throw new Error(`${component['bom-ref']} has no license in package-lock.json`)
+  return ids.join(', ')
+}
