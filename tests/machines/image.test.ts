@@ -227,7 +227,7 @@ function assertBill(app: string, node: string | undefined): void {
   assert.deepEqual(npm.map((each) => each['bom-ref']).toSorted(), [...new Set(found)].toSorted())
   for (const { licenses, ...each } of npm) assert.ok(licenses?.[0], each['bom-ref'])
   const debian = listed.filter(({ purl }) => purl.startsWith('pkg:deb/'))
-  assert.deepEqual(debian.map(({ name }) => name).toSorted(), DISTROLESS.toSorted())
+  assert.deepEqual(new Set(debian.map(({ name }) => name)), new Set(DISTROLESS))
   const [libc] = debian.filter(({ name }) => name === 'libc6')
   assert.equal(libc?.purl, 'pkg:deb/debian/libc6@1%3A2.3%2Bdeb12u4?arch=amd64')
   const [ours] = listed.filter(({ name }) => name === 'node')
