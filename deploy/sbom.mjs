@@ -1,5 +1,6 @@
 // Prints the bill of materials (CycloneDX, JSON) of a package: `node deploy/sbom.mjs NAME`.
 //   --with NAME       also a package whose code is in its tarball
+//   --installed FOLDER  what the folder has, in place of what npm would install
 //   --node            also this Node, with the libraries that are compiled into it
 //   --debian FOLDER   also the Debian packages that the files of this folder describe
 // npm writes it. This script keeps the part that an installation of the package has, because
@@ -12,6 +13,8 @@ import { parseArgs } from 'node:util'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const SCOPE = '@bonded/'
+/** The manifest of an installed package, or of one of ours. A package can contain others. */
+const PACKAGE = /(?:^|\/)(?:node_modules\/(?:@[^/]+\/)?[^/@.][^/]*|packages\/[^/]+)\/package\.json$/
 /** Entries of `process.versions` other than libraries: versions of interfaces and of data. */
 const NO_LIBRARY = ['node', 'modules', 'napi', 'cldr', 'tz', 'unicode']
 
@@ -19,6 +22,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     with: { type: 'string', multiple: true },
+    installed: { type: 'string' },
     node: { type: 'boolean' },
     debian: { type: 'string' },
   },
@@ -43,10 +47,14 @@ function partOf(wanted) {
   const edges = new Map(whole.dependencies.map(({ ref, dependsOn }) => [ref, dependsOn]))
   const root = [...byRef.keys()].find((ref) => nameOf(ref) === wanted)
   if (root === undefined) throw new Error(`there is no package ${wanted}`)
-  const reached = new Map([[root, undefined]])
+  const present = values.installed === undefined ? undefined : refsIn(values.installed)
+  const reached = new Map([root, ...(present ?? [])].map((ref) => [ref, undefined]))
   for (const ref of reached.keys()) {
+    if (!byRef.has(ref)) throw new Error(`${ref} is not in package-lock.json`)
     const declared = nameOf(ref).startsWith(SCOPE) ? declaredBy(nameOf(ref)) : undefined
-    const needed = (edges.get(ref) ?? []).filter((each) => declared?.includes(nameOf(each)) ?? true)
+    const needed = (edges.get(ref) ?? []).filter(
+      (each) => (declared?.includes(nameOf(each)) ?? true) && (present?.has(each) ?? true),
+    )
     reached.set(ref, needed)
     for (const each of needed) if (!reached.has(each)) reached.set(each, undefined)
   }
@@ -57,6 +65,13 @@ function partOf(wanted) {
     components: [...reached.keys()].filter((ref) => ref !== root).map((ref) => byRef.get(ref)),
     dependencies: [...reached].map(([ref, dependsOn]) => ({ ref, dependsOn })),
   }
+}
+
+/** Every package below a folder, as npm names it: `name@1.0.0`. */
+function refsIn(folder) {
+  const files = readdirSync(folder, { recursive: true }).filter((file) => PACKAGE.test(file))
+  const manifests = files.map((file) => JSON.parse(readFileSync(join(folder, file), 'utf8')))
+  return new Set(manifests.map((manifest) => `${manifest.name}@${manifest.version}`))
 }
 
 /** `@scope/name@1.0.0` without its version. */

@@ -37,10 +37,11 @@ try {
   const target = join(work, 'bonded')
   run(source, process.execPath, 'deploy/collect-image.mjs', target)
   rmSync(join(target, 'healthcheck.mjs'))
-  const bill = execFileSync(process.execPath, ['deploy/sbom.mjs', 'service', '--node'], {
-    cwd: source,
-    maxBuffer: 2 ** 26,
-  })
+  const bill = execFileSync(
+    process.execPath,
+    ['deploy/sbom.mjs', 'service', '--installed', target, '--node'],
+    { cwd: source, maxBuffer: 2 ** 26 },
+  )
   writeFileSync(join(target, 'sbom.cdx.json'), bill)
   const node = join(ROOT, 'node_modules', NODE)
   cpSync(join(node, 'bin/node'), join(target, 'node'))
