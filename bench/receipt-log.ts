@@ -37,7 +37,7 @@ for (let size = 0; size < ENTRIES; size += BATCH) {
     }
     const tree = new MerkleTree(sha256Bytes, size, edge)
     const tiles = tree.append(entries).map((tile) => ({ ...tile, entries: null }))
-    yield* receiptLog.append({ before: size, size: tree.size, tiles, now: 0 })
+    yield* receiptLog.append({ before: size, size: tree.size, auditSize: 0, tiles, now: 0 })
     yield* receiptLog.storeCheckpoint('-', { epoch: '', size: tree.size })
   })
 }

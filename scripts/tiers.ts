@@ -34,7 +34,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'packages/server/tests/webhook-kill.test.ts',
     'packages/integrator/tests/{python-client,receipt-python}.test.ts',
     'packages/sandbox/tests/{clock,clock-command,init-command,phone-keys,prove-durability,prove-relay,relay-people,trigger-command}.test.ts',
-    'packages/service/tests/{command-tree,failures,help}.test.ts',
+    'packages/service/tests/{audited-commands,command-tree,failures,help}.test.ts',
     'packages/cli/tests/{restore,restored-log,serve-*,tenant-*}.test.ts',
     'packages/server/tests/api/attested-lifecycle.test.ts',
     'packages/widget/tests/{accessibility,appearance,bond,cold-load,csp,every-language}.test.ts',
@@ -81,7 +81,7 @@ export const ON_POSTGRES: readonly string[] = [
   'packages/server/tests/channel/{browser-key,channel}.test.ts',
   'packages/server/tests/http/{credential-matrix,credentials,key-scope,webhook-api}.test.ts',
   'packages/server/tests/http/{null-character,one-response,pages/logos,poll,rejections,subjects}.test.ts',
-  'packages/server/tests/api/{attest,attest-rules,cancel-session,challenge}.test.ts',
+  'packages/server/tests/api/{attest,attest-rules,audit,cancel-session,challenge}.test.ts',
   'packages/server/tests/api/{browser-failures,browser-key,browser-model,prove-browser}.test.ts',
   'packages/server/tests/api/{cosign-checkpoint,create-session,device-token-expiry}.test.ts',
   'packages/server/tests/api/{lifecycle,min-key-age}.test.ts',
@@ -91,7 +91,7 @@ export const ON_POSTGRES: readonly string[] = [
   'packages/server/tests/api/{states,step-up}.test.ts',
   'packages/server/tests/api/{subject-keys,timeline,unattested-keys}.test.ts',
   'packages/server/tests/{webhook-claims,webhook-kill,webhook-metrics,webhook-sender}.test.ts',
-  'packages/store/tests/tables/table-contract.test.ts',
+  'packages/store/tests/tables/{audit-table,table-contract}.test.ts',
   'tests/pressure/{idempotency,races}.test.ts',
 ]
 

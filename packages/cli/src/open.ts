@@ -12,6 +12,8 @@ import { realName } from '@bonded/store/sqlite/real-name'
 import type { PostgresSettings } from '@bonded/store/postgres/server/connections'
 import type { OpenStore } from '@bonded/store/postgres/open-postgres'
 import { systemClock } from '@bonded/store/clock/system-clock'
+import { auditedService, readingService, recordAction } from '@bonded/core/operations/audit'
+import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import type { Config, SettingFlags } from '@bonded/server/settings/config'
 import type { Service } from '@bonded/core/operations/service'
 import type { Clock } from '@bonded/core/ports/clock'
@@ -22,11 +24,14 @@ import type { WebhookTransport } from '@bonded/core/ports/webhooks'
 import { sharedSettings } from '@bonded/server/settings/shared-settings'
 import { VERSION } from '@bonded/server/version'
 import { closeService, type ComposedService, composeService } from '@bonded/server/compose'
+import type { AuditedCall } from './audited.ts'
 import { readServiceConfig } from './service-config.ts'
 
 /** The options of every command. */
 export interface Options extends SettingFlags {
   readonly json?: boolean
+  /** Set for each command that an operator runs. */
+  readonly audited?: AuditedCall
 }
 
 /** No caller waits for a command, so it may wait longer than a service for its turn to write. */
@@ -145,9 +150,10 @@ async function openDatabase(
 
 /**
  * Runs `work` on the configured database and closes it. A service may be running on the same file.
+ * The audit log records it as the class of the command demands.
  */
 export async function withService<T>(
-  options: SettingFlags,
+  options: Options,
   work: (service: Service) => Promise<T>,
   given: Pick<ServiceParts, 'clock'> = {},
 ): Promise<T> {
@@ -156,8 +162,28 @@ export async function withService<T>(
     waitForLockMs: WAIT_FOR_LOCK_MS,
   })
   try {
-    return await work(service)
+    return await recorded(service, options.audited, work)
   } finally {
     await closeService(service)
+  }
+}
+
+async function recorded<T>(
+  service: Service,
+  audited: AuditedCall | undefined,
+  work: (service: Service) => Promise<T>,
+): Promise<T> {
+  if (audited === undefined) return work(service)
+  const { auditClass, action } = audited
+  if (auditClass !== 'changes') {
+    // Before the data is read, because a command can print what it reads at once.
+    if (auditClass === 'reads_person') await recordAction(service, action)
+    return work(readingService(service, action.action))
+  }
+  try {
+    return await work(auditedService(service, action))
+  } catch (failure) {
+    if (failure instanceof OperatorError) await recordAction(service, action, failure.code)
+    throw failure
   }
 }

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { VERSION } from '@bonded/server/version'
+import { auditCommands } from './audited.ts'
 import type { Explained } from './explain.ts'
 import { HELP_FORMAT } from './help.ts'
 import { addSettingFlags } from './setting-flags.ts'
@@ -60,6 +61,7 @@ export async function commandTree(
   }
   if (!Object.hasOwn(commands, name))
     program.addCommand((await import('./completion.ts')).completionCommand())
+  auditCommands(program)
   addSettingFlags(program)
   configure(program)
   if (isSilent) silence(program)

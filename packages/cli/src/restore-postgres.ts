@@ -4,6 +4,7 @@ import { closeService } from '@bonded/server/compose'
 import type { Config } from '@bonded/server/settings/config'
 import { type AfterRestore, afterRestore } from '@bonded/core/operations/admin/after-restore'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
+import type { AuditedAction } from '@bonded/core/domain/audit'
 import { openService } from './open.ts'
 
 interface Restoring {
@@ -12,6 +13,7 @@ interface Restoring {
   readonly config: Config
   readonly source: PostgresSource
   readonly keepLiveSessions: boolean
+  readonly action: AuditedAction
 }
 
 /**
@@ -36,10 +38,10 @@ export async function restoreToPostgres(restoring: Restoring): Promise<AfterRest
   return restored.result
 }
 
-async function endSessions({ config, keepLiveSessions }: Restoring): Promise<AfterRestore> {
+async function endSessions({ config, keepLiveSessions, action }: Restoring): Promise<AfterRestore> {
   const service = await openService(config, { restores: true })
   try {
-    return await afterRestore(service, keepLiveSessions)
+    return await afterRestore(service, { isComplete: keepLiveSessions, action })
   } finally {
     await closeService(service)
   }

@@ -16,6 +16,7 @@ import { type AfterRestore, afterRestore } from '@bonded/core/operations/admin/a
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { jsonOption } from './arguments.ts'
 import { postgresProgramsOption } from './backup.ts'
+import { actionOf } from './audited.ts'
 import { openService, type Options } from './open.ts'
 import { print, showStep } from './output.ts'
 import { StartedParts } from './started-parts.ts'
@@ -109,6 +110,7 @@ async function restorePostgresFile(
   const after = await restoreToPostgres({
     ...restoring,
     keepLiveSessions: options.keepLiveSessions === true,
+    action: actionOf(options),
   })
   const database = source.settings.address.shown
   printRestored({ database, manifest, options, after, replaced: undefined })
@@ -173,7 +175,10 @@ async function restoreFile({
     const service = await openService({ ...config, databaseFile: copy })
     let after: AfterRestore
     try {
-      after = await afterRestore(service, options.keepLiveSessions === true)
+      after = await afterRestore(service, {
+        isComplete: options.keepLiveSessions === true,
+        action: actionOf(options),
+      })
     } finally {
       await closeService(service)
     }

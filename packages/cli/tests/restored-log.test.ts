@@ -11,6 +11,8 @@ import {
   verifyLog,
 } from '../../../tests/harness/stored-log.ts'
 
+/** The leaves of an audited command: its entry, and the marker behind it. */
+const AUDITED = 2
 const WITHIN_MS = 60_000
 const WITH_ORIGIN = { env: { BONDED_PUBLIC_ORIGIN: 'http://localhost:1' } }
 
@@ -26,27 +28,28 @@ test('after a restore another log begins, and a stored checkpoint verifies or na
   const [three, five] = await (async () => {
     await using service = await source.serve()
     insert(source, 3)
-    const first = await checkpointOf(service, 3)
+    const first = await checkpointOf(service, AUDITED + 3)
     await source.jsonMeanwhile('backup', backup)
     insert(source, 2)
-    const second = await checkpointOf(service, 5)
+    const second = await checkpointOf(service, AUDITED + 5)
     await service.stop('SIGTERM')
     return [first, second]
   })()
   const { receipt_log: begun } = source.json('restore', backup, '--replace')
-  assert.deepEqual([begun.closed, begun.entries], [originOf(three), 3])
+  assert.deepEqual([begun.closed, begun.entries], [originOf(three), AUDITED + 3])
 
   await using service = await source.serve()
   insert(source, 1)
-  const four = await checkpointOf(service, 4)
+  // The restore is audited, too.
+  const four = await checkpointOf(service, 2 * AUDITED + 4)
   assert.equal(originOf(four), begun.origin)
   assert.match(
     await verifyLog(source, service, { older: three, newer: four }),
-    /^The log only grew: .*, 4 entries\./,
+    /^The log only grew: .*, 8 entries\./,
   )
   assert.match(
     await verifyLog(source, service, { older: five, newer: four }),
-    /The service closed the log \S+ at \S+ with 3 entries \(restore\), and \S+ continues it/,
+    /The service closed the log \S+ at \S+ with 5 entries \(restore\), and \S+ continues it/,
   )
   assert.match(source.run('doctor').stdout, /Closed logs before it: 1/)
 })
@@ -58,11 +61,11 @@ test('a node refuses to sign a database that was copied back, until the operator
   const three = await (async () => {
     await using service = await operator.serve()
     insert(operator, 2)
-    await checkpointOf(service, 2)
+    await checkpointOf(service, AUDITED + 2)
     using database = new DatabaseSync(operator.databaseFile, { timeout: 10_000 })
     database.exec(`vacuum into '${copy}'`)
     insert(operator, 1)
-    const checkpoint = await checkpointOf(service, 3)
+    const checkpoint = await checkpointOf(service, AUDITED + 3)
     await service.stop('SIGTERM')
     return checkpoint
   })()
@@ -78,13 +81,14 @@ test('a node refuses to sign a database that was copied back, until the operator
   }, WITHIN_MS)
   assert.match(
     operator.run('doctor').stdout,
-    /No node signs the log of receipts\. This node knows 3/,
+    /No node signs the log of receipts\. This node knows 5/,
   )
   const begun = operator.json('receipt', 'new-epoch')
-  const next = await checkpointOf(service, 6)
+  // The new epoch is audited, too.
+  const next = await checkpointOf(service, 2 * AUDITED + 6)
   assert.equal(originOf(next), begun.origin)
   assert.match(
     await verifyLog(operator, service, { older: three, newer: next }),
-    /The service closed the log \S+ at \S+ with 2 entries \(operator\)/,
+    /The service closed the log \S+ at \S+ with 4 entries \(operator\)/,
   )
 })

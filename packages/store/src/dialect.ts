@@ -5,7 +5,7 @@ import { sent } from './statement.ts'
  * What differs between the SQL of SQLite and of PostgreSQL. SQLite runs one unit of work at a time.
  * On PostgreSQL units of several nodes run at once, and each of their statements sees what was
  * committed before it. A unit that decides by several statements therefore takes a lock first. The
- * order of locks is: subject, device, session.
+ * order of locks is: audit, subject, device, session.
  */
 export interface Dialect {
   /** Whether each message to the database is a round trip. */
@@ -25,6 +25,8 @@ export interface Dialect {
   lockSubject(subjectId: string): Work<void>
   lockDevice(deviceId: string): Work<void>
   lockSession(sessionKey: number): Work<void>
+  /** Units that add to the audit log take it first, so that each continues the one before. */
+  lockAudit(): Work<void>
 }
 
 export const SQLITE: Dialect = {
@@ -38,6 +40,7 @@ export const SQLITE: Dialect = {
   *lockSubject() {},
   *lockDevice() {},
   *lockSession() {},
+  *lockAudit() {},
 }
 
 /** PostgreSQL, in a unit that only reads one snapshot. */
@@ -67,4 +70,5 @@ export const POSTGRES: Dialect = {
     sent('select 1 from device where id = $1 for no key update', [deviceId]),
   lockSession: (sessionKey) =>
     sent('select 1 from session where session_key = $1 for no key update', [sessionKey]),
+  lockAudit: () => sent(`select pg_advisory_xact_lock(hashtextextended('audit_entry', 0))`, []),
 }

@@ -105,7 +105,11 @@ export const PERSONAL_DATA: Readonly<Record<string, TableData>> = {
   receipt_log: {
     until: SERVICE_END,
     columns: [
-      ['number size checkpoint checkpoint_size epoch begun_at', 'kept', 'the head of the log'],
+      [
+        'number size audit_size checkpoint checkpoint_size epoch begun_at',
+        'kept',
+        'the head of the log',
+      ],
       ['cosigned cosigned_size cosigned_at witness_due_at', 'kept', 'what witnesses signed'],
       ['server is_synchronous refused', 'kept', 'notices a database that lost entries'],
     ],
@@ -121,7 +125,7 @@ export const PERSONAL_DATA: Readonly<Record<string, TableData>> = {
     until: '`BONDED_RECEIPT_LOG_RETENTION_DAYS`, ten years by default',
     columns: [
       ['level tile hashes appended_at', 'kept', 'the tree of hashes'],
-      ['entries', 'kept', 'SHA-256 of each receipt, which has 128 random bits: reveals nothing'],
+      ['entries', 'kept', 'hashes of receipts and audit entries, with 128 random bits each'],
     ],
   },
   webhook_endpoint: {
@@ -236,6 +240,19 @@ export const PERSONAL_DATA: Readonly<Record<string, TableData>> = {
   node_setting: {
     until: SERVICE_END,
     columns: [['name salt hash stored_at', 'kept', 'compares the settings of nodes; PostgreSQL']],
+  },
+  audit_entry: {
+    until: SERVICE_END,
+    columns: [
+      ['number at action result reason request_id previous', 'kept', 'what was done, and when'],
+      ['actor_kind actor issuer address', 'kept', 'the operator, or the credential of the tenant'],
+      ['tenant_id target value_before value_after', 'kept', 'on what, without columns of a user'],
+      ['person', 'kept', 'a keyed reference, which names no user once its key is deleted'],
+    ],
+  },
+  audit_person_key: {
+    until: 'an erasure',
+    columns: [['subject_id key', 'secret', 'finds the audit entries about a user']],
   },
   known_setting: {
     until: SERVICE_END,

@@ -6,6 +6,7 @@ import {
   type Tile,
   TILE_WIDTH,
 } from '../domain/merkle.ts'
+import { auditLeaf, auditMarker } from '../domain/audit.ts'
 import { checkpointText, LOG_BATCH, logOrigin, noteSignature } from '../domain/receipt-log.ts'
 import { LogRefused } from '../ports/kept-checkpoint.ts'
 import type { Signer } from '../ports/signer.ts'
@@ -17,19 +18,28 @@ import { checkBeforeSigning, checkLog, continueLog, maySign, signStatements } fr
 import { readTiles } from './read-tiles.ts'
 import type { Service } from './service.ts'
 
-/** An entry is the hash of a receipt, so the log has no personal data. */
+/** A leaf is a hash of a receipt or of an audit entry, so the log has no personal data. */
 const ENTRY_BYTES = 32
 
 /**
- * Appends the receipts that are not in the log, in one order for all nodes, and signs a checkpoint
- * that covers them. A process that dies in between leaves the checkpoint to the next run.
+ * Appends the receipts and the audit entries that are not in the log, in one order for all nodes,
+ * and signs a checkpoint that covers them. A process that dies in between leaves the checkpoint to
+ * the next run.
  */
 export async function appendReceipts(service: Service): Promise<Batch> {
   const { receiptSigner, store, clock, meter } = service
   if (receiptSigner === undefined) return { done: 0, more: false }
-  const { head: before, oldest } = await store.read(function* ({ receipts, receiptLog }) {
-    const [first] = yield* receipts.unlogged(1)
-    return { head: yield* receiptLog.head(), oldest: first }
+  const {
+    head: before,
+    oldest,
+    entry,
+  } = await store.read(function* (tables) {
+    const [first] = yield* tables.receipts.unlogged(1)
+    return {
+      head: yield* tables.receiptLog.head(),
+      oldest: first,
+      entry: yield* tables.audit.last(),
+    }
   })
   const measure = (isRefused: boolean) =>
     meter.measuredReceiptLog({
@@ -44,7 +54,10 @@ export async function appendReceipts(service: Service): Promise<Batch> {
     measure(failure instanceof LogRefused)
     throw failure
   }
-  const isIdle = before.size === before.checkpointSize && oldest === undefined
+  const isIdle =
+    before.size === before.checkpointSize &&
+    oldest === undefined &&
+    before.auditSize === (entry?.number ?? 0)
   const { done, head } = isIdle
     ? { done: 0, head: before }
     : await store.write((tables) => append(service, tables))
@@ -59,20 +72,28 @@ function* append(
   tables: Tables,
 ): Work<{ readonly done: number; readonly head: LogHead }> {
   const { keys, clock } = service
-  const { receipts, receiptLog } = tables
+  const { audit, receipts, receiptLog } = tables
   const head = yield* continueLog(service, tables, yield* receiptLog.head())
   const waiting = yield* receipts.unlogged(LOG_BATCH)
-  if (waiting.length === 0) return { done: 0, head }
+  const actions = yield* audit.list({ after: head.auditSize, limit: LOG_BATCH })
+  const auditSize = head.auditSize + actions.length
+  if (waiting.length + actions.length === 0) return { done: 0, head }
   const edge = yield* readTiles(receiptLog, edgeTiles(head.size))
-  const entries = waiting.map(({ jws }) => keys.digest(jws))
+  const entries = [
+    ...waiting.map(({ jws }) => keys.digest(jws)),
+    ...actions.map((entry) => auditLeaf(keys.sha256Bytes, entry)),
+    ...(actions.length === 0 ? [] : [auditMarker(auditSize)]),
+  ]
   const tree = new MerkleTree(keys.sha256Bytes, head.size, edge)
   const tiles = tree.append(entries).map((tile) => withEntries(tile, { head, edge, entries }))
   const { size } = tree
   const now = clock.now()
-  if (!(yield* receiptLog.append({ before: head.size, size, tiles, now }))) return { done: 0, head }
+  const change = { before: head.size, size, auditSize, tiles, now }
+  if (!(yield* receiptLog.append(change))) return { done: 0, head }
   for (const [index, receipt] of waiting.entries())
     yield* receipts.setLogIndex(receipt, head.size + index)
-  return { done: waiting.length, head: { ...head, size } }
+  const done = Math.max(waiting.length, actions.length)
+  return { done, head: { ...head, size, auditSize } }
 }
 
 /** Adds the entries of a tile of level 0 to its hashes. */

@@ -91,6 +91,8 @@ export interface Keyring {
   deviceChallenge(expiresAt: number): string
   /** The expiry of the challenge, if this service issued it. */
   deviceChallengeExpiry(challenge: string): number | undefined
+  /** A reference to an id: a MAC under a key of its own, which no root key replaces. */
+  referenceOf(key: string, id: string): string
   /** SHA-256 of a text, base64url. */
   sha256(text: string): string
   /** SHA-256 of bytes, joined. */

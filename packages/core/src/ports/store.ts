@@ -3,6 +3,8 @@ import type { Device, Instant, Session } from '../domain/session.ts'
 import type { Tenant } from '../domain/tenant.ts'
 import type { ChangeNotification } from './bus.ts'
 import type { NodeMessages } from './peers.ts'
+import type { AuditTarget } from '../domain/audit.ts'
+import type { AuditTable } from './tables/audit-table.ts'
 import type { DeviceTable } from './tables/device-table.ts'
 import type { IdempotencyTable } from './tables/idempotency-table.ts'
 import type { ReceiptLogTable } from './tables/receipt-log-table.ts'
@@ -141,4 +143,7 @@ export interface Tables {
   readonly settings: SettingTable
   readonly receipts: ReceiptTable
   readonly receiptLog: ReceiptLogTable
+  readonly audit: AuditTable
+  /** Names what a unit creates, for its entry in the audit log. Absent if it has none. */
+  readonly concerns?: (target: AuditTarget) => void
 }

@@ -21,6 +21,7 @@ import {
 } from '@bonded/core/operations/service'
 import { admitAfterBody, admitBeforeBody } from './admission.ts'
 import { clientAddress } from './connection/client-address.ts'
+import { auditedCall } from './audited-endpoints.ts'
 import { answersHead } from './head.ts'
 import { deprecationHeaders } from './response/deprecation.ts'
 import { Rejected } from './response/rejected.ts'
@@ -122,17 +123,18 @@ export function serve<const E extends Endpoint>(
       preValidation: (request, _reply, done) => done(checkBodyPresence(endpoint, request)),
       async handler(request, reply) {
         const caller = await admitAfterBody({ service, endpoint, request, reply })
+        const params = idsOf(request.params as Readonly<Record<string, string>>)
+        const requestId = request.id as RequestId
+        const during = serviceDuring(service, { requestId, keyId: keyIdOf(caller) })
+        const address = () => clientAddress(request.raw, service.settings.trustedProxies)
         const handled = handle({
-          service: serviceDuring(service, {
-            requestId: request.id as RequestId,
-            keyId: keyIdOf(caller),
-          }),
+          service: auditedCall(during, { endpoint: routeName, caller, requestId, params, address }),
           caller: caller as CallerOf<E>,
           body: request.body as BodyOf<E>,
-          params: idsOf(request.params as Readonly<Record<string, string>>) as ParamsOf<E>,
+          params: params as ParamsOf<E>,
           query: request.query as QueryOf<E>,
           headers: request.headers as HeadersOf<E>,
-          address: () => clientAddress(request.raw, service.settings.trustedProxies),
+          address,
           // Created on demand, because a signal is expensive and only a poll uses it.
           signal: () => request.signal,
         })

@@ -306,7 +306,7 @@ test('of two changes of the log from one size, the second changes nothing', asyn
   const write = h.service.store.write.bind(h.service.store)
   const now = h.clock.now()
   const append = (size: number) =>
-    write((tables) => tables.receiptLog.append({ before: 3, size, tiles: [], now }))
+    write((tables) => tables.receiptLog.append({ before: 3, size, auditSize: 0, tiles: [], now }))
   assert.deepEqual([await append(5), await append(4)], [true, false])
   await write((tables) => tables.receiptLog.storeCheckpoint('five', { epoch: '', size: 5 }))
   for (const size of [4, 5])

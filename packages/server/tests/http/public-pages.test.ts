@@ -78,7 +78,7 @@ test('a request for the log reads a bounded number of tiles, whatever its number
   const size = 2 ** 40
   await store.write(function* ({ receiptLog }) {
     const { size: before } = yield* receiptLog.head()
-    yield* receiptLog.append({ before, size, tiles: [], now: h.clock.now() })
+    yield* receiptLog.append({ before, size, auditSize: 0, tiles: [], now: h.clock.now() })
     yield* receiptLog.storeCheckpoint('large', { epoch: '', size })
   })
   for (const entry of [0, 1, size / 2, size / 2 + 1, size - 1])

@@ -1,3 +1,4 @@
+import { AUDIT_STEP } from './audit-step.ts'
 import { BROWSER_KEY_STEP } from './browser-key-step.ts'
 import type { MIGRATIONS } from './migrations.ts'
 import { CLOSED_LOGS_STEP, RECEIPT_STEPS } from './receipt-steps.ts'
@@ -59,8 +60,9 @@ export const STEPS_FROM_24: typeof MIGRATIONS = [
     statements: ['create table known_setting (name text primary key, version text not null)'],
     expands: true,
   },
+  AUDIT_STEP,
   {
-    number: 37,
+    number: 38,
     name: 'suspended tenants',
     statements: ['alter table tenant add column suspended_at bigint'],
     expands: true,

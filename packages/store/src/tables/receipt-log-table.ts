@@ -32,10 +32,10 @@ export function receiptLogTable(dialect: Dialect): ReceiptLogTable {
       )
     },
 
-    *append({ before, size, tiles, now }) {
+    *append({ before, size, auditSize, tiles, now }) {
       const count = yield* changed(
-        'update receipt_log set size = $2 where number = 1 and size = $1',
-        [before, size],
+        'update receipt_log set size = $2, audit_size = $3 where number = 1 and size = $1',
+        [before, size, auditSize],
       )
       if (count === 0) return false
       for (const { level, index, hashes, entries } of tiles)
@@ -94,6 +94,7 @@ function headOf(found: Row | undefined): LogHead {
     isSynchronous: Number(found?.is_synchronous) === 1,
     refused: String(found?.refused),
     size: Number(found?.size),
+    auditSize: Number(found?.audit_size),
     checkpoint: String(found?.checkpoint),
     checkpointSize: Number(found?.checkpoint_size),
     cosigned: String(found?.cosigned),

@@ -1,4 +1,5 @@
 import type { Tables } from '@bonded/core/ports/store'
+import { auditTable } from './audit-table.ts'
 import { clearingDevices, deviceCache } from './device-cache.ts'
 import { deviceTable } from './device-table.ts'
 import type { Writing } from './event-publisher.ts'
@@ -34,6 +35,7 @@ export function sqlTables(writing: Writing): Tables {
     settings: settingTable,
     receipts: receiptTable(writing.dialect),
     receiptLog: receiptLogTable(writing.dialect),
+    audit: auditTable(writing.dialect),
   }
 }
 
@@ -59,5 +61,6 @@ export function cachedTables(tables: Tables, caches: RowCaches): Tables {
     settings: tables.settings,
     receipts: tables.receipts,
     receiptLog: tables.receiptLog,
+    audit: tables.audit,
   }
 }

@@ -124,9 +124,10 @@ test('a restore begins another log of receipts, which continues the entries of t
   const { receipt_log: begun } = await target.jsonMeanwhile('restore', file, ...WITH_BIN)
   await using service = await target.serve()
   await server?.run(receiptRows(2), to)
-  const four = await checkpointOf(service, 4)
-  assert.equal(originOf(four), begun.origin)
-  const verify = (older: string) => verifyLog(target, service, { older, newer: four })
+  // The restore is audited: an entry, and the marker behind it.
+  const six = await checkpointOf(service, 6)
+  assert.equal(originOf(six), begun.origin)
+  const verify = (older: string) => verifyLog(target, service, { older, newer: six })
   assert.match(await verify(two), /The log only grew/)
   assert.match(await verify(three), /closed the log .* with 2 entries \(restore\)/)
 })

@@ -38,15 +38,17 @@ export async function issueKey(
   const now = service.clock.now()
   if (kind === 'publishable') {
     const key = `pk_beta_${service.random.base62(22)}`
-    await service.store.write((tables) =>
-      tables.tenants.addPublishableKey({ key, tenantId, name, scope, now }),
-    )
+    await service.store.write(function* (tables) {
+      yield* tables.tenants.addPublishableKey({ key, tenantId, name, scope, now })
+      tables.concerns?.({ tenantId, key })
+    })
     return { key, secret: new Secret(key) }
   }
   const { row, secret } = createCredential(service)
-  await service.store.write((tables) =>
-    tables.tenants.addServerCredential({ ...row, tenantId, name, scope, now }),
-  )
+  await service.store.write(function* (tables) {
+    yield* tables.tenants.addServerCredential({ ...row, tenantId, name, scope, now })
+    tables.concerns?.({ tenantId, key: row.keyId })
+  })
   return { key: row.keyId, secret }
 }
 
@@ -57,13 +59,11 @@ export async function issueKey(
  */
 export async function revokeKey(service: Service, key: string): Promise<void> {
   const now = service.clock.now()
-  const known = await service.store.write(function* (tables) {
-    if (yield* tables.tenants.revoke(key, now)) return 'revoked' as const
-    return (yield* tables.tenants.findKey(key)) === undefined ? 'unknown' : 'before'
-  })
-  if (known === 'unknown') throw keyNotFound()
-  if (known === 'before')
+  await service.store.write(function* (tables) {
+    if (yield* tables.tenants.revoke(key, now)) return
+    if ((yield* tables.tenants.findKey(key)) === undefined) throw keyNotFound()
     throw new OperatorError('The key is already revoked', { code: 'conflict' })
+  })
 }
 
 /** The keys of a tenant, server credentials first, each kind oldest first. */

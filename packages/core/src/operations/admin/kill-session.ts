@@ -17,17 +17,21 @@ export async function killSessionAsOperator(service: Service, id: SessionId): Pr
       const session = stored && (yield* expireIfOverdue(service, tables, stored))
       // As stored: if the session's time ends after this read, the move has no effect, and the next
       // pass stores the end.
-      if (session === undefined || !isStoredFor(session, MOVES.killByOperator)) return session
+      if (session === undefined) throw sessionNotFound(id)
+      if (!isStoredFor(session, MOVES.killByOperator)) {
+        if (session === stored && !hasMoved(session, MOVES.killByOperator)) throw hasEnded(session)
+        return session
+      }
       // After the wait for the row, which another node may have locked: time has passed.
       const now = service.clock.now()
       const killed = yield* tables.sessions.move(session, MOVES.killByOperator, { now })
       if (killed !== undefined) return killed
     }
   })
-  if (session === undefined) throw sessionNotFound(id)
-  if (!hasMoved(session, MOVES.killByOperator))
-    throw new OperatorError(`The session has already ended: it is ${session.state}`, {
-      code: 'conflict',
-    })
+  if (!hasMoved(session, MOVES.killByOperator)) throw hasEnded(session)
   return session
+}
+
+function hasEnded({ state }: Session): OperatorError {
+  return new OperatorError(`The session has already ended: it is ${state}`, { code: 'conflict' })
 }

@@ -1,5 +1,8 @@
 import type { TenantId } from '@bonded/contract'
+import type { Instant } from '../../domain/session.ts'
 import type { Tenant } from '../../domain/tenant.ts'
+import type { Tables } from '../../ports/store.ts'
+import type { Work } from '../../ports/work.ts'
 import { MOVES } from '../../protocol/states.ts'
 import { BATCH_SESSIONS } from '../batch.ts'
 import { expireIfOverdue } from '../find-and-expire.ts'
@@ -23,42 +26,46 @@ export interface SuspendedTenant {
  * @throws {OperatorError} where the tenant does not exist
  */
 export async function suspendTenant(service: Service, id: TenantId): Promise<SuspendedTenant> {
-  const change = await setSuspended(service, id, service.clock.now())
-  for (let ended = 0; ; ) {
-    const batch = await endOpenSessions(service, id)
-    if (batch.length === 0) return { ...change, ended }
-    ended += batch.filter(Boolean).length
-  }
+  const { store, clock } = service
+  const first = await store.write(function* (tables) {
+    const change = yield* setSuspended(tables, id, clock.now())
+    return { ...change, ended: yield* endOpenSessions(service, tables, id) }
+  })
+  let { ended } = first
+  while ((await store.read((tables) => openSessions(tables, id, 1))).length > 0)
+    ended += await store.write((tables) => endOpenSessions(service, tables, id))
+  return { ...first, ended }
 }
 
 /** Ends a suspension. The sessions that it ended stay so. */
-export async function resumeTenant(service: Service, id: TenantId): Promise<SuspendedTenant> {
-  return { ...(await setSuspended(service, id, null)), ended: 0 }
-}
-
-function setSuspended(
-  { store }: Service,
-  id: TenantId,
-  at: number | null,
-): Promise<Pick<SuspendedTenant, 'tenant' | 'changed'>> {
+export function resumeTenant({ store }: Service, id: TenantId): Promise<SuspendedTenant> {
   return store.write(function* (tables) {
-    const changed = yield* tables.tenants.setSuspended(id, at)
-    const tenant = yield* tables.tenants.find(id)
-    if (tenant === undefined) throw tenantNotFound(id)
-    return { tenant, changed }
+    return { ...(yield* setSuspended(tables, id, null)), ended: 0 }
   })
 }
 
-/** @returns for each session that it found, whether the suspension has ended it */
-function endOpenSessions(service: Service, id: TenantId): Promise<readonly boolean[]> {
-  return service.store.write(function* (tables) {
-    const ended = []
-    for (const found of yield* tables.sessions.movable(id, MOVES.suspend, BATCH_SESSIONS)) {
-      const session = yield* expireIfOverdue(service, tables, found)
-      const now = service.clock.now()
-      const moved = yield* tables.sessions.move(session, MOVES.suspend, { now })
-      ended.push(moved !== undefined)
-    }
-    return ended
-  })
+function* setSuspended(
+  { tenants }: Tables,
+  id: TenantId,
+  at: Instant | null,
+): Work<Pick<SuspendedTenant, 'tenant' | 'changed'>> {
+  const changed = yield* tenants.setSuspended(id, at)
+  const tenant = yield* tenants.find(id)
+  if (tenant === undefined) throw tenantNotFound(id)
+  return { tenant, changed }
+}
+
+function openSessions({ sessions }: Tables, id: TenantId, limit: number) {
+  return sessions.movable(id, MOVES.suspend, limit)
+}
+
+/** @returns how many sessions of a batch the suspension has ended */
+function* endOpenSessions(service: Service, tables: Tables, id: TenantId): Work<number> {
+  let ended = 0
+  for (const found of yield* openSessions(tables, id, BATCH_SESSIONS)) {
+    const session = yield* expireIfOverdue(service, tables, found)
+    const now = service.clock.now()
+    if ((yield* tables.sessions.move(session, MOVES.suspend, { now })) !== undefined) ended += 1
+  }
+  return ended
 }

@@ -16,8 +16,9 @@ export async function setLogo(
   file: Uint8Array | null,
 ): Promise<void> {
   const logo = file && storedLogo(service, file)
-  if (!(await service.store.write((tables) => tables.tenants.setLogo(id, logo))))
-    throw tenantNotFound(id)
+  await service.store.write(function* (tables) {
+    if (!(yield* tables.tenants.setLogo(id, logo))) throw tenantNotFound(id)
+  })
 }
 
 /** A new name for each file, so that browsers may cache each file without a limit. */

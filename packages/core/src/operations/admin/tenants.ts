@@ -54,6 +54,7 @@ export async function createTenant(service: Service, wanted: NewTenant): Promise
   const similarTenantId = await service.store.write(function* (tables) {
     const similar = similarTenant(tenant, { among: yield* tables.tenants.list(), allowSimilarName })
     yield* tables.tenants.create(tenant, now)
+    tables.concerns?.({ tenantId: tenant.id, key: credential.row.keyId })
     yield* tables.tenants.addServerCredential({
       ...credential.row,
       tenantId: tenant.id,
@@ -147,8 +148,9 @@ export async function limitTenant(
   limits: SomeLimits,
 ): Promise<void> {
   checkLimits(limits)
-  if (!(await service.store.write((tables) => tables.tenants.setLimits(id, limits))))
-    throw tenantNotFound(id)
+  await service.store.write(function* (tables) {
+    if (!(yield* tables.tenants.setLimits(id, limits))) throw tenantNotFound(id)
+  })
 }
 
 function checkLimits(limits: SomeLimits): void {

@@ -17,6 +17,8 @@ export interface LogHead {
   readonly refused: string
   /** How many entries it has. */
   readonly size: number
+  /** How many of them are entries of the audit log. */
+  readonly auditSize: number
   /** The latest checkpoint; empty before the first one. */
   readonly checkpoint: string
   /** How many entries that checkpoint covers. */
@@ -87,6 +89,7 @@ export interface ReceiptLogTable {
   append(change: {
     readonly before: number
     readonly size: number
+    readonly auditSize: number
     readonly tiles: readonly StoredTile[]
     readonly now: Instant
   }): Work<boolean>

@@ -201,6 +201,7 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
       return { keyId: body.toString('latin1', EXPIRY_BYTES), expiresAt }
     },
     sha256: (text) => hash('sha256', text, 'base64url'),
+    referenceOf: (key, id) => createHmac('sha256', key).update(id).digest('base64url'),
     sha256Bytes: (...parts) => hash('sha256', Buffer.concat(parts), 'buffer'),
     // Via a string: Node creates one of 32 bytes at half the cost of a Buffer.
     digest: (credential) => Buffer.from(hash('sha256', credential, 'binary'), 'binary'),
