@@ -87,6 +87,7 @@ export const ON_POSTGRES: readonly string[] = [
   'packages/server/tests/api/{lifecycle,min-key-age}.test.ts',
   'packages/server/tests/api/{network-note,record-containment,register-device}.test.ts',
   'packages/server/tests/api/{receipt-log,receipts,recover-device}.test.ts',
+  'packages/server/tests/api/admin/credentials.test.ts',
   'packages/server/tests/api/rotate-device-token.test.ts',
   'packages/server/tests/api/{states,step-up}.test.ts',
   'packages/server/tests/api/{subject-keys,timeline,unattested-keys}.test.ts',

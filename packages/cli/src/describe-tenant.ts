@@ -40,7 +40,8 @@ export function describeLimits(limits: SomeLimits | undefined) {
 }
 
 /** A key for `--json`, without its secret. */
-export function describeKey({ kind, key, name, last4, scope, createdAt, revokedAt }: KeyListing) {
+export function describeKey(listing: KeyListing) {
+  const { kind, key, name, last4, scope, createdAt, revokedAt, expiresAt, lastUsedAt } = listing
   return {
     kind,
     key,
@@ -48,7 +49,9 @@ export function describeKey({ kind, key, name, last4, scope, createdAt, revokedA
     last4,
     scope,
     created_at: isoTime(createdAt),
-    revoked_at: isoTime(revokedAt),
+    expires_at: isoTime(expiresAt),
+    last_used_at: isoTime(lastUsedAt),
+    revoked_at: isoTime(expiresAt === null ? revokedAt : null),
   }
 }
 

@@ -2,6 +2,7 @@ import type { TenantId } from '@bonded/contract'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Scope } from '@bonded/core/domain/tenant'
 import { issueKey, listKeys, revokeKey } from '@bonded/core/operations/admin/keys'
+import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { rollKey } from '@bonded/core/operations/admin/roll-key'
 import { findTenant } from '@bonded/core/operations/admin/tenants'
 import type { KeyListing } from '@bonded/core/ports/tables/tenant-table'
@@ -20,6 +21,7 @@ type Entry = NonNullable<Scope>[number]
 
 interface IssueOptions extends Options {
   readonly kind: KeyListing['kind']
+  readonly expires?: number
   readonly name?: string
   readonly workflow: readonly Entry[]
 }
@@ -49,7 +51,16 @@ export function keyCommand(): Command {
         return listKeys(service, id)
       })
       const rows = keys.map((key) => ({ ...describeKey(key), scope: formatScope(key.scope) }))
-      const names = ['kind', 'key', 'name', 'last4', 'scope', 'revoked_at'] as const
+      const names = [
+        'kind',
+        'key',
+        'name',
+        'last4',
+        'scope',
+        'last_used_at',
+        'expires_at',
+        'revoked_at',
+      ] as const
       print(options, keys.map(describeKey), table(names, rows, 'No keys.'))
     })
   return command
@@ -65,6 +76,7 @@ function issueCommand(): Command {
         .makeOptionMandatory(),
     )
     .option('--name <name>', 'Name to recognize the key by, such as "production"', keyNameOf)
+    .option('--expires <time>', 'Time after which a server credential ends: 90d', lifetimeOf)
     .option(
       '--workflow <name[:action]>',
       'Restrict the key to a workflow or action; repeatable',
@@ -73,13 +85,18 @@ function issueCommand(): Command {
     )
     .addOption(jsonOption())
     .action(async (tenantId: TenantId, options: IssueOptions) => {
-      const { kind, name, workflow } = options
+      const { kind, name, workflow, expires } = options
+      if (kind === 'publishable' && expires !== undefined)
+        throw new OperatorError('A publishable key is public and does not expire', {
+          code: 'invalid',
+        })
       const scope = workflow.length === 0 ? null : workflow
-      const { key, secret } = await withService(options, (service) =>
-        issueKey(service, { tenantId, kind, name, scope }),
+      const { key, secret, expiresAt } = await withService(options, (service) =>
+        issueKey(service, { tenantId, kind, name, scope, lifetimeMs: expires }),
       )
       const shown = { [secretName(kind)]: secret.reveal() }
-      const document = { kind, key, name: name ?? null, ...shown }
+      const ends = { expires_at: isoTime(expiresAt) }
+      const document = { kind, key, name: name ?? null, ...ends, ...shown }
       print(options, document, [...fields(shown), ...onceOnly(kind)])
     })
 }
@@ -95,12 +112,13 @@ function rollCommand(): Command {
     )
     .addOption(jsonOption())
     .action(async (replaces: string, options: Options & { grace: number }) => {
-      const { kind, key, secret, endsAt } = await withService(options, (service) =>
+      const { kind, key, secret, endsAt, expiresAt } = await withService(options, (service) =>
         rollKey(service, { key: replaces, graceMs: options.grace }),
       )
       const until = isoTime(endsAt)
       const shown = { [secretName(kind)]: secret.reveal() }
-      print(options, { kind, key, ...shown, replaces, replaced_works_until: until }, [
+      const ends = { expires_at: isoTime(expiresAt), replaces, replaced_works_until: until }
+      print(options, { kind, key, ...shown, ...ends }, [
         ...fields(shown),
         ...onceOnly(kind),
         options.grace === 0 ? `Revoked ${replaces}.` : `${replaces} works until ${until}.`,
@@ -140,6 +158,16 @@ function keyNameOf(text: string): string {
       'Expected up to 64 letters, digits, spaces, dots, dashes and underscores.',
     )
   return text
+}
+
+/** A credential is rotated once in two years at least. */
+const MAX_LIFETIME_DAYS = 730
+
+function lifetimeOf(text: string): number {
+  const days = Number(/^(\d{1,4})d$/.exec(text)?.[1])
+  if (!(days >= 1 && days <= MAX_LIFETIME_DAYS))
+    throw new InvalidArgumentError(`Expected days such as 90d, at most ${MAX_LIFETIME_DAYS}d.`)
+  return days * 86_400_000
 }
 
 function collectScope(text: string, earlier: readonly Entry[]): readonly Entry[] {

@@ -144,6 +144,26 @@ test('responds to a waiting poll when the command line kills its session', async
 })
 
 test('accepts a rolled key beside its successor, and rejects a revoked key', async () => {
+  const ends = m.json('key', 'issue', tenant.tenant_id, '--kind', 'server', '--expires', '90d')
+  const days = (Date.parse(ends.expires_at) - Date.now()) / 86_400_000
+  assert.ok(days > 89 && days <= 90, ends.expires_at)
+  const listed = m.json('key', 'list', tenant.tenant_id)
+  const row = listed.find(({ key }: { key: string }) => key === ends.key)
+  assert.deepEqual(
+    [row.expires_at, row.last_used_at, row.revoked_at],
+    [ends.expires_at, null, null],
+  )
+  for (const [kind, expires] of [
+    ['publishable', '90d'],
+    ['server', '0d'],
+    ['server', '731d'],
+    ['server', '24h'],
+  ] as const)
+    assert.notEqual(
+      m.run('key', 'issue', tenant.tenant_id, '--kind', kind, '--expires', expires).status,
+      0,
+      expires,
+    )
   const issued = m.json('key', 'issue', tenant.tenant_id, '--kind', 'server')
   assert.equal(await statusWith(issued.server_credential), 404)
   const rolled = m.json('key', 'roll', issued.key, '--grace', '1h')

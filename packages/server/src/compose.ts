@@ -24,6 +24,7 @@ import { httpsTransport } from './adapters/webhooks/https-transport.ts'
 import type { ScriptSource } from './http/pages/hosted-script.ts'
 import type { LoadPhonePage } from './http/pages/phone-page.ts'
 import type { AddPages } from './http/server.ts'
+import { CredentialUse } from '@bonded/core/collections/credential-use'
 import type { Service, Settings } from '@bonded/core/operations/service'
 import type { Clock } from '@bonded/core/ports/clock'
 import { type Meter, noMeter } from '@bonded/core/ports/meter'
@@ -113,6 +114,7 @@ export function composeService(dependencies: ServiceDependencies): ComposedServi
     keys,
     random: systemRandom(),
     limiter,
+    credentialUse: new CredentialUse(),
     peers: messages ? new SharedPeers({ messages, limiter, keys, clock, meter }) : NO_PEERS,
     ...attestation,
     carrier,

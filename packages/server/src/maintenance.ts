@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { Batch } from '@bonded/core/operations/batch'
+import { watchCredentials } from '@bonded/core/operations/watch-credentials'
 import { cosignCheckpoint } from '@bonded/core/operations/cosign-checkpoint'
 import { expireSessions } from '@bonded/core/operations/expire-sessions'
 import { makeReceipts } from '@bonded/core/operations/make-receipts'
@@ -19,6 +20,7 @@ import type { ClockGuard } from './clock-guard.ts'
 const BATCH_PAUSE_MS = 20
 /** The least pause after a round that was not needed, so that idle nodes cost a database little. */
 const QUIET_MS = 1_000
+const DAY_MS = 24 * 60 * 60_000
 
 /** A kind of maintenance and its schedule. */
 interface Task {
@@ -27,7 +29,7 @@ interface Task {
   readonly everyMs: number
   /** What deletes, or takes times for wrong, waits while the clock itself may be wrong. */
   readonly needsRightTime?: true
-  readonly batch: (service: Service) => Promise<Batch>
+  readonly batch: (service: Service, log: Logger) => Promise<Batch>
 }
 
 const TASKS: readonly Task[] = [
@@ -41,9 +43,33 @@ const TASKS: readonly Task[] = [
   { work: 'receipts', everyMs: 1_000, batch: makeAndAppendReceipts },
   // A task of its own: a witness that is slow delays no receipt.
   { work: 'witnesses', everyMs: 1_000, batch: cosignCheckpoint },
+  // A last use is written at most once in this time. It is the delay that operators read about.
+  { work: 'credentials', everyMs: 60_000, batch: expiryWarnings() },
   // Between two of them, a node does not know what the others have granted.
   { work: 'share_limits', everyMs: 250, batch: shareLimits },
 ]
+
+/** Stores last uses, and warns of each credential that expires soon once a day. */
+function expiryWarnings(): Task['batch'] {
+  const warnedAt = new WeakMap<Service, Map<string, number>>()
+  return async (service, log) => {
+    const { expiring, ...batch } = await watchCredentials(service)
+    const now = service.clock.now()
+    const earlier = warnedAt.get(service) ?? new Map<string, number>()
+    const current = expiring.map(({ key, tenantId, name, expiresAt }) => {
+      const last = earlier.get(key)
+      if (last !== undefined && now - last < DAY_MS) return [key, last] as const
+      const expires = new Date(expiresAt ?? now).toISOString()
+      log.warn(
+        { key_id: key, tenant_id: tenantId, name, expires_at: expires },
+        'a server credential expires soon',
+      )
+      return [key, now] as const
+    })
+    warnedAt.set(service, new Map(current))
+    return batch
+  }
+}
 
 /** Makes the receipts that are due, and appends them to the log. */
 async function makeAndAppendReceipts(service: Service): Promise<Batch> {
@@ -100,7 +126,7 @@ function repeat(
   }
   const run = () => {
     if (needsRightTime && !guard.mayDelete()) return scheduleIn(everyMs)
-    batch(service).then(
+    batch(service, log).then(
       ({ done, more, quiet = false, failures = [] }) => {
         meter.worked(work, done)
         if (failures.length > 0) fail(failures[0], failures.length)

@@ -223,7 +223,8 @@ export const PERSONAL_DATA: Readonly<Record<string, TableData>> = {
     until: TENANT_END,
     columns: [
       ['key_id tenant_id hash last4 scope name', 'kept', 'verifies a call of the backend'],
-      ['created_at revoked_at', 'kept', 'when it works'],
+      ['created_at revoked_at expires_at', 'kept', 'when it works'],
+      ['last_used_at', 'kept', 'shows the operator which credentials are in use'],
     ],
   },
   publishable_key: {

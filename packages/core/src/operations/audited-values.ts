@@ -22,7 +22,13 @@ const TENANT = [
   'logo',
   'suspendedAt',
 ] as const satisfies readonly (keyof Tenant)[]
-const KEY = ['kind', 'name', 'scope', 'revokedAt'] as const satisfies readonly (keyof KeyListing)[]
+const KEY = [
+  'kind',
+  'name',
+  'scope',
+  'revokedAt',
+  'expiresAt',
+] as const satisfies readonly (keyof KeyListing)[]
 const ENDPOINT = [
   'events',
   'scheme',

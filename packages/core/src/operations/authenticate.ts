@@ -115,6 +115,7 @@ async function backend(
   // A server credential in a page has leaked. Only some endpoints tolerate the tenant's own pages.
   if (origin !== undefined && (ownOriginOnly || !allowsOrigin(credential.tenant, origin)))
     return reject('origin_not_allowed')
+  service.credentialUse.note(keyId, service.clock.now())
   return accept({ kind: 'backend', credential })
 }
 

@@ -8,6 +8,7 @@ import type { Bus } from '../ports/bus.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { KeptCheckpoint } from '../ports/kept-checkpoint.ts'
 import type { Keyring, Random } from '../ports/keyring.ts'
+import type { CredentialUse } from '../collections/credential-use.ts'
 import type { Limiter } from '../ports/limiter.ts'
 import type { Meter } from '../ports/meter.ts'
 import type { Peers } from '../ports/peers.ts'
@@ -32,6 +33,7 @@ export interface Service {
   readonly keys: Keyring
   readonly random: Random
   readonly limiter: Limiter
+  readonly credentialUse: CredentialUse
   readonly peers: Peers
   readonly assertionVerifiers: AssertionVerifiers
   readonly attestationVerifiers: AttestationVerifiers

@@ -57,6 +57,7 @@ export interface ReceiptLogFigures {
 
 /** Scheduled maintenance: expiry of sessions, external changes, purges, receipts, and others. */
 export const BACKGROUND_WORK = [
+  'credentials',
   'expire',
   'publish_external',
   'purge',
@@ -94,6 +95,8 @@ export interface Meter {
   workFailed(work: BackgroundWork): void
   /** Reports the log of receipts, as this node sees it. */
   measuredReceiptLog(figures: ReceiptLogFigures): void
+  /** Reports how many server credentials expire soon. All nodes see the same ones. */
+  measuredCredentials(expiring: number): void
   /** Counts an attempt to deliver an event, and whether it was the last one that failed. */
   attemptedWebhook(result: WebhookResult, isGivenUp: boolean): void
   /** Reports the queue of webhooks. All nodes see the same one. */
@@ -148,6 +151,7 @@ export const noMeter: Meter = {
   worked() {},
   workFailed() {},
   measuredReceiptLog() {},
+  measuredCredentials() {},
   attemptedWebhook() {},
   measuredWebhooks() {},
   droppedSpans() {},

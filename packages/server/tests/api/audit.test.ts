@@ -145,6 +145,7 @@ test('records what an action creates, without its secret', async () => {
     'key.name': 'new',
     'key.scope': null,
     'key.revoked_at': null,
+    'key.expires_at': null,
   })
   assert.ok(!JSON.stringify(entry).includes(secret.reveal()))
 })

@@ -67,4 +67,15 @@ export const STEPS_FROM_24: typeof MIGRATIONS = [
     statements: ['alter table tenant add column suspended_at bigint'],
     expands: true,
   },
+  {
+    number: 39,
+    name: 'expiry and last use of server credentials',
+    statements: [
+      'alter table server_credential add column expires_at bigint',
+      'alter table server_credential add column last_used_at bigint',
+      `create index server_credential_by_expiry on server_credential (expires_at)
+       where expires_at is not null`,
+    ],
+    expands: true,
+  },
 ]

@@ -108,12 +108,13 @@ export function tenantTable({ dialect }: Pick<Writing, 'dialect'>): TenantTable 
       return (yield* rows('select * from tenant order by created_at, id', [])).map(tenantFromRow)
     },
 
-    *addServerCredential({ keyId, tenantId, name, hash, last4, scope, now }) {
+    *addServerCredential({ keyId, tenantId, name, hash, last4, scope, now, expiresAt = null }) {
+      // An earlier version, which knows no expiry, ends the credential by its revocation.
       yield* row(
         `insert into server_credential
-         (key_id, tenant_id, hash, last4, scope, created_at, revoked_at, name)
-       values ($1, $2, $3, $4, $5, $6, null, $7)`,
-        [keyId, tenantId, hash, last4, scopeText(scope), now, name ?? null],
+         (key_id, tenant_id, hash, last4, scope, created_at, revoked_at, expires_at, name)
+       values ($1, $2, $3, $4, $5, $6, $7, $7, $8)`,
+        [keyId, tenantId, hash, last4, scopeText(scope), now, expiresAt, name ?? null],
       )
     },
 
@@ -128,7 +129,9 @@ export function tenantTable({ dialect }: Pick<Writing, 'dialect'>): TenantTable 
 
     *revoke(key, at) {
       const server = yield* row(
-        'update server_credential set revoked_at = $2 where key_id = $1 and (revoked_at is null or revoked_at > $2) returning key_id',
+        `update server_credential set revoked_at = $2, expires_at = null where key_id = $1
+         and (revoked_at is null or revoked_at > $2 or (revoked_at = $2 and expires_at = $2))
+         returning key_id`,
         [key, at],
       )
       const publishable = yield* row(
@@ -168,6 +171,23 @@ export function tenantTable({ dialect }: Pick<Writing, 'dialect'>): TenantTable 
       return [...server.map(serverListing), ...publishable.map(publishableListing)]
     },
 
+    *recordUse(keyId, at) {
+      yield* row(
+        `update server_credential set last_used_at = $2
+         where key_id = $1 and (last_used_at is null or last_used_at < $2) returning key_id`,
+        [keyId, at],
+      )
+    },
+
+    *listExpiring(from, to) {
+      const found = yield* rows(
+        `select * from server_credential
+         where expires_at between $1 and $2 and revoked_at = expires_at order by expires_at`,
+        [from, to],
+      )
+      return found.map(serverListing)
+    },
+
     *findKey(key) {
       const server = yield* row(
         `select * from server_credential where key_id = $1 ${dialect.forUpdate}`,
@@ -196,7 +216,7 @@ function serverCredentialFromRow(key: Row, tenant: Row): ServerCredential {
     hash: key.hash as Uint8Array,
     tenant: tenantFromRow(tenant),
     scope: parseScope(key.scope),
-    revokedAt: revokedAt(key),
+    revokedAt: instantOf(key.revoked_at),
   }
 }
 
@@ -205,7 +225,7 @@ function publishableKeyFromRow(key: Row, tenant: Row): PublishableKey {
     key: key.publishable_key as string,
     tenant: tenantFromRow(tenant),
     scope: parseScope(key.scope),
-    revokedAt: revokedAt(key),
+    revokedAt: instantOf(key.revoked_at),
   }
 }
 
@@ -235,17 +255,23 @@ function parseScope(text: SqlValue | undefined): Scope {
 }
 
 function serverListing(found: Row): KeyListing {
+  const expiresAt = instantOf(found.expires_at)
+  const { revokedAt, ...others } = common(found)
   return {
     kind: 'server',
     key: found.key_id as string,
     last4: found.last4 as string,
-    ...common(found),
+    ...others,
+    revokedAt,
+    expiresAt: expiresAt === revokedAt ? expiresAt : null,
+    lastUsedAt: instantOf(found.last_used_at),
   }
 }
 
 function publishableListing(found: Row): KeyListing {
   const key = found.publishable_key as string
-  return { kind: 'publishable', key, last4: key.slice(-4), ...common(found) }
+  const last4 = key.slice(-4)
+  return { kind: 'publishable', key, last4, ...common(found), expiresAt: null, lastUsedAt: null }
 }
 
 function common(
@@ -257,10 +283,10 @@ function common(
     name: found.name as string | null,
     scope: parseScope(found.scope),
     createdAt: Number(found.created_at),
-    revokedAt: revokedAt(found),
+    revokedAt: instantOf(found.revoked_at),
   }
 }
 
-function revokedAt(found: Row): number | null {
-  return found.revoked_at === null ? null : Number(found.revoked_at)
+function instantOf(value: SqlValue | undefined): number | null {
+  return value === null || value === undefined ? null : Number(value)
 }

@@ -1,4 +1,5 @@
 import { Secret, type TenantId } from '@bonded/contract'
+import type { Instant } from '../../domain/session.ts'
 import type { Scope } from '../../domain/tenant.ts'
 import type { KeyListing } from '../../ports/tables/tenant-table.ts'
 import type { Service } from '../service.ts'
@@ -13,6 +14,8 @@ export interface NewKey {
   readonly scope: Scope
   /** What the operator calls it. */
   readonly name?: string | undefined
+  /** How long a server credential works; without it, until it is revoked. */
+  readonly lifetimeMs?: number | undefined
 }
 
 /**
@@ -22,8 +25,8 @@ export interface NewKey {
  */
 export async function issueKey(
   service: Service,
-  { tenantId, kind, scope, name }: NewKey,
-): Promise<{ key: string; secret: Secret }> {
+  { tenantId, kind, scope, name, lifetimeMs }: NewKey,
+): Promise<{ key: string; secret: Secret; expiresAt: Instant | null }> {
   const tenant = await findTenant(service, tenantId)
   for (const entry of scope ?? []) {
     const workflow = tenant.workflows.find((candidate) => candidate.name === entry.workflow)
@@ -42,14 +45,15 @@ export async function issueKey(
       yield* tables.tenants.addPublishableKey({ key, tenantId, name, scope, now })
       tables.concerns?.({ tenantId, key })
     })
-    return { key, secret: new Secret(key) }
+    return { key, secret: new Secret(key), expiresAt: null }
   }
   const { row, secret } = createCredential(service)
+  const expiresAt = lifetimeMs === undefined ? null : now + lifetimeMs
   await service.store.write(function* (tables) {
-    yield* tables.tenants.addServerCredential({ ...row, tenantId, name, scope, now })
+    yield* tables.tenants.addServerCredential({ ...row, tenantId, name, scope, now, expiresAt })
     tables.concerns?.({ tenantId, key: row.keyId })
   })
-  return { key: row.keyId, secret }
+  return { key: row.keyId, secret, expiresAt }
 }
 
 /**

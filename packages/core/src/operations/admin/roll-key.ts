@@ -12,11 +12,13 @@ export interface RolledKey {
   readonly key: string
   readonly secret: Secret
   readonly endsAt: Instant
+  /** When the successor expires; null for never. */
+  readonly expiresAt: Instant | null
 }
 
 /**
- * Issues a key with the same tenant, scope and name, and revokes the old one after the grace
- * period.
+ * Issues a key with the same tenant, scope, name, and lifetime, and revokes the old one after the
+ * grace period, at its own expiry at the latest.
  *
  * @throws {OperatorError} where the key does not exist, is revoked, or is already being rolled
  */
@@ -25,7 +27,6 @@ export async function rollKey(
   { key, graceMs }: { key: string; graceMs: number },
 ): Promise<RolledKey> {
   const now = service.clock.now()
-  const endsAt = now + graceMs
   return service.store.write(function* (tables) {
     const old = yield* tables.tenants.findKey(key)
     if (old === undefined) throw keyNotFound()
@@ -34,7 +35,9 @@ export async function rollKey(
         code: 'conflict',
       })
     // A second roll would leave two successors, and the operator could not tell which is in use.
-    if (old.revokedAt !== null || !(yield* tables.tenants.revoke(key, endsAt)))
+    const endsAt = Math.min(now + graceMs, old.expiresAt ?? Number.POSITIVE_INFINITY)
+    const isRolled = old.revokedAt !== null && old.expiresAt === null
+    if (isRolled || !(yield* tables.tenants.revoke(key, endsAt)))
       throw new OperatorError(
         'The key is already being rolled. See bonded key list <tenant> for its end, or end it now with bonded key revoke',
         { code: 'conflict' },
@@ -43,11 +46,12 @@ export async function rollKey(
     const name = old.name ?? undefined
     if (kind === 'server') {
       const { row, secret } = createCredential(service)
-      yield* tables.tenants.addServerCredential({ ...row, tenantId, name, scope, now })
-      return { kind, key: row.keyId, secret, endsAt }
+      const expiresAt = old.expiresAt && now + (old.expiresAt - old.createdAt)
+      yield* tables.tenants.addServerCredential({ ...row, tenantId, name, scope, now, expiresAt })
+      return { kind, key: row.keyId, secret, endsAt, expiresAt }
     }
     const publishable = `pk_beta_${service.random.base62(22)}`
     yield* tables.tenants.addPublishableKey({ key: publishable, tenantId, name, scope, now })
-    return { kind, key: publishable, secret: new Secret(publishable), endsAt }
+    return { kind, key: publishable, secret: new Secret(publishable), endsAt, expiresAt: null }
   })
 }

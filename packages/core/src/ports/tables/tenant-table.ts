@@ -54,6 +54,8 @@ export interface TenantTable {
     last4: string
     scope: Scope
     now: Instant
+    /** When it expires; without it, never. */
+    expiresAt?: Instant | null
   }): Work<void>
   addPublishableKey(row: {
     key: string
@@ -69,6 +71,10 @@ export interface TenantTable {
   findServerCredential(keyId: string): Work<ServerCredential | undefined>
   findPublishableKey(key: string): Work<PublishableKey | undefined>
   listKeys(tenantId: TenantId): Work<readonly KeyListing[]>
+  /** Stores when a server credential was last used, unless a later use is stored. */
+  recordUse(keyId: string, at: Instant): Work<void>
+  /** The server credentials of all tenants that expire in this time, the next one first. */
+  listExpiring(from: Instant, to: Instant): Work<readonly KeyListing[]>
   /** Finds a key of any tenant by the key id of a server credential or by the publishable key. */
   findKey(key: string): Work<KeyListing | undefined>
   /** Whether any tenant has this origin. */
@@ -87,4 +93,8 @@ export interface KeyListing {
   readonly createdAt: Instant
   /** When the key stops working. */
   readonly revokedAt: Instant | null
+  /** `revokedAt` of a server credential whose end is its expiry; null for a revocation. */
+  readonly expiresAt: Instant | null
+  /** The last use of a server credential, with a delay of a minute. */
+  readonly lastUsedAt: Instant | null
 }

@@ -227,6 +227,7 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
     worked: (work, done) => workedBy.get(work)?.inc(done),
     workFailed: (work) => workFailuresBy.get(work)?.inc(),
     ...registerReceiptLog(registers),
+    ...registerCredentials(registers),
     ...webhooks,
     droppedSpans: (count) => droppedSpans.inc(count),
     watch(given) {
@@ -292,6 +293,15 @@ function registerReceiptLog(registers: Registry[]): Pick<Meter, 'measuredReceipt
       begun.set(begunAt / 1_000)
     },
   }
+}
+
+function registerCredentials(registers: Registry[]): Pick<Meter, 'measuredCredentials'> {
+  const expiring = new Gauge({
+    name: 'bonded_server_credentials_expiring',
+    help: 'Server credentials that expire within 14 days.',
+    registers,
+  })
+  return { measuredCredentials: (count) => expiring.set(count) }
 }
 
 /** The attempts of this node, and the queue that all nodes share. */
