@@ -17,6 +17,8 @@ export const AUDIT_CLASSES: Readonly<Record<string, AuditClass>> = {
   // The copy is sealed, and must be possible on a full disk.
   backup: 'neither',
   restore: 'changes',
+  apply: 'changes',
+  export: 'neither',
   'tenant create': 'changes',
   'tenant update': 'changes',
   'tenant limits': 'changes',

@@ -15,7 +15,7 @@ import { fields, isoTime, print, table } from './output.ts'
 /** Long enough for every deployment of the backend to pick up the new credential. */
 const DEFAULT_GRACE = '24h'
 /** One line of a terminal, and nothing that could hide or reorder text. */
-const KEY_NAME = /^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$/
+export const KEY_NAME = /^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$/
 
 type Entry = NonNullable<Scope>[number]
 

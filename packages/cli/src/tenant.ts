@@ -17,6 +17,7 @@ import {
 } from '@bonded/core/operations/admin/tenants'
 import { jsonOption, tenantArgument } from './arguments.ts'
 import { describeKey, describeTenant, integrationOf } from './describe-tenant.ts'
+import { integrationPoints, pinnedScript } from './integration.ts'
 import { KEY_TABLE } from './key-table.ts'
 import { type Options, withService } from './open.ts'
 import { fields, print, table } from './output.ts'
@@ -106,20 +107,25 @@ function createCommand(): Command {
         demo: options.demo === true,
         allowSimilarName: options.allowSimilarName === true,
       }
-      const { tenant, publishableKey, serverCredential, similarTenantId } = await withService(
-        options,
-        (service) => createTenant(service, wanted),
-      )
+      const { created, origin } = await withService(options, async (service) => ({
+        created: await createTenant(service, wanted),
+        origin: service.settings.publicOrigin,
+      }))
+      const { tenant, publishableKey, serverCredential, similarTenantId } = created
       const document = {
         tenant_id: tenant.id,
         publishable_key: publishableKey,
         server_credential: serverCredential.reveal(),
       }
-      print(options, { ...document, similar_tenant_id: similarTenantId }, [
+      const integration = integrationPoints(tenant, origin)
+      print(options, { ...document, similar_tenant_id: similarTenantId, ...integration }, [
         ...fields(document),
         '',
         ...warnSimilar(similarTenantId),
         'Store the server credential in the backend’s secret store now. It is not shown again.',
+        '',
+        'For the integrator',
+        ...fields({ ...integration, ...(options.json !== true && (await pinnedScript(origin))) }),
         '',
         ...KEY_TABLE,
       ])

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { AUDIT_CLASSES } from '@bonded/cli/audit-classes'
@@ -74,12 +74,19 @@ async function commandsOn(h: Harness): Promise<readonly CommandRun[]> {
   const { device_id: device, subject_id: subject } = phone
   const file = join(h.folder, 'backup')
   const elsewhere = join(h.folder, 'restored')
+  const document = join(h.folder, 'tenants.yaml')
+  writeFileSync(
+    document,
+    'tenants: [{name: Applied, environment: sandbox, workflows: [{name: a, actions: [a]}]}]',
+  )
   const lines = [
     'config print',
     'tenant list',
     `tenant show ${tenant}`,
     `tenant update ${tenant} --name Renamed --reason T-1`,
     `tenant limits ${tenant}`,
+    `apply --file ${document}`,
+    'export',
     `tenant suspend ${tenant}`,
     `tenant resume ${tenant}`,
     `key issue ${tenant} --kind server`,

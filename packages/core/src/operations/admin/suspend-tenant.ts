@@ -31,10 +31,20 @@ export async function suspendTenant(service: Service, id: TenantId): Promise<Sus
     const change = yield* setSuspended(tables, id, clock.now())
     return { ...change, ended: yield* endOpenSessions(service, tables, id) }
   })
-  let { ended } = first
+  return { ...first, ended: first.ended + (await finishSuspension(service, id)) }
+}
+
+/**
+ * Ends the sessions of a suspended tenant that are left, in batches.
+ *
+ * @returns how many it has ended
+ */
+export async function finishSuspension(service: Service, id: TenantId): Promise<number> {
+  const { store } = service
+  let ended = 0
   while ((await store.read((tables) => openSessions(tables, id, 1))).length > 0)
     ended += await store.write((tables) => endOpenSessions(service, tables, id))
-  return { ...first, ended }
+  return ended
 }
 
 /** Ends a suspension. The sessions that it ended stay so. */
@@ -44,7 +54,8 @@ export function resumeTenant({ store }: Service, id: TenantId): Promise<Suspende
   })
 }
 
-function* setSuspended(
+/** Stores a suspension or its end, in the unit of another change. */
+export function* setSuspended(
   { tenants }: Tables,
   id: TenantId,
   at: Instant | null,

@@ -95,50 +95,83 @@ export function similarTenant(
 const MAX_NAME_LENGTH = 64
 
 function checkName(name: string): void {
-  if (!isDisplayText(name) || Array.from(name).length > MAX_NAME_LENGTH)
-    throw new OperatorError(
-      `The name must have 1 to ${MAX_NAME_LENGTH} visible characters, and none that hides or reorders text`,
-      { code: 'invalid' },
-    )
+  reject(nameProblems(name))
 }
 
 /**
  * Rejects a tenant that breaks protocol 3: each origin must be one that only its own pages have.
  */
-export function checkTenant({ environment, origins, workflows, demo }: NewTenant): void {
-  if (demo && environment !== 'sandbox')
-    throw new OperatorError('Only a sandbox tenant can be a demo tenant', { code: 'invalid' })
-  for (const origin of origins) {
-    const problem = checkOrigin(origin, { environment, demo })
-    if (problem !== undefined) throw new OperatorError(problem, { code: 'invalid' })
-  }
-  if (workflows.length === 0)
-    throw new OperatorError('A tenant needs at least one workflow', { code: 'invalid' })
-  const names = workflows.map(({ name }) => name)
-  const twice = names.find((name, index) => names.indexOf(name) !== index)
-  if (twice !== undefined)
-    throw new OperatorError(`The tenant would have two workflows named ${twice}`, {
-      code: 'invalid',
-    })
-  for (const workflow of workflows) checkTitles(workflow)
+export function checkTenant(tenant: Owned): void {
+  reject(tenantProblems(tenant))
 }
 
-/** Rejects a title that a phone could not show as it is, or that belongs to no action. */
-function checkTitles({ name, actions, title = {}, action_titles: titles = {} }: Workflow): void {
-  const other = Object.keys(titles).find((action) => !actions.includes(action))
-  if (other !== undefined)
-    throw new OperatorError(
-      `workflow ${name} has titles for ${JSON.stringify(other)}, which is none of its actions`,
-      { code: 'invalid' },
+function reject([first]: readonly TenantProblem[]): void {
+  if (first !== undefined) throw new OperatorError(first.message, { code: 'invalid' })
+}
+
+type Owned = Pick<NewTenant, 'environment' | 'origins' | 'workflows' | 'demo'>
+
+/** What is wrong with a tenant, and where: members and indexes. */
+export interface TenantProblem {
+  readonly path: readonly (string | number)[]
+  readonly message: string
+}
+
+/** What is wrong with the name of a tenant. */
+export function nameProblems(name: string): readonly TenantProblem[] {
+  if (isDisplayText(name) && Array.from(name).length <= MAX_NAME_LENGTH) return []
+  const message = `The name must have 1 to ${MAX_NAME_LENGTH} visible characters, and none that hides or reorders text`
+  return [{ path: ['name'], message }]
+}
+
+/** Everything that is wrong with a tenant. */
+export function tenantProblems(tenant: Owned): readonly TenantProblem[] {
+  const { environment, origins, workflows, demo } = tenant
+  const names = workflows.map(({ name }) => name)
+  const found: (TenantProblem | undefined | false)[] = [
+    demo &&
+      environment !== 'sandbox' && {
+        path: ['demo'],
+        message: 'Only a sandbox tenant can be a demo tenant',
+      },
+    ...origins.map((origin, index) => {
+      const message = checkOrigin(origin, { environment, demo })
+      return message !== undefined && { path: ['origins', index], message }
+    }),
+    workflows.length === 0 && {
+      path: ['workflows'],
+      message: 'A tenant needs at least one workflow',
+    },
+    ...names.map(
+      (name, index) =>
+        names.indexOf(name) !== index && {
+          path: ['workflows', index, 'name'],
+          message: `The tenant would have two workflows named ${name}`,
+        },
+    ),
+    ...workflows.flatMap((workflow, index) =>
+      titleProblems(workflow).map((message) => ({ path: ['workflows', index], message })),
+    ),
+  ]
+  return found.filter((problem) => problem !== undefined && problem !== false)
+}
+
+/** Titles that a phone could not show as they are, or that belong to no action. */
+function titleProblems({ name, actions, title = {}, action_titles: titles = {} }: Workflow) {
+  const problems = Object.keys(titles)
+    .filter((action) => !actions.includes(action))
+    .map(
+      (other) =>
+        `workflow ${name} has titles for ${JSON.stringify(other)}, which is none of its actions`,
     )
   for (const [language, text] of [title, ...Object.values(titles)].flatMap(Object.entries)) {
     const isPlain = isDisplayText(text) && isHighlyRestrictive(text)
     if (isPlain && Array.from(text).length <= MAX_TITLE_LENGTH) continue
-    throw new OperatorError(
+    problems.push(
       `workflow ${name}: the title in ${language} must have 1 to ${MAX_TITLE_LENGTH} visible characters, no word that mixes scripts, and no character that hides or reorders text`,
-      { code: 'invalid' },
     )
   }
+  return problems
 }
 
 /** Replaces the rate limits of a tenant. Limits that are not named have the service defaults. */
