@@ -2,6 +2,7 @@ import {
   type DeviceId,
   type IdPrefix,
   parseId,
+  parseInstant,
   type SessionId,
   type SubjectId,
   type TenantId,
@@ -83,6 +84,13 @@ function parsed<Id>(id: Id | undefined, prefix: IdPrefix): Id {
   if (id === undefined)
     throw new InvalidArgumentError(`Expected ${prefix}_ followed by 22 letters and digits.`)
   return id
+}
+
+/** @throws {InvalidArgumentError} where the text is not a time of ISO 8601 in UTC */
+export function parseTime(text: string): number {
+  const instant = parseInstant(text)
+  if (instant !== undefined) return instant
+  throw new InvalidArgumentError('Expected a time such as 2026-11-21T08:00:00Z.')
 }
 
 /** Parses an option that is a whole number from `min` to `max`. */

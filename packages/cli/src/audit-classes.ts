@@ -45,6 +45,10 @@ export const AUDIT_CLASSES: Readonly<Record<string, AuditClass>> = {
   'subject show': 'reads_person',
   'subject block': 'changes',
   'subject unblock': 'changes',
+  'audit list': 'reads_person',
+  // Its lines name users by references only.
+  'audit export': 'neither',
+  'audit verify': 'neither',
   'receipt get': 'reads_person',
   'receipt verify': 'neither',
   'receipt verify-log': 'neither',

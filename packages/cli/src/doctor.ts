@@ -286,7 +286,9 @@ async function checkOperation(config: Config, { backups }: DoctorOptions): Promi
   if (config.environment !== 'production') return 'Nothing is required in the sandbox.'
   const warnings: string[] = []
   if (config.receiptKeys === undefined)
-    warnings.push('Receipts are off. Set BONDED_RECEIPT_KEYS, so that each approval has a proof.')
+    warnings.push(
+      'Receipts are off. Set BONDED_RECEIPT_KEYS, so that each approval has a proof, and the audit log has checkpoints.',
+    )
   if (config.metricsPort === undefined)
     warnings.push('Metrics are off, so no alert can fire. Set BONDED_METRICS_PORT.')
   const backup = await backupWarning(backups)

@@ -1,14 +1,8 @@
-import {
-  parseId,
-  parseInstant,
-  REJECTION_CURSOR,
-  type RequestId,
-  type SessionId,
-} from '@bonded/contract'
+import { parseId, REJECTION_CURSOR, type RequestId, type SessionId } from '@bonded/contract'
 import { searchRejections } from '@bonded/core/operations/search-rejections'
 import type { RejectionKey } from '@bonded/core/ports/tables/rejection-table'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { jsonOption, limitOption, parseSessionId } from './arguments.ts'
+import { jsonOption, limitOption, parseSessionId, parseTime } from './arguments.ts'
 import { type ReferenceOptions, withReferenceOptions } from './named-subject.ts'
 import { type Options, withService } from './open.ts'
 import { isoTime, print, table } from './output.ts'
@@ -75,12 +69,6 @@ function parseRequestId(text: string): RequestId {
   const id = parseId('req', text)
   if (id !== undefined) return id
   throw new InvalidArgumentError('Expected req_ followed by 22 letters and digits.')
-}
-
-function parseTime(text: string): number {
-  const instant = parseInstant(text)
-  if (instant !== undefined) return instant
-  throw new InvalidArgumentError('Expected a time such as 2026-11-21T08:00:00Z.')
 }
 
 function parseCursor(text: string): RejectionKey {

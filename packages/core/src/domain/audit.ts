@@ -32,6 +32,8 @@ export interface AuditActor {
 export interface AuditTarget {
   readonly tenantId?: TenantId | undefined
   readonly key?: string | undefined
+  /** The key that replaces it. */
+  readonly successor?: string | undefined
   readonly endpointId?: WebhookEndpointId | undefined
   readonly eventId?: EventId | undefined
   readonly sessionId?: SessionId | undefined
@@ -96,6 +98,13 @@ export function auditMarker(entries: number): Uint8Array {
   marker.set(MARKER_PREFIX)
   new DataView(marker.buffer).setBigUint64(MARKER_PREFIX.length, BigInt(entries))
   return marker
+}
+
+/** The number of entries that a leaf states; undefined if it is not a marker. */
+export function markedEntries(leaf: Uint8Array): number | undefined {
+  if (MARKER_PREFIX.some((byte, index) => leaf[index] !== byte)) return undefined
+  const { buffer, byteOffset } = leaf
+  return Number(new DataView(buffer, byteOffset).getBigUint64(MARKER_PREFIX.length))
 }
 
 export function hex(bytes: Uint8Array): string {

@@ -26,8 +26,11 @@ export function auditedService(service: Service, action: AuditedAction): Service
       yield* tables.audit.lock()
       const refer = known ?? (yield* referTo(service, tables, parties.subjectId))
       const target: AuditTarget = { ...action.target, tenantId: parties.tenantId }
-      const before = yield* auditedValues(service, tables, target)
-      const concerns = (more: AuditTarget) => void Object.assign(target, more)
+      let before = yield* auditedValues(service, tables, target)
+      function* concerns(more: AuditTarget): Work<void> {
+        Object.assign(target, more)
+        before = { ...(yield* auditedValues(service, tables, more)), ...before }
+      }
       const value = yield* unit({ ...tables, concerns })
       if (isRejection(value)) return { value, refer: undefined }
       const after = yield* auditedValues(service, tables, target)
@@ -140,7 +143,7 @@ function* addEntry(
   },
 ): Work<void> {
   const { action, target, refer, result, valueBefore, valueAfter } = of
-  const { key, endpointId, sessionId, deviceId, eventId } = target
+  const { key, successor, endpointId, sessionId, deviceId, eventId } = target
   const last = yield* audit.last()
   yield* audit.add({
     number: (last?.number ?? 0) + 1,
@@ -155,6 +158,7 @@ function* addEntry(
     person: refer.person,
     target: JSON.stringify({
       key,
+      successor,
       endpoint_id: endpointId,
       event: refer.to(eventId),
       session: refer.to(sessionId),

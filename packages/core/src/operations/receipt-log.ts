@@ -29,21 +29,16 @@ const ENTRY_BYTES = 32
 export async function appendReceipts(service: Service): Promise<Batch> {
   const { receiptSigner, store, clock, meter } = service
   if (receiptSigner === undefined) return { done: 0, more: false }
-  const {
-    head: before,
-    oldest,
-    entry,
-  } = await store.read(function* (tables) {
-    const [first] = yield* tables.receipts.unlogged(1)
-    return {
-      head: yield* tables.receiptLog.head(),
-      oldest: first,
-      entry: yield* tables.audit.last(),
-    }
+  const { head: before, waitingSince } = await store.read(function* (tables) {
+    const head = yield* tables.receiptLog.head()
+    const [receipt] = yield* tables.receipts.unlogged(1)
+    const [entry] = yield* tables.audit.list({ after: head.auditSize, limit: 1 })
+    const since = Math.min(receipt?.madeAt ?? Infinity, entry?.at ?? Infinity)
+    return { head, waitingSince: since === Infinity ? undefined : since }
   })
   const measure = (isRefused: boolean) =>
     meter.measuredReceiptLog({
-      oldestWaitingMs: oldest === undefined ? 0 : Math.max(0, clock.now() - oldest.madeAt),
+      oldestWaitingMs: Math.max(0, clock.now() - (waitingSince ?? clock.now())),
       isRefused,
       begunAt: before.begunAt,
     })
@@ -54,10 +49,7 @@ export async function appendReceipts(service: Service): Promise<Batch> {
     measure(failure instanceof LogRefused)
     throw failure
   }
-  const isIdle =
-    before.size === before.checkpointSize &&
-    oldest === undefined &&
-    before.auditSize === (entry?.number ?? 0)
+  const isIdle = before.size === before.checkpointSize && waitingSince === undefined
   const { done, head } = isIdle
     ? { done: 0, head: before }
     : await store.write((tables) => append(service, tables))

@@ -66,8 +66,8 @@ export async function createEndpoint(
     yield* tables.tenants.setNotifies(tenantId, true)
     const { length } = yield* tables.webhooks.endpoints(tenantId)
     if (length >= MAX_ENDPOINTS) return reject('too_many_webhook_endpoints')
+    yield* tables.concerns({ tenantId, endpointId: id })
     yield* tables.webhooks.addEndpoint(endpoint)
-    tables.concerns?.({ tenantId, endpointId: id })
     return accept({ endpoint, verifier })
   })
 }
@@ -171,7 +171,7 @@ export async function testEndpoint(
     const found = yield* findEndpoint(tables, id, by)
     if (!found.ok) return found
     yield* tables.webhooks.add({ endpoint: found.value, eventId, type, payload, now })
-    tables.concerns?.({ eventId })
+    yield* tables.concerns({ eventId })
     return accept(eventId)
   })
 }

@@ -47,7 +47,7 @@ export interface WebhookFigures {
 
 /** The log of receipts. All nodes see the same one, but each decides for itself whether to sign. */
 export interface ReceiptLogFigures {
-  /** How long the oldest receipt waits for its place in the log. */
+  /** How long the oldest receipt or audit entry waits for its place in the log. */
   readonly oldestWaitingMs: number
   /** Whether this node refuses to sign, because the log does not continue what it knows. */
   readonly isRefused: boolean

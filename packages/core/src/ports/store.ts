@@ -144,6 +144,9 @@ export interface Tables {
   readonly receipts: ReceiptTable
   readonly receiptLog: ReceiptLogTable
   readonly audit: AuditTable
-  /** Names what a unit creates, for its entry in the audit log. Absent if it has none. */
-  readonly concerns?: (target: AuditTarget) => void
+  /**
+   * Names what a unit is about to create or change, for its entry in the audit log. A unit without
+   * an entry needs no names, and ignores them.
+   */
+  concerns(target: AuditTarget): Work<void>
 }

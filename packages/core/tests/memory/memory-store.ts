@@ -31,6 +31,7 @@ export function memoryStore({ publish }: Pick<Bus, 'publish'>): Store {
     tenants: absent<Tables['tenants']>('tenants'),
     webhooks: absent<Tables['webhooks']>('webhooks'),
     receipts: absent<Tables['receipts']>('receipts'),
+    *concerns() {},
     audit: absent<Tables['audit']>('audit'),
     receiptLog: absent<Tables['receiptLog']>('receiptLog'),
     phoneRows(): never {

@@ -5,6 +5,8 @@ import type { EndpointName, RequestId, SubjectId } from '@bonded/contract'
 import type { AuditedAction, AuditEntry } from '../../../core/src/domain/audit.ts'
 import { moveDevice } from '../../../core/src/operations/admin/devices.ts'
 import { changeSubject } from '../../../core/src/operations/admin/subjects.ts'
+import { applyTenant } from '../../../core/src/operations/admin/apply-tenant.ts'
+import { rollKey } from '../../../core/src/operations/admin/roll-key.ts'
 import { issueKey } from '../../../core/src/operations/admin/keys.ts'
 import {
   auditedService,
@@ -174,4 +176,26 @@ test('lets an action that is declared to change nothing change nothing', async (
   const service = readingService(h.service, 'key list')
   const given = { tenantId: h.shop.tenant.id, kind: 'publishable', scope: null } as const
   await assert.rejects(issueKey(service, given), /"key list" is not declared/)
+})
+
+test('records what an action replaces, and only the members that differ', async () => {
+  await using h = await harness()
+  const tenantId = h.shop.tenant.id
+  const wanted = { ...h.shop.tenant, name: 'Renamed', allowSimilarName: false }
+  await applyTenant(auditedService(h.service, operator('apply', {})), wanted)
+  const [applied] = await entriesOf(h)
+  assert.deepEqual(
+    [applied?.valueBefore, applied?.valueAfter],
+    ['Shop', 'Renamed'].map((name) => JSON.stringify({ 'tenant.name': name })),
+  )
+  const given = { tenantId, kind: 'server', scope: null } as const
+  const { key } = await issueKey(h.service, given)
+  const rolled = await rollKey(auditedService(h.service, operator('key roll', { key })), {
+    key,
+    graceMs: 0,
+  })
+  const entry = (await entriesOf(h)).at(-1)
+  assert.deepEqual(JSON.parse(entry?.target ?? ''), { key, successor: rolled.key })
+  assert.equal(entry?.tenantId, tenantId)
+  assert.deepEqual(Object.keys(JSON.parse(entry?.valueAfter ?? '')), ['key.revoked_at'])
 })

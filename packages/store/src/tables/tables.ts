@@ -36,6 +36,7 @@ export function sqlTables(writing: Writing): Tables {
     receipts: receiptTable(writing.dialect),
     receiptLog: receiptLogTable(writing.dialect),
     audit: auditTable(writing.dialect),
+    *concerns() {},
   }
 }
 
@@ -62,5 +63,6 @@ export function cachedTables(tables: Tables, caches: RowCaches): Tables {
     receipts: tables.receipts,
     receiptLog: tables.receiptLog,
     audit: tables.audit,
+    concerns: () => tables.concerns({}),
   }
 }

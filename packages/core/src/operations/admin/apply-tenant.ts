@@ -56,7 +56,7 @@ export function applyTenant(service: Service, wanted: WantedTenant): Promise<App
     const plan = yield* compare(service, tables, wanted)
     if (plan.differences.length === 0) return plan
     const { tenant, isNew } = plan
-    tables.concerns?.({ tenantId: tenant.id })
+    yield* tables.concerns({ tenantId: tenant.id })
     const now = service.clock.now()
     if (isNew) yield* tables.tenants.create(tenant, now)
     else {

@@ -42,16 +42,16 @@ export async function issueKey(
   if (kind === 'publishable') {
     const key = `pk_beta_${service.random.base62(22)}`
     await service.store.write(function* (tables) {
+      yield* tables.concerns({ tenantId, key })
       yield* tables.tenants.addPublishableKey({ key, tenantId, name, scope, now })
-      tables.concerns?.({ tenantId, key })
     })
     return { key, secret: new Secret(key), expiresAt: null }
   }
   const { row, secret } = createCredential(service)
   const expiresAt = lifetimeMs === undefined ? null : now + lifetimeMs
   await service.store.write(function* (tables) {
+    yield* tables.concerns({ tenantId, key: row.keyId })
     yield* tables.tenants.addServerCredential({ ...row, tenantId, name, scope, now, expiresAt })
-    tables.concerns?.({ tenantId, key: row.keyId })
   })
   return { key: row.keyId, secret, expiresAt }
 }

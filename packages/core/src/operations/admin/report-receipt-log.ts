@@ -17,11 +17,15 @@ export interface ReceiptLogReport {
 
 export async function reportReceiptLog(service: Service): Promise<ReceiptLogReport> {
   const { store, clock, settings, witnesses = [] } = service
-  const { head, oldest, closed } = await store.read(function* ({ receiptLog, receipts }) {
+  const { head, oldest, action, closed } = await store.read(function* (tables) {
+    const { audit, receiptLog, receipts } = tables
     const [first] = yield* receipts.unlogged(1)
+    const current = yield* receiptLog.head()
+    const [entry] = yield* audit.list({ after: current.auditSize, limit: 1 })
     return {
-      head: yield* receiptLog.head(),
+      head: current,
       oldest: first,
+      action: entry,
       closed: yield* receiptLog.closed(),
     }
   })
@@ -41,6 +45,10 @@ export async function reportReceiptLog(service: Service): Promise<ReceiptLogRepo
   if (oldest !== undefined && now - oldest.madeAt > LOG_DELAY_SECONDS * 1_000)
     warnings.push(
       `The receipt of ${iso(oldest.madeAt)} is not in the log, although receipts promise ${LOG_DELAY_SECONDS} s. Usually the service does not run, or has no receipt keys; otherwise its log names the problem. The service keeps such receipts until it has appended them.`,
+    )
+  if (action !== undefined && now - action.at > LOG_DELAY_SECONDS * 1_000)
+    warnings.push(
+      `The audit entry ${action.number} of ${iso(action.at)} is not in the log of receipts. Usually the service does not run, or has no receipt keys. A change of the entry cannot be found until it is there.`,
     )
   if (head.size > 0 && witnesses.length > 0 && now - head.cosignedAt > WARN_MS) {
     const since = head.cosigned === '' ? 'yet' : `since ${iso(head.cosignedAt)}`

@@ -47,10 +47,12 @@ export async function rollKey(
     if (kind === 'server') {
       const { row, secret } = createCredential(service)
       const expiresAt = old.expiresAt && now + (old.expiresAt - old.createdAt)
+      yield* tables.concerns({ successor: row.keyId })
       yield* tables.tenants.addServerCredential({ ...row, tenantId, name, scope, now, expiresAt })
       return { kind, key: row.keyId, secret, endsAt, expiresAt }
     }
     const publishable = `pk_beta_${service.random.base62(22)}`
+    yield* tables.concerns({ successor: publishable })
     yield* tables.tenants.addPublishableKey({ key: publishable, tenantId, name, scope, now })
     return { kind, key: publishable, secret: new Secret(publishable), endsAt, expiresAt: null }
   })

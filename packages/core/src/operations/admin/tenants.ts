@@ -53,8 +53,8 @@ export async function createTenant(service: Service, wanted: NewTenant): Promise
   const now = service.clock.now()
   const similarTenantId = await service.store.write(function* (tables) {
     const similar = similarTenant(tenant, { among: yield* tables.tenants.list(), allowSimilarName })
+    yield* tables.concerns({ tenantId: tenant.id, key: credential.row.keyId })
     yield* tables.tenants.create(tenant, now)
-    tables.concerns?.({ tenantId: tenant.id, key: credential.row.keyId })
     yield* tables.tenants.addServerCredential({
       ...credential.row,
       tenantId: tenant.id,

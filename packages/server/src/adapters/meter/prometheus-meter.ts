@@ -273,7 +273,7 @@ function registerDatabase(registers: Registry[], read: () => DatabaseFigures | u
 function registerReceiptLog(registers: Registry[]): Pick<Meter, 'measuredReceiptLog'> {
   const waiting = new Gauge({
     name: 'bonded_receipt_oldest_waiting_seconds',
-    help: 'How long the oldest receipt waits for its place in the log.',
+    help: 'How long the oldest receipt or audit entry waits for its place in the log.',
     registers,
   })
   const refused = new Gauge({

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+import { appendReceipts } from '../../core/src/operations/receipt-log.ts'
+import { harness, PUBLIC_ORIGIN, ROOT_KEY } from '../../../tests/harness/harness.ts'
+import { COMMAND, machine } from '../../../tests/harness/process.ts'
+
+const GUIDE = readFileSync(resolve(import.meta.dirname, '../../../docs/guides/auditor.md'), 'utf8')
+const BLOCKS = [
+  ...GUIDE.matchAll(
+    /^<!-- run by packages\/cli\/tests\/audit\.test\.ts -->\n```sh\n([\s\S]*?)^```/gm,
+  ),
+].map(([, block = '']) => block)
+
+/** A service, commands on its database, and a folder of the auditor. */
+async function scene() {
+  const h = await harness()
+  // Commands have the time of the machine.
+  h.clock.set(Date.now() - h.clock.now())
+  const key = Buffer.from(ROOT_KEY.bytes).toString('base64url')
+  const env = {
+    BONDED_ROOT_KEYS: `${ROOT_KEY.id}:${key}`,
+    BONDED_PUBLIC_ORIGIN: PUBLIC_ORIGIN,
+    BONDED_DATA_DIR: h.folder,
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'bonded-auditor-'))
+  return {
+    h,
+    env,
+    folder,
+    commands: machine({ folder: h.folder, env }),
+    async [Symbol.asyncDispose]() {
+      rmSync(folder, { recursive: true })
+      await h[Symbol.asyncDispose]()
+    },
+  }
+}
+
+test('the auditor finds what operators did to a phone, and verifies it, by the commands of the page alone', {
+  timeout: 120_000,
+}, async () => {
+  await using s = await scene()
+  const { h, commands } = s
+  const { session, phone } = await h.reach('bonded')
+  const { subject_ref } = (await h.get(session)).body
+  const since = new Date(Date.now() - 1_000).toISOString()
+  commands.json('session', 'show', session.id)
+  commands.json('device', 'block', phone.device_id, '--reason', 'T-42')
+  commands.json('session', 'list')
+  await h.reach('bonded')
+  while ((await appendReceipts(h.service)).done > 0);
+
+  const env = {
+    ...process.env,
+    ...s.env,
+    SERVICE: `http://127.0.0.1:${h.running.port}`,
+    TENANT_ID: h.shop.tenant.id,
+    SUBJECT_REF: subject_ref as string,
+    SINCE: since,
+    UNTIL: new Date(Date.now() + 60_000).toISOString(),
+  }
+  const bonded = `npx() { shift; ${[process.execPath, ...COMMAND].map((word) => `'${word}'`).join(' ')} "$@"; }\n`
+  const type = async (block = '') => {
+    const words = ['-euo', 'pipefail', '-c', bonded + block]
+    return (await promisify(execFile)('bash', words, { cwd: s.folder, env })).stdout
+  }
+  const [store, list, lists, verify, ...others] = BLOCKS
+  assert.deepEqual(others, [])
+  await type(store)
+  const entries = (await type(list)).split('\n').slice(1, -1)
+  assert.match(entries[0] ?? '', /session show +success/)
+  assert.match(entries[1] ?? '', /device block +success +T-42$/)
+  assert.match(entries[2] ?? '', /audit list +success/)
+  assert.equal(entries.length, 3)
+  assert.match(await type(lists), /session list +success/)
+  assert.match(
+    await type(verify),
+    /^3 entries are in the log of receipts bond\.example\/receipts\/log, of 4 leaves\.\n2 wait for the next checkpoint\.\nThe log continues your checkpoint\.\n$/,
+  )
+
+  using database = new DatabaseSync(h.databaseFile)
+  database.exec(`update audit_entry set actor = 'mallory' where number = 2`)
+  await assert.rejects(type(verify), /The audit log was changed:\n +Entry 2 is not what the log/)
+})
+
+test('exports JSON lines, and appends to a file what it lacks', { timeout: 60_000 }, async () => {
+  await using s = await scene()
+  const { commands } = s
+  const { tenant } = s.h.shop
+  const file = join(s.folder, 'audit.jsonl')
+  commands.json('tenant', 'update', tenant.id, '--name', 'One')
+  assert.equal(commands.run('audit', 'export', '--file', file).status, 0)
+  commands.json('tenant', 'update', tenant.id, '--name', 'Two')
+  assert.equal(commands.run('audit', 'export', '--file', file).status, 0)
+  const lines = readFileSync(file, 'utf8').trimEnd().split('\n')
+  const events = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+  assert.deepEqual(
+    events.map(({ message, entity_result }) => [message, entity_result]),
+    ['One', 'Two'].map((name) => [
+      'tenant update',
+      { type: 'tenant', uid: tenant.id, data: { 'tenant.name': name } },
+    ]),
+  )
+  const { stdout } = commands.run('audit', 'export', '--after', '1', '--format', 'jsonl')
+  assert.equal(stdout, `${lines[1]}\n`)
+})
