@@ -3,7 +3,7 @@ import { prometheusMeter } from '../../packages/server/src/adapters/meter/promet
 /** Every series that the service exports from its start, with the values of its labels. */
 export interface Exported {
   readonly names: ReadonlySet<string>
-  /** By metric and label. A label whose values are known only at run time is missing. */
+  /** The values by metric and label. A label whose values are known only at run time is missing. */
   readonly values: ReadonlyMap<string, ReadonlySet<string>>
 }
 

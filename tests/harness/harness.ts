@@ -76,7 +76,7 @@ export const MANY_CONNECTIONS: ConnectionLimits = {
 export interface HarnessOptions {
   readonly workflows?: readonly Workflow[]
   readonly environment?: Tenant['environment']
-  /** For a real browser: the port to listen on, which the public origin names, and the widget. */
+  /** What a real browser needs: the port, which the public origin names, and the widget. */
   readonly hosting?: {
     readonly port: number
     readonly script: ScriptSource
@@ -112,13 +112,13 @@ export interface HarnessOptions {
   /** Replaces the verifier of passports. */
   readonly passports?: PassportVerifier
   readonly qrContent?: QrContent
-  /** On by default. */
+  /** Whether it is on, which is the default. */
   readonly relatedOrigins?: boolean
   /** The relying party id of new browser keys; by default the host of the public origin. */
   readonly rpId?: string
   /** The apps that handoff links open; none by default. */
   readonly appLinks?: AppLinks
-  /** By default the service accepts browser keys and software keys. */
+  /** The default is a service that accepts browser keys and software keys. */
   readonly attestation?: (clock: Clock) => Attestation
 }
 

@@ -28,7 +28,7 @@ export function longestOf<Texts extends object>(languages: Iterable<Texts>): Tex
   return Object.fromEntries(longest) as Texts
 }
 
-/** In Latin letters, of which a sign of Chinese, Japanese or Korean has the width of two. */
+/** The width in Latin letters; a sign of Chinese, Japanese or Korean has the width of two. */
 function widthOf(text: string): number {
   const wide = text.match(
     /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/gu,

@@ -56,7 +56,7 @@ export interface Machine extends Disposable {
 }
 
 interface MachineOptions {
-  /** By default, a new folder, which is removed at the end. */
+  /** The default is a new folder, which is removed at the end. */
   readonly folder?: string
   readonly env?: Readonly<Record<string, string>>
   readonly uid?: number

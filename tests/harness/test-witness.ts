@@ -98,7 +98,7 @@ export async function startWitness(
   const verifierKey = `${name}+${keyId.toString('hex')}+${typed.toString('base64')}`
   return {
     verifierKey,
-    /** As the setting of the service names it. */
+    /** The name that the setting of the service gives it. */
     setting: `${verifierKey} http://127.0.0.1:${port}/log/`,
     requests,
     cosignature,

@@ -31,7 +31,7 @@ import { npmSettings } from './npm-settings.ts'
 /** Fewer than `serve` loads, and many more than `--version`. */
 const MODULES_OF_SERVE = 400
 
-/** Of the official image of Node, what the build uses. */
+/** What the build uses of the official image of Node. */
 const NODE_IMAGE = ['base-files', 'ca-certificates', 'coreutils', 'dash', 'libstdc++6', 'sed']
 
 /** The base images set it. */

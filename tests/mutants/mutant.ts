@@ -13,7 +13,7 @@ export interface Mutant {
   readonly attack: Attack
   /** What the mutated service does, as a sentence. */
   readonly name: string
-  /** From the root of the repository. */
+  /** The path from the root of the repository. */
   readonly file: string
   /** Occurs in the file exactly once. */
   readonly find: string
@@ -23,7 +23,7 @@ export interface Mutant {
 
 /** Tests of which at least one fails. */
 export interface Tests {
-  /** From the root of the repository. */
+  /** The path from the root of the repository. */
   readonly file: string
   /** How their names begin. Without it, all tests of the file, up to the one that fails. */
   readonly begin?: string

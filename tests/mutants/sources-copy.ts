@@ -131,7 +131,7 @@ export class SourcesCopy implements Disposable {
   }
 }
 
-/** As a part of a regular expression that matches this text only. */
+/** Returns a part of a regular expression that matches this text only. */
 function escaped(text: string): string {
   return text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
 }

@@ -7,7 +7,7 @@ const PROBE_WITHIN_MS = 5_000
 
 /** Sends the calls of clients to nodes that `/health/ready` reports as ready. */
 export interface Balancer extends AsyncDisposable {
-  /** For URLs below `ORIGIN`. A connection that is refused goes to another node. */
+  /** Fetches URLs below `ORIGIN`. A connection that is refused goes to another node. */
   readonly fetch: (url: string, init?: RequestInit) => Promise<Response>
   /** The origin of a ready node, to open a channel there. */
   readonly origin: () => string

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { ClusterNode } from '../harness/cluster.ts'
 import { choose, random } from '../pressure/chance.ts'
 
-/** Between two faults, so that a restarted node also works for a while. */
+/** The pause between two faults, so that a restarted node also works for a while. */
 const FAULT_AFTER_MS = { least: 1_000, spread: 3_000 } as const
 /**
  * And this many sessions. A restarted node needs seconds of CPU time until it is as fast as before,

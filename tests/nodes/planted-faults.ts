@@ -2,7 +2,7 @@ import { misfit } from '../mutants/mutant.ts'
 
 /** A fault in a copy of a source file. `find` occurs in the file exactly once. */
 export interface Edit {
-  /** From the root of the repository. */
+  /** The path from the root of the repository. */
   readonly file: string
   readonly find: string
   readonly replace: string

@@ -21,7 +21,7 @@ import { addTenant, retried, runLoad } from './load.ts'
 /** Ends with the last kill, when there are as many receipts. */
 const KILLS = 5
 const RECEIPTS = 6
-/** From just after a start to several runs of the maintenance later. */
+/** The times from just after a start to several runs of the maintenance later. */
 const KILL_AFTER_MS = { least: 100, spread: 1_400 } as const
 const POLL_MS = 20
 const HOLD_AFTER_MS = 300
@@ -55,7 +55,7 @@ after(async () => {
 
 const origin = () => choose(cluster.nodes).origin
 const sql = async (text: string) => (await cluster.server?.run(text, cluster.databaseUrl)) ?? []
-/** From a random node. A node that is down is asked again, or another one is. */
+/** Asks a random node. A node that is down is asked again, or another one is. */
 const publicText = (path: string, from = origin) =>
   until(
     () =>

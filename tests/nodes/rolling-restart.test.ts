@@ -7,7 +7,7 @@ import { PHONES, startClients, stop } from './rolling-clients.ts'
 
 const NODES = 3
 const DRAIN_SECONDS = '2'
-/** As docs/decisions/0055-drain.md promises. */
+/** The time that docs/decisions/0055-drain.md promises. */
 const ENDS_WITHIN_MS = 25_000
 /** Channels of sessions that wait for a phone during the whole restart. */
 const WAITING = 24

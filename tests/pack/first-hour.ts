@@ -11,7 +11,7 @@ import { ENVIRONMENT } from './empty-folder.ts'
 const ROOT = resolve(import.meta.dirname, '../..')
 const GUIDE = readFileSync(join(ROOT, 'docs/guides/quickstart.md'), 'utf8')
 
-/** Of every architecture on which Linux runs Node. */
+/** The ticks of every architecture on which Linux runs Node. */
 const TICKS_PER_SECOND = 100
 
 /** The blocks of the guide until it explains the steps one by one. */

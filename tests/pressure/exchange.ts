@@ -112,6 +112,6 @@ export function exchangeWith(
   return Object.assign(exchange, { hangUp, [Symbol.dispose]: hangUp })
 }
 
-/** Of a request that the service rejected before it read the body. */
+/** Whether the service rejected the request before it read the body. */
 const isOverloaded = ({ status, body }: Reply) =>
   status === 503 && body.error.reason === 'overloaded'

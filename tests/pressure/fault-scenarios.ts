@@ -11,7 +11,7 @@ const JUMPING_CLOCK = pathToFileURL(join(HARNESS, 'jumping-clock.ts')).href
 
 /** A fault, and what a client may observe while it lasts. */
 export interface Scenario {
-  /** As the guide lists it. */
+  /** The name as the guide lists it. */
   readonly name: string
   readonly store: 'sqlite' | 'postgres'
   readonly nodes: number

@@ -105,7 +105,7 @@ export class Journey {
     return this
   }
 
-  /** As a browser, by HTTP and on the channel. */
+  /** Watches as a browser does, by HTTP and on the channel. */
   async watch(): Promise<this> {
     const headers = { origin: SHOP_ORIGIN, 'x-bond-watch': this.session.watch_token }
     await this.#ok(() =>

@@ -34,7 +34,7 @@ const PUBLIC_ORIGIN = 'https://bond.example'
 export const SHOP_ORIGIN = 'https://shop.example'
 export const ROOT_KEY: RootKey = { id: 'k1', bytes: Uint8Array.from({ length: 32 }, (_, at) => at) }
 
-/** Without rate limits: these tests look for faults below them. */
+/** A service without rate limits: these tests look for faults below them. */
 export const SETTINGS: Settings = {
   publicOrigin: PUBLIC_ORIGIN,
   rpId: new URL(PUBLIC_ORIGIN).hostname,
@@ -48,7 +48,7 @@ export const SETTINGS: Settings = {
   deviceTokenTtlMs: 180 * 24 * 60 * 60_000,
 }
 
-/** Without apps, so that only software keys can register. */
+/** A service without apps, so that only software keys can register. */
 export const attestationAt = (clock: Clock): Attestation =>
   createAttestation(NO_APPS, { origin: PUBLIC_ORIGIN, clock, fetch })
 

@@ -18,7 +18,7 @@ export interface Modelled {
   readonly claimedWithShown: boolean
   readonly validAssertions: number
   readonly bondedBy: string | null
-  /** By phone: assertions that did not verify, and the last accepted counter. */
+  /** Assertions that did not verify, and the last accepted counter, by phone. */
   readonly failures: Readonly<Record<string, number>>
   readonly counters: Readonly<Record<string, number>>
 }

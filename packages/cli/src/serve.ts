@@ -86,7 +86,7 @@ function onEndSignal(action: () => void): void {
 
 interface ServeOptions {
   readonly script?: ScriptSource
-  /** By default the machine's, or that of the database. */
+  /** The default is the clock of the machine, or that of the database. */
   readonly clock?: Clock
   /** Country certificates that are trusted for sandbox tenants, beside those of the folder. */
   readonly sandboxPassportRoots?: readonly Uint8Array[]

@@ -157,7 +157,7 @@ export function deviceTokenPayload({
 
 /** The members of the payload that recovers a device by its browser key. */
 export interface DeviceRecoveryFields {
-  /** Of `POST /devices/challenges`. */
+  /** The challenge from `POST /devices/challenges`. */
   readonly challenge: string
   /** The service's public origin. */
   readonly origin: string

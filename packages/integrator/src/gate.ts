@@ -48,7 +48,7 @@ export interface Gate<Tx> {
    * @throws {GateError} `verdict_invalid` for anything but a verdict that this gate issued
    */
   use<T>(verdict: AcceptVerdict | ReviewVerdict, action: (tx: Tx) => Promise<T>): Promise<Used<T>>
-  /** After the commit. Safe to repeat. */
+  /** Is called after the commit. Safe to repeat. */
   complete(session_id: string, completion?: Completion): Promise<void>
   /** Verify, use, complete: the usual choice of an endpoint. */
   protect<T>(submit: ProtectedSubmit<Tx, T>): Promise<ProtectOutcome<T>>

@@ -1,4 +1,4 @@
-/** Before the first probe, and the longest wait between two. */
+/** The wait before the first probe, and the longest wait between two. */
 const FIRST_DELAY_MS = 2_000
 const LONGEST_DELAY_MS = 15_000
 /** Some minutes: longer than a session lives. The button of the screen still works. */
@@ -18,7 +18,7 @@ export interface RecoveryDependencies {
   readonly probe: () => Promise<boolean>
   /** Acts after a delay in milliseconds. Returns a function that cancels it. */
   readonly schedule: (delayMs: number, act: () => void) => () => void
-  /** From 0 to 1: spreads the probes of many phones after an outage. */
+  /** A number from 0 to 1, which spreads the probes of many phones after an outage. */
   readonly random: () => number
 }
 

@@ -83,7 +83,7 @@ export interface RemovalScreen extends Removal {
 export interface ProblemScreen {
   readonly name: 'problem'
   readonly problem: ProblemKind
-  /** With `app_required`: the proof that this browser cannot give. */
+  /** The proof that this browser cannot give, with `app_required`. */
   readonly need: Need | null
   /** The id by which the operator finds the rejected request. */
   readonly requestId: string | null

@@ -29,13 +29,13 @@ export const PHONE_ERROR_CODES = [
 export type PhoneErrorCode = (typeof PHONE_ERROR_CODES)[number]
 
 export interface PhoneErrorFacts {
-  /** With `refused`: `error.reason` of the response, or its `error.code`. Otherwise: the cause. */
+  /** The cause. With `refused`: `error.reason` of the response, or its `error.code`. */
   readonly reason?: string
   /** The HTTP status of the rejection. */
   readonly status?: number
   /** `error.requestId`, by which the operator finds the request. */
   readonly request_id?: string
-  /** With `issued_at_out_of_range`: the service's time. */
+  /** The service's time, with `issued_at_out_of_range`. */
   readonly server_time?: string
   /** The wait that the service requests, in milliseconds. */
   readonly retry_after_ms?: number

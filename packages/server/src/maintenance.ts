@@ -25,7 +25,7 @@ const DAY_MS = 24 * 60 * 60_000
 /** A kind of maintenance and its schedule. */
 interface Task {
   readonly work: BackgroundWork
-  /** From the end of one round to the beginning of the next. */
+  /** The pause from the end of one round to the beginning of the next. */
   readonly everyMs: number
   /** What deletes, or takes times for wrong, waits while the clock itself may be wrong. */
   readonly needsRightTime?: true

@@ -15,7 +15,7 @@ import type { WebhookEndpoint } from '@bonded/core/ports/tables/webhook-table'
 const POLL_MS = 500
 /** How often the sender reports its queue to the meter. */
 const FIGURES_MS = 10_000
-/** On shutdown, open attempts have this long to end. */
+/** How long open attempts have to end on shutdown. */
 const END_MS = 3_000
 
 async function startUp(service: Service): Promise<void> {

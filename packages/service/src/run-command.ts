@@ -4,7 +4,7 @@ import { bondedProgram } from './program.ts'
 
 /** Runs the command that these words name. Prints a failure, and sets the exit code. */
 export async function runCommand(words: readonly string[]): Promise<void> {
-  /** With `--json`, a failure is one line of JSON on stderr. */
+  /** Whether a failure is one line of JSON on stderr, as `--json` asks. */
   const isJson = words.includes('--json')
   try {
     const program = await bondedProgram({ name: words[0], isSilent: isJson })

@@ -10,7 +10,7 @@ import type { Instant, SessionAddress, Snapshot, Tenant } from './session/snapsh
 
 /** How often the widget draws the countdown. */
 const TICK_MS = 1_000
-/** Of 32 bytes in base64url. */
+/** The form of 32 bytes in base64url. */
 const SECRET_LENGTH = 43
 /**
  * Longer than any session waits: 900 s for the phone, and then 120 s for the browser. The promise

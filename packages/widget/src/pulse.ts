@@ -46,7 +46,7 @@ export interface Pulse {
 export function makePulse(version: string, origin: string | null): Pulse {
   let setup: CheckedSetup | undefined
   let unfit: Unfitness | undefined
-  /** By container. A missing container is represented by the map. */
+  /** The bonds by container. A missing container is represented by the map. */
   const bonds = new WeakMap<object, { readonly bond: Bond; readonly request: string }>()
 
   const needed = new Set<unknown>()

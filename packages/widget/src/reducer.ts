@@ -6,7 +6,7 @@ export type Named = readonly [name: string, ...data: readonly unknown[]]
 /** What a reducer may read besides its state and the event. */
 export interface Moment {
   readonly now: Instant
-  /** From 0 up to but not including 1. */
+  /** A number from 0 up to but not including 1. */
   readonly random: number
 }
 

@@ -16,7 +16,7 @@ export interface RootOfTrust {
   readonly deviceLocked: boolean
   /** 0 verified, 1 self-signed (a key of the owner), 2 unverified, 3 failed. */
   readonly verifiedBootState: bigint
-  /** From attestation version 3 on. */
+  /** Exists from attestation version 3 on. */
   readonly verifiedBootHash: Uint8Array | undefined
 }
 

@@ -4,7 +4,7 @@ import { decodeFirstCbor } from '../cbor/strict-cbor.ts'
 import { type Extensions, readExtensions } from './extensions.ts'
 
 const ATTESTED_CREDENTIAL_FLAG = 0x40
-/** After the header: AAGUID (16), length of the credential id (2), credential id (32). */
+/** What follows the header: AAGUID (16), length of the credential id (2), credential id (32). */
 const CREDENTIAL_ID_LENGTH_AT = 16
 const CREDENTIAL_ID_AT = 18
 const CREDENTIAL_ID_BYTES = 32

@@ -49,7 +49,7 @@ export type AppReceiptResult = Result<VerifiedAppReceipt, 'receipt_invalid', App
 
 /** Apple's figure. */
 const FRESH_FOR_MS = 5 * 60_000
-/** Between Apple's clock and the caller's. */
+/** The largest difference between Apple's clock and the caller's. */
 const CLOCK_TOLERANCE_MS = 60_000
 /** The extension that marks certificates that may sign receipts. */
 const RECEIPT_SIGNER = '1.2.840.113635.100.12.15'

@@ -39,7 +39,7 @@ export interface SignedDataOptions {
   readonly certificates: readonly Uint8Array[] | undefined
   readonly revocationLists?: readonly Buffer[]
   readonly signers: readonly SignerOptions[]
-  /** After the content, and after the whole of it. */
+  /** Bytes that follow the content, and bytes that follow the whole of it. */
   readonly besideContent?: readonly Buffer[]
   readonly beside?: readonly Buffer[]
 }
@@ -103,14 +103,14 @@ export function attribute(type: string, ...values: readonly Buffer[]): Buffer {
   return sequence(oid(`1.2.840.113549.1.9.${type}`), setOf(...values))
 }
 
-/** By issuer and serial number, and by what else stands beside them. */
+/** Identifies by issuer and serial number, and by what else stands beside them. */
 export function signerIdOf(certificate: Uint8Array, ...more: readonly Buffer[]): Buffer {
   const read = readCertificate(certificate)
   if (read === undefined) throw new Error('not a certificate of ours')
   return sequence(read.issuer.encoded, integer(BigInt(`0x${read.serial}`)), ...more)
 }
 
-/** By the id of its key. */
+/** Identifies by the id of its key. */
 export function signerIdByKey(keyId: Uint8Array): Buffer {
   return element(0x80, keyId)
 }

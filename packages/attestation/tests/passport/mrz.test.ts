@@ -48,7 +48,7 @@ const digitOf = (text: string) => {
     )
   return String(values.reduce((sum, value) => sum + value, 0) % 10)
 }
-/** With a valid last digit, so that the tested digit is the only mistake. */
+/** Returns it with a valid last digit, so that the tested digit is the only mistake. */
 function sealed(text: string): string {
   const { at, of } = COMPOSITE[text.length] ?? { at: 0, of: [] }
   return replaceAt(text, at, digitOf(of.map(([from, to]) => text.slice(from, to)).join('')))

@@ -29,7 +29,7 @@ const trustIn = (...states: readonly PassportAuthority[]) =>
 const trust = trustIn(authority)
 const rsaChip = createPassportChip({ kind: 'rsa' })
 const ecdsaChip = createPassportChip({ kind: 'ecdsa' })
-/** As Portugal's cards are said to answer. */
+/** A chip that answers as Portugal's cards are said to. */
 const derChip = createPassportChip({ kind: 'ecdsa', dsaEncoding: 'der' })
 
 function proofOf(

@@ -31,7 +31,7 @@ export interface ChannelOffer {
   readonly watchToken: string
   /** A browser's key. A phone has none. */
   readonly publishableKey?: string | undefined
-  /** On a reconnect: the `seq` of the last event received. */
+  /** The `seq` of the last event received, on a reconnect. */
   readonly after?: number | undefined
 }
 

@@ -1,4 +1,4 @@
-/** With the flag u, a surrogate matches only where it has no partner. */
+/** Finds lone surrogates: with the flag u, one matches only where it has no partner. */
 const LONE_SURROGATE = /[\uD800-\uDFFF]/u
 
 /**

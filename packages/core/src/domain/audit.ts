@@ -28,7 +28,7 @@ export interface AuditActor {
   readonly address?: string | undefined
 }
 
-/** On what an action is, as far as its call names it. */
+/** What an action changes, as far as its call names it. */
 export interface AuditTarget {
   readonly tenantId?: TenantId | undefined
   readonly key?: string | undefined

@@ -50,7 +50,7 @@ export const CONTINUITY_FACTORS = {
   },
 } as const satisfies Record<string, Factor>
 
-/** With fewer carried seconds, how they differ proves nothing. */
+/** The least carried seconds: with fewer, how they differ proves nothing. */
 export const MIN_CARRIED_SECONDS = 5
 
 export interface Continuity {

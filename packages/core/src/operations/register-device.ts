@@ -103,7 +103,7 @@ function approvalOf(
   caller: PhoneCaller | { readonly kind: 'anonymous' },
   input: {
     approval: KeyApproval | undefined
-    /** With the browser key: the approval covers it too. */
+    /** The registration of a browser key: the approval covers it too. */
     registration: Omit<RegisterDeviceRequest, 'approval'>
   },
 ): Result<DeviceRequest | undefined> {

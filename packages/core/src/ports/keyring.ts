@@ -11,7 +11,7 @@ export interface MessageSender {
 export interface PortalLink {
   /** The id of the server credential that asked for the link. */
   readonly keyId: string
-  /** In milliseconds since the epoch. */
+  /** The time in milliseconds since the epoch. */
   readonly expiresAt: number
 }
 

@@ -56,9 +56,9 @@ interface IdempotencyRow {
 export interface Memory {
   readonly sessions: Map<SessionId, Session>
   readonly entries: Map<SessionId, readonly Entry[]>
-  /** By session and device. */
+  /** The rows by session and device. */
   readonly failures: Map<string, number>
-  /** By tenant and device. */
+  /** The rows by tenant and device. */
   readonly bonds: Map<string, Bonds>
   readonly devices: Map<DeviceId, StoredDevice>
   readonly deviceEvents: Map<DeviceId, readonly DeviceEvent[]>
@@ -68,11 +68,11 @@ export interface Memory {
   readonly challenges: Map<string, Instant>
   /** The blocked subjects, with the time of their block. */
   readonly blocked: Map<SubjectId, Instant>
-  /** By tenant and subject. */
+  /** The rows by tenant and subject. */
   readonly references: Map<string, SubjectReference>
-  /** By tenant, time and request. */
+  /** The rows by tenant, time and request. */
   readonly rejections: Map<string, StoredRejection>
-  /** By tenant and key. */
+  /** The rows by tenant and key. */
   readonly idempotency: Map<string, IdempotencyRow>
   /** The settings, each with the version that stored it first. */
   readonly settings: Map<string, string>

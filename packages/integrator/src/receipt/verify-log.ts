@@ -19,7 +19,7 @@ export type LogVerdict =
   | {
       readonly decision: 'reject'
       readonly reason: LogRejectReason
-      /** With `log_closed`: the log that was closed without some of the older entries. */
+      /** The log that was closed without some of the older entries, with `log_closed`. */
       readonly closed?: ClosedLog
     }
 

@@ -30,9 +30,9 @@ export interface TestBonded {
   readonly service: TestServiceOptions
   /** Answers create, get, form-completed, receipt, and `/.well-known/jwks.json`. */
   readonly fetch: FetchLike
-  /** For `policy.tenant_id` and `verifyReceipt`. */
+  /** The value for `policy.tenant_id` and `verifyReceipt`. */
   readonly tenantId: string
-  /** For `verifyWebhook`. */
+  /** The value for `verifyWebhook`. */
   readonly webhookSecret: Secret
   /** What the service answers from now on, for each session that your gate has not completed. */
   set(outcome: TestOutcome): void

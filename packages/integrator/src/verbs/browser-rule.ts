@@ -12,7 +12,7 @@ export function browserRuleOf(
   return Object.hasOwn(requireBrowser, workflow) ? requireBrowser[workflow] : undefined
 }
 
-/** For the log of the integrator: a browser has proved this session, and the gate has no rule. */
+/** What the integrator's log says: a browser has proved this session, and the gate has no rule. */
 export function browserRuleMissing(workflow: string): GateError {
   return new GateError(
     'invalid_configuration',

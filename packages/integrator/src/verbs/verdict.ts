@@ -3,7 +3,7 @@ import { adviceFor, type RejectReason } from '../user-messages.ts'
 import type { GateError } from '../errors.ts'
 import { deepFreeze } from './deep-freeze.ts'
 
-/** In types only: `createGate` knows its verdicts by identity. */
+/** Exists in types only: `createGate` knows its verdicts by identity. */
 declare const issuedByGate: unique symbol
 
 /** A protected submit, and the workflow and action of your endpoint. */

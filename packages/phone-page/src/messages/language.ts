@@ -10,7 +10,7 @@ export const LANGUAGES = (
   'ar fa he hi is ja ko no sq sr th tr uk ur vi zh-Hans'
 ).split(' ')
 
-/** On a slow network, English words now serve the user better than other words later. */
+/** The longest wait: English words now serve the user better than other words later. */
 const LOAD_TIMEOUT_MS = 4_000
 
 /** The page's language: its tag, the direction of its script, and its words. */

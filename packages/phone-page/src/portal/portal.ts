@@ -9,7 +9,7 @@ import { type Filter, PortalFailure, type PortalService } from './service.ts'
 
 type Delivery = WebhookDeliveryList['deliveries'][number]
 
-/** With filters, a page can be empty although others follow. So many are read for one click. */
+/** How many pages one click reads: with filters, a page can be empty although others follow. */
 const MAX_PAGES = 10
 const NO_FILTER: Filter = { state: '', type: '', endpoint_id: '' }
 

@@ -106,7 +106,7 @@ function drawApproval(
   return { content, measure: () => reading.measure() }
 }
 
-/** With a longer name, the heading takes more than two lines. */
+/** The longest name with which the heading takes two lines. */
 const LONG_NAME = 32
 
 function drawTimer(expiresInMs: number, messages: Messages) {

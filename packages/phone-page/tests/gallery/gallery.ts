@@ -20,7 +20,7 @@ const REQUEST: ShownRequest = {
   ],
   expires_in_ms: 272_000,
 }
-/** As long as the service permits each text, with a page of 200 characters. */
+/** Texts as long as the service permits, with a page of 200 characters. */
 const LONGEST: ShownRequest = {
   ...REQUEST,
   tenant_name: 'Volks- und Raiffeisenbank Garmisch-Partenkirchen am Wettersteine',

@@ -3,7 +3,7 @@ import { isMovement } from './movement.ts'
 
 /** One reading of the motion sensors. Axes are the phone's own. */
 export interface MotionSample {
-  /** On any clock that only goes forward. */
+  /** The time on any clock that only goes forward. */
   readonly t_ms: number
   /** Acceleration in m/s², including gravity: a still phone reads 9.81 in all. */
   readonly acc: readonly [number, number, number]

@@ -18,9 +18,9 @@ import { readSession } from '../service/read-response.ts'
 /** The dependencies of the steps of a session. */
 export interface PhoneDependencies extends RegistrationDependencies {
   readonly sha256: Sha256
-  /** Without it, the phone polls for the completion. */
+  /** Opens a socket. Without it, the phone polls for the completion. */
   readonly WebSocket?: WebSocketConstructor | undefined
-  /** Without it, the phone cannot approve requests that need a browser key. */
+  /** The browser's keys. Without it, the phone cannot approve requests that need a browser key. */
   readonly createBrowserKey?: CreateBrowserKey | undefined
   /**
    * True: the app draws each label and value in an isolate of its own, such as `<bdi>`, so that the

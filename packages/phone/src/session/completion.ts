@@ -8,9 +8,9 @@ import { type ClaimedSession, getSession, type PhoneDependencies } from './claim
 
 /** Protocol 9: the longest wait of a poll. */
 const LONGEST_POLL_MS = 25_000
-/** After this silence the phone reads the session: a lost network does not close its sockets. */
+/** The silence after which the phone reads the session: a lost network closes no sockets. */
 const SILENCE_MS = 30_000
-/** Between polls that return at once: below half of a device's rate limit. */
+/** The pause between polls that return at once: below half of a device's rate limit. */
 const POLL_PAUSE_MS = 1_000
 
 /** How a phone follows its session. */

@@ -90,7 +90,7 @@ interface CreationOptions {
     authenticatorAttachment: 'platform'
     userVerification: 'required'
     residentKey: 'required' | 'discouraged'
-    /** For authenticators that know WebAuthn Level 1 only. */
+    /** Is for authenticators that know WebAuthn Level 1 only. */
     requireResidentKey: boolean
   }
   attestation: 'direct' | 'none'

@@ -13,7 +13,7 @@ export const FRAMEWORKS = {
 
 export type Framework = keyof typeof FRAMEWORKS
 
-/** In the repository the examples themselves, and in the package the copies that its build made. */
+/** The folder of the examples: in the package, of the copies that its build made. */
 const EXAMPLES =
   [
     join(import.meta.dirname, '../examples'),

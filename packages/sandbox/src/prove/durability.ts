@@ -122,7 +122,7 @@ export async function proveDurability(options: DurabilityOptions): Promise<Durab
   }
 }
 
-/** Without rate limits, because the run looks for faults below them. */
+/** The settings have no rate limits, because the run looks for faults below them. */
 function settingsOf(
   { scratch, folder, rootKeys }: DurabilityOptions,
   index: number,

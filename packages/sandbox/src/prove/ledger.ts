@@ -28,7 +28,7 @@ export interface SessionRecord {
 /** The clients' record of a run, to be compared with what is stored at its end. */
 export class Ledger {
   readonly sessions = new Map<SessionId, SessionRecord>()
-  /** By Idempotency-Key: the requests that sent it, and the session that the service returned. */
+  /** The requests of each Idempotency-Key, and the session that the service returned. */
   readonly #creates = new Map<string, { readonly requestIds: string[]; id?: SessionId }>()
   /** The highest counter of each device whose assertion the service accepted. */
   readonly counters = new Map<string, number>()

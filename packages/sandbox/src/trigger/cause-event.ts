@@ -6,7 +6,7 @@ import { Stage, type StageOptions } from './stage.ts'
 /** The event to cause. */
 export interface Wanted {
   readonly type: EventType
-  /** Of an event that has several: by default the first. */
+  /** The reason, of an event that has several. The default is the first. */
   readonly reason?: string | undefined
 }
 

@@ -24,7 +24,7 @@ export interface StageOptions {
   readonly origin: string
   /** A server credential of the tenant. */
   readonly credential: string
-  /** By default the first workflow in which a new simulated phone can cause the event. */
+  /** The default is the first workflow in which a new simulated phone can cause the event. */
   readonly workflow?: string | undefined
   /** The folder with the test roots that the service trusts. Without it, keys are software keys. */
   readonly authorityFolder?: string | undefined

@@ -337,7 +337,7 @@ function readRootKeys({
   return keys === undefined ? storedRootKeys(dataDir) : givenRootKeys(keys)
 }
 
-/** With the time for open requests, the process ends within 25 seconds. */
+/** The longest drain: with the time for open requests, the process ends within 25 seconds. */
 const MAX_DRAIN_SECONDS = 10
 const DAY_MS = 24 * 60 * 60_000
 

@@ -22,7 +22,7 @@ import { attestation } from '../../../../tests/harness/phone.ts'
  */
 
 const [SESSION_TTL_MS, BONDED_TTL_MS] = [600_000, 90_000]
-/** Of the design: how long an approval waits and its evidence is current, and its failures. */
+/** The design's numbers: how long an approval waits, its evidence is current, and its failures. */
 const [LEG_MS, EVIDENCE_MS, FAILURES] = [120_000, 300_000, 8]
 /** How long the nonce of the QR code is valid for sure. An approval pins it. */
 const NONCE_MS = 60_000

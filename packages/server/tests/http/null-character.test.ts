@@ -11,7 +11,7 @@ import { validRequests } from '../../../../tests/harness/valid-requests.ts'
 const h = await harness()
 after(() => h[Symbol.asyncDispose]())
 const { bodies, pathOf, send } = await validRequests(h)
-/** With each optional text. */
+/** A request with each optional text. */
 const GOOD = {
   ...bodies,
   createSession: {

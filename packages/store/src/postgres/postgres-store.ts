@@ -27,7 +27,7 @@ import { SharedReads } from './shared-reads.ts'
 import { SqlWrites } from './sql-writes.ts'
 import { Transaction } from './transaction.ts'
 
-/** After a failure of this kind, the next write probably fails too. */
+/** The failures after which the next write probably fails too. */
 const UNWRITABLE: readonly (StoreFailure | undefined)[] = [
   'full',
   'read_only',

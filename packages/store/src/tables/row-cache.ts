@@ -47,7 +47,7 @@ export function rowCaches() {
   const rows = {
     sessions: new GenerationCache<SessionId, Session>(MAX_SESSIONS),
     failures: new GenerationCache<SessionId, CachedFailures>(MAX_SESSIONS),
-    /** By tenant and device. */
+    /** The rows by tenant and device. */
     bonds: new GenerationCache<string, CachedBond>(MAX_DEVICES),
     devices: new GenerationCache<DeviceId, CachedDevice>(MAX_DEVICES),
     /** The device that has or had a token. The device's own entry decides if the token is known. */

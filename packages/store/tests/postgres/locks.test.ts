@@ -11,7 +11,7 @@ import { postgresDatabase, settingsOf } from '../../../../tests/harness/test-dat
 import { newSession, NOW } from '../tables/table-operations.ts'
 
 const LOCK_TIMEOUT_MS = 300
-/** On memory, with others in a transaction, and alone. Each of them may wait. */
+/** The most runs of a unit: on memory, with others in a transaction, and alone. Each may wait. */
 const MOST_RUNS = 3
 
 const database = await postgresDatabase()

@@ -52,7 +52,7 @@ export type LegEvent =
   /** The user presses the button. */
   | readonly ['confirm']
   /** The browser has given its proof, as JSON. */
-  /** Without a proof: the user chose the passkey of another phone. */
+  /** No proof: the user chose the passkey of another phone. */
   | readonly ['proved', proof: string]
   /** The browser has given none: the user did not want, or this browser cannot. */
   | readonly ['refused', isFinal: boolean]

@@ -12,7 +12,7 @@ export interface LegTexts {
   readonly confirmTouch: string
   readonly browser: ScreenText
   readonly browser_again: ScreenText
-  /** In place of the body of `browser_again`, after the service rejected a proof. */
+  /** Replaces the body of `browser_again` after the service rejected a proof. */
   readonly wrongPasskey: string
   readonly browser_unsupported: ScreenText
 }

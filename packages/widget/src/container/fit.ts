@@ -1,4 +1,4 @@
-/** From this height on, the box can show the regular layout. */
+/** The height from which the box can show the regular layout. */
 const REGULAR_HEIGHT_PX = 360
 /** Tolerates the rounding of layout. */
 const TOLERANCE_PX = 1

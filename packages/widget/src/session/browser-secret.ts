@@ -1,6 +1,6 @@
 import { inStorage } from './resume.ts'
 
-/** By session: a secret proves one session only. Unlike the resumption it needs no context. */
+/** The secret of each session proves no other. It needs no context, unlike the resumption. */
 const keyOf = (sessionId: string) => `pulse:browser:${sessionId}`
 
 /**

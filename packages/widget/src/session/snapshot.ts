@@ -55,7 +55,7 @@ export interface Snapshot {
   readonly code: Code | null
   /** The interval of the channel's heartbeat frames, in milliseconds; only its `hello` names it. */
   readonly heartbeatMs: number | null
-  /** As its record describes it; null in a frame that does not repeat it. */
+  /** The request as its record describes it; null in a frame that does not repeat it. */
   readonly tenant: Tenant | null
 }
 

@@ -3,7 +3,7 @@ import { PulseError } from '../pulse-error.ts'
 
 /** How the widget looks on your page. Every member is optional; null counts as omitted. */
 export interface Appearance {
-  /** By default, or with `auto`, the color scheme that the page declares for the container. */
+  /** The color scheme. By default, or with `auto`, what the page declares for the container. */
   readonly theme?: 'light' | 'dark' | 'auto' | null | undefined
   /**
    * The color of buttons and links, `#rrggbb`. The widget darkens or lightens it where its contrast

@@ -101,7 +101,7 @@ export interface ReceiptLogTable {
     checkpoint: string,
     of: { readonly epoch: string; readonly size: number },
   ): Work<void>
-  /** Of the nodes that want to ask the witnesses, one succeeds: it asks until the instant. */
+  /** Lets one of the nodes ask the witnesses until the instant, and no other. */
   claimWitnesses(at: { readonly now: Instant; readonly until: Instant }): Work<boolean>
   /**
    * Stores a checkpoint with its cosignatures, unless one of more entries is stored, or the log was

@@ -16,11 +16,11 @@ export interface Attempt {
 
 /** An attack of the design, or what an honest user does. */
 export interface Scenario {
-  /** Of the design. 0 is the honest user, whom nothing may stop. */
+  /** The number in the design. 0 is the honest user, whom nothing may stop. */
   readonly number: number
   readonly title: string
   /** Whether it succeeds against a bond without the proof of the browser. */
   readonly today: boolean
-  /** Without the requirement, only a scenario of `today` is run. */
+  /** What happens without the requirement; only a scenario of `today` is then run. */
   readonly run: (stage: Stage, mode: Mode) => Promise<readonly Attempt[]>
 }

@@ -16,7 +16,7 @@ export interface TrustedPhones {
   }
 }
 
-/** Without configured apps, browsers may register and, for sandbox tenants, software keys. */
+/** The default: browsers may register and, for sandbox tenants, software keys. */
 export const NO_APPS: TrustedPhones = {
   apple: { apps: [], testRoots: [] },
   android: {

@@ -19,7 +19,7 @@ export interface RootKeySource {
   load(): Promise<readonly RootKey[]>
 }
 
-/** As for a file with the keys. */
+/** The same rule as for a file with the keys. */
 const MAX_OUTPUT_CHARACTERS = 64 * 1024
 /** A key service that is asked again after a failure needs some of it; systemd waits for 90 s. */
 const TIMEOUT_MS = 30_000

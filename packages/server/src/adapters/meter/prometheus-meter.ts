@@ -15,7 +15,7 @@ import {
   type WebhookFigures,
 } from '@bonded/core/ports/meter'
 
-/** From a read out of memory to a request whose caller has timed out. */
+/** The buckets: from a read out of memory to a request whose caller has timed out. */
 const LATENCY_BUCKETS_SECONDS = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ]

@@ -20,9 +20,9 @@ export interface PostOptions {
   readonly timeoutMs: number
   /** The rest of a response is not read. */
   readonly maxResponseBytes: number
-  /** By default the name servers of this machine. */
+  /** The default is the name servers of this machine. */
   readonly resolve?: Resolve
-  /** By default as this machine resolves the name of an allowed host. */
+  /** The default is how this machine resolves the name of an allowed host. */
   readonly resolveAllowed?: Resolve
   /** Opens a connection, by default as node:https does. */
   readonly connect?: RequestOptions['createConnection']
@@ -181,7 +181,7 @@ function readBeginning(
 
 const resolver = new Resolver({ timeout: 2_000, tries: 2 })
 
-/** By DNS alone, so that no local file gives a name another meaning. */
+/** Resolves by DNS alone, so that no local file gives a name another meaning. */
 const resolvePublic: Resolve = async (name) => {
   const found = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
   const addresses = found.flatMap((each) => (each.status === 'fulfilled' ? each.value : []))
@@ -189,7 +189,7 @@ const resolvePublic: Resolve = async (name) => {
   throw Object.assign(new Error(`${name} has no address`), { code: 'ENOTFOUND' })
 }
 
-/** As the system resolves it: the operator's hosts can be in its files. */
+/** Resolves as the system does: the operator's hosts can be in its files. */
 const resolveAllowed: Resolve = async (name) =>
   (await lookup(name, { all: true })).map(({ address }) => address)
 

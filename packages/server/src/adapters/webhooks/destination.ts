@@ -10,7 +10,7 @@ export type Resolve = (name: string) => Promise<readonly string[]>
 /** Where the URL of an endpoint points to. */
 export interface Destination {
   readonly url: URL
-  /** Without brackets. */
+  /** The address without brackets. */
   readonly host: string
   readonly port: number
   /** Whether the operator has allowed this host and port, whatever their address. */

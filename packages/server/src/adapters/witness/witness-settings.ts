@@ -13,7 +13,7 @@ export interface WitnessSettings {
   readonly host: string
 }
 
-/** As many signatures as every verifier of notes accepts, with that of the log. */
+/** The most witnesses: every verifier of notes accepts so many, with the log's own signature. */
 const MAX_WITNESSES = 15
 /** The type of an Ed25519 cosignature (c2sp.org/tlog-cosignature). */
 const COSIGNATURE = 4

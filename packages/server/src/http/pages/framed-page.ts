@@ -28,9 +28,9 @@ export interface DocumentFiles {
 /** A document of the service that the pages of a tenant may frame. */
 export interface FramedPage {
   readonly routeName: RouteName
-  /** With `{tenant_id}`. */
+  /** The path with `{tenant_id}`. */
   readonly path: string
-  /** With `:hash`. */
+  /** The path with `:hash`. */
   readonly scriptPath: string
   readonly title: string
   readonly load: () => Promise<DocumentFiles>

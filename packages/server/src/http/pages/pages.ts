@@ -6,7 +6,7 @@ import { limitPage } from './page-limits.ts'
 import { qrText } from '../response/present.ts'
 import { Rejected } from '../response/rejected.ts'
 
-/** In modules, as ISO 18004 requires it. */
+/** The quiet zone in modules, as ISO 18004 requires it. */
 const QUIET_ZONE = 4
 const QR_PATH = '/v1/sessions/:session_id/qr.svg'
 

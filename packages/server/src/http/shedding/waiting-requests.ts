@@ -15,7 +15,7 @@ export interface WaitingRequest {
 
 /** The most requests that a turn of the event loop starts. Each takes about 0.3 ms. */
 export const REQUESTS_PER_TURN = 32
-/** As many of unknown callers only, so that their bursts do not make a turn long. */
+/** The most of unknown callers in a turn, so that their bursts do not make it long. */
 export const UNKNOWN_PER_TURN = 8
 /** The longest wait of new work. A burst that the service can absorb causes no rejection. */
 export const NEW_WAIT_MS = 500
@@ -23,7 +23,7 @@ export const NEW_WAIT_MS = 500
 export const BEGUN_WAIT_MS = 2_000
 /** How many requests of a rank can wait. It bounds the memory of their headers. */
 export const PLACES = 512
-/** For this long after a rejection, new work has fewer places. Longer than a lull of overload. */
+/** How long after a rejection new work has fewer places: longer than a lull of overload. */
 export const SHORT_FOR_MS = 10_000
 /** The work of users who have begun. What ranks below it is new work, or is repeated anyway. */
 const BEGUN: readonly ShedPriority[] = ['completion', 'attestation', 'gate']

@@ -44,7 +44,7 @@ interface Prepared {
 export interface PreparedNames {
   /** Undefined where a pooler cannot keep prepared statements. */
   nameOf(text: string): string | undefined
-  /** By name. Undefined if a batch failed that was to prepare it. */
+  /** The statements by name. Undefined if a batch failed that was to prepare it. */
   readonly onServer: Map<string, Prepared | undefined>
 }
 

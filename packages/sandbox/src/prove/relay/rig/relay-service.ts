@@ -76,7 +76,7 @@ export interface RelayService extends AsyncDisposable {
   readonly apiBase: string
   readonly rpId: string
   readonly clock: SandboxClock
-  /** For what an operator does. */
+  /** The commands of an operator. */
   readonly operator: Service
   readonly bank: RelayTenant
   readonly others: readonly RelayTenant[]

@@ -17,7 +17,7 @@ async function bond(stage: Stage, way: Way, mode: Mode): Promise<string> {
   return await tab.submit(session)
 }
 
-/** Without it, a service that rejects everything would stop every attack. */
+/** The honest user: without it, a service that rejects everything would stop every attack. */
 export const HONEST: Scenario = {
   number: 0,
   title: 'The user, in the user’s own browser',

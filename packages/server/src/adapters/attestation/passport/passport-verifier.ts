@@ -12,7 +12,7 @@ import type { PassportTask, PassportVerdict } from './task.ts'
  * machine.
  */
 const WORKERS = 2
-/** With this limit a passport waits 0.5 s at most in a burst. */
+/** The most passports that wait: with this limit one waits 0.5 s at most in a burst. */
 const MAX_WAITING = 48
 /** 100× the slowest verification, including the start of a worker. */
 const DEADLINE_MS = 3_000

@@ -16,7 +16,7 @@ const STORE: AppExtensions = { category: 4, bundleVersion: '7.1' }
 interface Split {
   readonly appId: string
   readonly publicKeyPem: string
-  /** In base64. */
+  /** The value in base64. */
   readonly clientData: string
   readonly app_attest: AppAttest
 }

@@ -7,7 +7,7 @@ export interface Operation {
   /** Each of them is sufficient. */
   readonly scopes: readonly string[]
   readonly request: Schema
-  /** By status. A response of another status is a violation. */
+  /** The schemas by status. A response of another status is a violation. */
   readonly responses: Readonly<Record<number, Schema>>
 }
 
