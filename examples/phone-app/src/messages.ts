@@ -197,8 +197,8 @@ export const en: Messages = {
     },
     suspended: {
       title: 'No approvals at the moment',
-      body: (tenant) =>
-        `${tenant} cannot receive approvals now. ${NOTHING_APPROVED} Contact ${tenant}.`,
+      body: () =>
+        `The organization cannot receive approvals now. ${NOTHING_APPROVED} Contact the organization.`,
     },
     not_verified: {
       title: 'Not verified',

@@ -283,7 +283,7 @@ test('returns exactly the members of protocol 3 in each of the three views', asy
     'verification',
   ]
   const members = (body: object) => Object.keys(body).sort()
-  const full = (await h.get(session)).body
+  const { body: full } = await h.get(session)
   assert.deepEqual(
     members(full),
     [
@@ -300,10 +300,9 @@ test('returns exactly the members of protocol 3 in each of the three views', asy
     ].sort(),
   )
   assert.deepEqual(members(session), [...members(full), 'completion_secret'].sort())
-  const browser = await h.api('GET', `/sessions/${session.id}`, {
-    token: h.shop.publishable,
-    headers: { origin: SHOP_ORIGIN, 'x-bond-watch': session.watch_token },
-  })
+  const headers = { origin: SHOP_ORIGIN, 'x-bond-watch': session.watch_token }
+  const token = h.shop.publishable
+  const browser = await h.api('GET', `/sessions/${session.id}`, { token, headers })
   assert.deepEqual(
     members(browser.body),
     [
@@ -325,6 +324,7 @@ test('returns exactly the members of protocol 3 in each of the three views', asy
     'requesting_origin',
     'workflow_title',
     'action_title',
+    'ended_reason',
     'context',
     'created_at',
     'step_up',
