@@ -16,6 +16,8 @@ export const AUDIT_CLASSES: Readonly<Record<string, AuditClass>> = {
   completion: 'neither',
   // The copy is sealed, and must be possible on a full disk.
   backup: 'neither',
+  // It changes no row.
+  vacuum: 'neither',
   restore: 'changes',
   apply: 'changes',
   export: 'neither',
@@ -43,6 +45,8 @@ export const AUDIT_CLASSES: Readonly<Record<string, AuditClass>> = {
   'device unblock': 'changes',
   'device remove': 'changes',
   'subject show': 'reads_person',
+  'subject export': 'reads_person',
+  'subject erase': 'changes',
   'subject block': 'changes',
   'subject unblock': 'changes',
   'audit list': 'reads_person',

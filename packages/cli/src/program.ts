@@ -18,6 +18,7 @@ export const OPERATOR_COMMANDS: Commands = {
   restore: async () => (await import('./restore.ts')).restoreCommand(),
   apply: async () => (await import('./apply.ts')).applyCommand(),
   export: async () => (await import('./apply.ts')).exportCommand(),
+  vacuum: async () => (await import('./vacuum.ts')).vacuumCommand(),
   tenant: async () => (await import('./tenant.ts')).tenantCommand(),
   key: async () => (await import('./key.ts')).keyCommand(),
   session: async () => (await import('./session.ts')).sessionCommand(),

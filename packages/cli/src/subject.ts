@@ -13,18 +13,21 @@ import { jsonOption, subjectArgument } from './arguments.ts'
 import { namedSubject, type ReferenceOptions, withReferenceOptions } from './named-subject.ts'
 import { type Options, withService } from './open.ts'
 import { isoTime, print, table } from './output.ts'
+import { eraseCommand, exportCommand } from './subject-data.ts'
 
 interface SubjectOptions extends Options, ReferenceOptions {}
 
 /** `bonded subject`: all the devices of one user at once. */
 export function subjectCommand(): Command {
-  const command = new Command('subject').description('Inspect and block all devices of one user')
+  const command = new Command('subject').description('Inspect, block, export, and erase one user')
   addSubjectCommand(command, 'show', {
     description: 'Show a subject, its devices, and the tenants that know it',
     act: inspectSubject,
   })
   addVerb(command, 'block', 'Block a subject everywhere: all its devices, present and future')
   addVerb(command, 'unblock', 'End the block of a subject; devices blocked one by one stay blocked')
+  command.addCommand(exportCommand())
+  command.addCommand(eraseCommand())
   return command
 }
 

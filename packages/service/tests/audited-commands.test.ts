@@ -107,6 +107,7 @@ async function commandsOn(h: Harness): Promise<readonly CommandRun[]> {
     `subject show ${subject}`,
     `subject block ${subject}`,
     `subject unblock --subject-ref ${subject_ref} --tenant ${tenant}`,
+    `subject export ${subject}`,
     `device remove ${device}`,
     `receipt get ${session.id}`,
     'receipt new-epoch',
@@ -123,6 +124,8 @@ async function commandsOn(h: Harness): Promise<readonly CommandRun[]> {
     `webhook retry ${event}`,
     `webhook recover ${endpoint} --since 1h`,
     `webhook delete ${endpoint}`,
+    `subject erase ${subject} --reason T-2`,
+    'vacuum',
     `backup ${file}`,
   ]
   const database = h.databaseFile

@@ -170,7 +170,8 @@ export const PERSONAL_DATA: Readonly<Record<string, TableData>> = {
     until: '200 later events of the device',
     columns: [
       ['device_id', 'personal', 'the phone'],
-      ['seq at kind step request_id', 'personal', 'when the phone was blocked, renewed, or added'],
+      ['seq at kind step', 'personal', 'when the phone was blocked, renewed, or added'],
+      ['request_id', 'plain', 'the call that caused it'],
     ],
   },
   device_motion: {

@@ -47,7 +47,7 @@ export function auditedService(service: Service, action: AuditedAction): Service
     known ??= refer
     return value
   })
-  return { ...service, store }
+  return { ...service, store, unrecordedStore: service.store }
 }
 
 /** The service for an action that must not change anything, so that none stays unrecorded. */

@@ -46,13 +46,13 @@ async function settle(service: Service, session: Session): Promise<void> {
 /**
  * Signs and stores a receipt. Of two that are made at once, the first one remains.
  *
- * @returns the stored one
+ * @returns the stored one; undefined if the session was erased meanwhile
  */
 export async function makeReceipt(
   { store, clock, random, settings, keys }: Service,
   signer: Signer,
   session: ReceiptSession,
-): Promise<StoredReceipt> {
+): Promise<StoredReceipt | undefined> {
   const { tenant, epoch } = await store.read(function* ({ tenants, receiptLog }) {
     const { epoch: current } = yield* receiptLog.head()
     return { tenant: yield* tenants.find(session.tenantId), epoch: current }
@@ -83,9 +83,11 @@ export async function makeReceipt(
     logIndex: null,
   }
   return store.write(function* (tables) {
+    // Locks the session. An erasure deletes its receipts after it, and may have emptied it.
+    if ((yield* tables.sessions.find(session.id))?.bondProof == null) return undefined
     yield* tables.receipts.add(made)
     yield* tables.sessions.receiptMade(session)
-    return (yield* tables.receipts.find(session.id)) ?? made
+    return yield* tables.receipts.find(session.id)
   })
 }
 

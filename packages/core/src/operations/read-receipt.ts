@@ -88,8 +88,10 @@ async function findOrMakeReceipt(
   if (receipt !== undefined && (isCurrent || receiptSigner === undefined)) return accept(receipt)
   const bonded = session && hasBond(session) ? session : undefined
   const proved = bonded && receiptSession(bonded)
-  if (proved !== undefined && receiptSigner !== undefined)
-    return accept(await makeReceipt(service, receiptSigner, proved))
+  if (proved !== undefined && receiptSigner !== undefined) {
+    const made = await makeReceipt(service, receiptSigner, proved)
+    return made === undefined ? reject('session_not_found') : accept(made)
+  }
   if (receipt !== undefined) return accept(receipt)
   const lacksProof = bonded?.bondProof === null && bonded.verification !== null
   return reject(lacksProof ? 'bonded_without_receipt' : 'session_not_bonded')

@@ -59,6 +59,17 @@ export async function appendReceipts(service: Service): Promise<Batch> {
   return { done, more: done === LOG_BATCH }
 }
 
+/**
+ * Appends every receipt that is not in the log, without a checkpoint: a node that runs signs one.
+ *
+ * @throws {LogRefused} if no node may sign
+ */
+export async function appendWaiting(service: Service): Promise<void> {
+  if (service.receiptSigner === undefined) return
+  await checkLog(service, await service.store.read(({ receiptLog }) => receiptLog.head()))
+  while ((await service.store.write((tables) => append(service, tables))).done === LOG_BATCH);
+}
+
 function* append(
   service: Service,
   tables: Tables,

@@ -25,6 +25,11 @@ import type { PublishableKey, ServerCredential } from '../ports/tables/tenant-ta
 /** What every operation works with. */
 export interface Service {
   readonly store: Store
+  /**
+   * For an action of many units whose first one is in the audit log: its other units, which need no
+   * entry each. Absent where the audit log records no action.
+   */
+  readonly unrecordedStore?: Store
   readonly bus: Bus
   readonly meter: Meter
   /** Undefined where traces are disabled. */

@@ -12,6 +12,7 @@ import type { ReceiptTable } from './tables/receipt-table.ts'
 import type { RejectionTable } from './tables/rejection-table.ts'
 import type { DeviceStats, SessionTable } from './tables/session-table.ts'
 import type { SettingTable } from './tables/setting-table.ts'
+import type { SubjectDataTable } from './tables/subject-data-table.ts'
 import type { SubjectTable } from './tables/subject-table.ts'
 import type { TenantTable } from './tables/tenant-table.ts'
 import type { WebhookTable } from './tables/webhook-table.ts'
@@ -149,4 +150,5 @@ export interface Tables {
    * an entry needs no names, and ignores them.
    */
   concerns(target: AuditTarget): Work<void>
+  readonly subjectData: SubjectDataTable
 }

@@ -34,6 +34,7 @@ export function memoryStore({ publish }: Pick<Bus, 'publish'>): Store {
     *concerns() {},
     audit: absent<Tables['audit']>('audit'),
     receiptLog: absent<Tables['receiptLog']>('receiptLog'),
+    subjectData: absent<Tables['subjectData']>('subjectData'),
     phoneRows(): never {
       throw new TypeError('the store in memory has no tenants')
     },

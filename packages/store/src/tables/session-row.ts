@@ -2,6 +2,7 @@ import type { SessionContext, SessionState, StepUp, TimelineEntry } from '@bonde
 import type { Policy } from '@bonded/core/domain/policy'
 import type { Session } from '@bonded/core/domain/session'
 import type { StoredEvent } from '@bonded/core/ports/tables/session-table'
+import { PERSONAL_DATA } from '../personal-data.ts'
 import type { Row, SqlValue } from '../statement.ts'
 
 /** The column of each member of a session. */
@@ -54,6 +55,19 @@ const AS_JSON: ReadonlySet<keyof Session> = new Set([
   'stepUp',
   'browserLeg',
 ])
+
+/** The members that say something about a user. */
+const EMPTIED = MEMBERS.filter((member) =>
+  PERSONAL_DATA.session?.columns.some(
+    ([names, kind]) => kind === 'emptied' && names.split(' ').includes(COLUMNS[member]),
+  ),
+)
+
+/** The session without what it has of its user, so that no receipt of it can be made either. */
+export function emptied(session: Session): Session {
+  const nothing = Object.fromEntries(EMPTIED.map((member) => [member, null]))
+  return { ...session, ...nothing, receiptDueAt: null }
+}
 
 export const SESSION_COLUMNS = MEMBERS.map((member) => COLUMNS[member])
 

@@ -14,6 +14,7 @@ import { isFiltered, lastReadStatement, listStatement } from './session-list.ts'
 import {
   columnsOf,
   differenceOf,
+  emptied,
   entryFromRow,
   eventFromRow,
   SESSION_COLUMNS,
@@ -114,8 +115,9 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
       return found && sessionFromRow(found)
     },
 
-    *move(session, move, { now, set }) {
-      const after = moved(session, move, { now, ...(set ? { set } : {}) })
+    *move(session, move, { now, set, empties = false }) {
+      const next = moved(session, move, { now, ...(set ? { set } : {}) })
+      const after = next !== undefined && empties ? emptied(next) : next
       if (after === undefined || !(yield* replace(session, after))) return undefined
       yield* event(after, {
         at: move.to === MOVES.expire.to ? session.expiresAt : now,

@@ -12,6 +12,8 @@ import { rejectionTable } from './rejection-table.ts'
 import { sessionCache } from './session-cache.ts'
 import { sessionTable } from './session-table.ts'
 import { settingTable } from './setting-table.ts'
+import { subjectDataCache } from './subject-data-cache.ts'
+import { subjectDataTable } from './subject-data-table.ts'
 import { subjectTable } from './subject-table.ts'
 import { tenantCache } from './tenant-cache.ts'
 import { tenantTable } from './tenant-table.ts'
@@ -37,6 +39,7 @@ export function sqlTables(writing: Writing): Tables {
     receiptLog: receiptLogTable(writing.dialect),
     audit: auditTable(writing.dialect),
     *concerns() {},
+    subjectData: subjectDataTable(writing.sessionKeys),
   }
 }
 
@@ -64,5 +67,6 @@ export function cachedTables(tables: Tables, caches: RowCaches): Tables {
     receiptLog: tables.receiptLog,
     audit: tables.audit,
     concerns: () => tables.concerns({}),
+    subjectData: subjectDataCache(tables.subjectData, caches),
   }
 }

@@ -67,11 +67,13 @@ export interface SessionTable {
    * Moves a session along a row of the transition table: one stored event, one step of `seq`. Of
    * two concurrent moves exactly one succeeds. Undefined also if the table or the session's expiry
    * does not allow the move.
+   *
+   * @param change.empties whether the same statement empties what the session has of its user
    */
   move(
     session: Session,
     move: Move,
-    change: { now: Instant; set?: MoveChanges },
+    change: { now: Instant; set?: MoveChanges; empties?: boolean },
   ): Work<Session | undefined>
   /** Counts a further valid assertion that misses the policy. The state does not change. */
   countMiss(
