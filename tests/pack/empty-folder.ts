@@ -47,7 +47,8 @@ export class EmptyFolder implements Disposable {
   constructor() {
     const folder = join(this.path, 'tarballs')
     this.released = succeed(npm(['run', '--silent', 'release', '--', '--folder', folder], ROOT))
-    this.tarballs = readdirSync(folder)
+    // A bill of materials lies beside each tarball.
+    this.tarballs = readdirSync(folder).filter((name) => name.endsWith('.tgz'))
     writeFileSync(join(this.path, 'package.json'), '{"private": true, "type": "module"}')
     const files = this.tarballs.map((name) => `./tarballs/${name}`)
     // With the optional peer of @bonded/attestation, which adds curves to Deno and Bun.

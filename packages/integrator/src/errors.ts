@@ -4,7 +4,8 @@ export const GATE_REMEDIES = {
     'Retry later. If it persists, check baseUrl, the network, and the status of the service.',
   rate_limited: 'Retry after `retryAfterMs`. Limit how many sessions one visitor can create.',
   unauthorized: 'Set serverCredential to a credential of this service that is not revoked.',
-  forbidden: 'Enable the workflow and action for this credential: see `bonded key list`.',
+  forbidden:
+    'Enable the workflow and action for this credential, or let the operator resume the tenant.',
   invalid_request: 'Change the call: the message and `reason` name what is wrong.',
   not_found: 'Create a new session: this one was deleted, or belongs to another tenant.',
   unexpected_answer: 'Set baseUrl to the service itself: something else answered.',
@@ -14,11 +15,6 @@ export const GATE_REMEDIES = {
     'Let an action pass the errors of its database on, and call complete after its commit.',
   verdict_invalid: 'Pass `use` the object that `verify` of the same gate returned.',
 } as const
-
-/** What to do about a reason that has a remedy of its own. */
-const REMEDIES_OF_REASONS: Readonly<Record<string, string | undefined>> = {
-  tenant_suspended: 'Ask the operator of the service: only it can resume your tenant.',
-}
 
 /** One of the codes of a {@link GateError}. {@link GATE_REMEDIES} says what to do about each. */
 export type GateErrorCode = keyof typeof GATE_REMEDIES
@@ -63,7 +59,7 @@ export class GateError extends Error {
   constructor(code: GateErrorCode, message: string, details: GateErrorDetails = {}) {
     super(message, details.cause === undefined ? {} : { cause: details.cause })
     this.code = code
-    this.remedy = REMEDIES_OF_REASONS[details.reason ?? ''] ?? GATE_REMEDIES[code]
+    this.remedy = GATE_REMEDIES[code]
     this.reason = details.reason
     this.param = details.param
     this.docUrl = details.docUrl

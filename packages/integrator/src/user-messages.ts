@@ -15,7 +15,7 @@ const SENTENCES: Record<RejectReason | ReviewReason, string> = {
   session_not_bonded:
     'Your phone has not approved this, or its approval is over. Continue again and approve on your phone.',
   tenant_suspended:
-    'We cannot ask for your approval at the moment. Nothing was approved. Please contact us.',
+    'We cannot confirm your approval. Nothing was done. Please contact us, because trying again will not help.',
   workflow_mismatch: 'That approval was for something else. Continue again and approve this form.',
   action_mismatch: 'That approval was for another step. Continue again and approve this form.',
   session_expired: 'The request expired. Continue again for a new QR code.',
