@@ -28,7 +28,7 @@ import { addShop, registerPhone, ROOT_KEY, run, type Shop, workFolder } from './
 const SECONDS = Number(process.env.ROTATION_SECONDS ?? 0)
 const RATE = Number(process.env.ROTATION_RATE ?? 0)
 /** Periods of load, one between two steps of a rotation. */
-const PERIODS = 12
+const PERIODS = 11
 const LIFECYCLES_A_PERIOD = SECONDS * RATE > 0 ? Math.ceil((SECONDS * RATE) / PERIODS) : 60
 const CALLERS = 16
 const NEXT_KEY: RootKey = { id: 'k2', bytes: Uint8Array.from({ length: 32 }, (_, at) => 255 - at) }

@@ -4,7 +4,7 @@ import { withConnections } from './open-postgres.ts'
 import type { PostgresSettings } from './server/connections.ts'
 
 /** Every table of the schema, and whether this role may rewrite it. */
-const TABLES = `select relname as name, pg_has_role(relowner, 'usage') as is_owner from pg_class
+const TABLES = `select relname as name, pg_has_role(relowner, 'usage')::int as is_owner from pg_class
   where relnamespace = current_schema()::regnamespace and relkind = 'r' order by relname`
 
 /** The samples of columns that PostgreSQL keeps for its plans. An owner of the database may. */
@@ -28,7 +28,7 @@ export async function vacuumPostgres(settings: PostgresSettings): Promise<void> 
     try {
       const run = (text: string) => connection.run({ text, values: [] })
       const found = (await run(TABLES)) as readonly Row[]
-      if (found.some((table) => !(table.is_owner as unknown as boolean)))
+      if (found.some(({ is_owner }) => is_owner !== 1))
         throw new StoreError(
           `${settings.address.shown} cannot be rewritten by this role. Run the command with the role that owns the database.`,
           { kind: 'unsuitable', where: settings.address.shown },

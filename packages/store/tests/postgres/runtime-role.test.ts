@@ -79,6 +79,13 @@ test('a node waits, alive and not ready, until another role has migrated the dat
   assert.match(says, /The role bonded can change rows only\.$/)
 })
 
+test('the owner of the database rewrites its tables, and the role of the nodes may not', () => {
+  const rejected = node.run('vacuum')
+  assert.equal(rejected.status, 1)
+  assert.match(rejected.stderr, /cannot be rewritten by this role\. Run the command with the role/)
+  assert.deepEqual(owner.json('vacuum'), { vacuumed: true })
+})
+
 const FORBIDDEN = [
   'alter table session add column other text',
   'drop table session',
