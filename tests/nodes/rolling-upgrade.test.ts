@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { MIGRATIONS } from '../../packages/store/src/migrations/migrations.ts'
 import { startCluster } from '../harness/cluster.ts'
@@ -13,6 +14,8 @@ const NODES = 3
 const WAITING = 12
 const ROLE = 'bonded_node'
 const OWNER = 'bonded_owner'
+/** Of the nodes, and of the commands of the new build. */
+const KEYS = { BONDED_ROOT_KEYS: `k1:${randomBytes(32).toString('base64url')}` }
 
 test('an upgrade of three nodes over a migration fails no call under load, and loses no session', {
   skip: skipWithoutHistory(),
@@ -33,9 +36,9 @@ test('an upgrade of three nodes over a migration fails no call under load, and l
     nodes: NODES,
     databaseUrl: urlOf(OWNER),
     program: old.program,
-    envOfAll: { BONDED_DRAIN_SECONDS: '2' },
+    envOfAll: { BONDED_DRAIN_SECONDS: '2', ...KEYS },
   })
-  using operator = machine({ env: { BONDED_DATABASE_URL: urlOf(OWNER) } })
+  using operator = machine({ env: { BONDED_DATABASE_URL: urlOf(OWNER), ...KEYS } })
   const states = (await operator.jsonMeanwhile('migrate', 'status')) as Status[]
   const missing = states.filter(({ applied_at }) => applied_at === null).map(({ number }) => number)
   assert.ok(missing.length > 0, 'the old build lacks a migration: set COMMIT in old-build.ts')
@@ -60,6 +63,11 @@ test('an upgrade of three nodes over a migration fails no call under load, and l
     const first = cluster.addNode({ BONDED_DATABASE_URL: urlOf(ROLE) })
     const { applied } = await operator.jsonMeanwhile('migrate', 'up', '--runtime-role', ROLE)
     assert.equal(applied.length, missing.length)
+    const [{ tenant_id: id }] = (await operator.jsonMeanwhile('tenant', 'list')) as [
+      { tenant_id: string },
+    ]
+    const suspended = operator.jsonMeanwhile('tenant', 'suspend', id)
+    await assert.rejects(suspended, /A node of an older version serves/)
     for (const [at, node] of old.entries()) {
       await (at === 0 ? first : cluster.addNode({ BONDED_DATABASE_URL: urlOf(ROLE) }))
       const scans = waiting.filter((_, index) => index % NODES === at).map(({ scan }) => scan())

@@ -1,5 +1,5 @@
 import type { Work } from '@bonded/core/ports/work'
-import { sent } from './statement.ts'
+import { row, sent } from './statement.ts'
 
 /**
  * What differs between the SQL of SQLite and of PostgreSQL. SQLite runs one unit of work at a time.
@@ -27,6 +27,8 @@ export interface Dialect {
   lockSession(sessionKey: number): Work<void>
   /** Units that add to the audit log take it first, so that each continues the one before. */
   lockAudit(): Work<void>
+  /** Whether a node below this level has sent a message in the last 10 seconds. */
+  servesBelow(level: number): Work<boolean>
 }
 
 export const SQLITE: Dialect = {
@@ -41,6 +43,10 @@ export const SQLITE: Dialect = {
   *lockDevice() {},
   *lockSession() {},
   *lockAudit() {},
+  // oxlint-disable-next-line require-yield -- a file has one node
+  *servesBelow() {
+    return false
+  },
 }
 
 /** PostgreSQL, in a unit that only reads one snapshot. */
@@ -48,6 +54,7 @@ export const POSTGRES_READING: Dialect = {
   ...SQLITE,
   isRemote: true,
   eventOrder: 'ordinal',
+  servesBelow,
 }
 
 /** PostgreSQL, in a unit that writes. Its server is known once it has a connection. */
@@ -71,4 +78,15 @@ export const POSTGRES: Dialect = {
   lockSession: (sessionKey) =>
     sent('select 1 from session where session_key = $1 for no key update', [sessionKey]),
   lockAudit: () => sent(`select pg_advisory_xact_lock(hashtextextended('audit_entry', 0))`, []),
+  servesBelow,
+}
+
+function* servesBelow(level: number): Work<boolean> {
+  const found = yield* row(
+    `select 1 as found from node_message where level < $1
+     and sent_at between statement_timestamp() - interval '10 seconds'
+       and statement_timestamp() + interval '10 seconds' limit 1`,
+    [level],
+  )
+  return found !== undefined
 }

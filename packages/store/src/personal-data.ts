@@ -237,7 +237,9 @@ export const PERSONAL_DATA: Readonly<Record<string, TableData>> = {
   },
   node_message: {
     until: '10 seconds',
-    columns: [['node number text sent_at', 'kept', 'sealed messages between nodes; PostgreSQL']],
+    columns: [
+      ['node number text level sent_at', 'kept', 'sealed messages between nodes; PostgreSQL'],
+    ],
   },
   node_setting: {
     until: SERVICE_END,

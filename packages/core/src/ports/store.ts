@@ -1,5 +1,6 @@
 import type { RequestId, SessionId, Unreadiness } from '@bonded/contract'
 import type { Device, Instant, Session } from '../domain/session.ts'
+import type { NodeFeature } from '../domain/node-level.ts'
 import type { Tenant } from '../domain/tenant.ts'
 import type { ChangeNotification } from './bus.ts'
 import type { NodeMessages } from './peers.ts'
@@ -142,6 +143,11 @@ export interface Tables {
   readonly webhooks: WebhookTable
   readonly rejections: RejectionTable
   readonly settings: SettingTable
+  /**
+   * Whether a node that does not know a feature serves, or did so in the last 10 seconds. A file of
+   * SQLite has one node.
+   */
+  servesOlderNode(feature: NodeFeature): Work<boolean>
   readonly receipts: ReceiptTable
   readonly receiptLog: ReceiptLogTable
   readonly audit: AuditTable

@@ -32,6 +32,10 @@ export function memoryStore({ publish }: Pick<Bus, 'publish'>): Store {
     webhooks: absent<Tables['webhooks']>('webhooks'),
     receipts: absent<Tables['receipts']>('receipts'),
     *concerns() {},
+    // oxlint-disable-next-line require-yield -- there is one node
+    *servesOlderNode() {
+      return false
+    },
     audit: absent<Tables['audit']>('audit'),
     receiptLog: absent<Tables['receiptLog']>('receiptLog'),
     subjectData: absent<Tables['subjectData']>('subjectData'),

@@ -78,4 +78,12 @@ export const STEPS_FROM_24: typeof MIGRATIONS = [
     ],
     expands: true,
   },
+  {
+    number: 40,
+    name: 'levels of nodes',
+    statements: [],
+    // Nodes of older versions write none.
+    postgres: ['alter table node_message add column level integer not null default 0'],
+    expands: true,
+  },
 ]

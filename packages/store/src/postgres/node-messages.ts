@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { NODE_LEVEL } from '@bonded/core/domain/node-level'
 import type { NodeMessage, NodeMessages } from '@bonded/core/ports/peers'
 import type { Row } from '../statement.ts'
 import type { Connections } from './server/connections.ts'
@@ -23,7 +24,8 @@ const OLD = `(sent_at between '-infinity' and statement_timestamp() - interval '
  */
 const EXCHANGE = `with
   sent as (
-    insert into node_message (node, number, text) values ($1, $2::bigint, $3)
+    insert into node_message (node, number, text, level)
+    values ($1, $2::bigint, $3, ${NODE_LEVEL})
     on conflict do nothing),
   deleted as (
     delete from node_message where ${OLD} and (node, number) in (

@@ -1,3 +1,4 @@
+import { NODE_LEVELS } from '@bonded/core/domain/node-level'
 import type { Tables } from '@bonded/core/ports/store'
 import { auditTable } from './audit-table.ts'
 import { clearingDevices, deviceCache } from './device-cache.ts'
@@ -35,6 +36,7 @@ export function sqlTables(writing: Writing): Tables {
     webhooks: webhookTable(writing.dialect),
     rejections: rejectionTable,
     settings: settingTable,
+    servesOlderNode: (feature) => writing.dialect.servesBelow(NODE_LEVELS[feature]),
     receipts: receiptTable(writing.dialect),
     receiptLog: receiptLogTable(writing.dialect),
     audit: auditTable(writing.dialect),
@@ -63,6 +65,7 @@ export function cachedTables(tables: Tables, caches: RowCaches): Tables {
     webhooks: tables.webhooks,
     rejections: tables.rejections,
     settings: tables.settings,
+    servesOlderNode: (feature) => tables.servesOlderNode(feature),
     receipts: tables.receipts,
     receiptLog: tables.receiptLog,
     audit: tables.audit,

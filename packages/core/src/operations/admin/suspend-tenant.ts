@@ -7,7 +7,7 @@ import { MOVES } from '../../protocol/states.ts'
 import { BATCH_SESSIONS } from '../batch.ts'
 import { expireIfOverdue } from '../find-and-expire.ts'
 import type { Service } from '../service.ts'
-import { tenantNotFound } from './operator-error.ts'
+import { OperatorError, tenantNotFound } from './operator-error.ts'
 
 /** A tenant as it is after a suspension or its end. */
 export interface SuspendedTenant {
@@ -54,14 +54,23 @@ export function resumeTenant({ store }: Service, id: TenantId): Promise<Suspende
   })
 }
 
-/** Stores a suspension or its end, in the unit of another change. */
+/**
+ * Stores a suspension or its end, in the unit of another change.
+ *
+ * @throws {OperatorError} where the tenant does not exist, or an older node would ignore it
+ */
 export function* setSuspended(
-  { tenants }: Tables,
+  tables: Tables,
   id: TenantId,
   at: Instant | null,
 ): Work<Pick<SuspendedTenant, 'tenant' | 'changed'>> {
-  const changed = yield* tenants.setSuspended(id, at)
-  const tenant = yield* tenants.find(id)
+  if (at !== null && (yield* tables.servesOlderNode('suspension')))
+    throw new OperatorError(
+      'A node of an older version serves, and would ignore the suspension. Upgrade all nodes, and try again 10 seconds later',
+      { code: 'conflict' },
+    )
+  const changed = yield* tables.tenants.setSuspended(id, at)
+  const tenant = yield* tables.tenants.find(id)
   if (tenant === undefined) throw tenantNotFound(id)
   return { tenant, changed }
 }
