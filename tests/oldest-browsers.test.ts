@@ -17,7 +17,7 @@ const TIMEOUT = { timeout: 120_000 }
 const SCRIPTS = [
   'packages/widget/src/entry.ts',
   'packages/widget/src/loading/loaded.ts',
-  'packages/widget/src/browser-proof/open-leg.ts',
+  'packages/widget/src/browser-proof/open-proof.ts',
   'packages/widget/src/npm/load-pulse.ts',
   'packages/widget/src/npm/element.ts',
   'packages/phone-page/src/document/start.ts',

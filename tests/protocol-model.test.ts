@@ -18,7 +18,7 @@ const searches = [
   ...proofs(SESSIONS),
 ]
 
-describe('the model of both legs', { concurrency: 2, skip }, () => {
+describe('the model of both proofs', { concurrency: 2, skip }, () => {
   for (const asked of searches)
     test(`${asked.expected === 'found' ? 'finds' : 'has no attack with'}: ${asked.name}`, async () => {
       const { found, states, moves } = await search(asked)

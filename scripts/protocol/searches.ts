@@ -8,7 +8,7 @@ export interface Situation {
   readonly settings: string
 }
 
-/** Both ways of the leg, and a second tenant that is honest or the attacker. */
+/** Both ways of the proof, and a second tenant that is honest or the attacker. */
 export const SITUATIONS: readonly Situation[] = [
   { name: 'related origins, honest tenants', settings: 'nothing' },
   { name: 'related origins, the second tenant is the attacker', settings: 'evilTenant' },
@@ -26,11 +26,11 @@ const FURTHER: readonly Situation[] = [
   { name: 'the attacker has a third phone', settings: 'thirdPhone evilTenant' },
   {
     name: 'the workflow does not require the browser, the gate does',
-    settings: 'optionalLeg evilTenant',
+    settings: 'optionalProof evilTenant',
   },
 ]
 
-/** Nothing may be found: the leg as designed. */
+/** Nothing may be found: the proofs as designed. */
 export function proofs(sessions: number): readonly Search[] {
   const proof = (situation: Situation, number: number): Search => ({
     ...situation,
@@ -48,17 +48,17 @@ export function proofs(sessions: number): readonly Search[] {
   ]
 }
 
-/** What each part of the leg stops: these attacks must be found without the part. */
+/** What each part of the proof stops: these attacks must be found without the part. */
 export const WITHOUT: readonly Search[] = [
   {
-    name: 'no browser leg: a relay',
-    settings: 'optionalLeg oldGate',
+    name: 'no proof of the browser: a relay',
+    settings: 'optionalProof oldGate',
     goal: 'broken(relayed)',
   },
   {
     name: 'no commitment: fixation, after the victim confirmed on the genuine page',
     settings: 'full noCommitment',
-    goal: 'broken(relayed) sent(asr(K:Key, www(t1), top, leg(S:Session, t1, www(t1), h(r(alice, S:Session)))))',
+    goal: 'broken(relayed) sent(asr(K:Key, www(t1), top, proof(S:Session, t1, www(t1), h(r(alice, S:Session)))))',
   },
 ].map((search) => ({ ...search, sessions: 1, expected: 'found' as const }))
 
@@ -76,8 +76,8 @@ const FAULTS_BY_RULE: readonly (readonly [
   promise: string,
   name: string,
 ])[] = [
-  [1, 'legBeforePhone', 'relayed', 'a leg is taken before a phone holds the session'],
-  [1, 'noRecheck', 'late', 'phone and evidence are not checked again with the leg'],
+  [1, 'proofBeforePhone', 'relayed', 'a proof is taken before a phone holds the session'],
+  [1, 'noRecheck', 'late', 'phone and evidence are not checked again with the proof'],
   [2, 'challengeLacksSession', 'relayed', 'the challenge does not cover the session'],
   [2, 'challengeLacksCommitment', 'relayed', 'the challenge does not cover the commitment'],
   [
@@ -93,9 +93,9 @@ const FAULTS_BY_RULE: readonly (readonly [
   [3, 'noCommitment', 'relayed', 'the backend reads the verification without the secret'],
   [3, 'oneSecretPerTab', 'swapped', 'the widget uses one secret for all sessions'],
   [3, 'secretFromUrl', 'relayed', 'the widget takes the secret from the URL'],
-  [3, 'commitmentAnnounced', 'swapped', 'the widget sends the commitment before the leg'],
-  [4, 'anyKey', 'relayed', "another subject's key gives the leg"],
-  [4, 'anyKeyOfSubject', 'relayed', 'another key of the subject gives the leg'],
+  [3, 'commitmentAnnounced', 'swapped', 'the widget sends the commitment before the proof'],
+  [4, 'anyKey', 'relayed', "another subject's key gives the proof"],
+  [4, 'anyKeyOfSubject', 'relayed', 'another key of the subject gives the proof'],
   [4, 'noWait', 'hijacked', 'an added phone serves at once'],
   [4, 'noNotice', 'hijacked', 'the other phones of the subject are not notified'],
   [
@@ -128,14 +128,14 @@ const FAULTS_BY_RULE: readonly (readonly [
   ],
   [
     6,
-    'optionalLeg legNotCheckedAtBond',
+    'optionalProof proofNotCheckedAtBond',
     'relayed',
-    'a leg that was not required is recorded unchecked',
+    'a proof that was not required is recorded unchecked',
   ],
   [7, 'gateIgnoresOrigin', 'relayed', 'the gate accepts every origin of the tenant'],
   [7, 'gateNamesNobody', 'hijacked', 'the backend never names the user'],
   [7, 'gateReadsSubjectAtCreate', 'hijacked', 'the gate takes the user as known at the create'],
-  [8, 'pageDowngrades', 'relayed', 'the service believes that a browser cannot give a leg'],
+  [8, 'pageDowngrades', 'relayed', 'the service believes that a browser cannot give a proof'],
 ]
 
 export const FAULTS: readonly Fault[] = FAULTS_BY_RULE.map(([rule, settings, promise, name]) => ({
@@ -185,8 +185,8 @@ const ALICE = 'bonded(phone(alice), shown, fresh, h(r(alice, S:Session)), www(t1
 export function possible(): readonly Search[] {
   const runs = SITUATIONS.flatMap(({ name, settings }) =>
     Object.entries({
-      'a known user bonds with both legs': `session(S:Session, t1, old, only(alice), ${ALICE})`,
-      'a new user bonds with both legs': `session(S:Session, t1, new, anyone, ${ALICE})`,
+      'a known user bonds with both proofs': `session(S:Session, t1, old, only(alice), ${ALICE})`,
+      'a new user bonds with both proofs': `session(S:Session, t1, new, anyone, ${ALICE})`,
       'a new user passes the gate': 'account(t1, new, bound(alice, alice))',
       'a user passes the gate, and bonds again by name': `account(t1, new, bound(alice, alice)) session(S:Session, t1, new, only(alice), ${ALICE})`,
       'the attacker passes with an own phone': 'account(t1, new, bound(mallory, mallory))',
@@ -198,17 +198,17 @@ export function possible(): readonly Search[] {
   )
   const attacker = [
     {
-      name: 'a page of the attacker obtains a leg',
+      name: 'a page of the attacker obtains a proof',
       settings: 'full nothing',
       goal: 'session(S:Session, t1, A:Account, N:Named, bonded(phone(alice), shown, fresh, h(rm), shop(t1)))',
     },
     {
-      name: 'a page of the attacker obtains a leg from the frame',
+      name: 'a page of the attacker obtains a proof from the frame',
       settings: 'full framedWay',
       goal: 'session(S:Session, t1, A:Account, N:Named, bonded(phone(alice), shown, fresh, h(rm), shop(t1)))',
     },
     {
-      name: 'evidence expires between the legs',
+      name: 'evidence expires between the proofs',
       settings: 'full nothing',
       goal: 'session(S:Session, t1, A:Account, N:Named, waiting(phone(alice), shown, stale))',
     },
@@ -218,7 +218,7 @@ export function possible(): readonly Search[] {
       goal: 'device(further(mallory), mallory, alice, K:Keys, ripe, active) overlooked(further(mallory))',
     },
     {
-      name: 'a phone is removed between the legs',
+      name: 'a phone is removed between the proofs',
       settings: 'full nothing',
       goal: 'session(S:Session, t1, A:Account, N:Named, waiting(phone(alice), shown, fresh)) device(phone(alice), alice, alice, K:Keys, founder, removed)',
     },

@@ -44,7 +44,7 @@ const SHARED: readonly (readonly [name: string, attack: number])[] = [
 const OWN: readonly (readonly [string, string, string, string, number])[] = [
   [
     'the service ignores the requirement',
-    `${CORE}/src/domain/browser-leg.ts`,
+    `${CORE}/src/domain/browser-proof.ts`,
     "return require.includes('browser')",
     "return require.includes('browser') && require.length > 9",
     17,
@@ -179,7 +179,7 @@ const OWN: readonly (readonly [string, string, string, string, number])[] = [
     'pages read the ids of passkeys',
     `${SERVER}/src/http/response/present.ts`,
     'allow_credentials: [],',
-    'allow_credentials: [...leg.credentials],',
+    'allow_credentials: [...approval.credentials],',
     20,
   ],
   [

@@ -83,7 +83,7 @@ export const RELAYED = against('relayed', [
     'bonded !== undefined && keys.same(bonded, commitment)',
     'bonded?.length === commitment.length',
     PROOF,
-    'repeated legs answer 200',
+    'repeated proofs answer 200',
   ],
   [
     'a phone that is blocked after its approval bonds',
@@ -96,7 +96,7 @@ export const RELAYED = against('relayed', [
   [
     'an approval with old evidence bonds',
     `${CORE}/src/protocol/checks.ts`,
-    'f.now >= (approvedLeg(f.session)?.evidenceUntil ?? 0)',
+    'f.now >= (waitingApproval(f.session)?.evidenceUntil ?? 0)',
     'f.now < 0',
     PROOF,
     'rejects a proof after the evidence has expired',

@@ -78,7 +78,7 @@ async function bundle(version: string): Promise<BuiltScript> {
   )
   const styles = await readStyles(ROOT, integrityOf)
   const checks = await bundleModule('checks', 'src/loading/loaded.ts')
-  const leg = await bundleModule('leg', 'src/browser-proof/open-leg.ts')
+  const proof = await bundleModule('leg', 'src/browser-proof/open-proof.ts')
   const { source, map } = await compile({
     entryPoint: 'src/entry.ts',
     format: 'iife',
@@ -90,15 +90,15 @@ async function bundle(version: string): Promise<BuiltScript> {
       PULSE_LANGUAGES_INTEGRITY: languages.integrity,
       PULSE_CHECKS_PATH: checks.path,
       PULSE_CHECKS_INTEGRITY: checks.integrity,
-      PULSE_LEG_PATH: leg.path,
-      PULSE_LEG_INTEGRITY: leg.integrity,
+      PULSE_PROOF_PATH: proof.path,
+      PULSE_PROOF_INTEGRITY: proof.integrity,
     },
     notice: `/*! Pulse ${version}, Apache-2.0. QR code after Project Nayuki, MIT. */`,
   })
   return {
     source,
     sourceMap: map,
-    files: [checks, leg, styles, ...languages.files],
+    files: [checks, proof, styles, ...languages.files],
   }
 }
 

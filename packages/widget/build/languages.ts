@@ -17,34 +17,34 @@ export interface LanguageFiles {
  * Reads the languages: each `<tag>.json` beside `en.json`. The index lists their integrity values
  * by lower-case tag, so that the script contains one integrity value instead of forty.
  *
- * @param legFolder the same languages of the browser's proof. Each is a file of its own, whose
+ * @param proofFolder the same languages of the browser's proof. Each is a file of its own, whose
  *   integrity is in the language of the widget.
  */
 export async function readLanguages(
   folder: string,
   integrityOf: (text: string) => string,
-  legFolder?: string,
+  proofFolder?: string,
 ): Promise<LanguageFiles> {
   const names = (await readdir(folder))
     .filter((name) => name.endsWith('.json') && name !== 'en.json')
     .toSorted()
   const english = await englishIn(folder)
-  const englishLeg = legFolder === undefined ? {} : await englishIn(legFolder)
+  const englishProof = proofFolder === undefined ? {} : await englishIn(proofFolder)
   const fileOf = (name: string, content: object) => {
     const source = JSON.stringify(content)
     return { name, source, integrity: integrityOf(source) }
   }
   const languages = await Promise.all(
     names.map(async (name) => {
-      const leg =
-        legFolder === undefined
+      const proof =
+        proofFolder === undefined
           ? undefined
           : fileOf(`leg-${name.toLowerCase()}`, {
-              texts: await textsIn(legFolder, name, englishLeg),
+              texts: await textsIn(proofFolder, name, englishProof),
             })
       const texts = await textsIn(folder, name, english)
-      const file = fileOf(name.toLowerCase(), { texts, ...(leg && { leg: leg.integrity }) })
-      return { ...file, leg }
+      const file = fileOf(name.toLowerCase(), { texts, ...(proof && { leg: proof.integrity }) })
+      return { ...file, proof }
     }),
   )
   const index = JSON.stringify(
@@ -61,7 +61,7 @@ export async function readLanguages(
     files: [
       { path: `${path}index.json`, source: index, integrity },
       ...languages
-        .flatMap(({ leg, ...file }) => (leg ? [file, leg] : [file]))
+        .flatMap(({ proof, ...file }) => (proof ? [file, proof] : [file]))
         .map(({ name, ...file }) => ({ path: path + name, ...file })),
     ],
   }

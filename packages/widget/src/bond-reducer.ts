@@ -1,7 +1,7 @@
 import { hasEnded } from '@bonded/contract'
 import type { Containment } from './container/containment.ts'
 import { UNAVAILABLE_SCREENS } from './ended-screens.ts'
-import type { LegReport } from './browser-proof/leg.ts'
+import type { ProofReport } from './browser-proof/report.ts'
 import type { Moment, Mutable, Reaction } from './reducer.ts'
 import { type BondOutcome, unavailable, type UnavailableReason } from './outcome.ts'
 import { plain, type Screen, screenOf } from './screen.ts'
@@ -51,7 +51,7 @@ export interface BondState {
   readonly snapshot: Snapshot | undefined
   readonly hasContact: boolean
   /** What the browser's proof shows; undefined while the session does not wait for it. */
-  readonly leg: LegReport | undefined
+  readonly proof: ProofReport | undefined
   /**
    * The secret, followed by its commitment. Of this tab, from its own storage or its own random
    * numbers, and from nowhere else.
@@ -76,7 +76,7 @@ export type BondEvent =
   | readonly ['contact', hasContact: boolean]
   | readonly ['unavailable', reason: UnavailableReason]
   | readonly ['cancel']
-  | readonly ['leg', report: LegReport]
+  | readonly ['proof', report: ProofReport]
   | readonly ['tick']
 
 /** What a bond does. */
@@ -103,9 +103,9 @@ export type BondEffect =
    */
   | readonly ['check']
   /** Starts the browser's proof. */
-  | readonly ['openLeg', address: SessionAddress, secret: string | undefined]
+  | readonly ['openProof', address: SessionAddress, secret: string | undefined]
   /** Closes the browser's prompt. The proof reports nothing more. */
-  | readonly ['closeLeg']
+  | readonly ['closeProof']
   /** A reload no longer resumes the session. */
   | readonly ['forget']
   | readonly ['settle', outcome: BondOutcome]
@@ -174,7 +174,7 @@ function apply(draft: Draft, event: BondEvent): void {
       return close(draft, event[1])
     case 'cancel':
       return phase === 'watching' ? void effects.push(['cancelWatch']) : close(draft, 'canceled')
-    case 'leg':
+    case 'proof':
       return follow(draft, event[1])
     case 'tick':
       return tick(draft)
@@ -226,19 +226,19 @@ function present(draft: Draft): void {
   // Only the service's word that the phone has approved starts the browser's proof, and nothing in
   // the page replaces it.
   const isWanted = snapshot?.state === 'step_up_required' && snapshot.hint === 'browser'
-  if (isWanted !== Boolean(draft.leg)) {
-    draft.leg = isWanted ? { screen: { name: 'evaluating' } } : undefined
-    effects.push(isWanted ? ['openLeg', found!.address, secret] : ['closeLeg'])
+  if (isWanted !== Boolean(draft.proof)) {
+    draft.proof = isWanted ? { screen: { name: 'evaluating' } } : undefined
+    effects.push(isWanted ? ['openProof', found!.address, secret] : ['closeProof'])
   }
   draw(draft)
   effects.push(['check'])
 }
 
-function follow(draft: Draft, leg: LegReport): void {
-  if (!draft.leg) return
-  draft.leg = leg
-  draft.secret = leg.secret ?? draft.secret
-  if (leg.reason) return close(draft, leg.reason)
+function follow(draft: Draft, proof: ProofReport): void {
+  if (!draft.proof) return
+  draft.proof = proof
+  draft.secret = proof.secret ?? draft.secret
+  if (proof.reason) return close(draft, proof.reason)
   draw(draft)
   draft.effects.push(['check'])
 }
@@ -247,7 +247,7 @@ function draw(draft: Draft): void {
   const { snapshot, hasContact, now, timers, effects } = draft
   timers.draw = now + TICK_MS
   const screen = snapshot ? screenOf(snapshot, now) : plain('starting')
-  effects.push(['show', { ...screen, ...draft.leg?.screen, hasContact }])
+  effects.push(['show', { ...screen, ...draft.proof?.screen, hasContact }])
 }
 
 function tick(draft: Draft): void {
@@ -264,7 +264,7 @@ function close(
   screen: Screen['name'] = UNAVAILABLE_SCREENS[reason] ?? 'unavailable',
 ): void {
   if (draft.phase === 'speaking') draft.effects.push(['revoke', draft.found!.address])
-  const text = draft.leg?.reason && draft.leg.screen.text
+  const text = draft.proof?.reason && draft.proof.screen.text
   stop(draft)
   // The widget keeps showing an outcome, so a page may hide the container afterwards.
   if (!draft.isSettled) draft.effects.push(['show', { ...plain(screen), text }])
@@ -282,7 +282,7 @@ function settle(draft: Draft, outcome: BondOutcome): void {
 function stop(draft: Draft): void {
   draft.phase = 'closed'
   draft.timers.draw = draft.timers.longest = Infinity
-  draft.leg = undefined
+  draft.proof = undefined
   draft.effects.push(['stop'])
 }
 

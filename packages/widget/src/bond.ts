@@ -11,7 +11,7 @@ import { findContainer } from './container/find-container.ts'
 import type { ContainerWatch } from './container/watch-container.ts'
 import { createReporter } from './container/report.ts'
 import { type Checks, loadChecks } from './loading/load-checks.ts'
-import { loadLeg } from './loading/load-leg.ts'
+import { loadProof } from './loading/load-proof.ts'
 import { type Performers, runReducer } from './reducer.ts'
 import { wantedLanguages } from './messages/language.ts'
 import { loadMembers, loadMessages, unpack } from './messages/load.ts'
@@ -84,7 +84,7 @@ function settled(reason: UnavailableReason): Bond {
 
 /** Functions of the script that the code of the browser's proof need not contain again. */
 const TOOLS = { ask, cancelSession, loadMembers, runReducer, unpack }
-export type LegTools = typeof TOOLS
+export type ProofTools = typeof TOOLS
 
 interface Parts {
   readonly setup: CheckedSetup
@@ -111,7 +111,7 @@ function performersOf(parts: Parts): Performers<BondEffect> {
   let watching: Watching | undefined
   let stored: Resumption | undefined
   let sessionId = ''
-  let leg = new AbortController()
+  let proof = new AbortController()
   let report: ReturnType<typeof createReporter> | undefined
   const load = async () => {
     // Without its styles, the card has another size than the one to check.
@@ -173,18 +173,18 @@ function performersOf(parts: Parts): Performers<BondEffect> {
     identify: view.identify,
     show: view.show,
     check: () => guard?.check(),
-    openLeg(address, secret) {
-      leg = new AbortController()
-      const { signal } = leg
+    openProof(address, secret) {
+      proof = new AbortController()
+      const { signal } = proof
       const subject = { address, publishableKey, signal }
       const { take } = watching!
-      loadLeg(origin)
-        .then(({ openLeg }) =>
-          openLeg({ ...TOOLS, language: spoken, subject, secret, take, dispatch, fail }),
+      loadProof(origin)
+        .then(({ openProof }) =>
+          openProof({ ...TOOLS, language: spoken, subject, secret, take, dispatch, fail }),
         )
         .catch(() => dispatch('unavailable', 'network'))
     },
-    closeLeg: () => leg.abort(),
+    closeProof: () => proof.abort(),
     forget() {
       stored?.remove()
       removeSecret(sessionId)
@@ -198,7 +198,7 @@ function performersOf(parts: Parts): Performers<BondEffect> {
     stop() {
       guard?.stop()
       watching?.stop()
-      leg.abort()
+      proof.abort()
     },
   }
 }

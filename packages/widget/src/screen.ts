@@ -27,14 +27,14 @@ export type ScreenName =
 export type ElsewhereScreen = 'elsewhere'
 
 /** The screens of the browser's proof. Their texts and their button are loaded with its code. */
-export type LegScreen = 'browser' | 'browser_again' | 'browser_frame'
+export type ProofScreen = 'browser' | 'browser_again' | 'browser_frame'
 
 /**
  * What to draw. `code` is null when no QR code may be shown, and `expiresAt` when no time is
  * running.
  */
 export interface Screen {
-  readonly name: ScreenName | LegScreen | ElsewhereScreen
+  readonly name: ScreenName | ProofScreen | ElsewhereScreen
   /** Replaces the text of the screen. */
   readonly text?: ScreenText | undefined
   /** Takes the place of the QR code: a button, or the service's frame. */

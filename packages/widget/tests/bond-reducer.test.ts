@@ -194,19 +194,19 @@ test('draws the countdown each second, and ends an unanswered bond after 18 minu
 
 const WANTED: BondEvent = ['snapshot', snapshotOf({ state: 'step_up_required', hint: 'browser' })]
 const [SECRET, COMMITMENT] = ['s'.repeat(43), 'c'.repeat(43)]
-const leg = (report: object): BondEvent => ['leg', { screen: { name: 'browser' }, ...report }]
+const proof = (report: object): BondEvent => ['proof', { screen: { name: 'browser' }, ...report }]
 
 test('asks the browser only on the word of the service, and passes its secret on with the bond', () => {
   const run = after(...WATCHING)
-  run.on(leg({ secret: 'planted' }), ['snapshot', snapshotOf({ state: 'step_up_required' })])
+  run.on(proof({ secret: 'planted' }), ['snapshot', snapshotOf({ state: 'step_up_required' })])
   assert.deepEqual([run.screens, run.state.secret], [['step_up'], undefined])
-  assert.deepEqual(run.on(WANTED), ['openLeg', 'show', 'check'])
+  assert.deepEqual(run.on(WANTED), ['openProof', 'show', 'check'])
   assert.deepEqual(run.screens, ['evaluating'])
   assert.deepEqual(run.on(WANTED), ['show', 'check'], 'once')
-  run.on(leg({ secret: SECRET + COMMITMENT }))
+  run.on(proof({ secret: SECRET + COMMITMENT }))
   assert.deepEqual(run.screens, ['browser'])
   run.on(['snapshot', snapshotOf({ state: 'bonded', browser_commitment: COMMITMENT, seq: 3 })])
-  assert.equal(run.effects[0]?.[0], 'closeLeg')
+  assert.equal(run.effects[0]?.[0], 'closeProof')
   assert.deepEqual(run.outcome, { state: 'bonded', sessionId: 'sess_1', browserSecret: SECRET })
 })
 
@@ -222,7 +222,7 @@ test('is not bonded unless the service names this browser as the one that has pr
     [SECRET, COMMITMENT],
   ]) {
     const bonded = snapshotOf({ state: 'bonded', browser_commitment: named, seq: 3 })
-    const run = after(...WATCHING, WANTED, leg({ secret: own }), ['snapshot', bonded])
+    const run = after(...WATCHING, WANTED, proof({ secret: own }), ['snapshot', bonded])
     assert.deepEqual([run.outcome, run.screens], [ELSEWHERE, ['elsewhere']], `${own} ${named}`)
     assert.ok(run.effects.some(([name]) => name === 'stop'))
   }
@@ -239,16 +239,16 @@ test('shows a bond of another browser at no time after a reload', () => {
 
 test('goes on with the secret of this tab after a reload, and asks again after a second approval', () => {
   const run = after(...LOADED, ['ready'], ['found', session, 'kept'], ['spoken'], WANTED)
-  assert.deepEqual(run.effects[0], ['openLeg', session.address, 'kept'])
+  assert.deepEqual(run.effects[0], ['openProof', session.address, 'kept'])
   run.on(['snapshot', snapshotOf({ state: 'step_up_required', hint: 'step_up', seq: 2 })])
-  assert.deepEqual([run.effects[0]?.[0], run.screens], ['closeLeg', ['step_up']])
-  assert.equal(run.on(WANTED)[0], 'openLeg')
+  assert.deepEqual([run.effects[0]?.[0], run.screens], ['closeProof', ['step_up']])
+  assert.equal(run.on(WANTED)[0], 'openProof')
 })
 
 test('closes in the words of the proof in a browser that cannot give it', () => {
   const run = after(...WATCHING, WANTED)
   const text = { title: 'Not here', body: 'Use your phone.' }
-  run.on(leg({ screen: { name: 'not_set_up', text }, reason: 'browser_unsupported' }))
+  run.on(proof({ screen: { name: 'not_set_up', text }, reason: 'browser_unsupported' }))
   assert.deepEqual(run.effects.find(([name]) => name === 'show')?.[1], {
     name: 'not_set_up',
     code: null,

@@ -8,9 +8,9 @@ import { LONGEST } from '../../../tests/harness/measured-languages.ts'
 import { en } from '../src/messages/messages.ts'
 import {
   LANGUAGES,
-  LEG_LANGUAGES,
-  LEG_PSEUDO,
-  LEG_SCREENS,
+  PROOF_LANGUAGES,
+  PROOF_PSEUDO,
+  PROOF_SCREENS,
   loadGallery,
   MEASURED,
   PSEUDO,
@@ -20,7 +20,7 @@ import { browserTest, Harness, init, noBrowser, require } from './harness.ts'
 /** Set it to a folder to keep a picture of every screen. */
 const PICTURES = process.env.SCREENSHOTS_DIR
 const axe = createRequire(import.meta.url).resolve('axe-core')
-const SCREENS = [...Object.keys(en.screens), ...LEG_SCREENS]
+const SCREENS = [...Object.keys(en.screens), ...PROOF_SCREENS]
 /** These tests draw some thousand screens. */
 const longTest = { ...browserTest, timeout: 300_000 }
 const PAIRS = [
@@ -55,11 +55,11 @@ for (const style of [
   test(`every screen of every language fits a box of ${style}`, longTest, async () => {
     const page = await h.open({ body: `<div data-pulse-widget style="${style}"></div>` })
     await loadGallery(page)
-    for (const [tag, messages, leg] of [...MEASURED, ['pseudo', PSEUDO, LEG_PSEUDO] as const])
-      assert.deepEqual(await drawAll(page, { tag, messages, leg, pairs: PAIRS }), [], tag)
+    for (const [tag, messages, proof] of [...MEASURED, ['pseudo', PSEUDO, PROOF_PSEUDO] as const])
+      assert.deepEqual(await drawAll(page, { tag, messages, proof, pairs: PAIRS }), [], tag)
     // Without pairs there is more room, and the longest texts are the ones to check.
     assert.deepEqual(
-      await drawAll(page, { tag: 'pseudo', messages: PSEUDO, leg: LEG_PSEUDO, pairs: [] }),
+      await drawAll(page, { tag: 'pseudo', messages: PSEUDO, proof: PROOF_PSEUDO, pairs: [] }),
       [],
     )
     assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true)
@@ -69,8 +69,8 @@ test('the smallest box draws nothing over something else in any language', longT
   const style = 'height:150px;width:180px;min-height:0'
   const page = await h.open({ body: `<div data-pulse-widget style="${style}"></div>` })
   await loadGallery(page)
-  for (const [tag, messages, leg] of MEASURED) {
-    const drawn = await drawAll(page, { tag, messages, leg, pairs: PAIRS })
+  for (const [tag, messages, proof] of MEASURED) {
+    const drawn = await drawAll(page, { tag, messages, proof, pairs: PAIRS })
     // The service's frame does not fit, and the widget says so.
     assert.deepEqual(drawn, ['browser_frame: the card is cut'], tag)
   }
@@ -78,8 +78,8 @@ test('the smallest box draws nothing over something else in any language', longT
 
 /** Evaluates an expression after drawing a screen of a language in the box of the page. */
 function shown<Value>(page: Page, tag: string, name: string, expression: string): Promise<Value> {
-  const [, messages, leg] = MEASURED.find(([one]) => one === tag) ?? []
-  const language = JSON.stringify({ tag, messages, leg, pairs: PAIRS, name })
+  const [, messages, proof] = MEASURED.find(([one]) => one === tag) ?? []
+  const language = JSON.stringify({ tag, messages, proof, pairs: PAIRS, name })
   return page.evaluate<Value>(`(() => {
     const container = document.querySelector('[data-pulse-widget]')
     draw(container, ${language})
@@ -114,7 +114,7 @@ test(
   'the confirmation in the browser shows the pairs, and a title of its own',
   longTest,
   async () => {
-    for (const [tag, { browser }] of LEG_LANGUAGES)
+    for (const [tag, { browser }] of PROOF_LANGUAGES)
       assert.notEqual(browser.title, LANGUAGES.get(tag)?.screens.step_up.title, tag)
     for (const box of [COMPACT, REGULAR]) {
       const page = await h.open(box)
@@ -140,8 +140,8 @@ test('an end is where the end before it was', longTest, async () => {
 
 /** Draws a language into every box of the page. Returns what axe finds. */
 function violationsIn(page: Page, tag: string): Promise<unknown> {
-  const [messages, leg] = [LANGUAGES.get(tag), LEG_LANGUAGES.get(tag)]
-  const language = JSON.stringify({ tag, messages, leg, pairs: PAIRS })
+  const [messages, proof] = [LANGUAGES.get(tag), PROOF_LANGUAGES.get(tag)]
+  const language = JSON.stringify({ tag, messages, proof, pairs: PAIRS })
   return page.evaluate(`(async () => {
     for (const box of document.querySelectorAll('[data-screen]'))
       draw(box, { ...${language}, name: box.dataset.screen })
@@ -220,7 +220,7 @@ test(
 test('a lost connection does not load a frame again', browserTest, async () => {
   const page = await h.open({ body: '<div data-pulse-widget></div>' })
   await loadGallery(page)
-  const language = { tag: 'en', messages: LANGUAGES.get('en'), leg: LEG_LANGUAGES.get('en') }
+  const language = { tag: 'en', messages: LANGUAGES.get('en'), proof: PROOF_LANGUAGES.get('en') }
   const draw = (hasContact: boolean) =>
     page.evaluate(`{
       const container = document.querySelector('[data-pulse-widget]')

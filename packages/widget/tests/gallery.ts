@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import type { Page } from 'playwright-core'
-import type { LegTexts } from '../src/browser-proof/texts.ts'
+import type { ProofTexts } from '../src/browser-proof/texts.ts'
 import { LONGEST, longestOf, measured } from '../../../tests/harness/measured-languages.ts'
 import { en, type Messages } from '../src/messages/messages.ts'
 
@@ -19,12 +19,12 @@ export const LANGUAGES: ReadonlyMap<string, Messages> = new Map(
 )
 
 /** The texts of the browser's proof in every language, by tag. */
-export const LEG_LANGUAGES: ReadonlyMap<string, LegTexts> = new Map(
+export const PROOF_LANGUAGES: ReadonlyMap<string, ProofTexts> = new Map(
   [...LANGUAGES.keys()].map((tag) => [
     tag,
     JSON.parse(
       readFileSync(new URL(`../src/browser-proof/messages/${tag}.json`, import.meta.url), 'utf8'),
-    ) as LegTexts,
+    ) as ProofTexts,
   ]),
 )
 
@@ -34,16 +34,16 @@ export const MEASURED = measured(LANGUAGES.keys()).map(
     [
       tag,
       tag === LONGEST ? longestOf(LANGUAGES.values()) : LANGUAGES.get(tag)!,
-      tag === LONGEST ? longestOf(LEG_LANGUAGES.values()) : LEG_LANGUAGES.get(tag)!,
+      tag === LONGEST ? longestOf(PROOF_LANGUAGES.values()) : PROOF_LANGUAGES.get(tag)!,
     ] as const,
 )
 
 /** The screens of the browser's proof, and the last one of a browser that cannot give it. */
-export const LEG_SCREENS = ['browser', 'browser_again', 'browser_frame', 'browser_unsupported']
+export const PROOF_SCREENS = ['browser', 'browser_again', 'browser_frame', 'browser_unsupported']
 
 /** English with accents, and a third longer, as the longest languages are. */
 export const PSEUDO = longer(en)
-export const LEG_PSEUDO = longer(LEG_LANGUAGES.get('en')!)
+export const PROOF_PSEUDO = longer(PROOF_LANGUAGES.get('en')!)
 
 function longer<T extends object>(texts: T): T {
   return Object.fromEntries(
@@ -84,7 +84,7 @@ const frames = new WeakMap()
 const PAYLOAD = 'https://service.example/bond?session_id=sess_' + 'a'.repeat(22) + '&nonce=' + 'b'.repeat(43)
 
 /** Draws a screen and reports what sticks out of its box, and what is drawn over something else. */
-globalThis.draw = (container, { tag, messages, leg, name, pairs = [], hasContact = true, hasCode = true }) => {
+globalThis.draw = (container, { tag, messages, proof, name, pairs = [], hasContact = true, hasCode = true }) => {
   if (!views.has(container)) {
     views.set(container, openView(container, { look: [], handlers: { cancel() {}, retry() {} } }))
     views.get(container).fitBy(fitIn)
@@ -102,13 +102,13 @@ globalThis.draw = (container, { tag, messages, leg, name, pairs = [], hasContact
     frame.title = 'Confirm'
     frames.set(container, frame)
   }
-  const text = leg?.[isFrame ? 'browser' : name]
-  const ofLeg = text && {
+  const text = proof?.[isFrame ? 'browser' : name]
+  const ofProof = text && {
     name: busy ? name : 'not_set_up',
     text,
-    stage: isFrame ? frames.get(container) : busy ? confirmButton(leg, () => {}) : undefined,
+    stage: isFrame ? frames.get(container) : busy ? confirmButton(proof, () => {}) : undefined,
   }
-  view.show({ ...plain(name), ...ofLeg, code: name === 'waiting' && hasCode ? code : null, expiresAt: busy ? until : null, hasContact })
+  view.show({ ...plain(name), ...ofProof, code: name === 'waiting' && hasCode ? code : null, expiresAt: busy ? until : null, hasContact })
   const card = container.shadowRoot.querySelector('.card')
   const outer = card.getBoundingClientRect()
   const out = [...card.querySelectorAll('*')].filter((part) => {

@@ -15,7 +15,7 @@ import { en } from '../src/messages/messages.ts'
 /** The size of a language as the service sends it. */
 const BUDGET_BYTES = 1_300
 /** The texts of the browser's proof, which few pages load. */
-const LEG_BUDGET_BYTES = 500
+const PROOF_BUDGET_BYTES = 500
 const ENGLISH = { tag: 'en', messages: en }
 
 /** The files of the service, which a test may replace, and the requests for them. */
@@ -122,17 +122,17 @@ test('names every file by a path that changes with the content', async () => {
 test('each language has at most 1.3 kB gzip, its proof 0.5 kB, and both an integrity', async () => {
   const { files } = await loadPulseScript()
   const [index, ...languages] = files.filter(({ path }) => path.startsWith('/v1/lang/'))
-  const isOfLeg = ({ path }: { path: string }) => path.includes('/leg-')
+  const isOfProof = ({ path }: { path: string }) => path.includes('/leg-')
   const integritiesOf = (of: typeof files) => of.map(({ integrity }) => integrity)
-  const widget = languages.filter((file) => !isOfLeg(file))
+  const widget = languages.filter((file) => !isOfProof(file))
   assert.deepEqual(Object.values(JSON.parse(index!.source)), integritiesOf(widget))
   assert.deepEqual(
     widget.map(({ source }) => JSON.parse(source).leg),
-    integritiesOf(languages.filter(isOfLeg)),
+    integritiesOf(languages.filter(isOfProof)),
   )
   for (const file of [index!, ...languages]) {
     assert.equal(file.integrity, integrityOf(file.source))
-    const budget = isOfLeg(file) ? LEG_BUDGET_BYTES : BUDGET_BYTES
+    const budget = isOfProof(file) ? PROOF_BUDGET_BYTES : BUDGET_BYTES
     const bytes = gzipSync(file.source, { level: 9 }).length
     if (file !== index) assert.ok(bytes <= budget, `${file.path}: ${bytes} B`)
   }

@@ -5,7 +5,7 @@ import { en } from '../src/messages/messages.ts'
 
 const FOLDER = new URL('../src/messages/', import.meta.url)
 /** The texts of the browser's proof, which are loaded with its code. */
-const LEG_FOLDER = new URL('../src/browser-proof/messages/', import.meta.url)
+const PROOF_FOLDER = new URL('../src/browser-proof/messages/', import.meta.url)
 /** The official languages of the European Union. */
 const OF_THE_UNION =
   'bg cs da de el en es et fi fr ga hr hu it lt lv mt nl pl pt ro sk sl sv'.split(' ')
@@ -23,7 +23,7 @@ function texts(group: object, path = ''): Map<string, unknown> {
 }
 const placeholders = (text: unknown) => String(text).match(/\{\w+\}/g) ?? []
 const widget = texts(en)
-const englishLeg = texts(JSON.parse(readFileSync(new URL('en.json', LEG_FOLDER), 'utf8')))
+const englishProof = texts(JSON.parse(readFileSync(new URL('en.json', PROOF_FOLDER), 'utf8')))
 const tagsIn = (folder: URL) =>
   readdirSync(folder)
     .filter((name) => name.endsWith('.json'))
@@ -32,12 +32,12 @@ const tags = tagsIn(FOLDER)
 
 test('the widget has the 24 languages of the European Union and 16 others', () => {
   assert.deepEqual(tags.toSorted(), [...OF_THE_UNION, ...OTHERS].toSorted())
-  assert.deepEqual(tagsIn(LEG_FOLDER), tags)
+  assert.deepEqual(tagsIn(PROOF_FOLDER), tags)
 })
 
 for (const [folder, english] of [
   [FOLDER, widget],
-  [LEG_FOLDER, englishLeg],
+  [PROOF_FOLDER, englishProof],
 ] as const)
   for (const tag of tags)
     test(`${tag} has every text of ${folder === FOLDER ? 'the widget' : 'the proof'}, with the placeholders of English`, () => {

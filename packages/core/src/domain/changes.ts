@@ -1,5 +1,5 @@
 import type { DeviceId } from '@bonded/contract'
-import { requiresBrowser } from './browser-leg.ts'
+import { requiresBrowser } from './browser-proof.ts'
 import { receiptDueAt } from './receipts.ts'
 import type { Instant, Session } from './session.ts'
 import {
@@ -23,7 +23,7 @@ export interface MoveChanges {
   readonly bondProof?: Session['bondProof']
   readonly verification?: Session['verification']
   readonly stepUp?: Session['stepUp']
-  readonly browserLeg?: Session['browserLeg']
+  readonly browserProof?: Session['browserProof']
   readonly bondedAt?: Instant
   readonly completedAt?: Instant
   readonly outcome?: Session['outcome']
@@ -53,7 +53,7 @@ export function moved(
     ...session,
     state: move.to,
     seq: session.seq + 1,
-    hint: usesStepNonce(next) ? (set.browserLeg ? 'browser' : 'step_up') : null,
+    hint: usesStepNonce(next) ? (set.browserProof ? 'browser' : 'step_up') : null,
     // Only evidence needs the number for a carrier check, and this session accepts no more
     // evidence.
     sealedPhoneNumber: takesEvidence(next) ? session.sealedPhoneNumber : null,
@@ -69,7 +69,7 @@ export function moved(
     receiptDueAt: receiptDueAt({ ...session, bondProof }, move, now),
     verification: set.verification ?? session.verification,
     stepUp: set.stepUp ?? null,
-    browserLeg: set.browserLeg === undefined ? session.browserLeg : set.browserLeg,
+    browserProof: set.browserProof === undefined ? session.browserProof : set.browserProof,
     bondedAt: set.bondedAt ?? session.bondedAt,
     completedAt: set.completedAt ?? session.completedAt,
     outcome: set.outcome ?? session.outcome,

@@ -53,7 +53,7 @@ export const MAX_VALID_ASSERTIONS = 3
 export const ADDED_PHONE_WAIT_MS = 72 * 60 * 60 * 1000
 
 /** Protocol 14: an approval leaves the browser at least this long to prove itself. */
-export const BROWSER_LEG_TTL_MS = 120_000
+export const BROWSER_PROOF_TTL_MS = 120_000
 /** Protocol 14: after this many failed proofs the phone must approve again. */
 export const MAX_FAILED_BROWSER_PROOFS = 8
 

@@ -56,7 +56,7 @@ export function newSession(start: SessionStart): Session {
     receiptDueAt: null,
     verification: null,
     stepUp: null,
-    browserLeg: null,
+    browserProof: null,
     notifies: start.notifies,
   }
 }

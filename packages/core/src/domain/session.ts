@@ -11,7 +11,7 @@ import type {
   SubjectId,
   TenantId,
 } from '@bonded/contract'
-import type { BrowserLeg } from './browser-leg.ts'
+import type { BrowserProofState } from './browser-proof.ts'
 import type { BondProof } from './receipts.ts'
 import type { Policy } from './policy.ts'
 
@@ -75,7 +75,7 @@ export interface Session {
   readonly verification: PulseVerification | null
   readonly stepUp: StepUp | null
   /** Null where the workflow does not require the browser, and until the phone has approved. */
-  readonly browserLeg: BrowserLeg | null
+  readonly browserProof: BrowserProofState | null
   /** Whether the tenant had a webhook endpoint at creation. Without one, no event is written. */
   readonly notifies: boolean
 }

@@ -1,5 +1,5 @@
 import { encodeBase64url, RECEIPT_TYPE } from '@bonded/contract'
-import { commitmentOf } from '../domain/browser-leg.ts'
+import { commitmentOf } from '../domain/browser-proof.ts'
 import { deviceRefOf } from '../domain/device-ref.ts'
 import {
   receiptClaims,

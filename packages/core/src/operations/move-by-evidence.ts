@@ -1,10 +1,10 @@
 import type { BrowserKeyRegistration, VerifiedEvidence } from '@bonded/contract'
 import {
   approve,
-  approvedLeg,
+  waitingApproval,
   browserCredentialsOf,
   requiresBrowser,
-} from '../domain/browser-leg.ts'
+} from '../domain/browser-proof.ts'
 import { summarizeVerification } from '../domain/evidence.ts'
 import { instantOf } from '../domain/iso.ts'
 import { highestBandOf, isAttested, hasIndependentEvidence } from '../domain/key-rules.ts'
@@ -52,7 +52,7 @@ export function* moveByEvidence(
   const unmet = unmetRequirements(session.policy, { ...facts, scores: score(facts) })
   if (unmet.length > 0)
     // An approval that waits for the browser stays as it is, unless a fresh one replaces it.
-    return approvedLeg(session) === undefined
+    return waitingApproval(session) === undefined
       ? yield* missPolicy(tables, valid, unmet)
       : accept(session)
 
@@ -75,8 +75,8 @@ export function* moveByEvidence(
   const credentials = browserCredentialsOf({ ...device, browserKey })
   if (credentials === undefined) return reject('browser_key_required')
   const evidenceIssuedAt = instantOf(evidence.issued_at)
-  const leg = approve(session, { credentials, evidenceIssuedAt, verification, now })
-  const set = { ...pinned, ...leg }
+  const approval = approve(session, { credentials, evidenceIssuedAt, verification, now })
+  const set = { ...pinned, ...approval }
   const approved = yield* tables.sessions.move(session, MOVES.approve, { now, set })
   if (approved !== undefined) yield* storeBrowserKey(tables, device, added.value)
   return approved && accept(approved)

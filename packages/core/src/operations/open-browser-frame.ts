@@ -1,5 +1,5 @@
 import type { SessionId } from '@bonded/contract'
-import { approvedLeg } from '../domain/browser-leg.ts'
+import { waitingApproval } from '../domain/browser-proof.ts'
 import { type Result, reject } from '../domain/rejection.ts'
 import type { Session } from '../domain/session.ts'
 import { readWatchedSession } from './find-and-expire.ts'
@@ -23,5 +23,5 @@ export async function openBrowserFrame(
   if (!page.ok) return page
   const found = await readWatchedSession(service, { id, key, watchToken })
   if (!found.ok) return found
-  return approvedLeg(found.value) === undefined ? reject('session_not_live') : found
+  return waitingApproval(found.value) === undefined ? reject('session_not_live') : found
 }

@@ -5,7 +5,12 @@ import {
   type DeviceId,
   type SessionId,
 } from '@bonded/contract'
-import { approvedLeg, type ApprovedLeg, bondedCommitment, recall } from '../domain/browser-leg.ts'
+import {
+  waitingApproval,
+  type WaitingApproval,
+  bondedCommitment,
+  recall,
+} from '../domain/browser-proof.ts'
 import { iso } from '../domain/iso.ts'
 import { MAX_FAILED_BROWSER_PROOFS } from '../domain/lifetimes.ts'
 import { accept, reject, type Result } from '../domain/rejection.ts'
@@ -79,7 +84,7 @@ function settled(
   const bonded = bondedCommitment(session)
   if (bonded !== undefined && keys.same(bonded, commitment)) return accept(session)
   if (endedBySuspension(session)) return reject('tenant_suspended')
-  return approvedLeg(session) === undefined ? reject('session_not_live') : undefined
+  return waitingApproval(session) === undefined ? reject('session_not_live') : undefined
 }
 
 interface ProofAttempt {
@@ -99,22 +104,22 @@ function* bondOrReject(
 ): Work<Result<Session> | undefined> {
   const { attempt, proof, page } = proving
   const { session, now } = attempt
-  const leg = approvedLeg(session)
+  const approval = waitingApproval(session)
   const failed = yield* runChecks('browser', factsOf(service, tables, proving))
   if (failed?.rejection.reason === 'tenant_suspended') return reject('tenant_suspended')
-  if (leg === undefined) return reject('session_not_live')
+  if (approval === undefined) return reject('session_not_live')
   if (failed?.rejection.reason === 'evidence_expired') {
     const set = recall(session, 'evidence_expired')
     const recalled = yield* tables.sessions.move(session, MOVES.recall, { now, set })
     return recalled && reject('session_not_live')
   }
   if (failed !== undefined)
-    return yield* rejectAndCountProof(tables, attempt, { leg, step: failed.check.step })
+    return yield* rejectAndCountProof(tables, attempt, { approval, step: failed.check.step })
   const { commitment } = proof
   const browser = { origin: page.origin, proved_at: iso(now) }
   const bonded = yield* bondSession(tables, attempt, {
-    verification: { ...leg.verification, browser },
-    set: { browserLeg: { commitment } },
+    verification: { ...approval.verification, browser },
+    set: { browserProof: { commitment } },
   })
   return bonded && accept(bonded)
 }
@@ -127,7 +132,7 @@ function factsOf(
 ): CallFacts['browser'] {
   const { session, device, now } = attempt
   const { id, response } = proof.assertion
-  const isApproved = approvedLeg(session)?.credentials.includes(id) === true
+  const isApproved = waitingApproval(session)?.credentials.includes(id) === true
   const key = isApproved ? keyOf(device, id) : undefined
   const clientData = textOf(response.clientDataJSON)
   return {
@@ -212,12 +217,15 @@ function textOf(base64url: string): string | undefined {
 function* rejectAndCountProof(
   tables: Tables,
   { session, knownAs: subjectRef, now }: SessionFacts,
-  { leg, step }: { readonly leg: ApprovedLeg; readonly step: string },
+  { approval, step }: { readonly approval: WaitingApproval; readonly step: string },
 ): Work<Result<never>> {
   const reason = 'browser_proof_invalid'
   yield* tables.sessions.note(session.id, { at: now, kind: 'refused', reason, step, subjectRef })
   // Beside the counts of the phones, which have ids of another form.
-  const failures = yield* tables.sessions.countFailure(session.id, `browser ${leg.seq}` as DeviceId)
+  const failures = yield* tables.sessions.countFailure(
+    session.id,
+    `browser ${approval.seq}` as DeviceId,
+  )
   if (failures >= MAX_FAILED_BROWSER_PROOFS)
     yield* tables.sessions.move(session, MOVES.recall, {
       now,

@@ -1,5 +1,5 @@
 import { decodeBase64url, type ReceiptClaims, type SessionId } from '@bonded/contract'
-import { commitmentOf } from '../domain/browser-leg.ts'
+import { commitmentOf } from '../domain/browser-proof.ts'
 import { proofText } from '../domain/receipt-log.ts'
 import { receiptSession, receiptState } from '../domain/receipts.ts'
 import { accept, type Result, reject } from '../domain/rejection.ts'

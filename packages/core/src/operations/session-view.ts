@@ -1,5 +1,5 @@
 import type { Secret } from '@bonded/contract'
-import { bondedCommitment, requiresBrowser } from '../domain/browser-leg.ts'
+import { bondedCommitment, requiresBrowser } from '../domain/browser-proof.ts'
 import {
   acceptedIndex,
   challengeOf,

@@ -1,5 +1,5 @@
 import { DIRECTIONAL_MARKS, needsIsolation, type Reason } from '@bonded/contract'
-import { approvedLeg, requiresBrowser } from '../domain/browser-leg.ts'
+import { waitingApproval, requiresBrowser } from '../domain/browser-proof.ts'
 import { acceptsKey, isAttested } from '../domain/key-rules.ts'
 import {
   ISSUED_AT_MAX_AGE_MS,
@@ -85,7 +85,7 @@ export const CHECKS = [
   browser('suspended', 'tenant_suspended', isSuspended),
   // An ended session tells nothing about nonces and phones. Whose time has passed has ended before.
   phone('session_live', 'session_not_live', (f) => !awaitsPhone(f.session, f.now)),
-  browser('approval_waits', 'session_not_live', (f) => !approvedLeg(f.session)),
+  browser('approval_waits', 'session_not_live', (f) => !waitingApproval(f.session)),
 
   // Before every rule about the device: a phone without a current code learns neither which formats
   // the session accepts nor whether it names another user.
@@ -194,7 +194,7 @@ export const CHECKS = [
   browser(
     'evidence_time',
     'evidence_expired',
-    (f) => f.now >= (approvedLeg(f.session)?.evidenceUntil ?? 0),
+    (f) => f.now >= (waitingApproval(f.session)?.evidenceUntil ?? 0),
   ),
   browser('origin', 'browser_proof_invalid', (f) => !f.pageMayProve),
   browser('credential', 'browser_proof_invalid', (f) => !f.isItsCredential),

@@ -72,12 +72,12 @@ test('the number for a carrier check is deleted when no more evidence can come',
 })
 
 test('the hint says whether the phone or the browser is next, and ends with the step-up', () => {
-  const browserLeg = { approved: {} as never }
-  const approved = move(sessionWith(), MOVES.approve, { browserLeg }) ?? assert.fail()
+  const browserProof = { approved: {} as never }
+  const approved = move(sessionWith(), MOVES.approve, { browserProof }) ?? assert.fail()
   assert.equal(approved.hint, 'browser')
   assert.equal(move(sessionWith(), MOVES.stepUp)?.hint, 'step_up')
-  const recalled = move(approved, MOVES.recall, { browserLeg: null }) ?? assert.fail()
-  assert.deepEqual([recalled.hint, recalled.browserLeg], ['step_up', null])
+  const recalled = move(approved, MOVES.recall, { browserProof: null }) ?? assert.fail()
+  assert.deepEqual([recalled.hint, recalled.browserProof], ['step_up', null])
   assert.equal(move(approved, MOVES.kill)?.hint, null)
 })
 

@@ -24,7 +24,7 @@ test('the default lifetimes are in the range that a workflow may set', () => {
 test('an idempotency key outlives the time in which GET returns its session', () => {
   const readable =
     longest('session_ttl_seconds') +
-    lifetimes.BROWSER_LEG_TTL_MS +
+    lifetimes.BROWSER_PROOF_TTL_MS +
     longest('bonded_ttl_seconds') +
     lifetimes.READABLE_AFTER_END_MS
   assert.ok(lifetimes.IDEMPOTENCY_KEY_TTL_MS > readable)

@@ -41,7 +41,7 @@ test('nothing of a phone, a browser, a bond or an end is known, whatever it is m
       verification: {} as never,
       bondDigest: 'digest',
       requestingOrigin: 'https://bank.example',
-      browserLeg: { commitment: 'commitment' },
+      browserProof: { commitment: 'commitment' },
       bondedAt: CREATED_AT,
       endedAt: CREATED_AT,
       receiptDueAt: CREATED_AT,

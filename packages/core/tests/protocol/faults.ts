@@ -24,7 +24,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     f.session.state = 'killed'
   },
   approval_waits: (f) => {
-    f.session.browserLeg = null
+    f.session.browserProof = null
   },
   'nonce challenge_expired': (f) => {
     f.nonce = 'earlier'
@@ -81,7 +81,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   },
   assertion: atVerifier('a step that no row names'),
   'evidence_time browser': (f) => {
-    f.session.browserLeg = { approved: { evidenceUntil: NOW } } as never
+    f.session.browserProof = { approved: { evidenceUntil: NOW } } as never
   },
   'evidence_time attest': (f) => {
     f.evidenceIsCurrent = false

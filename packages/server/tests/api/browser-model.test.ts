@@ -16,14 +16,14 @@ import {
 import { attestation } from '../../../../tests/harness/phone.ts'
 
 /*
- * Both legs of a session that requires the browser (protocol 14), in random orders, with requests
- * sent again after a lost response, wrong proofs, strangers, ends and expiry. None with both legs
+ * Both proofs of a session that requires the browser (protocol 14), in random orders, with requests
+ * sent again after a lost response, wrong proofs, strangers, ends and expiry. None with both proofs
  * stays unbonded, none bonds with one, and no attempt is counted.
  */
 
 const [SESSION_TTL_MS, BONDED_TTL_MS] = [600_000, 90_000]
 /** The design's numbers: how long an approval waits, its evidence is current, and its failures. */
-const [LEG_MS, EVIDENCE_MS, FAILURES] = [120_000, 300_000, 8]
+const [PROOF_MS, EVIDENCE_MS, FAILURES] = [120_000, 300_000, 8]
 /** How long the nonce of the QR code is valid for sure. An approval pins it. */
 const NONCE_MS = 60_000
 
@@ -122,7 +122,7 @@ const approve: Action = {
       evidenceUntil: now + EVIDENCE_MS,
       expiresAt: Math.max(
         model.expiresAt,
-        Math.min(now, model.createdAt + SESSION_TTL_MS) + LEG_MS,
+        Math.min(now, model.createdAt + SESSION_TTL_MS) + PROOF_MS,
       ),
     })
   },
@@ -262,7 +262,7 @@ const STATES: Readonly<Record<Phase, readonly string[]>> = {
   ended: ['killed', 'expired'],
 }
 
-test(`in ${HISTORIES} random histories a session bonds by both legs, and never by one`, async (t) => {
+test(`in ${HISTORIES} random histories a session bonds by both proofs, and never by one`, async (t) => {
   let bonds = 0
   await fc.assert(
     fc.asyncProperty(fc.array(action, { minLength: 2, maxLength: 10 }), async (actions) => {

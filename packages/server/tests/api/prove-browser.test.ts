@@ -28,8 +28,8 @@ import {
 } from './browser-prover.ts'
 
 /*
- * The browser leg (protocol 14): no session that requires the browser bonds with one leg, none with
- * both stays unbonded, and no attempt is counted.
+ * The proof of the browser (protocol 14): no session that requires it bonds with the approval
+ * alone, none with both stays unbonded, and no attempt is counted.
  */
 
 test('the phone approves, then the browser proves itself, and only its secret reads the verification', async () => {
@@ -71,7 +71,7 @@ test('the phone approves, then the browser proves itself, and only its secret re
   assert.notEqual((await asBackend(s, session, secret)).verification, null)
 })
 
-test('repeated legs answer 200, in every order, and count no attempt', async () => {
+test('repeated proofs answer 200, in every order, and count no attempt', async () => {
   await using s = await setUp()
   const of = await passkeyPhone(s.h)
   const session = await createFor(s)

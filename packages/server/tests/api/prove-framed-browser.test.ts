@@ -10,7 +10,7 @@ import {
 import { createAuthenticator } from '../../../simulator/src/webauthn/authenticator.ts'
 import { harness, PUBLIC_ORIGIN, SHOP_ORIGIN } from '../../../../tests/harness/harness.ts'
 
-/* The browser leg by the service's frame, on a service of several organizations (protocol 14). */
+/* The proof of the browser by the service's frame, where a service has several organizations. */
 
 const WORKFLOWS = [
   {

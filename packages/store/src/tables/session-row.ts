@@ -42,7 +42,7 @@ const COLUMNS: { readonly [Member in keyof Session]: string } = {
   receiptDueAt: 'receipt_due_at',
   verification: 'verification',
   stepUp: 'step_up',
-  browserLeg: 'browser_leg',
+  browserProof: 'browser_leg',
   notifies: 'notifies',
 }
 
@@ -53,7 +53,7 @@ const AS_JSON: ReadonlySet<keyof Session> = new Set([
   'bondProof',
   'verification',
   'stepUp',
-  'browserLeg',
+  'browserProof',
 ])
 
 /** The members that say something about a user. */
@@ -150,7 +150,7 @@ export function sessionFromRow(row: Row): Session {
     receiptDueAt: instant(row.receipt_due_at),
     verification: json<NonNullable<Session['verification']>>(row.verification),
     stepUp: json<StepUp>(row.step_up),
-    browserLeg: json<NonNullable<Session['browserLeg']>>(row.browser_leg),
+    browserProof: json<NonNullable<Session['browserProof']>>(row.browser_leg),
     notifies: Number(row.notifies) === 1,
   }
 }

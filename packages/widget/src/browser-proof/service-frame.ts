@@ -2,7 +2,7 @@ import { bare, ownMembers } from '@bonded/contract'
 import { parseUrl } from '../parse-url.ts'
 import type { SessionAddress } from '../session/snapshot.ts'
 import { element } from '../view/dom.ts'
-import type { FrameMessage } from './leg-reducer.ts'
+import type { FrameMessage } from './proof-reducer.ts'
 
 /** Every message between a page and the frame has this as its member `bonded`. */
 const PROTOCOL = 'frame/v1'

@@ -1,4 +1,4 @@
-import type { LegSetup } from './open-leg.ts'
+import type { ProofSetup } from './open-proof.ts'
 import type { ScreenText } from '../messages/messages.ts'
 import english from './messages/en.json' with { type: 'json' }
 
@@ -6,7 +6,7 @@ import english from './messages/en.json' with { type: 'json' }
  * The texts of the browser's proof, in the same languages as those of the widget. They are files of
  * their own, because most pages need none of them.
  */
-export interface LegTexts {
+export interface ProofTexts {
   /** The button, on a computer and on a device with a touch screen. */
   readonly confirm: string
   readonly confirmTouch: string
@@ -18,14 +18,14 @@ export interface LegTexts {
 }
 
 /** The texts in the language of the widget, or in English, which is in this code. */
-export async function loadLegTexts({
+export async function loadProofTexts({
   language,
   loadMembers,
   unpack,
-}: Pick<LegSetup, 'language' | 'loadMembers' | 'unpack'>): Promise<LegTexts> {
-  const { leg } = await language
+}: Pick<ProofSetup, 'language' | 'loadMembers' | 'unpack'>): Promise<ProofTexts> {
+  const { proof } = await language
   try {
-    if (leg) return unpack<LegTexts>(english, await loadMembers(leg.url, leg.integrity))
+    if (proof) return unpack<ProofTexts>(english, await loadMembers(proof.url, proof.integrity))
   } catch (cause) {
     console.warn('Pulse: the language could not be loaded.', cause)
   }

@@ -13,7 +13,7 @@ export interface LoadedMessages {
   readonly tag: string
   readonly messages: Messages
   /** The texts of the browser's proof in this language; absent for English, which its code has. */
-  readonly leg?: { readonly url: URL; readonly integrity: string }
+  readonly proof?: { readonly url: URL; readonly integrity: string }
 }
 
 /**
@@ -38,7 +38,7 @@ export async function loadMessages(
         return {
           tag,
           messages: unpack(en, language),
-          leg: { url: new URL(`leg-${tag}.json`, folder), integrity: language['leg'] as string },
+          proof: { url: new URL(`leg-${tag}.json`, folder), integrity: language['leg'] as string },
         }
       }
     }

@@ -1,4 +1,4 @@
-import { wasProvedByBrowser } from '../../domain/browser-leg.ts'
+import { wasProvedByBrowser } from '../../domain/browser-proof.ts'
 import { hasBrowserWorkflow, type Tenant } from '../../domain/tenant.ts'
 import { hasMoved, MOVES } from '../../protocol/states.ts'
 import type { Service } from '../service.ts'

@@ -10,10 +10,10 @@ import type {
   Secret,
 } from '@bonded/contract'
 import { credentialName, isAmount, WATCH_PARAMETER } from '@bonded/contract'
-import { approvedLeg, commitmentOf, requiresBrowser } from '@bonded/core/domain/browser-leg'
+import { waitingApproval, commitmentOf, requiresBrowser } from '@bonded/core/domain/browser-proof'
 import { iso } from '@bonded/core/domain/iso'
 import { needsAttestedKey } from '@bonded/core/domain/key-rules'
-import { BROWSER_LEG_TTL_MS } from '@bonded/core/domain/lifetimes'
+import { BROWSER_PROOF_TTL_MS } from '@bonded/core/domain/lifetimes'
 import type { Instant, Session } from '@bonded/core/domain/session'
 import { type Tenant, titlesOf } from '@bonded/core/domain/tenant'
 import type { Invited } from '@bonded/core/operations/read-invitation'
@@ -131,16 +131,16 @@ function credentialRequest(
 ):
   | Pick<BrowserFrame, 'rp_id' | 'allow_credentials' | 'credential_hashes' | 'timeout_ms'>
   | undefined {
-  const leg = approvedLeg(session)
-  if (leg === undefined || now >= session.expiresAt) return undefined
-  const leftMs = Math.max(0, Math.min(session.expiresAt, leg.evidenceUntil) - now)
+  const approval = waitingApproval(session)
+  if (approval === undefined || now >= session.expiresAt) return undefined
+  const leftMs = Math.max(0, Math.min(session.expiresAt, approval.evidenceUntil) - now)
   return {
-    rp_id: leg.rpId,
+    rp_id: approval.rpId,
     allow_credentials: [],
-    credential_hashes: leg.credentials.map((id) =>
+    credential_hashes: approval.credentials.map((id) =>
       hash('sha256', credentialName(session.id, id), 'base64url'),
     ),
-    timeout_ms: Math.min(BROWSER_LEG_TTL_MS, leftMs),
+    timeout_ms: Math.min(BROWSER_PROOF_TTL_MS, leftMs),
   }
 }
 

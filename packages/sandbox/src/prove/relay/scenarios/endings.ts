@@ -13,7 +13,7 @@ const EVIDENCE_AND_MORE_MS = 301_000
 export const ENDINGS: readonly Scenario[] = [
   {
     number: 18,
-    title: 'The evidence, the device or the key ends between the legs',
+    title: 'The evidence, the device or the key ends between the two proofs',
     today: false,
     // oxlint-disable-next-line max-lines-per-function -- each part ends what the next one needs
     async run(stage) {

@@ -24,7 +24,7 @@ const MEMBERS = ['session_id', 'tenant_id', 'workflow', 'action', 'origin', 'com
 export const REPLAYS: readonly Scenario[] = [
   {
     number: 7,
-    title: 'An assertion of another session, tenant, action, origin or leg',
+    title: 'An assertion of another session, tenant, action, origin or proof',
     today: false,
     // oxlint-disable-next-line max-lines-per-function -- the attempts share two sessions
     async run(stage) {

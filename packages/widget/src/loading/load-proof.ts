@@ -1,8 +1,8 @@
 import { loadModule } from './load-module.ts'
 
 /** Where the service serves the browser's proof, and its integrity, inserted by the bundler. */
-declare const PULSE_LEG_PATH: string
-declare const PULSE_LEG_INTEGRITY: string
+declare const PULSE_PROOF_PATH: string
+declare const PULSE_PROOF_INTEGRITY: string
 
 /**
  * Loads the code of the browser's proof. Only the pages of a workflow that requires the browser do.
@@ -10,6 +10,8 @@ declare const PULSE_LEG_INTEGRITY: string
  *
  * @param origin the origin of the service
  */
-export function loadLeg(origin: string): Promise<typeof import('../browser-proof/open-leg.ts')> {
-  return loadModule(new URL(PULSE_LEG_PATH, origin), PULSE_LEG_INTEGRITY)
+export function loadProof(
+  origin: string,
+): Promise<typeof import('../browser-proof/open-proof.ts')> {
+  return loadModule(new URL(PULSE_PROOF_PATH, origin), PULSE_PROOF_INTEGRITY)
 }

@@ -4,26 +4,26 @@ import { fc } from '../../../tests/random.ts'
 import {
   ATTEMPTS,
   FRAME_LOAD_MS,
-  INITIAL_LEG,
-  type LegEvent,
-  type LegEffect,
-  reduceLeg,
-} from '../src/browser-proof/leg-reducer.ts'
+  INITIAL_PROOF,
+  type ProofEvent,
+  type ProofEffect,
+  reduceProof,
+} from '../src/browser-proof/proof-reducer.ts'
 
 /** Dispatches events, ten seconds apart, and returns the effects of the last one. */
-function run(...events: readonly LegEvent[]) {
-  let state = INITIAL_LEG
-  let effects: readonly LegEffect[] = []
+function run(...events: readonly ProofEvent[]) {
+  let state = INITIAL_PROOF
+  let effects: readonly ProofEffect[] = []
   for (const [index, event] of events.entries())
-    ({ state, effects } = reduceLeg(state, event, { now: index * 10_000, random: 0.5 }))
+    ({ state, effects } = reduceProof(state, event, { now: index * 10_000, random: 0.5 }))
   return { state, effects }
 }
 
-const READY: LegEvent[] = [['open'], ['opened', 'ready']]
-const SENT: LegEvent[] = [...READY, ['confirm'], ['proved', 'proof']]
-const LOST: LegEvent[] = [['sent', 'lost'], ['tick']]
+const READY: ProofEvent[] = [['open'], ['opened', 'ready']]
+const SENT: ProofEvent[] = [...READY, ['confirm'], ['proved', 'proof']]
+const LOST: ProofEvent[] = [['sent', 'lost'], ['tick']]
 const SHOW_AGAIN = [['show', 'again']]
-const FRAMED: LegEvent[] = [['open'], ['opened', 'framed']]
+const FRAMED: ProofEvent[] = [['open'], ['opened', 'framed']]
 const reads = (way: string) => [
   ['show', 'busy'],
   ['read', way],
@@ -54,7 +54,7 @@ test('shows the button again after a canceled prompt and after a rejected proof'
 })
 
 test('gives up in a browser that cannot prove', () => {
-  const events: LegEvent[] = [['open'], ['opened', 'unsupported']]
+  const events: ProofEvent[] = [['open'], ['opened', 'unsupported']]
   assert.deepEqual(run(...events).effects, [['giveUp', 'browser_unsupported']])
 })
 
@@ -71,7 +71,7 @@ test('gives the frame its session once, when it listens', () => {
 })
 
 test('reads the session when the frame has ended, and gives up if it still waits', () => {
-  const ready: LegEvent[] = [...FRAMED, ['frame', 'ready']]
+  const ready: ProofEvent[] = [...FRAMED, ['frame', 'ready']]
   assert.deepEqual(run(...ready, ['frame', 'done']).effects, reads('page'))
   assert.deepEqual(run(...ready, ['frame', 'failed']).effects, reads('none'))
   assert.deepEqual(run(...ready, ['frame', 'done'], ['frame', 'done']).effects, [])
@@ -86,8 +86,13 @@ test('takes a second frame that says nothing, and one without permission, as blo
   assert.deepEqual(run(...FRAMED, ['frame', 'blocked']).effects, blocked)
   assert.deepEqual(run(['open'], ['opened', 'blocked']).effects, blocked)
   // A frame that has spoken is not counted with an earlier one.
-  const spoken: LegEvent[] = [['tick'], ['opened', 'framed'], ['frame', 'ready'], ['frame', 'done']]
-  const events: LegEvent[] = [...FRAMED, ...spoken, ['opened', 'framed'], ['tick']]
+  const spoken: ProofEvent[] = [
+    ['tick'],
+    ['opened', 'framed'],
+    ['frame', 'ready'],
+    ['frame', 'done'],
+  ]
+  const events: ProofEvent[] = [...FRAMED, ...spoken, ['opened', 'framed'], ['tick']]
   assert.deepEqual(run(...events).effects, reads('page'))
 })
 
@@ -95,7 +100,7 @@ test('waits less for a frame whose document has loaded', () => {
   const { state } = run(...FRAMED)
   assert.equal(state.timers.again, 10_000 + FRAME_LOAD_MS)
   const moment = { now: 10_000, random: 0 }
-  const loaded = reduceLeg(state, ['frame', 'loaded'], moment)
+  const loaded = reduceProof(state, ['frame', 'loaded'], moment)
   assert.ok(loaded.state.timers.again < state.timers.again)
 })
 
@@ -106,7 +111,7 @@ test('sends the same proof again after a lost response, and then leaves it to th
   assert.deepEqual(run(['open'], ['opened', 'lost'], ['tick']).effects, reads('page'))
 })
 
-const events = fc.constantFrom<LegEvent>(
+const events = fc.constantFrom<ProofEvent>(
   ['open'],
   ['opened', 'ready'],
   ['opened', 'lost'],
@@ -132,12 +137,12 @@ const events = fc.constantFrom<LegEvent>(
 test('no sequence of events asks the browser without a click, or goes on after its end', () => {
   fc.assert(
     fc.property(fc.array(events, { maxLength: 40 }), (steps) => {
-      let state = INITIAL_LEG
+      let state = INITIAL_PROOF
       let clicks = 0
       let prompts = 0
       for (const [index, event] of steps.entries()) {
         const before = state
-        const reaction = reduceLeg(state, event, { now: index * 3_000, random: 0.5 })
+        const reaction = reduceProof(state, event, { now: index * 3_000, random: 0.5 })
         state = reaction.state
         clicks += Number(event[0] === 'confirm')
         prompts += reaction.effects.filter(([name]) => name === 'prove').length

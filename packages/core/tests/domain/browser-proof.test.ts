@@ -4,18 +4,18 @@ import { type PulseVerification, SESSION_STATES, type SessionState } from '@bond
 import { randomFor } from '../../../../tests/random.ts'
 import {
   approve,
-  type ApprovedLeg,
-  approvedLeg,
+  type WaitingApproval,
+  waitingApproval,
   bondedCommitment,
   browserCredentialsOf,
-  type BrowserLeg,
+  type BrowserProofState,
   commitmentOf,
   recall,
   requiresBrowser,
   wasProvedByBrowser,
-} from '../../src/domain/browser-leg.ts'
+} from '../../src/domain/browser-proof.ts'
 import {
-  BROWSER_LEG_TTL_MS,
+  BROWSER_PROOF_TTL_MS,
   EVIDENCE_TTL_MS,
   MAX_VALID_ASSERTIONS,
 } from '../../src/domain/lifetimes.ts'
@@ -24,7 +24,7 @@ import { CREATED_AT, deviceWith, sessionWith } from '../records.ts'
 
 const credentials = { rpId: 'bond.example', credentials: ['key-1'] }
 const verification = {} as PulseVerification
-const approved: ApprovedLeg = { ...credentials, evidenceUntil: 0, verification, seq: 2 }
+const approved: WaitingApproval = { ...credentials, evidenceUntil: 0, verification, seq: 2 }
 const browserKey = (rpId: string) => ({
   keyId: 'browser-key',
   publicKey: Uint8Array.of(1),
@@ -33,8 +33,10 @@ const browserKey = (rpId: string) => ({
   backupEligible: true,
   createdAt: CREATED_AT,
 })
-const statesWhere = (holds: (session: Session) => boolean, browserLeg: BrowserLeg | null) =>
-  SESSION_STATES.filter((state: SessionState) => holds(sessionWith({ state, browserLeg })))
+const statesWhere = (
+  holds: (session: Session) => boolean,
+  browserProof: BrowserProofState | null,
+) => SESSION_STATES.filter((state: SessionState) => holds(sessionWith({ state, browserProof })))
 
 test('a phone proves the browser by its own passkey and by the browser key that it registered', () => {
   const passkey = deviceWith({ format: 'webauthn', appId: 'bond.example' })
@@ -73,21 +75,21 @@ test('the browser must prove itself where the policy requires it, whatever else 
 
 test('an approval waits for the browser in one state, and not once the browser has proved itself', () => {
   assert.deepEqual(
-    statesWhere((session) => approvedLeg(session) !== undefined, { approved }),
+    statesWhere((session) => waitingApproval(session) !== undefined, { approved }),
     ['step_up_required'],
   )
   assert.deepEqual(
-    statesWhere((session) => approvedLeg(session) !== undefined, { commitment: 'c' }),
+    statesWhere((session) => waitingApproval(session) !== undefined, { commitment: 'c' }),
     [],
   )
   assert.deepEqual(
-    statesWhere((session) => approvedLeg(session) !== undefined, null),
+    statesWhere((session) => waitingApproval(session) !== undefined, null),
     [],
   )
 })
 
 test('a commitment opens the bond while the bond counts, and is known after its end', () => {
-  const proved: BrowserLeg = { commitment: 'c' }
+  const proved: BrowserProofState = { commitment: 'c' }
   assert.deepEqual(
     statesWhere((session) => bondedCommitment(session) === 'c', proved),
     ['bonded', 'completed'],
@@ -108,13 +110,13 @@ test('a commitment opens the bond while the bond counts, and is known after its 
 
 test('an approval counts for as long as its evidence, and fails its own proofs', () => {
   const session = sessionWith({ seq: 6, validAssertions: 1 })
-  const { browserLeg, stepUp } = approve(session, {
+  const { browserProof, stepUp } = approve(session, {
     credentials,
     evidenceIssuedAt: CREATED_AT + 5,
     verification,
     now: CREATED_AT + 50_000,
   })
-  assert.deepEqual(browserLeg, {
+  assert.deepEqual(browserProof, {
     approved: {
       ...credentials,
       evidenceUntil: CREATED_AT + 5 + EVIDENCE_TTL_MS,
@@ -132,7 +134,7 @@ test('an approval counts for as long as its evidence, and fails its own proofs',
 test('approvals leave the browser its time, and no number of them extends a session further', () => {
   const random = randomFor('approvals')
   const { createdAt, sessionTtlMs } = sessionWith()
-  const last = createdAt + sessionTtlMs + BROWSER_LEG_TTL_MS
+  const last = createdAt + sessionTtlMs + BROWSER_PROOF_TTL_MS
   for (let round = 0; round < 50; round++) {
     let session = sessionWith()
     let now = createdAt
@@ -144,19 +146,19 @@ test('approvals leave the browser its time, and no number of them extends a sess
         now,
       })
       assert.ok(expiresAt >= session.expiresAt, 'never shorter')
-      assert.ok(expiresAt >= Math.min(now + BROWSER_LEG_TTL_MS, last))
+      assert.ok(expiresAt >= Math.min(now + BROWSER_PROOF_TTL_MS, last))
       assert.ok(expiresAt <= last)
       session = { ...session, expiresAt }
-      now += 1 + random(BROWSER_LEG_TTL_MS)
+      now += 1 + random(BROWSER_PROOF_TTL_MS)
     }
   }
 })
 
 test('the phone approves again after a recall, which deletes the approval and says why', () => {
-  const session = sessionWith({ browserLeg: { approved } })
+  const session = sessionWith({ browserProof: { approved } })
   for (const reason of ['evidence_expired', 'browser_proof_failed'] as const)
     assert.deepEqual(recall(session, reason), {
-      browserLeg: null,
+      browserProof: null,
       stepUp: {
         required: ['local_auth'],
         attempts_left: MAX_VALID_ASSERTIONS,

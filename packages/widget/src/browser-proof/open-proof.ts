@@ -1,5 +1,5 @@
 import { GET_SESSION, PROVE_BROWSER } from '@bonded/contract'
-import type { LegTools } from '../bond.ts'
+import type { ProofTools } from '../bond.ts'
 import type { Performers } from '../reducer.ts'
 import { storeSecret } from '../session/browser-secret.ts'
 import type { LoadedMessages } from '../messages/load.ts'
@@ -8,22 +8,22 @@ import type { SessionAddress } from '../session/snapshot.ts'
 import { hasPasskeys, mayUsePasskeysOf } from './ability.ts'
 import { askBrowser } from './ask-browser.ts'
 import { confirmButton } from './button.ts'
-import type { LegReport } from './leg.ts'
+import type { ProofReport } from './report.ts'
 import {
   type FrameMessage,
-  INITIAL_LEG,
-  type LegEffect,
-  type LegEvent,
-  type LegState,
-  reduceLeg,
+  INITIAL_PROOF,
+  type ProofEffect,
+  type ProofEvent,
+  type ProofState,
+  reduceProof,
   type Way,
-} from './leg-reducer.ts'
+} from './proof-reducer.ts'
 import { challengeOf, commitmentIn, isOfPhone, newSecret, readRequest } from './request.ts'
 import { accentOf, frameUrlOf, type ServiceFrame, serviceFrame, themeOf } from './service-frame.ts'
-import { loadLegTexts } from './texts.ts'
+import { loadProofTexts } from './texts.ts'
 
 /** What the proof knows of the widget, and what it tells the widget. */
-export interface LegSetup extends LegTools {
+export interface ProofSetup extends ProofTools {
   /** The language that the widget speaks. */
   readonly language: Promise<LoadedMessages>
   readonly subject: {
@@ -37,7 +37,7 @@ export interface LegSetup extends LegTools {
   /** Gives the watch a response of the service. */
   readonly take: (response: SessionResponse) => void
   readonly fail: (cause: unknown) => void
-  readonly dispatch: (name: 'leg', report: LegReport) => void
+  readonly dispatch: (name: 'proof', report: ProofReport) => void
 }
 
 const BUSY = { name: 'evaluating' } as const
@@ -50,13 +50,13 @@ const BLOCKED =
  * says whether it is bonded.
  */
 // oxlint-disable-next-line max-lines-per-function -- a list: an entry for each effect
-export async function openLeg(setup: LegSetup): Promise<void> {
+export async function openProof(setup: ProofSetup): Promise<void> {
   const { take, ask, language } = setup
   let { secret } = setup
   const { address, publishableKey, signal } = setup.subject
   const subject = { ...setup.subject, wait: null }
-  const report = (given: LegReport) => setup.dispatch('leg', given)
-  const texts = await loadLegTexts(setup)
+  const report = (given: ProofReport) => setup.dispatch('proof', given)
+  const texts = await loadProofTexts(setup)
   if (signal.aborted) return
   const button = confirmButton(texts, () => dispatch('confirm'))
   const screens = {
@@ -103,7 +103,7 @@ export async function openLeg(setup: LegSetup): Promise<void> {
     const isLost = response.kind === 'later' || response.kind === 'blocked'
     return response.kind === 'snapshot' ? 'accepted' : isLost ? 'lost' : 'rejected'
   }
-  const performers: Performers<LegEffect> = {
+  const performers: Performers<ProofEffect> = {
     read: (way) =>
       void open(way).then(
         (result) => dispatch('opened', result),
@@ -156,9 +156,9 @@ export async function openLeg(setup: LegSetup): Promise<void> {
       })
     },
   }
-  const dispatch = setup.runReducer<LegState, LegEvent, LegEffect>(
-    reduceLeg,
-    INITIAL_LEG,
+  const dispatch = setup.runReducer<ProofState, ProofEvent, ProofEffect>(
+    reduceProof,
+    INITIAL_PROOF,
     performers,
     setup.fail,
   )

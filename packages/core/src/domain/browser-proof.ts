@@ -1,5 +1,5 @@
 import type { PulseVerification, StepUp } from '@bonded/contract'
-import { BROWSER_LEG_TTL_MS, EVIDENCE_TTL_MS, MAX_VALID_ASSERTIONS } from './lifetimes.ts'
+import { BROWSER_PROOF_TTL_MS, EVIDENCE_TTL_MS, MAX_VALID_ASSERTIONS } from './lifetimes.ts'
 import type { Policy } from './policy.ts'
 import { hasBond, usesStepNonce } from '../protocol/states.ts'
 import type { Device, Instant, Session } from './session.ts'
@@ -27,7 +27,7 @@ export function browserCredentialsOf(device: Device): BrowserCredentials | undef
  * What the service keeps of a phone's approval until the browser proves itself. The credentials are
  * those of the phone that approved.
  */
-export interface ApprovedLeg extends BrowserCredentials {
+export interface WaitingApproval extends BrowserCredentials {
   /** Until when the evidence of the approval is current. */
   readonly evidenceUntil: Instant
   readonly verification: PulseVerification
@@ -36,9 +36,9 @@ export interface ApprovedLeg extends BrowserCredentials {
 }
 
 /** The browser's part of a session whose workflow requires it. */
-export type BrowserLeg =
+export type BrowserProofState =
   /** The phone has approved, and the browser has not proved itself. */
-  | { readonly approved: ApprovedLeg }
+  | { readonly approved: WaitingApproval }
   /** The commitment of the browser that proved itself. */
   | { readonly commitment: string }
 
@@ -48,10 +48,10 @@ export function requiresBrowser({ require }: Pick<Policy, 'require'>): boolean {
 }
 
 /** The approval that waits for the browser now, if any. */
-export function approvedLeg(session: Session): ApprovedLeg | undefined {
-  const { browserLeg } = session
-  return usesStepNonce(session) && browserLeg !== null && 'approved' in browserLeg
-    ? browserLeg.approved
+export function waitingApproval(session: Session): WaitingApproval | undefined {
+  const { browserProof } = session
+  return usesStepNonce(session) && browserProof !== null && 'approved' in browserProof
+    ? browserProof.approved
     : undefined
 }
 
@@ -61,13 +61,13 @@ export function bondedCommitment(session: Session): string | undefined {
 }
 
 /** The commitment of the browser that bonded the session, also after its end. */
-export function commitmentOf({ browserLeg }: Session): string | undefined {
-  return browserLeg !== null && 'commitment' in browserLeg ? browserLeg.commitment : undefined
+export function commitmentOf({ browserProof }: Session): string | undefined {
+  return browserProof !== null && 'commitment' in browserProof ? browserProof.commitment : undefined
 }
 
 /** Whether the browser has proved itself, also after the session has ended. */
-export function wasProvedByBrowser({ browserLeg }: Session): boolean {
-  return browserLeg !== null && 'commitment' in browserLeg
+export function wasProvedByBrowser({ browserProof }: Session): boolean {
+  return browserProof !== null && 'commitment' in browserProof
 }
 
 /** What a session stores when its phone has approved. */
@@ -79,10 +79,10 @@ export function approve(
     readonly verification: PulseVerification
     readonly now: Instant
   },
-): { browserLeg: BrowserLeg; stepUp: StepUp; expiresAt: Instant } {
+): { browserProof: BrowserProofState; stepUp: StepUp; expiresAt: Instant } {
   const { credentials, evidenceIssuedAt, verification, now } = of
   return {
-    browserLeg: {
+    browserProof: {
       approved: {
         ...credentials,
         // From the evidence's own age. Its `expires_at` is the end of the session as it was then,
@@ -96,7 +96,7 @@ export function approve(
     // A further approval extends no more than the first one can.
     expiresAt: Math.max(
       session.expiresAt,
-      Math.min(now, session.createdAt + session.sessionTtlMs) + BROWSER_LEG_TTL_MS,
+      Math.min(now, session.createdAt + session.sessionTtlMs) + BROWSER_PROOF_TTL_MS,
     ),
   }
 }
@@ -105,8 +105,8 @@ export function approve(
 export function recall(
   session: Session,
   reason: 'evidence_expired' | 'browser_proof_failed',
-): { browserLeg: null; stepUp: StepUp } {
-  return { browserLeg: null, stepUp: awaiting(session, 'local_auth', reason) }
+): { browserProof: null; stepUp: StepUp } {
+  return { browserProof: null, stepUp: awaiting(session, 'local_auth', reason) }
 }
 
 function awaiting({ validAssertions }: Session, required: string, reason: string): StepUp {

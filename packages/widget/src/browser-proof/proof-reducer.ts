@@ -33,7 +33,7 @@ export type Way = 'page' | 'frame' | 'none'
 export type FrameMessage = 'loaded' | 'ready' | 'blocked' | 'done' | 'failed'
 
 /** The proof of one browser for one session. */
-export interface LegState {
+export interface ProofState {
   readonly phase: Phase
   readonly timers: { readonly again: Instant } & Readonly<Record<string, Instant>>
   readonly way: Way
@@ -44,7 +44,7 @@ export interface LegState {
 }
 
 /** What happens to the proof. */
-export type LegEvent =
+export type ProofEvent =
   | readonly ['open']
   /** `lost`: no response, or the session no longer waits. */
   | readonly ['opened', result: 'ready' | 'framed' | 'lost' | 'unsupported' | 'blocked']
@@ -61,7 +61,7 @@ export type LegEvent =
   | readonly ['tick']
 
 /** What the proof does. */
-export type LegEffect =
+export type ProofEffect =
   | readonly ['read', way: Way]
   /** Gives the frame its session. */
   | readonly ['start']
@@ -71,18 +71,18 @@ export type LegEffect =
   /** `busy`: there is nothing that the user can do here. `frame` is a new one each time. */
   | readonly ['show', screen: 'busy' | 'frame' | 'ready' | 'again' | 'rejected']
   /** The session cannot go on in this browser. The page cannot make the service require less. */
-  | readonly ['giveUp', reason: LegReason]
+  | readonly ['giveUp', reason: ProofReason]
 
 /** Why the proof is impossible. */
-export type LegReason = Extract<UnavailableReason, `browser_${string}`>
+export type ProofReason = Extract<UnavailableReason, `browser_${string}`>
 
 /** The next state while it is being made. */
-interface Draft extends Mutable<LegState>, Moment {
-  readonly effects: LegEffect[]
+interface Draft extends Mutable<ProofState>, Moment {
+  readonly effects: ProofEffect[]
 }
 
 /** A proof that has not started. */
-export const INITIAL_LEG: LegState = {
+export const INITIAL_PROOF: ProofState = {
   phase: 'opening',
   timers: { again: Infinity },
   way: 'page',
@@ -91,18 +91,18 @@ export const INITIAL_LEG: LegState = {
 }
 
 /** What an event changes in a proof, and what the proof then does. A closed one ignores events. */
-export function reduceLeg(
-  state: LegState,
-  event: LegEvent,
+export function reduceProof(
+  state: ProofState,
+  event: ProofEvent,
   moment: Moment,
-): Reaction<LegState, LegEffect> {
+): Reaction<ProofState, ProofEffect> {
   const draft: Draft = { ...state, ...moment, effects: [] }
   if (state.phase !== 'closed') apply(draft, event)
   const { effects, now: _now, random: _random, ...next } = draft
   return { state: next, effects }
 }
 
-function apply(draft: Draft, event: LegEvent): void {
+function apply(draft: Draft, event: ProofEvent): void {
   const { phase, effects } = draft
   switch (event[0]) {
     case 'open':
@@ -137,11 +137,11 @@ function apply(draft: Draft, event: LegEvent): void {
 }
 
 function read(draft: Draft): void {
-  Object.assign(draft, { phase: 'opening', timers: INITIAL_LEG.timers })
+  Object.assign(draft, { phase: 'opening', timers: INITIAL_PROOF.timers })
   draft.effects.push(['show', 'busy'], ['read', draft.way])
 }
 
-function opened(draft: Draft, result: (LegEvent & readonly ['opened', unknown])[1]): void {
+function opened(draft: Draft, result: (ProofEvent & readonly ['opened', unknown])[1]): void {
   if (draft.phase !== 'opening') return
   switch (result) {
     case 'ready':
@@ -170,7 +170,7 @@ function hear(draft: Draft, message: FrameMessage): void {
   if (message === 'loaded') draft.timers = { again: Math.min(timers.again, now + FRAME_SCRIPT_MS) }
   if (message === 'blocked') return giveUp(draft, 'browser_frame_blocked')
   if (message !== 'ready') return
-  Object.assign(draft, { phase: 'framed', timers: INITIAL_LEG.timers, attempts: 0 })
+  Object.assign(draft, { phase: 'framed', timers: INITIAL_PROOF.timers, attempts: 0 })
   draft.effects.push(['start'])
 }
 
@@ -188,7 +188,7 @@ function sent(draft: Draft, result: 'accepted' | 'rejected' | 'lost'): void {
 
 function tick(draft: Draft): void {
   if (draft.timers.again > draft.now) return
-  draft.timers = INITIAL_LEG.timers
+  draft.timers = INITIAL_PROOF.timers
   if (draft.phase === 'sending') return send(draft)
   if (draft.phase === 'framing') {
     draft.attempts += 1
@@ -206,11 +206,11 @@ function wait(draft: Draft, screen: 'ready' | 'again' | 'rejected'): void {
   draft.effects.push(['show', screen])
 }
 
-function giveUp(draft: Draft, reason: LegReason): void {
+function giveUp(draft: Draft, reason: ProofReason): void {
   close(draft)
   draft.effects.push(['giveUp', reason])
 }
 
 function close(draft: Draft): void {
-  Object.assign(draft, { ...INITIAL_LEG, phase: 'closed' })
+  Object.assign(draft, { ...INITIAL_PROOF, phase: 'closed' })
 }
