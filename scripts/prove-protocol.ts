@@ -3,8 +3,8 @@ import { hasMaude, type Search, search } from './protocol/maude.ts'
 import { FAULTS, possible, proofs, redundant, WITHOUT } from './protocol/searches.ts'
 
 /**
- * `npm run prove:protocol`: searches the symbolic model of both proofs in `models`, prints a line
- * for each search, and fails if one ends otherwise than expected. `--sessions 2` is the short form.
+ * `npm run prove:protocol`: searches the symbolic models in `models`, prints a line for
+ * each search, and fails if one ends otherwise than expected. `--sessions 2` is the short form.
  */
 const [option, given] = process.argv.slice(2)
 const sessions = option === '--sessions' ? Number(given) : 3
@@ -23,7 +23,7 @@ await section(
   'Removed checks that others make up for: nothing may be found',
   redundant(sessions - 1),
 )
-await section('The proofs as designed: nothing may be found', proofs(sessions))
+await section('The protocol as designed: nothing may be found', proofs(sessions))
 console.log(`\n${Math.round((performance.now() - from) / 1000)} s, up to ${sessions} sessions`)
 process.exitCode = hasFailed ? 1 : 0
 

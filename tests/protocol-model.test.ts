@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { describe, test } from 'node:test'
+import { CHECKS } from '../packages/core/src/protocol/checks.ts'
 import { hasMaude, type Search, search } from '../scripts/protocol/maude.ts'
 import { FAULTS, possible, proofs, redundant, WITHOUT } from '../scripts/protocol/searches.ts'
 
@@ -13,12 +14,12 @@ const skip = !hasMaude() && 'no maude (apt-get install maude)'
 const searches = [
   ...possible(),
   ...WITHOUT,
-  ...FAULTS,
+  ...FAULTS.map((fault) => ({ ...fault, name: `rule ${fault.rule}: ${fault.name}` })),
   ...redundant(SESSIONS - 1),
   ...proofs(SESSIONS),
 ]
 
-describe('the model of both proofs', { concurrency: 2, skip }, () => {
+describe('the models', { concurrency: 2, skip }, () => {
   for (const asked of searches)
     test(`${asked.expected === 'found' ? 'finds' : 'has no attack with'}: ${asked.name}`, async () => {
       const { found, states, moves } = await search(asked)
@@ -38,11 +39,21 @@ describe('the model of both proofs', { concurrency: 2, skip }, () => {
   })
 })
 
-test('each of the rules 1 to 8 has a planted fault', () => {
+test('each of the rules 1 to 8 and A to F has a planted fault', () => {
   assert.deepEqual(
-    [...new Set(FAULTS.map(({ rule }) => rule))].toSorted((a, b) => a - b),
-    [1, 2, 3, 4, 5, 6, 7, 8],
+    [...new Set(FAULTS.map(({ rule }) => rule))].toSorted(),
+    Array.from('12345678ABCDEF'),
   )
+})
+
+test('the rules of the inbox name checks that the service has', () => {
+  const readme = readFileSync(resolve(MODELS, 'README.md'), 'utf8')
+  const rules = readme.matchAll(/^\*\*([A-F])\.\*\* .+ \((`\w+`(?:, `\w+`)*)\)$/gm)
+  const named = [...rules].map(([, rule, steps = '']) => [rule, steps.replaceAll('`', '')] as const)
+  assert.deepEqual(named.map(([rule]) => rule).join(''), 'ABCDEF')
+  const steps = new Set<string>(CHECKS.map(({ step }) => step))
+  for (const [rule, names] of named)
+    for (const name of names.split(', ')) assert.ok(steps.has(name), `rule ${rule}: ${name}`)
 })
 
 test('every setting that the model declares is searched, and the model names no other', () => {
@@ -57,8 +68,8 @@ test('every setting that the model declares is searched, and the model names no 
 
 test('the README of the model lists every planted fault and every file', () => {
   const readme = readFileSync(resolve(MODELS, 'README.md'), 'utf8')
-  const listed = [...readme.matchAll(/^\| (\d) \| `([^`]+)` \| (.+) \| `(\w+)` \|/gm)].map(
-    ([, rule, settings, name = '', promise]) => [Number(rule), settings, name, promise],
+  const listed = [...readme.matchAll(/^\| ([1-8A-F]) \| `([^`]+)` \| (.+) \| `(\w+)` \|/gm)].map(
+    ([, rule, settings, name = '', promise]) => [rule, settings, name, promise],
   )
   assert.deepEqual(
     listed,

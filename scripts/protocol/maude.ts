@@ -3,13 +3,18 @@ import { once } from 'node:events'
 import { resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 
-/** Loads the other files of the model. */
-const MODEL = resolve(import.meta.dirname, '../../models/reductions.maude')
+/** The last file of each model, which loads the others. */
+const MODELS = {
+  proofs: resolve(import.meta.dirname, '../../models/reductions.maude'),
+  inbox: resolve(import.meta.dirname, '../../models/inbox.maude'),
+}
 
 /** One question to the model. `models/README.md` explains the settings. */
 export interface Search {
   /** What is asked, in plain English. */
   readonly name: string
+  /** The model of both proofs, unless the search is for one of the inbox. */
+  readonly model?: 'inbox'
   /** The variant of the protocol, and the planted fault if there is one. */
   readonly settings: string
   /** The largest number of sessions in a run. */
@@ -40,9 +45,10 @@ export function hasMaude(): boolean {
  * @throws Error if Maude fails or prints anything but a result, so that a mistake in the model or
  * in a goal never counts as "nothing found".
  */
-export async function search({ settings, sessions, goal }: Search): Promise<Result> {
+export async function search({ model, settings, sessions, goal }: Search): Promise<Result> {
   const command = `search [1] start(${sessions}, ${settings}) =>* { F:Settings | ${goal} M:Conf } .`
-  const output = await maude(command)
+  const file = MODELS[model ?? 'proofs']
+  const output = await maude(file, command)
   const counted = /^states: (\d+) {2}rewrites: \d+ in (\d+)ms cpu/m.exec(output)
   const found = /^Solution 1 \(state (\d+)\)$/m.exec(output)
   const isExhausted = /^No solution\.$/m.test(output)
@@ -53,18 +59,18 @@ export async function search({ settings, sessions, goal }: Search): Promise<Resu
     found: found !== null,
     states: Number(states),
     seconds: Number(milliseconds) / 1000,
-    moves: async () => (found === null ? [] : movesTo(command, Number(found[1]))),
+    moves: async () => (found === null ? [] : movesTo(file, command, Number(found[1]))),
   }
 }
 
 /** The labels of the rules on the path to a state. */
-async function movesTo(command: string, state: number): Promise<readonly string[]> {
-  const output = await maude(`${command}\nshow path labels ${state} .`)
+async function movesTo(file: string, command: string, state: number): Promise<readonly string[]> {
+  const output = await maude(file, `${command}\nshow path labels ${state} .`)
   return output.split('\n').filter((line) => /^[a-z]+(?:-[a-z]+)+$/.test(line))
 }
 
-async function maude(commands: string): Promise<string> {
-  const child = spawn('maude', ['-no-banner', '-no-advise', '-no-wrap', '-no-ansi-color', MODEL], {
+async function maude(file: string, commands: string): Promise<string> {
+  const child = spawn('maude', ['-no-banner', '-no-advise', '-no-wrap', '-no-ansi-color', file], {
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   child.stdin.end(`${commands}\nquit\n`)

@@ -1,3 +1,10 @@
+import {
+  INBOX_FAULTS,
+  INBOX_POSSIBLE,
+  INBOX_PROOFS,
+  INBOX_REDUNDANT,
+  INBOX_WITHOUT,
+} from './inbox-searches.ts'
 import type { Search } from './maude.ts'
 
 const BROKEN = 'broken(P:Promise)'
@@ -45,27 +52,31 @@ export function proofs(sessions: number): readonly Search[] {
     ...SITUATIONS.map(({ name, settings }) =>
       proof({ name: `${name}, not reduced`, settings: `full ${settings}` }, sessions - 1),
     ),
+    ...INBOX_PROOFS,
   ]
 }
 
 /** What each part of the proof stops: these attacks must be found without the part. */
 export const WITHOUT: readonly Search[] = [
-  {
-    name: 'no proof of the browser: a relay',
-    settings: 'optionalProof oldGate',
-    goal: 'broken(relayed)',
-  },
-  {
-    name: 'no commitment: fixation, after the victim confirmed on the genuine page',
-    settings: 'full noCommitment',
-    goal: 'broken(relayed) sent(asr(K:Key, www(t1), top, proof(S:Session, t1, www(t1), h(r(alice, S:Session)))))',
-  },
-].map((search) => ({ ...search, sessions: 1, expected: 'found' as const }))
+  ...[
+    {
+      name: 'no proof of the browser: a relay',
+      settings: 'optionalProof oldGate',
+      goal: 'broken(relayed)',
+    },
+    {
+      name: 'no commitment: fixation, after the victim confirmed on the genuine page',
+      settings: 'full noCommitment',
+      goal: 'broken(relayed) sent(asr(K:Key, www(t1), top, proof(S:Session, t1, www(t1), h(r(alice, S:Session)))))',
+    },
+  ].map((search) => ({ ...search, sessions: 1, expected: 'found' as const })),
+  ...INBOX_WITHOUT,
+]
 
 /** A planted fault: one check of the design removed. An attack must be found. */
 export interface Fault extends Search {
-  /** The rule of the design that the fault breaks. */
-  readonly rule: number
+  /** The rule of the design that the fault breaks: a number, or a letter for the inbox. */
+  readonly rule: string
   /** The promise that an attack breaks. */
   readonly promise: string
 }
@@ -138,8 +149,8 @@ const FAULTS_BY_RULE: readonly (readonly [
   [8, 'pageDowngrades', 'relayed', 'the service believes that a browser cannot give a proof'],
 ]
 
-export const FAULTS: readonly Fault[] = FAULTS_BY_RULE.map(([rule, settings, promise, name]) => ({
-  rule,
+const PAGE_FAULTS: readonly Fault[] = FAULTS_BY_RULE.map(([rule, settings, promise, name]) => ({
+  rule: String(rule),
   settings,
   promise,
   name,
@@ -149,13 +160,15 @@ export const FAULTS: readonly Fault[] = FAULTS_BY_RULE.map(([rule, settings, pro
   expected: 'found',
 }))
 
+export const FAULTS: readonly Fault[] = [...PAGE_FAULTS, ...INBOX_FAULTS]
+
 /**
  * Removed checks that other checks make up for: nothing is found.
  *
  * @param sessions of the searches with a third phone, which take minutes with two
  */
 export function redundant(sessions: number): readonly Search[] {
-  return [
+  const searches = [
     {
       settings: 'challengeLacksTenant evilTenant',
       name: 'the challenge does not cover the tenant',
@@ -176,7 +189,8 @@ export function redundant(sessions: number): readonly Search[] {
       name: 'the removal of a phone takes the target only',
       sessions,
     },
-  ].map((search) => ({ ...search, goal: BROKEN, expected: 'nothing' }))
+  ].map((search) => ({ ...search, goal: BROKEN, expected: 'nothing' as const }))
+  return [...searches, ...INBOX_REDUNDANT]
 }
 
 const ALICE = 'bonded(phone(alice), shown, fresh, h(r(alice, S:Session)), www(t1))'
@@ -223,5 +237,12 @@ export function possible(): readonly Search[] {
       goal: 'session(S:Session, t1, A:Account, N:Named, waiting(phone(alice), shown, fresh)) device(phone(alice), alice, alice, K:Keys, founder, removed)',
     },
   ]
-  return [...runs, ...attacker].map((search) => ({ ...search, sessions: 2, expected: 'found' }))
+  return [
+    ...[...runs, ...attacker].map((search) => ({
+      ...search,
+      sessions: 2,
+      expected: 'found' as const,
+    })),
+    ...INBOX_POSSIBLE,
+  ]
 }
