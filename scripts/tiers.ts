@@ -93,7 +93,7 @@ export const ON_POSTGRES: readonly string[] = [
   'packages/server/tests/api/{states,step-up}.test.ts',
   'packages/server/tests/subject/erase-subject.test.ts',
   'packages/server/tests/api/{subject-keys,timeline,unattested-keys}.test.ts',
-  'packages/server/tests/{webhook-claims,webhook-kill,webhook-metrics,webhook-sender}.test.ts',
+  'packages/server/tests/{audit-sender,webhook-claims,webhook-kill,webhook-metrics,webhook-sender}.test.ts',
   'packages/store/tests/tables/{audit-table,table-contract}.test.ts',
   'tests/pressure/{idempotency,races}.test.ts',
 ]

@@ -19,6 +19,12 @@ const DEFAULT_LISTED = 50
 export const tenantArgument = () =>
   new Argument('<tenant>', 'Tenant id (ten_…)').argParser(parseTenantId)
 
+/** The argument `<tenant>` of a webhook command: a tenant, or the operator. */
+export const ownerArgument = () =>
+  new Argument('<tenant>', 'Tenant id (ten_…), or "operator" for the audit log').argParser(
+    (text: string) => (text === 'operator' ? text : parseTenantId(text)),
+  )
+
 /** The argument `[tenant]`, which narrows a list to one tenant. */
 export const optionalTenantArgument = () =>
   new Argument('[tenant]', 'Only of this tenant (ten_…)').argParser(parseTenantId)

@@ -70,7 +70,9 @@ function auditedCall(command: Command): AuditedCall {
   const target = Object.fromEntries(
     // An option of such a name can have another value, as `--event` has types of events.
     Object.entries(TARGETS).flatMap(([name, member]) =>
-      typeof named[name] === 'string' ? [[member, named[name]]] : [],
+      typeof named[name] === 'string' && !isOperator(name, named[name])
+        ? [[member, named[name]]]
+        : [],
     ),
   ) as AuditTarget
   // `session rejections --reason` is another one.
@@ -78,6 +80,11 @@ function auditedCall(command: Command): AuditedCall {
   const reason = takesReason ? (options.reason as string | undefined) : undefined
   const requestId = makeId('req', systemRandom().id())
   return { auditClass, action: { action, actor: localActor(), requestId, target, reason } }
+}
+
+/** Whether the argument for a tenant names the operator. */
+function isOperator(name: string, value: string): boolean {
+  return name === 'tenant' && value === 'operator'
 }
 
 /** The user of the operating system, and the address of the SSH connection or the host. */

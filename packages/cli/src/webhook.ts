@@ -3,7 +3,6 @@ import {
   type EventId,
   type EventType,
   LOGGED_CHARACTERS,
-  type TenantId,
   type WebhookEndpointId,
 } from '@bonded/contract'
 import { Command, InvalidArgumentError, Option } from 'commander'
@@ -21,14 +20,18 @@ import {
   testEndpoint,
   updateEndpoint,
 } from '@bonded/core/operations/admin/webhooks'
-import type { WebhookDelivery, WebhookEndpoint } from '@bonded/core/ports/tables/webhook-table'
+import type {
+  WebhookDelivery,
+  WebhookEndpoint,
+  WebhookOwner,
+} from '@bonded/core/ports/tables/webhook-table'
 import {
   endpointArgument,
   eventArgument,
   jsonOption,
   limitOption,
+  ownerArgument,
   parseEndpointId,
-  tenantArgument,
   wholeNumber,
 } from './arguments.ts'
 import { parseDuration } from './duration.ts'
@@ -51,7 +54,7 @@ function addEndpointCommands(command: Command): void {
   command
     .command('create')
     .description('Create an endpoint; its secret is shown once')
-    .addArgument(tenantArgument())
+    .addArgument(ownerArgument())
     .requiredOption('--url <url>', 'An https URL on port 443 of a public host')
     .addOption(eventOption())
     .addOption(
@@ -61,7 +64,7 @@ function addEndpointCommands(command: Command): void {
     )
     .addOption(loggedCharactersOption())
     .addOption(jsonOption())
-    .action(async (tenantId: TenantId, options: Options & Choice & NewOptions) => {
+    .action(async (tenantId: WebhookOwner, options: Options & Choice & NewOptions) => {
       const { url, scheme, event, loggedCharacters } = options
       const events = chosen(event) ?? null
       const created = await withService(options, (service) =>
@@ -72,9 +75,9 @@ function addEndpointCommands(command: Command): void {
   command
     .command('list')
     .description('List the endpoints of a tenant')
-    .addArgument(tenantArgument())
+    .addArgument(ownerArgument())
     .addOption(jsonOption())
-    .action(async (id: TenantId, options: Options) => {
+    .action(async (id: WebhookOwner, options: Options) => {
       const endpoints = await withService(options, (service) => listEndpoints(service, id))
       const documents = endpoints.map(describeEndpoint)
       const names = ['endpoint_id', 'url', 'events', 'failures', 'disabled_at'] as const
@@ -136,12 +139,15 @@ function addLogCommands(command: Command): void {
   command
     .command('deliveries')
     .description('List the deliveries of a tenant, newest first')
-    .addArgument(tenantArgument())
+    .addArgument(ownerArgument())
     .addOption(new Option('--state <state>', 'Only in this state').choices(STATES))
     .addOption(limitOption())
     .addOption(jsonOption())
     .action(
-      async (tenantId: TenantId, options: Options & { state?: DeliveryState; limit: number }) => {
+      async (
+        tenantId: WebhookOwner,
+        options: Options & { state?: DeliveryState; limit: number },
+      ) => {
         const { state, limit } = options
         const deliveries = await withService(options, (service) =>
           listDeliveries(service, { tenantId, state, limit }),
@@ -272,6 +278,7 @@ function describeEndpoint(endpoint: WebhookEndpoint) {
     disabled_at: isoTime(endpoint.disabledAt),
     disabled_reason: endpoint.disabledReason,
     created_at: isoTime(endpoint.createdAt),
+    ...(endpoint.tenantId === 'operator' && { audit_position: endpoint.auditPosition }),
   }
 }
 

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { test } from 'node:test'
 import { CREATE_TENANT, machine, until } from '../../../tests/harness/process.ts'
 import { webhookReceiver } from '../../server/tests/webhook-receiver.ts'
@@ -41,6 +43,40 @@ test('a running service sends to an endpoint that the command line creates and c
   await webhook('delete', endpoint_id)
   assert.deepEqual(await webhook('list', tenant_id), [])
   assert.ok(!serving.output().includes('whsec_'))
+})
+
+test('a service sends the audit log to the endpoint of its operator, and goes on after a kill', {
+  timeout: 120_000,
+}, async () => {
+  await using receiver = await webhookReceiver()
+  using m = machine({ env: { BONDED_WEBHOOK_HOSTS: receiver.host } })
+  const { tenant_id } = m.json(...CREATE_TENANT)
+  const page = resolve(import.meta.dirname, '../../../docs/guides/operate/audit.md')
+  const [, words = ''] =
+    /^bonded (webhook create operator .+)$/m.exec(readFileSync(page, 'utf8')) ?? []
+  const args = words.replace('https://siem.example/bonded', receiver.url).split(' ')
+  assert.match(m.json(...args).public_key, /^whpk_/)
+  const accepted = (position: number) =>
+    until(async () => {
+      const [endpoint] = await m.jsonMeanwhile('webhook', 'list', 'operator')
+      return endpoint.audit_position === position || undefined
+    }, WITHIN_MS)
+  const serving = await m.serve()
+  await accepted(2)
+  await serving.stop('SIGKILL')
+  m.json('tenant', 'update', tenant_id, '--name', 'B')
+  await using again = await m.serve()
+  await accepted(3)
+  assert.equal(again.child.exitCode, null)
+  const events = receiver.received.flatMap(({ body }) => JSON.parse(body))
+  assert.deepEqual(
+    events.map(({ metadata, unmapped }) => [metadata.event_code, unmapped.tenant_id]),
+    [
+      ['tenant create', tenant_id],
+      ['webhook create', null],
+      ['tenant update', tenant_id],
+    ],
+  )
 })
 
 test('rejects a URL inside the network, and names the setting that allows one', () => {

@@ -5,11 +5,12 @@ import {
   repairWebhookTimes,
   resealWebhooks,
 } from '@bonded/core/operations/send-webhooks'
+import { endpointsDueForAudit, sendAudit } from '@bonded/core/operations/send-audit'
 import { WebhookLane } from '@bonded/core/operations/webhook-lane'
 import { MAX_ATTEMPTS } from '@bonded/core/domain/webhooks'
 import type { ClockGuard } from './clock-guard.ts'
 import type { Service } from '@bonded/core/operations/service'
-import type { WebhookEndpoint } from '@bonded/core/ports/tables/webhook-table'
+import { VERSION } from './version.ts'
 
 /** How often the sender looks for deliveries that are due. */
 const POLL_MS = 500
@@ -17,6 +18,8 @@ const POLL_MS = 500
 const FIGURES_MS = 10_000
 /** How long open attempts have to end on shutdown. */
 const END_MS = 3_000
+
+type Lane = Pick<WebhookLane, 'run' | 'wake'>
 
 async function startUp(service: Service): Promise<void> {
   await resealWebhooks(service)
@@ -31,7 +34,7 @@ export class WebhookSender implements AsyncDisposable {
   readonly #service: Service
   readonly #log: Logger
   readonly #guard: ClockGuard
-  readonly #lanes = new Map<string, { readonly lane: WebhookLane; readonly ended: Promise<void> }>()
+  readonly #lanes = new Map<string, { readonly lane: Lane; readonly ended: Promise<void> }>()
   readonly #stop = new AbortController()
   readonly #shared = {
     free: MAX_ATTEMPTS,
@@ -90,14 +93,22 @@ export class WebhookSender implements AsyncDisposable {
     for (const { lane } of this.#lanes.values()) lane.wake()
     const limit = this.#shared.free
     const due = limit > 0 ? await dueEndpoints(this.#service, limit) : []
-    for (const endpoint of due) if (!this.#lanes.has(endpoint.id)) this.#open(endpoint)
+    for (const endpoint of due)
+      this.#open(endpoint.id, new WebhookLane(this.#service, endpoint, this.#shared))
+    for (const endpoint of await endpointsDueForAudit(this.#service))
+      this.#open(`audit ${endpoint.id}`, {
+        run: () =>
+          sendAudit(this.#service, endpoint, { signal: this.#stop.signal, version: VERSION }),
+        wake() {},
+      })
   }
 
-  #open(endpoint: WebhookEndpoint): void {
-    const lane = new WebhookLane(this.#service, endpoint, this.#shared)
+  /** Runs a lane, unless one of its name runs. */
+  #open(name: string, lane: Lane): void {
+    if (this.#lanes.has(name)) return
     const ended = this.#reporting(lane.run()).then(() => {
-      this.#lanes.delete(endpoint.id)
+      this.#lanes.delete(name)
     })
-    this.#lanes.set(endpoint.id, { lane, ended })
+    this.#lanes.set(name, { lane, ended })
   }
 }

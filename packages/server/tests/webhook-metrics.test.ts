@@ -65,11 +65,26 @@ test('the queue counts neither disabled endpoints nor, as late, paused ones', as
     h.service.store.read((tables) => tables.webhooks.figures(h.clock.now() + HOUR_MS))
   const { endpoint } = await s.add()
   await testEndpoint(h.service, endpoint.id)
-  assert.deepEqual(await figures(), { waiting: 1, oldestDueMs: HOUR_MS, openBreakers: 0 })
+  assert.deepEqual(await figures(), {
+    waiting: 1,
+    oldestDueMs: HOUR_MS,
+    openBreakers: 0,
+    oldestAuditMs: 0,
+  })
   await openBreaker(h, endpoint)
-  assert.deepEqual(await figures(), { waiting: 1, oldestDueMs: 0, openBreakers: 1 })
+  assert.deepEqual(await figures(), {
+    waiting: 1,
+    oldestDueMs: 0,
+    openBreakers: 1,
+    oldestAuditMs: 0,
+  })
   await updateEndpoint(h.service, endpoint.id, { enabled: false })
-  assert.deepEqual(await figures(), { waiting: 0, oldestDueMs: 0, openBreakers: 0 })
+  assert.deepEqual(await figures(), {
+    waiting: 0,
+    oldestDueMs: 0,
+    openBreakers: 0,
+    oldestAuditMs: 0,
+  })
 })
 
 /** Records the failures that pause an endpoint, for two hours. */

@@ -134,6 +134,7 @@ export const PERSONAL_DATA: Readonly<Record<string, TableData>> = {
       ['id tenant_id url events scheme secrets previous_until', 'kept', 'set by the tenant'],
       ['created_at disabled_at disabled_reason logged_characters', 'kept', 'its state'],
       ['failures paused_until last_attempt_at leased_until', 'kept', 'when it is tried again'],
+      ['audit_position', 'kept', 'the last audit entry that the endpoint of the operator has'],
     ],
   },
   webhook_delivery: {

@@ -118,7 +118,8 @@ export function* partiesOf(
     (session || receipt) ??
     (key && (yield* tenants.findKey(key))) ??
     (endpointId && (yield* webhooks.findEndpoint(endpointId)))
-  const tenantId = target.tenantId ?? (owner ? owner.tenantId : undefined)
+  const ownerId = owner ? owner.tenantId : undefined
+  const tenantId = target.tenantId ?? (ownerId === 'operator' ? undefined : ownerId)
   const deviceId = target.deviceId ?? (session ? session.deviceId : undefined)
   const device = deviceId && (yield* devices.find(deviceId))
   const wanted = session ? session.wantedSubjectRef : receipt && subjectRefIn(receipt.jws)

@@ -1,9 +1,14 @@
 import type { EventId, WebhookEndpointId } from '@bonded/contract'
 import { accept, reject, type Result } from '../domain/rejection.ts'
 import type { Instant } from '../domain/session.ts'
-import type { DeliveryPage, DeliveryQuery, WebhookDelivery } from '../ports/tables/webhook-table.ts'
+import type {
+  DeliveryPage,
+  DeliveryQuery,
+  WebhookDelivery,
+  WebhookOwner,
+} from '../ports/tables/webhook-table.ts'
 import type { Service } from './service.ts'
-import { findEndpoint, type WebhookManager } from './webhook-endpoints.ts'
+import { findEndpoint } from './webhook-endpoints.ts'
 
 /** Deliveries of a tenant, newest first. */
 export function listDeliveries({ store }: Service, query: DeliveryQuery): Promise<DeliveryPage> {
@@ -14,7 +19,7 @@ export function listDeliveries({ store }: Service, query: DeliveryQuery): Promis
 export async function inspectEvent(
   { store }: Service,
   id: EventId | undefined,
-  by: WebhookManager,
+  by: WebhookOwner,
 ): Promise<Result<readonly WebhookDelivery[]>> {
   const all = id === undefined ? [] : await store.read((tables) => tables.webhooks.deliveriesOf(id))
   const own = all.filter(({ tenantId }) => by === 'operator' || tenantId === by)
@@ -32,7 +37,7 @@ export async function retryEvent(
   {
     endpointId,
     by,
-  }: { readonly endpointId?: WebhookEndpointId | undefined; readonly by: WebhookManager },
+  }: { readonly endpointId?: WebhookEndpointId | undefined; readonly by: WebhookOwner },
 ): Promise<Result<number>> {
   if (id === undefined) return reject('webhook_event_not_found')
   const now = service.clock.now()
@@ -56,7 +61,7 @@ export async function retryEvent(
 export async function recoverEndpoint(
   service: Service,
   id: WebhookEndpointId | undefined,
-  { since, by }: { readonly since: Instant; readonly by: WebhookManager },
+  { since, by }: { readonly since: Instant; readonly by: WebhookOwner },
 ): Promise<Result<number>> {
   const now = service.clock.now()
   return service.store.write(function* (tables) {

@@ -3,23 +3,19 @@ import {
   type EventType,
   LOGGED_CHARACTERS,
   makeId,
-  type TenantId,
   type WebhookEndpointId,
 } from '@bonded/contract'
 import { iso } from '../domain/iso.ts'
 import { accept, reject, type Result } from '../domain/rejection.ts'
 import { MAX_ENDPOINTS, MAX_SECRETS, ROTATION_MS } from '../domain/webhooks.ts'
 import type { Tables } from '../ports/store.ts'
-import type { WebhookEndpoint } from '../ports/tables/webhook-table.ts'
+import type { WebhookEndpoint, WebhookOwner } from '../ports/tables/webhook-table.ts'
 import type { Work } from '../ports/work.ts'
 import { liveSecrets } from './send-webhooks.ts'
 import type { Service } from './service.ts'
 
-/** Who manages webhooks: the backend of a tenant its own, or the operator those of every tenant. */
-export type WebhookManager = TenantId | 'operator'
-
 export interface NewEndpoint {
-  readonly tenantId: TenantId
+  readonly tenantId: WebhookOwner
   readonly url: string
   /** Null for all events, also future ones. */
   readonly events: readonly EventType[] | null
@@ -38,7 +34,7 @@ export interface EndpointWithVerifier {
 export async function createEndpoint(
   service: Service,
   { tenantId, url, events, scheme, loggedCharacters = LOGGED_CHARACTERS.usual }: NewEndpoint,
-  by: WebhookManager,
+  by: WebhookOwner,
 ): Promise<Result<EndpointWithVerifier>> {
   const { clock, keys, random, store, webhooks } = service
   const usable = checkUrl(service, url, by)
@@ -60,13 +56,14 @@ export async function createEndpoint(
     failures: 0,
     pausedUntil: 0,
     leasedUntil: 0,
+    auditPosition: 0,
   }
   return store.write(function* (tables) {
     // Locks the tenant, so that creates at once see each other's endpoints.
     yield* tables.tenants.setNotifies(tenantId, true)
     const { length } = yield* tables.webhooks.endpoints(tenantId)
     if (length >= MAX_ENDPOINTS) return reject('too_many_webhook_endpoints')
-    yield* tables.concerns({ tenantId, endpointId: id })
+    yield* tables.concerns({ endpointId: id, ...(tenantId !== 'operator' && { tenantId }) })
     yield* tables.webhooks.addEndpoint(endpoint)
     return accept({ endpoint, verifier })
   })
@@ -75,7 +72,7 @@ export async function createEndpoint(
 /** The endpoints of a tenant, the oldest first. */
 export function listEndpoints(
   { store }: Service,
-  tenantId: TenantId,
+  tenantId: WebhookOwner,
 ): Promise<readonly WebhookEndpoint[]> {
   return store.read((tables) => tables.webhooks.endpoints(tenantId))
 }
@@ -95,7 +92,7 @@ type Named = WebhookEndpointId | undefined
 export async function updateEndpoint(
   service: Service,
   id: Named,
-  { url, events, enabled, loggedCharacters, by }: EndpointChange & { readonly by: WebhookManager },
+  { url, events, enabled, loggedCharacters, by }: EndpointChange & { readonly by: WebhookOwner },
 ): Promise<Result<WebhookEndpoint>> {
   if (url !== undefined) {
     const usable = checkUrl(service, url, by)
@@ -123,7 +120,7 @@ export async function updateEndpoint(
 export async function rotateEndpoint(
   service: Service,
   id: Named,
-  by: WebhookManager,
+  by: WebhookOwner,
 ): Promise<Result<EndpointWithVerifier>> {
   const { clock, keys, webhooks } = service
   const previousUntil = clock.now() + ROTATION_MS
@@ -142,7 +139,7 @@ export async function rotateEndpoint(
 export async function removeEndpoint(
   service: Service,
   id: Named,
-  by: WebhookManager,
+  by: WebhookOwner,
 ): Promise<Result<null>> {
   return service.store.write(function* (tables) {
     const found = yield* findEndpoint(tables, id, by)
@@ -161,7 +158,7 @@ export async function removeEndpoint(
 export async function testEndpoint(
   service: Service,
   id: Named,
-  by: WebhookManager,
+  by: WebhookOwner,
 ): Promise<Result<EventId>> {
   const eventId = makeId('evt', service.random.id())
   const now = service.clock.now()
@@ -180,7 +177,7 @@ export async function testEndpoint(
 export function* findEndpoint(
   { webhooks }: Tables,
   id: Named,
-  by: WebhookManager,
+  by: WebhookOwner,
 ): Work<Result<WebhookEndpoint>> {
   const endpoint = id && (yield* webhooks.findEndpoint(id))
   return endpoint !== undefined && (by === 'operator' || endpoint.tenantId === by)
@@ -190,7 +187,7 @@ export function* findEndpoint(
 
 async function changeEndpoint(
   service: Service,
-  { id, by }: { readonly id: Named; readonly by: WebhookManager },
+  { id, by }: { readonly id: Named; readonly by: WebhookOwner },
   change: (before: WebhookEndpoint) => WebhookEndpoint,
 ): Promise<Result<WebhookEndpoint>> {
   return service.store.write(function* (tables) {
@@ -202,7 +199,7 @@ async function changeEndpoint(
   })
 }
 
-function checkUrl({ webhooks }: Service, url: string, by: WebhookManager): Result<null> {
+function checkUrl({ webhooks }: Service, url: string, by: WebhookOwner): Result<null> {
   const problem = webhooks.urlProblem(url, by === 'operator' ? 'operator' : 'tenant')
   return problem === undefined
     ? accept(null)

@@ -184,7 +184,7 @@ export class WebhookLane {
   }
 }
 
-function resultOf(result: AttemptResult): WebhookResult {
+export function resultOf(result: AttemptResult): WebhookResult {
   if (!('status' in result)) return 'no_response'
   return succeeded(result) ? 'delivered' : 'rejected'
 }

@@ -43,6 +43,8 @@ export interface WebhookFigures {
   readonly oldestDueMs: number
   /** Endpoints that failed so often that they get one delivery at a time. */
   readonly openBreakers: number
+  /** How long the oldest audit entry waits that an endpoint of the operator has not accepted. */
+  readonly oldestAuditMs: number
 }
 
 /** The log of receipts. All nodes see the same one, but each decides for itself whether to sign. */

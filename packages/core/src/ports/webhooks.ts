@@ -1,10 +1,9 @@
-import type { EventId } from '@bonded/contract'
 import type { AttemptResult } from '../domain/webhooks.ts'
 
 /** One attempt to deliver an event. */
 export interface WebhookMessage {
   readonly url: string
-  readonly id: EventId
+  readonly id: string
   readonly body: string
   readonly scheme: 'v1' | 'v1a'
   /** Each of them signs. */

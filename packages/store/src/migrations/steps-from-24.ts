@@ -86,4 +86,12 @@ export const STEPS_FROM_24: typeof MIGRATIONS = [
     postgres: ['alter table node_message add column level integer not null default 0'],
     expands: true,
   },
+  {
+    number: 41,
+    name: 'audit entries to an endpoint of the operator',
+    statements: [
+      'alter table webhook_endpoint add column audit_position bigint not null default 0',
+    ],
+    expands: true,
+  },
 ]

@@ -1,23 +1,19 @@
 import { hash } from 'node:crypto'
-import type { EventType, TenantId } from '@bonded/contract'
+import type { TenantId } from '@bonded/contract'
 import { deviceRefOf } from '@bonded/core/domain/device-ref'
 import { BOND_OF_TENANT_MS, eventOfDevice } from '@bonded/core/domain/events'
-import {
-  type Attempt,
-  BREAKER_FAILURES,
-  CLAIM_MS,
-  MAX_RETRY_AFTER_MS,
-} from '@bonded/core/domain/webhooks'
+import { BREAKER_FAILURES, CLAIM_MS, MAX_RETRY_AFTER_MS } from '@bonded/core/domain/webhooks'
 import type {
   DeliveryKey,
-  WebhookDelivery,
   WebhookEndpoint,
+  WebhookOwner,
   WebhookTable,
 } from '@bonded/core/ports/tables/webhook-table'
 import type { Work } from '@bonded/core/ports/work'
 import type { Dialect } from '../dialect.ts'
-import { changed, type Row, row, rows, sent } from '../statement.ts'
+import { changed, row, rows, sent } from '../statement.ts'
 import { eventIdOf, writeEvent } from './webhook-events.ts'
+import { deliveryFromRow, endpointFromRow, instant } from './webhook-rows.ts'
 
 /** Attempts in the log of a delivery: all of the schedule, and as many retries. */
 const MAX_HISTORY = 20
@@ -153,13 +149,18 @@ export function webhookTable({ forUpdate, forWork }: Dialect): WebhookTable {
            (select min(first) from (select (select min(d.due_at) from webhook_delivery d
               where d.endpoint_id = w.id and d.due_at >= 0) as first
               from waiting w join webhook_endpoint e on e.id = w.id
-              where e.disabled_at is null and e.paused_until <= $1) firsts) as oldest`,
+              where e.disabled_at is null and e.paused_until <= $1) firsts) as oldest,
+           (select min((select a.at from audit_entry a where a.number > e.audit_position
+              order by a.number limit 1)) from webhook_endpoint e
+            where e.tenant_id = 'operator' and coalesce(e.disabled_reason, 'gone') = 'gone')
+             as undelivered`,
         [now],
       )
       return {
         waiting: Number(found?.waiting ?? 0),
         oldestDueMs: Math.max(0, now - (instant(found?.oldest) ?? now)),
         openBreakers: Number(found?.breakers ?? 0),
+        oldestAuditMs: Math.max(0, now - (instant(found?.undelivered) ?? now)),
       }
     },
 
@@ -170,16 +171,32 @@ export function webhookTable({ forUpdate, forWork }: Dialect): WebhookTable {
         [id, now, limit],
       )
       if (due.length === 0) return undefined
-      const leased = yield* row(
-        `update webhook_endpoint set leased_until = $4 where id = $1 and disabled_at is null
-         and paused_until <= $2 and (leased_until <= $2 or leased_until = $3) returning *`,
-        [id, now, held, leasedUntil],
-      )
-      if (leased === undefined) return undefined
+      const endpoint = yield* lease(id, { now, held, leasedUntil })
+      if (endpoint === undefined) return undefined
       const claimed = due.map((found) => ({ ...deliveryFromRow(found), dueAt: until }))
       for (const { ordinal } of claimed)
         yield* sent('update webhook_delivery set due_at = $2 where ordinal = $1', [ordinal, until])
-      return { endpoint: endpointFromRow(leased), claimed }
+      return { endpoint, claimed }
+    },
+
+    lease,
+
+    *dueForAudit(now) {
+      const found = yield* rows(
+        `select * from webhook_endpoint e where e.tenant_id = 'operator' and e.disabled_at is null
+         and e.paused_until <= $1 and e.leased_until <= $1
+         and exists (select 1 from audit_entry a where a.number > e.audit_position)`,
+        [now],
+      )
+      return found.map(endpointFromRow)
+    },
+
+    *releaseAudit(id, { position, held }) {
+      yield* sent(
+        `update webhook_endpoint set audit_position = $2, leased_until = 0
+         where id = $1 and leased_until = $3`,
+        [id, position, held],
+      )
     },
 
     *release(id, held) {
@@ -317,8 +334,18 @@ export function webhookTable({ forUpdate, forWork }: Dialect): WebhookTable {
   }
 }
 
+/** The lease is the right of one node to send to an endpoint. */
+const lease: WebhookTable['lease'] = function* (id, { now, held, leasedUntil }) {
+  const leased = yield* row(
+    `update webhook_endpoint set leased_until = $4 where id = $1 and disabled_at is null
+     and paused_until <= $2 and (leased_until <= $2 or leased_until = $3) returning *`,
+    [id, now, held, leasedUntil],
+  )
+  return leased && endpointFromRow(leased)
+}
+
 /** The place of a delivery in the log; 0 if the tenant has no such delivery. */
-function* ordinalOf(tenantId: TenantId, { eventId, endpointId }: DeliveryKey): Work<number> {
+function* ordinalOf(tenantId: WebhookOwner, { eventId, endpointId }: DeliveryKey): Work<number> {
   const found = yield* row(
     'select ordinal from webhook_delivery where event_id = $1 and endpoint_id = $2 and tenant_id = $3',
     [eventId, endpointId, tenantId],
@@ -328,45 +355,6 @@ function* ordinalOf(tenantId: TenantId, { eventId, endpointId }: DeliveryKey): W
 
 function eventsText({ events }: WebhookEndpoint): string | null {
   return events === null ? null : JSON.stringify(events)
-}
-
-function endpointFromRow(found: Row): WebhookEndpoint {
-  return {
-    id: found.id as WebhookEndpoint['id'],
-    tenantId: found.tenant_id as TenantId,
-    url: found.url as string,
-    events: found.events === null ? null : (JSON.parse(String(found.events)) as EventType[]),
-    scheme: found.scheme as WebhookEndpoint['scheme'],
-    loggedCharacters: Number(found.logged_characters),
-    sealedSecrets: found.secrets as string,
-    previousUntil: instant(found.previous_until),
-    createdAt: Number(found.created_at),
-    disabledAt: instant(found.disabled_at),
-    disabledReason: found.disabled_reason as WebhookEndpoint['disabledReason'],
-    failures: Number(found.failures),
-    pausedUntil: Number(found.paused_until),
-    leasedUntil: Number(found.leased_until),
-  }
-}
-
-function deliveryFromRow(found: Row): WebhookDelivery {
-  return {
-    ordinal: Number(found.ordinal),
-    eventId: found.event_id as WebhookDelivery['eventId'],
-    endpointId: found.endpoint_id as WebhookDelivery['endpointId'],
-    tenantId: found.tenant_id as TenantId,
-    type: found.type as EventType,
-    payload: found.payload as string,
-    createdAt: Number(found.created_at),
-    state: found.state as WebhookDelivery['state'],
-    dueAt: instant(found.due_at),
-    attempts: Number(found.attempts),
-    history: JSON.parse(String(found.history)) as Attempt[],
-  }
-}
-
-function instant(value: Row[string] | undefined): number | null {
-  return value === null || value === undefined ? null : Number(value)
 }
 
 function sha256(text: string): string {

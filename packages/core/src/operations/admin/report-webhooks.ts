@@ -1,8 +1,12 @@
+import { iso } from '../../domain/iso.ts'
 import { BREAKER_FAILURES } from '../../domain/webhooks.ts'
 import type { WebhookFigures } from '../../ports/meter.ts'
 import type { Service } from '../service.ts'
 
-/** The webhooks of all tenants, and a warning for each endpoint that receives none. */
+/** The audit log should arrive within minutes. */
+const LATE_MS = 5 * 60_000
+
+/** The webhooks of all owners, and a warning for each endpoint that receives none. */
 export interface WebhookReport extends WebhookFigures {
   readonly endpoints: number
   readonly warnings: readonly string[]
@@ -18,11 +22,16 @@ export async function reportWebhooks({ clock, store }: Service): Promise<Webhook
     }
   })
   const warnings = endpoints.flatMap(({ id, tenantId, disabledReason, failures }) => {
-    const endpoint = `The webhook endpoint ${id} of ${tenantId}`
+    const owner = tenantId === 'operator' ? 'the operator' : tenantId
+    const endpoint = `The webhook endpoint ${id} of ${owner}`
     if (disabledReason === 'gone') return [`${endpoint} is disabled: it answered 410.`]
     const isFailing = disabledReason === null && failures >= BREAKER_FAILURES
     return isFailing ? [`${endpoint} has failed ${failures} times in a row.`] : []
   })
+  if (figures.oldestAuditMs > LATE_MS)
+    warnings.push(
+      `An endpoint of the operator has not accepted an audit entry of ${iso(now - figures.oldestAuditMs)}. Usually it rejects the calls, or no service runs: bonded webhook list operator`,
+    )
   if (future > 0)
     warnings.push(
       `${future} times of webhooks are in the future: a clock was ahead, or this one is behind. ` +

@@ -1,8 +1,12 @@
-import { type EventId, REASONS, type TenantId, type WebhookEndpointId } from '@bonded/contract'
+import { type EventId, REASONS, type WebhookEndpointId } from '@bonded/contract'
 import type { Result } from '../../domain/rejection.ts'
 import type { Instant } from '../../domain/session.ts'
 import type { DeliveryState } from '../../domain/webhooks.ts'
-import type { WebhookDelivery, WebhookEndpoint } from '../../ports/tables/webhook-table.ts'
+import type {
+  WebhookDelivery,
+  WebhookEndpoint,
+  WebhookOwner,
+} from '../../ports/tables/webhook-table.ts'
 import type { Service } from '../service.ts'
 import * as deliveries from '../webhook-deliveries.ts'
 import * as endpoints from '../webhook-endpoints.ts'
@@ -18,15 +22,15 @@ export async function createEndpoint(
   service: Service,
   given: endpoints.NewEndpoint,
 ): Promise<endpoints.EndpointWithVerifier> {
-  await findTenant(service, given.tenantId)
+  await findOwner(service, given.tenantId)
   return accepted(await endpoints.createEndpoint(service, given, by))
 }
 
 export async function listEndpoints(
   service: Service,
-  tenantId: TenantId,
+  tenantId: WebhookOwner,
 ): Promise<readonly WebhookEndpoint[]> {
-  await findTenant(service, tenantId)
+  await findOwner(service, tenantId)
   return endpoints.listEndpoints(service, tenantId)
 }
 
@@ -55,9 +59,9 @@ export async function testEndpoint(service: Service, id: WebhookEndpointId): Pro
 
 export async function listDeliveries(
   service: Service,
-  query: { tenantId: TenantId; state?: DeliveryState | undefined; limit: number },
+  query: { tenantId: WebhookOwner; state?: DeliveryState | undefined; limit: number },
 ): Promise<readonly WebhookDelivery[]> {
-  await findTenant(service, query.tenantId)
+  await findOwner(service, query.tenantId)
   return (await deliveries.listDeliveries(service, query)).deliveries
 }
 
@@ -84,6 +88,10 @@ export async function recoverEndpoint(
   since: Instant,
 ): Promise<number> {
   return accepted(await deliveries.recoverEndpoint(service, id, { since, by }))
+}
+
+async function findOwner(service: Service, owner: WebhookOwner): Promise<void> {
+  if (owner !== 'operator') await findTenant(service, owner)
 }
 
 function accepted<T>(result: Result<T>): T {

@@ -2,6 +2,7 @@ import type { TenantId } from '@bonded/contract'
 import type { SomeLimits } from '../../domain/limits.ts'
 import type { Instant } from '../../domain/session.ts'
 import type { Scope, Tenant } from '../../domain/tenant.ts'
+import type { WebhookOwner } from './webhook-table.ts'
 import type { Work } from '../work.ts'
 
 export interface ServerCredential {
@@ -39,8 +40,8 @@ export interface TenantTable {
   setLimits(id: TenantId, limits: SomeLimits): Work<boolean>
   /** Replaces the logo of a tenant, or removes it. @returns whether the tenant exists */
   setLogo(id: TenantId, logo: { name: string; bytes: Uint8Array } | null): Work<boolean>
-  /** Stores whether sessions of the tenant write events. */
-  setNotifies(id: TenantId, notifies: boolean): Work<void>
+  /** Stores whether sessions of the tenant write events. No effect for the operator. */
+  setNotifies(id: WebhookOwner, notifies: boolean): Work<void>
   /** Suspends a tenant, or resumes it. @returns false if it is so already, or does not exist */
   setSuspended(id: TenantId, at: Instant | null): Work<boolean>
   /** Finds the bytes of a logo by its name. */

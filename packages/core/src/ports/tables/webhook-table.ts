@@ -4,10 +4,13 @@ import type { Instant } from '../../domain/session.ts'
 import type { WebhookFigures } from '../meter.ts'
 import type { Work } from '../work.ts'
 
-/** A URL of a tenant that receives events. */
+/** Whose endpoint it is: a tenant's, or the operator's, which receives the audit log. */
+export type WebhookOwner = TenantId | 'operator'
+
+/** A URL that receives events. */
 export interface WebhookEndpoint {
   readonly id: WebhookEndpointId
-  readonly tenantId: TenantId
+  readonly tenantId: WebhookOwner
   readonly url: string
   /** The events that it receives; null for all. */
   readonly events: readonly EventType[] | null
@@ -28,6 +31,8 @@ export interface WebhookEndpoint {
   readonly pausedUntil: Instant
   /** Until when the endpoint belongs to a node, whose lease this time names. 0 without a lease. */
   readonly leasedUntil: Instant
+  /** The number of the last audit entry that it has accepted. */
+  readonly auditPosition: number
 }
 
 /** An event for one endpoint: an entry of the queue, and of the log. */
@@ -35,7 +40,7 @@ export interface WebhookDelivery {
   readonly ordinal: number
   readonly eventId: EventId
   readonly endpointId: WebhookEndpointId
-  readonly tenantId: TenantId
+  readonly tenantId: WebhookOwner
   readonly type: EventType
   /** The body that is sent, in every attempt the same bytes. */
   readonly payload: string
@@ -65,7 +70,7 @@ export interface DeliveryPage {
 
 /** Which deliveries of a tenant to list. */
 export interface DeliveryQuery {
-  readonly tenantId: TenantId
+  readonly tenantId: WebhookOwner
   readonly state?: DeliveryState | undefined
   readonly type?: EventType | undefined
   readonly endpointId?: WebhookEndpointId | undefined
@@ -78,8 +83,8 @@ export interface DeliveryQuery {
 export interface WebhookTable {
   addEndpoint(endpoint: WebhookEndpoint): Work<void>
   findEndpoint(id: WebhookEndpointId): Work<WebhookEndpoint | undefined>
-  /** The endpoints of a tenant, or of all, oldest first. */
-  endpoints(tenantId?: TenantId): Work<readonly WebhookEndpoint[]>
+  /** The endpoints of one owner, or of all, oldest first. */
+  endpoints(tenantId?: WebhookOwner): Work<readonly WebhookEndpoint[]>
   /** Replaces the URL, events, secrets, logged characters, and whether it is disabled. */
   updateEndpoint(endpoint: WebhookEndpoint): Work<void>
   /** Encrypts the secrets anew, unless they have changed. */
@@ -113,6 +118,15 @@ export interface WebhookTable {
     id: WebhookEndpointId,
     claim: { now: Instant; limit: number; until: Instant; held: Instant; leasedUntil: Instant },
   ): Work<ClaimedDeliveries | undefined>
+  /** Endpoints of the operator without a lease for which an audit entry waits. */
+  dueForAudit(now: Instant): Work<readonly WebhookEndpoint[]>
+  /** Leases an endpoint. Undefined if another node has it, or it is disabled or paused. */
+  lease(
+    id: WebhookEndpointId,
+    lease: { now: Instant; held: Instant; leasedUntil: Instant },
+  ): Work<WebhookEndpoint | undefined>
+  /** Ends a lease, and notes the last accepted audit entry. No effect if another node has it. */
+  releaseAudit(id: WebhookEndpointId, of: { position: number; held: Instant }): Work<void>
   /** Ends a lease, unless another node has the endpoint by now. */
   release(id: WebhookEndpointId, held: Instant): Work<void>
   /**

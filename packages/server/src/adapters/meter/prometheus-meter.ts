@@ -328,6 +328,10 @@ function registerWebhooks(
     'bonded_webhook_breakers_open',
     'Endpoints of webhooks that failed at least five times in a row.',
   )
+  const audit = gauge(
+    'bonded_audit_oldest_undelivered_seconds',
+    'How long the oldest audit entry waits for the endpoint of the operator.',
+  )
   return {
     attemptedWebhook(result, isGivenUp) {
       attemptsBy.get(result)?.inc()
@@ -337,6 +341,7 @@ function registerWebhooks(
       waiting.set(figures.waiting)
       oldest.set(figures.oldestDueMs / 1_000)
       breakers.set(figures.openBreakers)
+      audit.set(figures.oldestAuditMs / 1_000)
     },
   }
 }
