@@ -22,12 +22,15 @@ const COPIED = ['packages', 'tests/harness', 'package.json']
 /** A multiple of the time of all files together. A test that never ends counts as a failure too. */
 const TIMEOUT_MS = 300_000
 
+/** The name of the test that waits until all files are loaded. */
+const LOADED = 'all files are loaded'
+
 /** The result of a run of test files. */
 export type Outcome =
   | { readonly kind: 'passed'; readonly tests: readonly string[] }
   | { readonly kind: 'failed'; readonly test: string }
   /** The file does not load, so it needs no test to detect the mutant. */
-  | { readonly kind: 'broken'; readonly file: string }
+  | { readonly kind: 'broken'; readonly file: string; readonly why: string }
 
 /**
  * A copy of the sources to mutate, so that the working tree stays unchanged. Installed packages are
@@ -90,8 +93,8 @@ export class SourcesCopy implements Disposable {
   run(tests: readonly Tests[]): Promise<Outcome> {
     const files = new Set(tests.map(({ file }) => join(this.root, file)))
     const all = join(this.root, 'all.mjs')
-    writeFileSync(all, [...files].map((file) => `import ${JSON.stringify(file)}\n`).join(''))
-    return this.#runFile(all, [...new Set(tests.map(({ begin = '' }) => begin))])
+    writeFileSync(all, loading([...files]))
+    return this.#runFile(all, [LOADED, ...new Set(tests.map(({ begin = '' }) => begin))])
   }
 
   /** Ends the run at the first failure: later tests would add nothing, and some would hang. */
@@ -101,11 +104,13 @@ export class SourcesCopy implements Disposable {
     const running = spawn(process.execPath, ['--test-reporter=tap', ...named, file], {
       cwd: this.root,
       env: { ...inherited, NODE_OPTIONS: '--conditions=@bonded/source' },
-      stdio: ['ignore', 'pipe', 'ignore'],
+      stdio: ['ignore', 'pipe', 'pipe'],
       timeout: TIMEOUT_MS,
       killSignal: 'SIGKILL',
     })
     const closed = once(running, 'close')
+    const printed: string[] = []
+    running.stderr.setEncoding('utf8').on('data', (text: string) => void printed.push(text))
     const passed: string[] = []
     for await (const line of createInterface(running.stdout)) {
       const [, not, name] = /^ *(not )?ok \d+ - (.*)$/.exec(line) ?? []
@@ -122,13 +127,27 @@ export class SourcesCopy implements Disposable {
     const [status, signal] = await closed
     if (status === 0) return { kind: 'passed', tests: passed }
     return signal === null
-      ? { kind: 'broken', file }
+      ? { kind: 'broken', file, why: `ended with ${status}: ${printed.join('').slice(-2_000)}` }
       : { kind: 'failed', test: `${file} does not end` }
   }
 
   [Symbol.dispose](): void {
     rmSync(this.root, { recursive: true, force: true })
   }
+}
+
+/**
+ * A module that loads files one after another. Its own test ends when all are loaded. Without it
+ * the runner would end, and call the hooks that stop the services, when the tests of the files so
+ * far have ended, while the next file is still starting its service.
+ */
+function loading(files: readonly string[]): string {
+  return `import { test } from 'node:test'
+const loaded = Promise.withResolvers()
+test(${JSON.stringify(LOADED)}, () => loaded.promise)
+for (const file of ${JSON.stringify(files)}) await import(file)
+loaded.resolve()
+`
 }
 
 /** Returns a part of a regular expression that matches this text only. */
