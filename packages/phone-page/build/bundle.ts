@@ -206,15 +206,20 @@ const DESCRIPTION = /\bdescription:\s*(?:'(?:[^'\\\n]|\\.)*'[\s+]*)+,?/g
 /** A call that builds a schema, of which the bundle needs only those that it uses. */
 const BUILDER = /(?<![\w.])(?:Type\.\w+|closed|nullable|word|id)\(/g
 
+/** The source of schemas without what only readers of the API need, so that bundles stay small. */
+export function leanSchemaSource(source: string): string {
+  return source
+    .replaceAll(DESCRIPTION, (text) => text.replaceAll(/[^\n]/g, ''))
+    .replaceAll(BUILDER, '/* @__PURE__ */ $&')
+}
+
 const leanSchemas: Plugin = {
   name: 'lean-schemas',
   setup(build) {
     build.onLoad(
       { filter: /[\\/]contract[\\/]src[\\/]schemas[\\/][\w-]+\.ts$/ },
       async ({ path }) => ({
-        contents: (await readFile(path, 'utf8'))
-          .replaceAll(DESCRIPTION, '')
-          .replaceAll(BUILDER, '/* @__PURE__ */ $&'),
+        contents: leanSchemaSource(await readFile(path, 'utf8')),
         loader: 'ts',
       }),
     )
