@@ -53,6 +53,7 @@ import {
   newKey,
   removalRequest,
   type SeenSession,
+  SHOWS,
   type TestPhone,
 } from './phone.ts'
 import { addKeys, addTenant, WORKFLOWS } from './tenants.ts'
@@ -260,7 +261,7 @@ export async function harness(options: HarnessOptions = {}) {
   const claim = (phone: TestPhone, session: { id: string; nonce: string }) =>
     api('POST', `/sessions/${session.id}/claim`, {
       token: phone.device_token,
-      body: { nonce: session.nonce, device_id: phone.device_id },
+      body: { nonce: session.nonce, device_id: phone.device_id, shows: SHOWS },
     })
 
   const decline = (

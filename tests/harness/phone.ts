@@ -212,6 +212,9 @@ export function payloadOf(
   })
 }
 
+/** What the phones of the tests show: all of it. */
+export const SHOWS = ['directional_marks', 'text', 'requester']
+
 /** The body of POST /attestations. */
 export function attestation(
   phone: TestPhone,
@@ -230,5 +233,6 @@ export function attestation(
     app_attest: assertion(phone, payload, tampering),
     verified_evidence: evidence,
     ...(browserKey && { browser_key: browserKey }),
+    shows: SHOWS,
   }
 }

@@ -12,8 +12,8 @@ export const BODY_LIMITS = {
   browserFrame: 1024,
   /** A URL of 2,048 characters, each written as a JSON escape, and a list of events. */
   webhook: 16 * 1024,
-  /** A context of eight lines whose every character is written as a JSON escape. */
-  create: 32 * 1024,
+  /** A context of eight pairs and a text, whose every character is written as a JSON escape. */
+  create: 96 * 1024,
   /** An assertion with its evidence. The largest that phones send, WebAuthn's, is below 3 KiB. */
   assertion: 8 * 1024,
   /** Seven certificates of 8 KiB in base64url. */

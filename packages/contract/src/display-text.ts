@@ -1,10 +1,10 @@
-import { areMarksPermitted, hasDirectionalMark, replaceMarks } from './directional-marks.ts'
+import { areMarksPermitted, replaceMarks } from './directional-marks.ts'
 import { PERMITTED_JOINER, withoutJoiners } from './joiners.ts'
 
 /**
- * Text that a user reads before approving: labels and values of a context, and tenant names. It
- * must read the same on every phone, so nothing in it may hide, reorder, cover or imitate another
- * part.
+ * Text that a user reads before approving: labels, values and the lines of a context, and tenant
+ * names. It must read the same on every phone, so nothing in it may hide, reorder, cover or imitate
+ * another part.
  */
 
 /** Characters that are invisible, change the characters around them, or have no glyph. */
@@ -30,14 +30,33 @@ const STACKED = '(?:(?=\\p{Script=Inherited})\\p{M}){3,}|(\\p{M})\\1{2,}|\\p{M}{
 /** A letter, number, punctuation mark or symbol. The rule above excludes blank ones. */
 const VISIBLE = /[\p{L}\p{N}\p{P}\p{S}]/u
 
+/**
+ * White space beside other white space, except a run of spaces and line breaks: a phone draws each
+ * line of a text with its number and in a fixed width, so these can imitate nothing.
+ */
+const UNUSUAL_SPACES =
+  '(?![ \\n])\\p{White_Space}(?=\\p{White_Space})|[ \\n](?![ \\n])\\p{White_Space}'
+
 const REJECTED = new RegExp(`(?!${PERMITTED_JOINER})${HIDDEN}|${SPACES}|${STACKED}`, 'u')
 const ALL_REJECTED = new RegExp(REJECTED, 'gu')
+const REJECTED_IN_LINES = new RegExp(
+  `(?!${PERMITTED_JOINER}|\\n)${HIDDEN}|${UNUSUAL_SPACES}|${STACKED}`,
+  'u',
+)
+const ALL_REJECTED_IN_LINES = new RegExp(REJECTED_IN_LINES, 'gu')
 const ALL_HIDDEN = new RegExp(HIDDEN, 'gu')
 
 /** The name of the rule in a JSON schema (`format`). */
 export const DISPLAY_TEXT = 'display-text'
 /** The name of the rule for the value of a pair. */
 export const DISPLAY_VALUE = 'display-value'
+/** The name of the rule for a text of several lines. */
+export const DISPLAY_LINES = 'display-lines'
+
+/** The largest text of several lines, in bytes of UTF-8. */
+export const MAX_TEXT_BYTES = 8_192
+/** The most lines of a text. */
+export const MAX_TEXT_LINES = 200
 
 /**
  * Whether a text may be shown to a user who decides by it. It has a visible character, none that is
@@ -63,9 +82,21 @@ export function isDisplayValue(value: string): boolean {
   return isDisplayText(replaceMarks(value, '')) && areMarksPermitted(value)
 }
 
-/** Whether a context needs a phone that isolates each value. */
-export function needsIsolation(display: readonly { readonly value: string }[]): boolean {
-  return display.some(({ value }) => hasDirectionalMark(value))
+/**
+ * The same for a text of several lines, which phones draw in a fixed width with line numbers: line
+ * breaks (U+000A) and runs of spaces are permitted.
+ *
+ * @example isDisplayLines('{\n  "amount": 12\n}') // true
+ * @example isDisplayLines('a\r\nb') // false
+ */
+export function isDisplayLines(text: string): boolean {
+  return (
+    VISIBLE.test(text) &&
+    !REJECTED_IN_LINES.test(text) &&
+    text.split('\n').length <= MAX_TEXT_LINES &&
+    // A lone surrogate, which this cannot encode, is hidden.
+    encodeURIComponent(text).replaceAll(/%../g, '%').length <= MAX_TEXT_BYTES
+  )
 }
 
 /**
@@ -75,9 +106,18 @@ export function needsIsolation(display: readonly { readonly value: string }[]): 
  * @example sanitizeDisplayText('Pay\u200bPal') // 'Pay\ufffdPal'
  */
 export function sanitizeDisplayText(text: string): string {
+  return sanitize(text, ALL_REJECTED)
+}
+
+/** The same for a text of several lines. */
+export function sanitizeDisplayLines(text: string): string {
+  return sanitize(text, ALL_REJECTED_IN_LINES)
+}
+
+function sanitize(text: string, rejected: RegExp): string {
   // A joiner can lose its context to a replacement beside it.
   for (let shown = text; ; ) {
-    const next = shown.replace(ALL_REJECTED, '\ufffd')
+    const next = shown.replace(rejected, '\ufffd')
     if (next === shown) return shown
     shown = next
   }

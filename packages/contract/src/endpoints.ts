@@ -65,6 +65,7 @@ export const ENDPOINTS = {
       'workflow_not_enabled',
       'action_not_enabled',
       'tenant_suspended',
+      'upgrade_in_progress',
     ],
   }),
   getSession: define({

@@ -185,6 +185,16 @@ test('rejects what the service rejects in a create', async () => {
     [{ context: { display: [{ label: 'Amount', value: 'a\u202eb' }] } }, 'context.display'],
     [{ context: { display: [pair, { ...pair, label: 'amount' }] } }, 'context.display'],
     [{ context: { display: [{ label: 'x'.repeat(65), value: 'x' }] } }, 'context.display'],
+    [{ context: { display: [], text: 'x' } }, 'context.display'],
+    [{ context: { display: [pair], text: 'a\tb' } }, 'context.text'],
+    [
+      { context: { display: [pair], requester: { kind: 'bank', name: 'x' } } },
+      'context.requester.kind',
+    ],
+    [
+      { context: { display: [pair], requester: { kind: 'agent', name: 'x\ny' } } },
+      'context.requester',
+    ],
     [{ context: { display: 'text' } }, 'context'],
     [{ owner: 'anna' }, 'owner'],
   ]

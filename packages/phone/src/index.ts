@@ -48,7 +48,13 @@ export type { Approving } from './session/approve.ts'
 export type { ClaimedSession } from './session/claimed-session.ts'
 export type { DeclineReason } from './session/decline.ts'
 export { createReading, type Reading, type Unread } from './session/reading.ts'
-export { describeRequest, purposeOf, requestOf, type ShownRequest } from './session/request.ts'
+export {
+  describeRequest,
+  purposeOf,
+  requestOf,
+  type ShownRequest,
+  type ShownRequester,
+} from './session/request.ts'
 export type {
   GatherSignals,
   PhoneSignals,

@@ -68,6 +68,26 @@ test('a phone that does not isolate values claims no request with directional ma
   await assert.rejects(phone.claim(service.payload), rejected('text_not_shown'))
 })
 
+const TEXT = {
+  context: { display: [{ label: 'Amount', value: '12' }], text: '{\n  "amount": 12\n}' },
+}
+
+test('a phone that shows texts approves one, and says so in claim and assertion', async () => {
+  const { service, phone, strong } = harness({ clock: jumpingClock(0), showsText: true })
+  service.change(TEXT)
+  const bonded = await phone.approve(await phone.claim(service.payload), { gather: strong })
+  assert.equal(bonded.session.state, 'bonded')
+  const shown = service.requests.map(({ body }) => (body as { shows?: unknown } | null)?.shows)
+  const words = ['text', 'requester']
+  assert.deepEqual(shown.filter(Boolean), [words, words])
+})
+
+test('a phone that does not show texts claims no request with one', async () => {
+  const { service, phone } = harness({ clock: jumpingClock(0), isolatesValues: true })
+  service.change(TEXT)
+  await assert.rejects(phone.claim(service.payload), rejected('text_not_shown'))
+})
+
 test('relays verified evidence unchanged, including unknown members', async () => {
   const { service, phone, strong } = harness()
   service.evidenceExtra = { liveness: { score: 0.5, notes: ['é', null] }, __proto: 1 }

@@ -8,11 +8,11 @@ import {
   deviceTokenPayload,
   evidenceMacInput,
   evidenceRequestPayload,
-  needsIsolation,
   type EvidenceRequest,
   type PhoneSession,
   type RegisterDeviceRequest,
   type RotateTokenRequest,
+  wordsToShow,
 } from '@bonded/contract'
 import type { RequestLike } from '../src/index.ts'
 import {
@@ -93,7 +93,7 @@ export function fakeService(origin = ORIGIN): FakeService {
       throw new Rejected('session_claimed')
   }
   const admitShown = (shows: readonly string[] = []) => {
-    if (needsIsolation(session.context?.display ?? []) && !shows.includes('directional_marks'))
+    if (!wordsToShow(session.context).every((word) => shows.includes(word)))
       throw new Rejected('key_format_not_accepted', 'shows')
   }
   const verifyTime = (issued_at: string) => {

@@ -40,6 +40,29 @@ test('writes directional marks for a terminal as escapes, because it isolates no
   assert.match(describeRequest({ ...session, context: { display } }), /סכום: +\\u\{200f\}12 ₪/)
 })
 
+test('describes the requester first, and each line of the text with its number', () => {
+  const requester = { kind: 'agent' as const, name: 'Invoice agent', detail: 'runs on CI' }
+  const display = [{ label: 'Amount', value: '€ 12' }]
+  const text = `{\n  "amount": 12,\n  "note": "${'x'.repeat(80)}"\n}`
+  const lines = describeRequest({ ...session, context: { requester, display, text } }).split('\n')
+  assert.deepEqual(lines.slice(1, 7), [
+    '  Requester:  agent: Invoice agent – runs on CI',
+    '  Page:       https://bank.example (reported by the browser)',
+    '  Amount:     € 12',
+    '           1  {',
+    '           2    "amount": 12,',
+    `           3    "note": "${'x'.repeat(53)}`,
+  ])
+  assert.match(lines[7] ?? '', /^ +│ x+"$/)
+})
+
+test('shows a text verbatim, and replaces what could hide or reorder a part of it', () => {
+  const shown = (text: string) => requestOf({ ...session, context: { display: [], text } }).text
+  assert.equal(shown('{\n  "a":   1\n}'), '{\n  "a":   1\n}')
+  assert.equal(shown('a\r\nb\u202ec\u2066d\t'), 'a\ufffd\nb\ufffdc\ufffdd\ufffd')
+  assert.equal(requestOf(session).text, null)
+})
+
 test('describes the page as not known until one presents the watch token', () => {
   const bare = describeRequest({
     ...session,

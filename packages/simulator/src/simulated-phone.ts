@@ -159,6 +159,8 @@ export function createSimulatedPhone(options: SimulatedPhoneOptions = {}): Simul
       createBrowserKey: options.createBrowserKey,
       // `describeRequest` writes the marks as escapes.
       isolatesValues: true,
+      // It also prints the requester, and each line of a text with its number.
+      showsText: true,
     })
   let made: TestAuthority | undefined
   const authority = () =>

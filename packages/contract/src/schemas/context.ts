@@ -1,5 +1,5 @@
-import { DISPLAY_TEXT, DISPLAY_VALUE } from '../display-text.ts'
-import { Bytes32, closed, nullable } from './primitives.ts'
+import { DISPLAY_LINES, DISPLAY_TEXT, DISPLAY_VALUE, MAX_TEXT_BYTES } from '../display-text.ts'
+import { Bytes32, closed, nullable, word } from './primitives.ts'
 import { type Static, Type } from './type.ts'
 
 /** The keyword of a list whose labels must not read alike (`areLabelsDistinct`). */
@@ -26,6 +26,28 @@ const Value = Type.String({
     'U+200F and U+061C, as Intl writes them.',
 })
 
+export const REQUESTER_KINDS = ['person', 'service', 'agent'] as const
+
+/** For whom the backend asks, as it says. */
+const Requester = closed(
+  { kind: word(REQUESTER_KINDS), name: Label, detail: Type.Optional(Value) },
+  {
+    description:
+      'The person, service or agent for whom the backend asks. The phone shows it first, as a ' +
+      'statement of the tenant. The name does not look like that of another tenant.',
+  },
+)
+
+const Text = Type.String({
+  minLength: 1,
+  maxLength: MAX_TEXT_BYTES,
+  format: DISPLAY_LINES,
+  description:
+    'Text of at most 8,192 bytes of UTF-8 and 200 lines, which the phone draws in full, in a fixed ' +
+    'width and with line numbers. As a label, but with line breaks (U+000A) and runs of spaces. ' +
+    'It needs at least one pair.',
+})
+
 /**
  * The text that the user approves. The backend builds it from its own record. The phone shows it
  * and signs its hash.
@@ -39,13 +61,17 @@ export const SessionContext = closed({
     [DISTINCT_LABELS]: true,
   }),
   digest: Type.Optional(Bytes32),
+  requester: Type.Optional(Requester),
+  text: Type.Optional(Text),
 })
 export type SessionContext = Static<typeof SessionContext>
 
-/** The context as a backend sends it. Null for the digest means that it is omitted. */
+/** The context as a backend sends it. Null for an optional member means that it is omitted. */
 export const GivenContext = closed({
   ...SessionContext.properties,
   digest: Type.Optional(nullable(Bytes32)),
+  requester: Type.Optional(nullable(Requester)),
+  text: Type.Optional(nullable(Text)),
 })
 export type GivenContext = Static<typeof GivenContext>
 
@@ -54,5 +80,6 @@ export const Shows = Type.Array(Type.String({ pattern: '^[a-z][a-z_]{0,31}$' }),
   maxItems: 8,
   description:
     '`directional_marks`: the phone isolates each value that it shows. A session whose values have ' +
-    'directional marks needs it.',
+    'directional marks needs it. `requester` and `text`: the phone shows these members of a ' +
+    'context. A session with either member needs both words.',
 })

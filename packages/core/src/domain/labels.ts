@@ -1,3 +1,4 @@
+import type { SessionContext } from '@bonded/contract'
 import { isHighlyRestrictive, lookalikeKeys } from './lookalikes.ts'
 import { RESERVED_LABELS } from './reserved-labels.ts'
 
@@ -17,6 +18,21 @@ const MAX_CACHED = 1_000
 const cached = new Map<string, ReadLabel>()
 /** Made at the first use, so that a start does not wait for it. */
 let reserved: ReadonlySet<string> | undefined
+
+/** The first member of a context that could mislead the user. Undefined if there is none. */
+export function findContextProblem({
+  display,
+  requester,
+  text,
+}: SessionContext): LabelProblem | undefined {
+  // A person reads a sentence before a page of parameters.
+  if (text !== undefined && display.length === 0)
+    return { param: 'context.display', detail: 'A context with a text needs at least one pair.' }
+  const detail = requester && read(requester.name).detail
+  return detail === undefined
+    ? findLabelProblem(display)
+    : { param: 'context.requester.name', detail }
+}
 
 /**
  * The first label that imitates another one, or one of the phone's own. Undefined if there is none.

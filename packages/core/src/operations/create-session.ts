@@ -5,7 +5,7 @@ import {
   type SessionId,
   siteNetworkOf,
 } from '@bonded/contract'
-import { findLabelProblem } from '../domain/labels.ts'
+import { findContextProblem } from '../domain/labels.ts'
 import { newSession, type SessionStart } from '../domain/new-session.ts'
 import { policyOf } from '../domain/policy.ts'
 import { accept, type Result, reject } from '../domain/rejection.ts'
@@ -16,6 +16,7 @@ import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
 import { expireIfOverdue } from './find-and-expire.ts'
 import type { BackendCaller, Service } from './service.ts'
+import { isNameOfAnotherTenant } from './tenant-names.ts'
 
 /** The request without its null members. */
 export interface SessionRequest extends Omit<WithoutNulls<CreateSessionRequest>, 'context'> {
@@ -39,10 +40,22 @@ export async function createSession(
   input: CreateInput,
 ): Promise<Result<Session>> {
   const { request } = input
-  const problem = findLabelProblem(request.context?.display ?? [])
+  const problem = request.context && findContextProblem(request.context)
   if (problem !== undefined) return reject('invalid_member', problem)
   const { tenant, scope } = caller.credential
   if (tenant.suspendedAt !== undefined) return reject('tenant_suspended')
+  const { requester, text } = request.context ?? {}
+  // A node that does not know them lets an app approve them that does not show them.
+  if (
+    (requester !== undefined || text !== undefined) &&
+    (await service.store.read((tables) => tables.servesOlderNode('requester_and_text')))
+  )
+    return reject('upgrade_in_progress')
+  if (requester !== undefined && (await isNameOfAnotherTenant(service, tenant, requester.name)))
+    return reject('invalid_member', {
+      param: 'context.requester.name',
+      detail: 'The name looks like that of another organization.',
+    })
   const chosen = chooseAction(tenant, scope, request)
   if (!chosen.ok) return chosen
   const { workflow, action } = chosen.value

@@ -1,4 +1,4 @@
-import { DIRECTIONAL_MARKS, needsIsolation, type Reason } from '@bonded/contract'
+import { type Reason, wordsToShow } from '@bonded/contract'
 import { waitingApproval, requiresBrowser } from '../domain/browser-proof.ts'
 import { acceptsKey, isAttested } from '../domain/key-rules.ts'
 import {
@@ -140,11 +140,10 @@ export const CHECKS = [
 
   // Whether the phone can do what the user is about to be asked for. A claim is rejected with a
   // reason that apps know which are older than the check.
-  claimOrAttest('shows', 'key_format_not_accepted', cannotShow, {
-    says: () => ({
+  claimOrAttest('shows', 'key_format_not_accepted', (f) => unshown(f).length > 0, {
+    says: (f) => ({
       param: 'shows',
-      detail:
-        'Its text has directional marks, which this app does not show. Open the link instead.',
+      detail: `This app does not show all of it (${unshown(f).join(', ')}). Update the app, or open the link instead.`,
     }),
   }),
   claim('browser_key', 'key_format_not_accepted', cannotAnswerInBrowser, {
@@ -255,11 +254,12 @@ function isTooNew({ session, device, now }: Serving): boolean {
 }
 
 /**
- * Whether the phone could draw the context otherwise than it is meant: one that does not isolate a
- * value with directional marks can show its neighbors in another order.
+ * What the context needs that the phone does not say it shows. One that does not isolate a value
+ * with directional marks can show its neighbors in another order, and an older one signs a
+ * requester and a text that it does not show.
  */
-function cannotShow({ session, shows }: CallFacts['claim' | 'attest']): boolean {
-  return needsIsolation(session.context?.display ?? []) && !shows.includes(DIRECTIONAL_MARKS)
+function unshown({ session, shows }: CallFacts['claim' | 'attest']): readonly string[] {
+  return wordsToShow(session.context).filter((needed) => !shows.includes(needed))
 }
 
 /**

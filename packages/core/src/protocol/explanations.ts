@@ -23,7 +23,7 @@ export const EXPLANATIONS: Readonly<Record<Step, string>> = {
   webauthn_unattested: 'The workflow requires an attested key, and this passkey is not attested.',
   key_age: 'The key is younger than the workflow requires, or another phone added it recently.',
   pinned: 'Another phone had opened the request first.',
-  shows: 'The app cannot show every character of the context.',
+  shows: 'The app cannot show every part of the context.',
   browser_key: 'The phone has no passkey that can answer in the browser.',
   issued_at: 'The clock of the phone was too far from that of the service.',
   local_auth: 'The phone reported a local authentication in the future.',

@@ -3,10 +3,12 @@ import {
   CreateSessionRequest,
   firstMismatch,
   type GivenContext,
+  isDisplayLines,
   isDisplayText,
   isDisplayValue,
   parseMembers,
   type Reason,
+  REQUESTER_KINDS,
 } from '@bonded/contract'
 
 /** What the service would reject in a request to create a session. */
@@ -31,8 +33,20 @@ export function faultOfCreate(text: string): Fault | undefined {
   const param = firstMismatch(CreateSessionRequest, request)
   if (param !== undefined) return { reason: 'invalid_member', param }
   const context = (request['context'] ?? undefined) as GivenContext | undefined
-  if (context === undefined || isReadable(context.display)) return undefined
-  return { reason: 'invalid_member', param: 'context.display' }
+  const fault = context && faultOfContext(context)
+  return fault === undefined ? undefined : { reason: 'invalid_member', param: `context.${fault}` }
+}
+
+/** The first member of a context that no phone would show. */
+function faultOfContext({ display, requester, text }: GivenContext): string | undefined {
+  const hasText = typeof text === 'string'
+  if (!isReadable(display) || (hasText && display.length === 0)) return 'display'
+  if (hasText && !isDisplayLines(text)) return 'text'
+  if (requester === undefined || requester === null) return undefined
+  const { kind, name, detail = '-' } = requester
+  if (!REQUESTER_KINDS.includes(kind)) return 'requester.kind'
+  // A label and a value.
+  return isReadable([{ label: name, value: detail }]) ? undefined : 'requester'
 }
 
 function isReadable(display: GivenContext['display']): boolean {

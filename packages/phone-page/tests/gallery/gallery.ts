@@ -13,6 +13,8 @@ const REQUEST: ShownRequest = {
   action: 'submit_application',
   workflow_title: { en: 'Credit application', de: 'Kreditantrag', ar: 'طلب قرض' },
   action_title: null,
+  requester: null,
+  text: null,
   display: [
     { label: 'Amount', value: '€12,500.00' },
     { label: 'Applicant', value: 'Ada Lovelace' },

@@ -1,10 +1,4 @@
-import {
-  assertionPayload,
-  ATTEST,
-  type BondedPairAssertion,
-  DIRECTIONAL_MARKS,
-  needsIsolation,
-} from '@bonded/contract'
+import { assertionPayload, ATTEST, type BondedPairAssertion, wordsToShow } from '@bonded/contract'
 import { signPayload } from '../assertion.ts'
 import { hashOf } from '../bytes.ts'
 import { isRejection } from '../errors.ts'
@@ -18,6 +12,7 @@ import {
   getSession,
   parseSession,
   type PhoneDependencies,
+  wordsShownBy,
 } from './claimed-session.ts'
 import { fetchEvidence, type Gathered, isCurrent } from './evidence.ts'
 import type { PhoneSignals } from './signals.ts'
@@ -139,7 +134,8 @@ async function assertionOver(
     subject_id,
     issued_at: timestampAt(server_time, phone.clock.now()),
   }
-  const isMarked = needsIsolation(session.context?.display ?? [])
+  const shown = wordsShownBy(phone)
+  const shows = wordsToShow(session.context).filter((word) => shown.includes(word))
   const payload = assertionPayload({
     ...fields,
     tenant_id: session.tenant_id,
@@ -155,6 +151,7 @@ async function assertionOver(
     app_attest: await signPayload(phone, { payload, key: device }),
     verified_evidence: evidence,
     ...(browser_key !== undefined && { browser_key }),
-    ...(isMarked && phone.isolatesValues && { shows: [DIRECTIONAL_MARKS] }),
+    // Only if needed: older services do not know the member.
+    ...(shows.length > 0 && { shows }),
   }
 }

@@ -6,6 +6,7 @@ import {
   GET_SESSION,
   type Handoff,
   type PhoneSession,
+  TEXT_AND_REQUESTER,
   type WebSocketConstructor,
 } from '@bonded/contract'
 import type { PhoneDevice, RegistrationDependencies } from '../device.ts'
@@ -28,6 +29,11 @@ export interface PhoneDependencies extends RegistrationDependencies {
    * phone cannot approve requests that have such marks.
    */
   readonly isolatesValues?: true | undefined
+  /**
+   * True: the app draws the requester first and the text in full, and approves only after the user
+   * has seen its end. Without it, the phone cannot approve requests that have either.
+   */
+  readonly showsText?: true | undefined
 }
 
 /** A session that this phone has claimed, as last received. Each step returns a new one. */
@@ -107,13 +113,22 @@ type Offered = Pick<ClaimRequest, 'browser_key' | 'shows'>
 /** What the service wants of this phone, where it can do that and the claim has not said so. */
 function wantedBy(
   rejection: unknown,
-  phone: Pick<PhoneDependencies, 'createBrowserKey' | 'isolatesValues'>,
+  phone: Pick<PhoneDependencies, 'createBrowserKey' | 'isolatesValues' | 'showsText'>,
   { browser_key, shows }: Offered,
 ): Offered | undefined {
   if (isRejection(rejection, 'browser_key_required'))
     return phone.createBrowserKey && browser_key === undefined ? { browser_key: true } : undefined
   if (!isRejection(rejection, 'text_not_shown')) return undefined
-  return phone.isolatesValues && shows === undefined ? { shows: [DIRECTIONAL_MARKS] } : undefined
+  const words = wordsShownBy(phone)
+  return words.length > 0 && shows === undefined ? { shows: words } : undefined
+}
+
+/** The words of `shows` that this phone may say. */
+export function wordsShownBy({
+  isolatesValues,
+  showsText,
+}: Pick<PhoneDependencies, 'isolatesValues' | 'showsText'>): string[] {
+  return [...(isolatesValues ? [DIRECTIONAL_MARKS] : []), ...(showsText ? TEXT_AND_REQUESTER : [])]
 }
 
 /**

@@ -3,6 +3,7 @@ import {
   hasDirectionalMark,
   matchLanguage,
   type PhoneSession,
+  sanitizeDisplayLines,
   sanitizeDisplayText,
   sanitizeDisplayValue,
   type Titles,
@@ -23,9 +24,23 @@ export interface ShownRequest {
   /** Titles by language, from the tenant's configuration. */
   readonly workflow_title: Titles | null
   readonly action_title: Titles | null
+  /** For whom the tenant asks, as the tenant says. Show it first. */
+  readonly requester: ShownRequester | null
   readonly display: readonly { readonly label: string; readonly value: string }[]
+  /**
+   * Lines that the user reads to their end. Draw them in a fixed width, each with its number, from
+   * left to right, and wrap long ones. Isolate each run of right-to-left text.
+   */
+  readonly text: string | null
   /** How long the user has left to decide, in milliseconds. */
   readonly expires_in_ms: number
+}
+
+/** The person, service or agent for whom a tenant asks. A later service may name other kinds. */
+export interface ShownRequester {
+  readonly kind: string
+  readonly name: string
+  readonly detail: string | null
 }
 
 /**
@@ -34,6 +49,7 @@ export interface ShownRequest {
  */
 export function requestOf(session: PhoneSession): ShownRequest {
   const { tenant_name, requesting_origin, workflow, action, context, expires_in_ms } = session
+  const { requester, text } = context ?? {}
   return {
     tenant_name: sanitizeDisplayText(tenant_name),
     requesting_origin: requesting_origin === null ? null : sanitizeDisplayText(requesting_origin),
@@ -41,6 +57,14 @@ export function requestOf(session: PhoneSession): ShownRequest {
     action: action === null ? null : sanitizeDisplayText(action),
     workflow_title: sanitizeTitles(session.workflow_title),
     action_title: sanitizeTitles(session.action_title),
+    requester: requester
+      ? {
+          kind: requester.kind,
+          name: sanitizeDisplayText(requester.name),
+          detail: requester.detail === undefined ? null : sanitizeDisplayValue(requester.detail),
+        }
+      : null,
+    text: text === undefined ? null : sanitizeDisplayLines(text),
     display: (context?.display ?? []).map(({ label, value }) => ({
       label: sanitizeDisplayText(label),
       value: sanitizeDisplayValue(value),
@@ -134,9 +158,14 @@ const escapeMarks = (value: string) => (hasDirectionalMark(value) ? escapeHidden
 export function describeRequest(session: PhoneSession): string {
   const request = requestOf(session)
   const { tenant_name, requesting_origin } = request
+  const { requester, text } = request
   const display = request.display.map(({ label, value }) => ({ label, value: escapeMarks(value) }))
   const purpose = purposeOf(request, ['en'])
+  const details = requester?.detail ? ` – ${escapeMarks(requester.detail)}` : ''
   const rows: [string, string][] = [
+    ...(requester === null
+      ? []
+      : [['Requester', `${requester.kind}: ${requester.name}${details}`] as [string, string]]),
     [
       'Page',
       requesting_origin === null ? 'not known' : `${requesting_origin} (reported by the browser)`,
@@ -146,14 +175,16 @@ export function describeRequest(session: PhoneSession): string {
   ]
   const width = Math.max(...rows.map(([label]) => label.length)) + 1
   const columns = Math.max(LEAST_COLUMNS, TERMINAL_COLUMNS - width - 6)
-  const lines = rows.map(([label, value]) => {
+  const drawn = (name: string, value: string) => {
     const [first = '', ...others] = wrap(value, columns)
     const continued = others.map((line) => `\n  ${' '.repeat(width)}│ ${line}`)
-    return `  ${`${label}:`.padEnd(width)}  ${first}${continued.join('')}`
-  })
+    return `  ${name.padEnd(width)}  ${first}${continued.join('')}`
+  }
+  const numbered = text === null ? [] : text.split('\n')
   return [
     `${tenant_name} asks for your approval.`,
-    ...lines,
+    ...rows.map(([label, value]) => drawn(`${label}:`, value)),
+    ...numbered.map((line, index) => drawn(String(index + 1).padStart(width), line)),
     'Approve only if you started this yourself, just now, on that page.',
   ].join('\n')
 }

@@ -50,7 +50,7 @@ test('an assertion without a word on directional marks bonds no session that has
   const body = attestation(phone, view, verified_evidence, h.now())
   const post = (more: object) =>
     h.api('POST', '/attestations', { token: phone.device_token, body: { ...body, ...more } })
-  const rejected = await post({})
+  const rejected = await post({ shows: undefined })
   assert.deepEqual(
     [rejected.body.error.reason, rejected.body.error.param],
     ['key_format_not_accepted', 'shows'],

@@ -35,3 +35,23 @@ test('a tenant is suspended once no node of an older version has served for 10 s
   )
   assert.equal((await suspendTenant(service, tenant.id)).changed, true)
 })
+
+test('a session with a text is created once no node of an older version serves', async () => {
+  const body = {
+    workflow: 'credit_application',
+    context: { display: [{ label: 'Amount', value: '12' }], text: '{}' },
+  }
+  const create = () => h.api('POST', '/sessions', { token: h.shop.server, body })
+  await resumeTenant(service, tenant.id)
+  await runSql(
+    h.databaseUrl ?? '',
+    `insert into node_message (node, number, text, level) values ('older', 2, 'x', 1)`,
+  )
+  const refused = await create()
+  assert.deepEqual([refused.status, refused.body.error.reason], [503, 'upgrade_in_progress'])
+  await runSql(
+    h.databaseUrl ?? '',
+    `update node_message set sent_at = sent_at - interval '11 seconds' where node = 'older'`,
+  )
+  assert.equal((await create()).status, 201)
+})

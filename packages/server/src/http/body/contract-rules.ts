@@ -1,10 +1,12 @@
 import {
   areLabelsDistinct,
   canonicalIpAddress,
+  DISPLAY_LINES,
   DISPLAY_TEXT,
   DISPLAY_VALUE,
   DISTINCT_LABELS,
   IP_ADDRESS,
+  isDisplayLines,
   isDisplayText,
   isDisplayValue,
   parseInstant,
@@ -18,6 +20,7 @@ export const CONTRACT_RULES = {
   formats: {
     [DISPLAY_TEXT]: isDisplayText,
     [DISPLAY_VALUE]: isDisplayValue,
+    [DISPLAY_LINES]: isDisplayLines,
     // This rejects February 30 and leap seconds, which the patterns accept.
     'date-time': (text: string) => parseInstant(text) !== undefined,
     [IP_ADDRESS]: (text: string) => canonicalIpAddress(text) !== undefined,

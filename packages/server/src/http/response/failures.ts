@@ -1,4 +1,5 @@
 import {
+  DISPLAY_LINES,
   DISPLAY_TEXT,
   DISPLAY_VALUE,
   DISTINCT_LABELS,
@@ -128,6 +129,8 @@ const UNREADABLE =
 const DETAILS: Readonly<Record<string, string | undefined>> = {
   [DISPLAY_TEXT]: UNREADABLE,
   [DISPLAY_VALUE]: `${UNREADABLE} Directional marks are for one amount, date or list.`,
+  [DISPLAY_LINES]:
+    'A text has at most 8,192 bytes and 200 lines, a visible character, and no hidden or unassigned one.',
   [DISTINCT_LABELS]: 'Two labels look alike.',
 }
 

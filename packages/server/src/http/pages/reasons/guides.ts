@@ -195,9 +195,9 @@ export const REASON_GUIDES: Readonly<Record<Reason, ReasonGuide>> = {
   key_format_not_accepted: {
     retry: 'no',
     cause:
-      'The workflow’s `formats` lacks the format of this phone’s key. `error.message` lists those that it accepts. If `error.param` is `shows`, a value of the context has directional marks, as amounts in Hebrew, Arabic and Persian have, and the app does not say that it isolates values.',
+      'The workflow’s `formats` lacks the format of this phone’s key. `error.message` lists those that it accepts. If `error.param` is `shows`, a value of the context has directional marks, as amounts in Hebrew, Arabic and Persian have, and the app does not say that it isolates values. Or the context has a `text` or a `requester`, and the app does not say that it shows them.',
     remedy:
-      'Approve with a key of an accepted format: `apple-app-attest` and `android-key` are keys of your apps, and `webauthn` is a passkey of the phone page. To accept this format, add it to the workflow’s `formats`. Before it makes a key, a phone reads `registration.formats` of the invitation. For `shows`, update the app, or open the link in the phone’s browser. A backend can also remove the marks: `displayText(value, { marks: false })`.',
+      'Approve with a key of an accepted format: `apple-app-attest` and `android-key` are keys of your apps, and `webauthn` is a passkey of the phone page. To accept this format, add it to the workflow’s `formats`. Before it makes a key, a phone reads `registration.formats` of the invitation. For `shows`, update the app, or open the link in the phone’s browser. A backend can also remove directional marks: `displayText(value, { marks: false })`.',
   },
   key_too_new: {
     retry: 'no',
@@ -340,6 +340,12 @@ export const REASON_GUIDES: Readonly<Record<Reason, ReasonGuide>> = {
     retry: 'unchanged',
     cause: 'A part of the service does not work, such as its database or a root key.',
     remedy: 'Operators: fix the checks that `error.unready` lists, or run `bonded doctor`.',
+  },
+  upgrade_in_progress: {
+    retry: 'unchanged',
+    cause:
+      'The operator upgrades the service node by node. A node of an older version does not know a part of the request, such as `context.text`, and a phone could approve there what it did not show.',
+    remedy: 'Retry once all nodes have the new version.',
   },
   overloaded: {
     retry: 'unchanged',
