@@ -238,8 +238,13 @@ def main(receipt_file, jwks_file, older_file=None, consistency_file=None):
     claims = verify_jws(stored["receipt"], keys)
     verify_phone(claims)
     print(f"{claims['state']} at {claims['completed_at'] or claims['bonded_at']}")
-    for line in (claims["context"] or {}).get("display", []):
+    context = claims["context"] or {}
+    if requester := context.get("requester"):
+        print(f"  for the {requester['kind']} {requester['name']}", requester.get("detail", ""))
+    for line in context.get("display", []):
         print(f"  {line['label']}: {line['value']}")
+    for number, line in enumerate(context.get("text", "").split("\n") if "text" in context else [], 1):
+        print(f"  {number:3} {line}")
     if stored.get("proof"):
         newer = verify_inclusion(stored["receipt"], stored["proof"], claims["log_origin"], keys)
         print(f"in the log {newer[0]} of {newer[1]} entries")

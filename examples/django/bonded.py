@@ -139,13 +139,18 @@ class Bonded:
         self._credential, self._sleep = server_credential, sleep
         self._opener = urllib.request.build_opener(_NoRedirect)
 
-    def create(self, policy, display, digest, end_user_address, subject_ref=None):
+    def create(
+        self, policy, display, digest, end_user_address, subject_ref=None, requester=None, text=None
+    ):
         """Creates a session. Keep its completion_secret, and send the page all other members.
 
         `end_user_address` is the IP address of the user's browser, by which the service limits the
         sessions of each network. With None, one visitor can use up the sessions of all others.
 
         With the `subject_ref` of an earlier bond, only a phone of that user can approve. Store it.
+
+        `requester` says for whom you ask, as `{"kind": "agent", "name": "Invoice agent"}`. `text`
+        has the complete parameters, up to 200 lines. The phone shows and signs both unchanged.
         """
         if policy.needs_user and subject_ref is None:
             raise ValueError("pass the subject_ref of the user, or set first_bond")
@@ -153,6 +158,8 @@ class Bonded:
         pairs = ((pair["label"], pair["value"]) for pair in display)
         shown = [{"label": display_text(label), "value": display_text(value)} for label, value in pairs]
         body["context"] = {"display": shown, "digest": digest}
+        asked = {"requester": requester, "text": text}
+        body["context"].update({name: value for name, value in asked.items() if value is not None})
         if end_user_address is not None:
             body["end_user_address"] = end_user_address
         if subject_ref is not None:

@@ -181,12 +181,18 @@ function report(verdict: WitnessedVerdict, json: boolean | undefined): void {
   if (verdict.decision === 'reject')
     throw new OperatorError(`The receipt does not verify: ${verdict.reason}`)
   const { claims, checkpoint } = verdict
-  const shown = (claims.context?.display ?? []).map(({ label, value }) => `  ${label}: ${value}`)
+  const { display = [], requester, text } = claims.context ?? {}
+  const shown = [
+    ...display.map(({ label, value }) => `  ${label}: ${value}`),
+    ...(text === undefined ? [] : text.split('\n').map((line) => `  | ${line}`)),
+  ]
   const summary = {
     session: claims.session_id,
     tenant: `${claims.tenant_name} (${claims.aud})`,
     workflow: claims.workflow,
     action: claims.action,
+    requester:
+      requester && [requester.kind, requester.name, requester.detail].filter(Boolean).join(', '),
     state: claims.state,
     bonded_at: claims.bonded_at,
     completed_at: claims.completed_at,

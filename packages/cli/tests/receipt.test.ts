@@ -7,7 +7,11 @@ import { machine } from '../../../tests/harness/process.ts'
 
 test('receipt verify accepts a stored response or its JWS, offline, and rejects what does not verify', async () => {
   await using h = await harness()
-  const context = { display: [{ label: 'Loan', value: '12,500 EUR' }] }
+  const context = {
+    display: [{ label: 'Loan', value: '12,500 EUR' }],
+    requester: { kind: 'agent', name: 'Loan agent', detail: 'on CI' },
+    text: '{\n  "loan": 12500\n}',
+  }
   const { session } = await h.reach('bonded', { workflow: 'credit_application', context })
   const reply = await h.api('GET', `/sessions/${session.id}/receipt`, { token: h.shop.server })
   using m = machine()
@@ -22,6 +26,8 @@ test('receipt verify accepts a stored response or its JWS, offline, and rejects 
   const printed = m.run('receipt', 'verify', stored, '--jwks', jwks)
   assert.equal(printed.status, 0, printed.stderr)
   assert.match(printed.stdout, /Loan: 12,500 EUR/)
+  assert.match(printed.stdout, /requester +agent, Loan agent, on CI/)
+  assert.match(printed.stdout, /\| {3}"loan": 12500\n/)
   const claims = m.json('receipt', 'verify', alone, '--jwks', jwks, '--issuer', PUBLIC_ORIGIN)
   assert.equal(claims.session_id, session.id)
 

@@ -40,7 +40,11 @@ test('the Python script verifies receipts of every format, their log and two rot
       sign: (bytes) => signer.sign(bytes),
     },
   })
-  const context = { display: [{ label: 'Größe', value: '12,500 € “x”' }] }
+  const context = {
+    display: [{ label: 'Größe', value: '12,500 € “x”' }],
+    requester: { kind: 'agent', name: 'Invoice agent' },
+    text: '{\n  "größe": "12,500 €"\n}',
+  }
   const stored: string[] = []
   const checkpoints: string[] = []
   for (const [number, [, makeKey]] of ATTESTED_KEYS.entries()) {
@@ -63,6 +67,7 @@ test('the Python script verifies receipts of every format, their log and two rot
     const found = verify(file(text), jwks)
     assert.ok(found.accepts, found.text)
     assert.match(found.text, /Größe: 12,500 € “x”/)
+    assert.match(found.text, /for the agent Invoice agent[^]*2 {3}"größe": "12,500 €"/)
   }
   const [first = '', , last = ''] = checkpoints
   const proof = (await h.call('GET', '/receipts/log/consistency/1/3')).text
