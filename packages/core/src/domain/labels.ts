@@ -25,7 +25,7 @@ export function findContextProblem({
   requester,
   text,
 }: SessionContext): LabelProblem | undefined {
-  // A person reads a sentence before a page of parameters.
+  // A user reads a sentence before a page of parameters.
   if (text !== undefined && display.length === 0)
     return { param: 'context.display', detail: 'A context with a text needs at least one pair.' }
   const detail = requester && read(requester.name).detail

@@ -36,7 +36,7 @@ export interface ShownRequest {
   readonly expires_in_ms: number
 }
 
-/** The person, service or agent for whom a tenant asks. A later service may name other kinds. */
+/** For whom a tenant asks: a `person`, `service` or `agent`. A later service may name others. */
 export interface ShownRequester {
   readonly kind: string
   readonly name: string
