@@ -1,4 +1,5 @@
 import { against, CORE, INTEGRATOR, SERVER, STORE } from './against.ts'
+import { AUDIT_MUTANTS } from './audit.ts'
 import { FORGED } from './forged.ts'
 import type { Mutant } from './mutant.ts'
 import { RECEIPT_MUTANTS } from './receipts.ts'
@@ -311,6 +312,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...RELAYED,
   ...WEBHOOKS,
   ...RECEIPT_MUTANTS,
+  ...AUDIT_MUTANTS,
   ...CROSS_TENANT,
   ...LEAKED,
   ...DOUBLED,

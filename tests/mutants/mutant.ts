@@ -7,6 +7,7 @@ export type Attack =
   | 'leaked'
   | 'doubled'
   | 'raced'
+  | 'unrecorded'
 
 /** A planted fault: a mistake that opens one attack, and the tests of which one must fail. */
 export interface Mutant {

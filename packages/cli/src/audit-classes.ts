@@ -73,7 +73,7 @@ export const AUDIT_CLASSES: Readonly<Record<string, AuditClass>> = {
   dev: 'neither',
   init: 'changes',
   listen: 'neither',
-  open: 'neither',
+  open: 'reads_person',
   'phone register': 'neither',
   'phone approve': 'neither',
   'phone decline': 'neither',

@@ -178,7 +178,7 @@ async function recorded<T>(
   if (auditClass !== 'changes') {
     // Before the data is read, because a command can print what it reads at once.
     if (auditClass === 'reads_person') await recordAction(service, action)
-    return work(readingService(service, action.action))
+    return work(readingService(service, { action: action.action, auditClass }))
   }
   try {
     return await work(auditedService(service, action))

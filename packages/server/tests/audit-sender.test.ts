@@ -80,9 +80,10 @@ test('repeats what the endpoint has not accepted, and never skips it', async () 
   const { h, receiver } = s
   await record(h, 1)
   receiver.behavior.now = fails
-  await create(s)
-  await until(h, () => numbersOf(s).length === 2)
+  const { endpoint } = await create(s)
+  await send(h, endpoint)
   assert.equal(await positionOf(h), 0)
+  await until(h, () => numbersOf(s).length === 2)
   receiver.behavior.now = accepts
   await record(h, 1)
   await until(h, async () => (await positionOf(h)) === 2)

@@ -14,8 +14,8 @@ import { CREATE_TENANT } from '../../../tests/harness/process.ts'
 import { webhookEvent } from '../../../tests/harness/webhook-event.ts'
 import type { CommandResult, CommandRun } from './run-commands.ts'
 
-/** It acts as a tenant and a phone, and only for some events as the operator. */
-const NO_OPERATOR = ['trigger']
+/** They act as a tenant and a phone, and only in part as the operator. */
+const NO_OPERATOR = ['open', 'trigger']
 
 test('has an audit class for each command of the program, and for no other', async () => {
   const paths = leavesOf(await bondedProgram()).map(({ path }) => path)
@@ -45,13 +45,14 @@ test('records each command that changes something or reads data of a user, and n
   }
 })
 
-test('records a rejected command with its code', async () => {
+test('records a rejected command with its code, and a read', async () => {
   await using h = await harness()
-  const database = h.databaseFile
-  const words = 'key revoke aaaaaaaaaa --json --reason T-7'.split(' ')
-  const [result] = await runAll(h, [{ words, database }])
-  assert.match(result?.failure ?? '', /No such key/)
-  assert.deepEqual(result?.added, ['key revoke not_found'])
+  const lines = ['key revoke aaaaaaaaaa --json --reason T-7', 'session list --json']
+  const runs = lines.map((line) => ({ words: line.split(' '), database: h.databaseFile }))
+  const [rejected, read] = await runAll(h, runs)
+  assert.match(rejected?.failure ?? '', /No such key/)
+  assert.deepEqual(rejected?.added, ['key revoke not_found'])
+  assert.deepEqual(read?.added, ['session list success'])
 })
 
 function isOf(words: readonly string[], path: string): boolean {

@@ -1,5 +1,6 @@
 import { decodeBase64url, type SubjectId, type TenantId } from '@bonded/contract'
 import {
+  type AuditClass,
   type AuditedAction,
   type AuditEntry,
   auditLeaf,
@@ -50,10 +51,31 @@ export function auditedService(service: Service, action: AuditedAction): Service
   return { ...service, store, unrecordedStore: service.store }
 }
 
-/** The service for an action that must not change anything, so that none stays unrecorded. */
-export function readingService(service: Service, action: string): Service {
-  const store = new StoreView(service.store, () =>
-    Promise.reject(new Error(`"${action}" is not declared as an action that changes something`)),
+/**
+ * The service for an action that must not change anything, nor read data of a user unless it is
+ * declared to, so that none stays unrecorded.
+ */
+export function readingService(
+  service: Service,
+  { action, auditClass }: { readonly action: string; readonly auditClass: AuditClass },
+): Service {
+  const refuse = (what: string): never => {
+    throw new Error(`"${action}" is not declared as an action that ${what}`)
+  }
+  const refused = new Proxy({}, { get: () => refuse('reads data of a user') }) as never
+  const personal = {
+    sessions: refused,
+    devices: refused,
+    subjects: refused,
+    rejections: refused,
+    receipts: refused,
+    subjectData: refused,
+  }
+  const withheld = auditClass === 'neither' ? personal : {}
+  const store = new StoreView(
+    service.store,
+    async () => refuse('changes something'),
+    (inner, unit) => inner.read((tables) => unit({ ...tables, ...withheld })),
   )
   return { ...service, store }
 }

@@ -2,17 +2,19 @@ import type { SessionId, Unreadiness } from '@bonded/contract'
 import type { Instant } from '../domain/session.ts'
 import type { Cause, Store, Unit } from '../ports/store.ts'
 
-/** How a view writes: runs the unit on the store below, with what belongs to it. */
-export type WriteThrough = <T>(store: Store, unit: Unit<T>) => Promise<T>
+/** How a view runs a unit on the store below. */
+export type Through = <T>(store: Store, unit: Unit<T>) => Promise<T>
 
-/** A view of a store whose writes go through a function. */
+/** A view of a store whose writes, and optionally reads, go through a function. */
 export class StoreView implements Store {
   readonly #store: Store
-  readonly #write: WriteThrough
+  readonly #write: Through
+  readonly #read: Through
 
-  constructor(store: Store, write: WriteThrough) {
+  constructor(store: Store, write: Through, read: Through = (inner, unit) => inner.read(unit)) {
     this.#store = store
     this.#write = write
+    this.#read = read
   }
 
   write<T>(unit: Unit<T>): Promise<T> {
@@ -20,7 +22,7 @@ export class StoreView implements Store {
   }
 
   read<T>(unit: Unit<T>): Promise<T> {
-    return this.#store.read(unit)
+    return this.#read(this.#store, unit)
   }
 
   newSessionId(at: Instant, random: Uint8Array): SessionId {
@@ -28,7 +30,7 @@ export class StoreView implements Store {
   }
 
   during(cause: Cause): Store {
-    return new StoreView(this.#store.during(cause), this.#write)
+    return new StoreView(this.#store.during(cause), this.#write, this.#read)
   }
 
   health(): Promise<readonly Unreadiness[]> {

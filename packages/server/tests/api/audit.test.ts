@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import type { EndpointName, RequestId, SubjectId } from '@bonded/contract'
+import type { DeviceId, EndpointName, RequestId, SessionId, SubjectId } from '@bonded/contract'
 import type { AuditedAction, AuditEntry } from '../../../core/src/domain/audit.ts'
 import { moveDevice } from '../../../core/src/operations/admin/devices.ts'
 import { changeSubject } from '../../../core/src/operations/admin/subjects.ts'
@@ -14,6 +14,9 @@ import {
   readingService,
   recordAction,
 } from '../../../core/src/operations/audit.ts'
+import { auditedValues } from '../../../core/src/operations/audited-values.ts'
+import { inspectSession } from '../../../core/src/operations/admin/inspect-session.ts'
+import { createEndpoint } from '../../../core/src/operations/webhook-endpoints.ts'
 import { AUDITED_ENDPOINTS } from '../../src/http/audited-endpoints.ts'
 import { type Harness, harness } from '../../../../tests/harness/harness.ts'
 import { runSql } from '../../../../tests/harness/postgres.ts'
@@ -173,9 +176,76 @@ test('does nothing that the audit log cannot record', async () => {
 
 test('lets an action that is declared to change nothing change nothing', async () => {
   await using h = await harness()
-  const service = readingService(h.service, 'key list')
+  const service = readingService(h.service, { action: 'key list', auditClass: 'neither' })
   const given = { tenantId: h.shop.tenant.id, kind: 'publishable', scope: null } as const
   await assert.rejects(issueKey(service, given), /"key list" is not declared/)
+})
+
+test('lets only an action that is declared to read data of a user read it', async () => {
+  await using h = await harness()
+  const { session } = await h.reach('bonded')
+  const id = session.id as SessionId
+  const action = 'session show'
+  const unrecorded = readingService(h.service, { action, auditClass: 'neither' })
+  await assert.rejects(inspectSession(unrecorded, id), /"session show" is not declared/)
+  const reading = readingService(h.service, { action, auditClass: 'reads_person' })
+  assert.equal((await inspectSession(reading, id)).session.id, id)
+})
+
+test('an entry shows these members of a row, and no secret or column of a user', async () => {
+  await using h = await harness()
+  const { session, phone } = await h.reach('bonded')
+  const { subject_ref } = (await h.get(session)).body
+  const tenantId = h.shop.tenant.id
+  const url = 'https://hooks.example/secret?token=1'
+  const created = await createEndpoint(
+    h.service,
+    { tenantId, url, events: null, scheme: 'v1' },
+    'operator',
+  )
+  assert.ok(created.ok)
+  const { key } = await issueKey(h.service, { tenantId, kind: 'server', scope: null })
+  const values = await h.service.store.read((tables) =>
+    auditedValues(h.service, tables, {
+      tenantId,
+      key,
+      endpointId: created.value.endpoint.id,
+      sessionId: session.id as SessionId,
+      deviceId: phone.device_id as DeviceId,
+      subjectId: phone.subject_id as SubjectId,
+      subjectRef: subject_ref,
+    }),
+  )
+  assert.deepEqual(Object.keys(values), [
+    'tenant.name',
+    'tenant.environment',
+    'tenant.demo',
+    'tenant.origins',
+    'tenant.workflows',
+    'tenant.session_endpoint',
+    'tenant.limits',
+    'tenant.logo',
+    'tenant.suspended_at',
+    'key.kind',
+    'key.name',
+    'key.scope',
+    'key.revoked_at',
+    'key.expires_at',
+    'endpoint.events',
+    'endpoint.scheme',
+    'endpoint.logged_characters',
+    'endpoint.previous_until',
+    'endpoint.disabled_at',
+    'endpoint.disabled_reason',
+    'endpoint.origin',
+    'endpoint.url_sha256',
+    'device.status',
+    'session.state',
+    'session.ended_reason',
+    'subject_at_tenant.blocked_at',
+    'subject.blocked_at',
+  ])
+  assert.equal(values['endpoint.origin'], 'https://hooks.example')
 })
 
 test('records what an action replaces, and only the members that differ', async () => {
