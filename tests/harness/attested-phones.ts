@@ -27,6 +27,7 @@ import {
 import type { Clock } from '../../packages/core/src/ports/clock.ts'
 import { PUBLIC_ORIGIN } from './harness.ts'
 import { type AttestedKey, authenticatorData } from './phone.ts'
+import { sharedPool } from './shared-pool.ts'
 import { TestClock } from './test-clock.ts'
 
 const START = new TestClock().now()
@@ -81,7 +82,7 @@ export function asTestRoots(clock: Clock, roots = TEST_ROOTS): Attestation {
       android: { ...NO_APPS.android, apps: ANDROID_APPS, testRoots: new Set([roots.android]) },
       webauthn: { packedRoots: [], testRoots: [roots.webauthn] },
     },
-    { origin: PUBLIC_ORIGIN, clock, fetch: EMPTY_REVOCATION_LIST },
+    { origin: PUBLIC_ORIGIN, clock, fetch: EMPTY_REVOCATION_LIST, startPool: sharedPool },
   )
 }
 
@@ -99,6 +100,7 @@ export function withProductionRoots(
     origin: PUBLIC_ORIGIN,
     clock,
     fetch,
+    startPool: sharedPool,
   })
   const trust = {
     apps: [APP],

@@ -18,10 +18,7 @@ import {
   createAttestation,
 } from '../../packages/server/src/adapters/attestation/attestation.ts'
 import { NO_APPS } from '../../packages/server/src/adapters/attestation/phone-trust.ts'
-import {
-  type ConnectionLimits,
-  DEFAULT_CONNECTION_LIMITS,
-} from '../../packages/core/src/domain/connection-limits.ts'
+import type { ConnectionLimits } from '../../packages/core/src/domain/connection-limits.ts'
 import type { Limits } from '../../packages/core/src/domain/limits.ts'
 import type { PassportTrust } from '../../packages/server/src/adapters/attestation/passport/passport-trust.ts'
 import type { Scope, Tenant } from '../../packages/core/src/domain/tenant.ts'
@@ -60,19 +57,15 @@ import { addKeys, addTenant, WORKFLOWS } from './tenants.ts'
 import { TestClock } from './test-clock.ts'
 import { type ReceiptSigning, testSigner } from './test-signer.ts'
 import { NO_SCRIPT } from './no-script.ts'
+import { MANY_CONNECTIONS } from './many-connections.ts'
+import { writeMigrated } from './migrated-file.ts'
+import { sharedPool } from './shared-pool.ts'
 
 export type { Reply } from './client.ts'
 export { SHOP_ORIGIN, type TenantKeys, WORKFLOWS } from './tenants.ts'
 export { ROOT_KEY }
 
 export const PUBLIC_ORIGIN = 'https://bond.example'
-
-/** Limits for tests, whose connections all come from one address. */
-export const MANY_CONNECTIONS: ConnectionLimits = {
-  ...DEFAULT_CONNECTION_LIMITS,
-  total: 100_000,
-  network: 100_000,
-}
 
 export interface HarnessOptions {
   readonly workflows?: readonly Workflow[]
@@ -137,9 +130,11 @@ export async function harness(options: HarnessOptions = {}) {
   const publicOrigin = hosting
     ? `http://127.0.0.1:${hosting.publicPort ?? hosting.port}`
     : PUBLIC_ORIGIN
+  const databaseFile = join(folder, 'bonded.db')
+  if (postgres === undefined) writeMigrated(databaseFile)
   const start = async () => {
     const wired = composeService({
-      databaseFile: join(folder, 'bonded.db'),
+      databaseFile,
       ...(postgres && { openStore: await postgres.openStore(clock.now(), options.rootKeys) }),
       rootKeys: options.rootKeys ?? [ROOT_KEY],
       settings: {
@@ -167,6 +162,7 @@ export async function harness(options: HarnessOptions = {}) {
           ...(options.rpId === undefined ? {} : { rpId: options.rpId }),
           clock,
           fetch: rejectFetch,
+          startPool: sharedPool,
         }),
       ...(options.meter ? { meter: options.meter } : {}),
       ...(options.tracer ? { tracer: options.tracer } : {}),

@@ -20,7 +20,7 @@ import { readConfig } from '../../src/settings/config.ts'
 import { createTenant } from '../../../core/src/operations/admin/tenants.ts'
 import { NO_APP_LINKS } from '../../../core/src/operations/service.ts'
 import { startService, composeService } from '../../src/compose.ts'
-import { MANY_CONNECTIONS } from '../../../../tests/harness/harness.ts'
+import { MANY_CONNECTIONS } from '../../../../tests/harness/many-connections.ts'
 import { NO_SCRIPT } from '../../../../tests/harness/no-script.ts'
 
 /**

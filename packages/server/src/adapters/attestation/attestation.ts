@@ -4,7 +4,7 @@ import { type FetchText, googleRevocations } from './android/google-revocations.
 import { KNOWN_BAD_SERIALS } from './android/revocation-snapshot.ts'
 import { appAssertionVerifier } from './app-assertion-verifier.ts'
 import { appleVerifier } from './apple/assertion-verifier.ts'
-import { registrationThread } from './registration/registration-thread.ts'
+import { registrationPool, registrationThread } from './registration/registration-thread.ts'
 import { softwareAttestationVerifier } from './software-key.ts'
 import type { TrustedPhones } from './phone-trust.ts'
 import { browserKeyVerifier } from './webauthn/browser-key-verifier.ts'
@@ -23,6 +23,8 @@ export interface AttestationOptions {
   readonly rpId?: string
   readonly clock: Clock
   readonly fetch: FetchText
+  /** Starts the thread that verifies registrations. */
+  readonly startPool?: typeof registrationPool
   /** Called for each failed fetch of Google's revocation list. */
   readonly onFetchFailure?: (failure: unknown) => void
 }
@@ -34,13 +36,15 @@ export interface AttestationOptions {
 export function createAttestation(phones: TrustedPhones, means: AttestationOptions): Attestation {
   const { apple, android } = phones
   const { fetch, clock, origin, rpId, onFetchFailure: onFailure } = means
+  const { startPool = registrationPool } = means
   const revocations = googleRevocations({
     fetch,
     clock,
     snapshot: KNOWN_BAD_SERIALS,
     ...(onFailure ? { onFailure } : {}),
   })
-  const thread = registrationThread({ trust: { phones, origin, rpId }, revocations, clock })
+  const pool = startPool({ phones, origin, rpId }, clock)
+  const thread = registrationThread({ pool, revocations, clock })
   return {
     assertionVerifiers: {
       'apple-app-attest': appleVerifier(apple.apps),

@@ -18,15 +18,18 @@ export interface RegistrationThread extends AsyncDisposable {
   verifierOf<Format extends AttestedFormat>(format: Format): AttestationVerifier<Format>
 }
 
-/** Verifies registrations on a separate thread, which runs `worker.ts` or its compiled form. */
-export function registrationThread(options: {
-  trust: RegistrationTrust
-  revocations: RevocationList
-  clock: Clock
-  script?: URL
-}): RegistrationThread {
-  const { trust, revocations, clock, script = workerBeside(import.meta.url) } = options
-  const pool = new WorkerPool<RegistrationVerdict>({
+/** Runs `worker.ts`, or its compiled form, on a separate thread. */
+export type RegistrationPool = Pick<
+  WorkerPool<RegistrationVerdict>,
+  'run' | typeof Symbol.asyncDispose
+>
+
+export function registrationPool(
+  trust: RegistrationTrust,
+  clock: Clock,
+  script = workerBeside(import.meta.url),
+): RegistrationPool {
+  return new WorkerPool<RegistrationVerdict>({
     script,
     data: trust,
     size: WORKERS,
@@ -34,6 +37,15 @@ export function registrationThread(options: {
     deadlineMs: DEADLINE_MS,
     clock,
   })
+}
+
+/** Verifies registrations on the thread of the pool. */
+export function registrationThread(options: {
+  pool: RegistrationPool
+  revocations: RevocationList
+  clock: Clock
+}): RegistrationThread {
+  const { pool, revocations, clock } = options
   return {
     verifierOf: <Format extends AttestedFormat>(format: Format): AttestationVerifier<Format> => ({
       async verify(request) {

@@ -5,7 +5,10 @@ import { getPriority } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { Worker } from 'node:worker_threads'
-import { registrationThread } from '../../../../src/adapters/attestation/registration/registration-thread.ts'
+import {
+  registrationPool,
+  registrationThread,
+} from '../../../../src/adapters/attestation/registration/registration-thread.ts'
 import { NO_APPS } from '../../../../src/adapters/attestation/phone-trust.ts'
 import type { Attestation } from '../../../../src/adapters/attestation/attestation.ts'
 import type { Clock } from '../../../../../core/src/ports/clock.ts'
@@ -30,12 +33,8 @@ function withWorker(script: string) {
     const { assertionVerifiers, attestationVerifiers } = asTestRoots(clock)
     const revocations = { check: async () => 'good' as const }
     const trust = { phones: NO_APPS, origin: PUBLIC_ORIGIN }
-    const thread = registrationThread({
-      trust,
-      revocations,
-      clock,
-      script: new URL(script, import.meta.url),
-    })
+    const pool = registrationPool(trust, clock, new URL(script, import.meta.url))
+    const thread = registrationThread({ pool, revocations, clock })
     return {
       assertionVerifiers,
       attestationVerifiers: {
