@@ -1,12 +1,10 @@
 import {
   appendFileSync,
-  closeSync,
   existsSync,
-  ftruncateSync,
-  openSync,
   readFileSync,
   renameSync,
   statSync,
+  truncateSync,
 } from 'node:fs'
 
 const LINE_FEED = 10
@@ -56,11 +54,6 @@ export class AuditFile {
     if (!existsSync(this.#file)) return
     const bytes = readFileSync(this.#file)
     if (bytes.length === 0 || bytes.at(-1) === LINE_FEED) return
-    const descriptor = openSync(this.#file, 'r+')
-    try {
-      ftruncateSync(descriptor, bytes.lastIndexOf(LINE_FEED) + 1)
-    } finally {
-      closeSync(descriptor)
-    }
+    truncateSync(this.#file, bytes.lastIndexOf(LINE_FEED) + 1)
   }
 }

@@ -52,6 +52,9 @@ export async function sendAudit(
   const { url, scheme, auditPosition, failures } = endpoint
   const { numbers, body } = messageOf(due.entries, version)
   const position = numbers.at(-1) ?? auditPosition
+  // Another node has sent what was due.
+  if (body === '[]')
+    return store.write((tables) => tables.webhooks.releaseAudit(id, { position, held }))
   const secrets = liveSecrets(service, endpoint)
   const message = { url, scheme, secrets, id: `audit_${numbers[0]}_${position}`, body }
   const result: AttemptResult =
