@@ -6,8 +6,15 @@ import {
   statSync,
   truncateSync,
 } from 'node:fs'
+import type { AuditEntry } from '@bonded/core/domain/audit'
 
 const LINE_FEED = 10
+
+/** What a line says about the place of its entry. */
+interface ExportedEntry {
+  readonly metadata: { readonly sequence: number }
+  readonly unmapped: { readonly previous: string }
+}
 
 /** The file of exported entries, to which a shipper listens. A full one is renamed to `.1`. */
 export class AuditFile {
@@ -23,16 +30,18 @@ export class AuditFile {
   }
 
   /**
-   * The number of the last entry in the file, or in the one before it; 0 if there is none. It cuts
-   * off a line that a crash has left unfinished.
+   * The last entry in the file, or in the one before it; undefined if there is none. It cuts off a
+   * line that a crash has left unfinished.
    */
-  lastNumber(): number {
+  last(): Pick<AuditEntry, 'number' | 'previous'> | undefined {
     this.#cutUnfinished()
     for (const file of [this.#file, `${this.#file}.1`]) {
       const last = existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n').at(-1) : ''
-      if (last) return (JSON.parse(last) as { metadata: { sequence: number } }).metadata.sequence
+      if (!last) continue
+      const { metadata, unmapped } = JSON.parse(last) as ExportedEntry
+      return { number: metadata.sequence, previous: unmapped.previous }
     }
-    return 0
+    return undefined
   }
 
   /** Appends lines, and returns when they are on the disk. */

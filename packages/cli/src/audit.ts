@@ -120,7 +120,7 @@ function exportCommand(): Command {
       const sink = file && new AuditFile(file, { maxBytes: rotateMb * 1_000_000, keep })
       const write = sink ? (lines: readonly string[]) => sink.append(lines) : printLines
       await withService(options, async (service) => {
-        let after = options.after ?? (sink ? sink.lastNumber() : 0)
+        let after = options.after ?? (sink ? await numberBefore(service, sink) : 0)
         for (;;) {
           const entries = await entriesAfter(service, { since, after })
           if (entries.length > 0) write(entries.map(lineOf))
@@ -131,6 +131,20 @@ function exportCommand(): Command {
         }
       })
     })
+}
+
+/** @throws {OperatorError} if the file does not continue in the database, as after a restore */
+async function numberBefore(service: Service, file: AuditFile): Promise<number> {
+  const last = file.last()
+  if (last === undefined) return 0
+  const [stored] = await entriesAfter(service, { since: undefined, after: last.number - 1 })
+  // One that a retention has deleted has later ones.
+  const isKnown = stored && (stored.number > last.number || stored.previous === last.previous)
+  if (isKnown) return last.number
+  throw new OperatorError(
+    'The file has entries that the database has lost, as after a restore. Export into a new file',
+    { code: 'conflict' },
+  )
 }
 
 function entriesAfter(

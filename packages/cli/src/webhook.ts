@@ -259,8 +259,8 @@ function printVerifier(options: Options, { endpoint, verifier }: EndpointWithVer
   print(options, { ...describeEndpoint(endpoint), ...shown }, [
     ...fields(shown),
     isPublic
-      ? 'The backend verifies signatures with this public key.'
-      : 'Store it in the backend’s secret store now. It is not shown again.',
+      ? 'The receiver verifies signatures with this public key.'
+      : 'Store it in the receiver’s secret store now. It is not shown again.',
   ])
 }
 

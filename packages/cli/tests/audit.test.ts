@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -108,4 +108,13 @@ test('exports JSON lines, and appends to a file what it lacks', { timeout: 60_00
   )
   const { stdout } = commands.run('audit', 'export', '--after', '1', '--format', 'jsonl')
   assert.equal(stdout, `${lines[1]}\n`)
+
+  // As after a restore, which has lost the entries that the file ends with.
+  for (const lost of [{ sequence: 3 }, { sequence: 2, previous: 'x' }]) {
+    const { previous, ...metadata } = { previous: '', ...lost }
+    writeFileSync(file, `${JSON.stringify({ metadata, unmapped: { previous } })}\n`)
+    const { status, stderr } = commands.run('audit', 'export', '--file', file)
+    assert.equal(status, 1)
+    assert.match(stderr, /has entries that the database has lost.*Export into a new file/s)
+  }
 })
