@@ -30,7 +30,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'packages/integrator/tests/redis-pending-store.test.ts',
     'packages/store/tests/sqlite/full-disk.test.ts',
     'packages/cli/tests/beside-a-service.test.ts',
-    'packages/cli/tests/{audit,cli,doctor,receipt,subject-data,webhook}.test.ts',
+    'packages/cli/tests/{audit,cli,doctor,killed-commands,receipt,subject-data,webhook}.test.ts',
     'packages/server/tests/webhook-kill.test.ts',
     'packages/integrator/tests/{python-client,receipt-python}.test.ts',
     'packages/sandbox/tests/{clock,clock-command,init-command,phone-keys,prove-durability,prove-relay,relay-people,trigger-command}.test.ts',
@@ -78,6 +78,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
 
 /** The files of other tiers that the tier `postgres` runs again, with the service on PostgreSQL. */
 export const ON_POSTGRES: readonly string[] = [
+  'packages/cli/tests/{apply,killed-commands}.test.ts',
   'packages/server/tests/clock-steps.test.ts',
   'packages/server/tests/channel/{browser-key,channel}.test.ts',
   'packages/server/tests/http/{credential-matrix,credentials,key-scope,webhook-api}.test.ts',
@@ -91,7 +92,7 @@ export const ON_POSTGRES: readonly string[] = [
   'packages/server/tests/api/admin/credentials.test.ts',
   'packages/server/tests/api/rotate-device-token.test.ts',
   'packages/server/tests/api/{states,step-up}.test.ts',
-  'packages/server/tests/subject/erase-subject.test.ts',
+  'packages/server/tests/subject/{erase-subject,remove-tenant}.test.ts',
   'packages/server/tests/api/{subject-keys,timeline,unattested-keys}.test.ts',
   'packages/server/tests/{audit-sender,webhook-claims,webhook-kill,webhook-metrics,webhook-sender}.test.ts',
   'packages/store/tests/tables/{audit-table,table-contract}.test.ts',

@@ -26,6 +26,7 @@ export const AUDIT_CLASSES: Readonly<Record<string, AuditClass>> = {
   'tenant limits': 'changes',
   'tenant suspend': 'changes',
   'tenant resume': 'changes',
+  'tenant remove': 'changes',
   'tenant list': 'neither',
   'tenant show': 'neither',
   'key issue': 'changes',

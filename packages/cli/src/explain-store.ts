@@ -35,7 +35,8 @@ const REMEDY: Readonly<Record<StoreFailure, string>> = {
   unreachable:
     'Check that the server runs, and the host, port and certificate in BONDED_DATABASE_URL.',
   busy: 'Check the load and the connections of the server, and try again.',
-  rejected: 'Check the user, the password and the database in BONDED_DATABASE_URL.',
+  rejected:
+    'Check the user, the password and the database in BONDED_DATABASE_URL. The removal of a tenant needs the role that owns the database.',
   unsuitable: 'Nothing was changed.',
   not_migrated: 'Nothing was changed.',
 }

@@ -21,7 +21,11 @@ import { integrationPoints, pinnedScript } from './integration.ts'
 import { KEY_TABLE } from './key-table.ts'
 import { type Options, withService } from './open.ts'
 import { fields, print, table } from './output.ts'
-import { tenantResumeCommand, tenantSuspendCommand } from './tenant-suspend.ts'
+import {
+  tenantRemoveCommand,
+  tenantResumeCommand,
+  tenantSuspendCommand,
+} from './tenant-lifecycle.ts'
 import {
   SESSION_ENDPOINT_HELP,
   SIMILAR_NAME_HELP,
@@ -50,6 +54,7 @@ export function tenantCommand(): Command {
   command.addCommand(limitsCommand())
   command.addCommand(tenantSuspendCommand())
   command.addCommand(tenantResumeCommand())
+  command.addCommand(tenantRemoveCommand())
   command
     .command('list')
     .description('List all tenants')

@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { AUDIT_CLASSES } from '@bonded/cli/audit-classes'
 import { leavesOf } from '@bonded/cli/audited'
 import { issueKey } from '../../core/src/operations/admin/keys.ts'
+import { suspendTenant } from '../../core/src/operations/admin/suspend-tenant.ts'
 import { makeReceipts } from '../../core/src/operations/make-receipts.ts'
 import { bondedProgram } from '../src/program.ts'
 import { type Harness, harness, ROOT_KEY } from '../../../tests/harness/harness.ts'
@@ -75,6 +76,8 @@ async function commandsOn(h: Harness): Promise<readonly CommandRun[]> {
   const { device_id: device, subject_id: subject } = phone
   const file = join(h.folder, 'backup')
   const elsewhere = join(h.folder, 'restored')
+  const { tenant: gone } = await h.addTenant({ name: 'Gone' })
+  await suspendTenant(h.service, gone.id)
   const document = join(h.folder, 'tenants.yaml')
   writeFileSync(
     document,
@@ -90,6 +93,7 @@ async function commandsOn(h: Harness): Promise<readonly CommandRun[]> {
     'export',
     `tenant suspend ${tenant}`,
     `tenant resume ${tenant}`,
+    `tenant remove ${gone.id} --name Gone`,
     `key issue ${tenant} --kind server`,
     `key roll ${rolled}`,
     `key revoke ${key}`,

@@ -154,6 +154,7 @@ test('names a tenant by an argument, or beside the reference of its user', () =>
     'key list',
     'session list',
     'tenant limits',
+    'tenant remove',
     'tenant resume',
     'tenant show',
     'tenant suspend',

@@ -18,6 +18,8 @@ export interface Dialect {
   readonly server: string
   /** 1 if a commit waits for a standby, or has none to wait for because there is one file. */
   readonly isSynchronous: string
+  /** The column of any table that finds a row until it is written again. */
+  readonly rowId: string
   /** The column of `session_event` that rises with each row. */
   readonly eventOrder: string
   /** Takes the lock of the device's subject until the unit's end. */
@@ -37,6 +39,7 @@ export const SQLITE: Dialect = {
   forWork: '',
   server: '',
   isSynchronous: '1',
+  rowId: 'rowid',
   eventOrder: 'rowid',
   *lockSubjectOf() {},
   *lockSubject() {},
@@ -53,6 +56,7 @@ export const SQLITE: Dialect = {
 export const POSTGRES_READING: Dialect = {
   ...SQLITE,
   isRemote: true,
+  rowId: 'ctid',
   eventOrder: 'ordinal',
   servesBelow,
 }
@@ -65,6 +69,7 @@ export const POSTGRES: Dialect = {
     and current_setting('synchronous_commit') not in ('local', 'off') then 1 else 0 end`,
   forUpdate: 'for no key update',
   forWork: 'for update skip locked',
+  rowId: 'ctid',
   eventOrder: 'ordinal',
   lockSubjectOf: (deviceId) =>
     sent(

@@ -1,4 +1,4 @@
-import { encodeBase64url } from '@bonded/contract'
+import { encodeBase64url, type TenantId } from '@bonded/contract'
 import type {
   Part,
   SearchedTable,
@@ -39,13 +39,13 @@ export function subjectDataTable(sessionKeys: SessionKeys): SubjectDataTable {
       return (found?.last ?? undefined) as string | number | undefined
     },
 
-    *rows(table, scope, part) {
-      const { condition, values } = rowsOf(table, scope, part)
+    *rows(table, of, part) {
+      const { condition, values } = rowsOf(table, of, part)
       return yield* rows(`select * from ${table} where ${condition}`, values)
     },
 
-    *delete(table, scope, part) {
-      const { condition, values } = rowsOf(table, scope, part)
+    *delete(table, of, part) {
+      const { condition, values } = rowsOf(table, of, part)
       return yield* changed(`delete from ${table} where ${condition}`, values)
     },
 
@@ -112,10 +112,15 @@ function* rowsBy(
   return found
 }
 
-/** The condition for the rows of a subject in a part of a table. */
-function rowsOf(table: SearchedTable, scope: SubjectScope, { after, to }: Part) {
-  const { tenantId, deviceIds, references, sessionIds } = scope
+/** The condition for the rows of a subject, or of a tenant, in a part of a table. */
+function rowsOf(table: SearchedTable, of: SubjectScope | TenantId, { after, to }: Part) {
   const [key, first] = KEYS[table]
+  if (typeof of === 'string')
+    return {
+      condition: `${key} > $1 and ${key} <= $2 and tenant_id = $3`,
+      values: [after ?? first, to, of],
+    }
+  const { tenantId, deviceIds, references, sessionIds } = of
   const values: SqlValue[] = []
   const value = (given: SqlValue): string => `$${values.push(given)}`
   const among = (column: string, given: readonly string[]) =>

@@ -49,6 +49,8 @@ export function tenantCache(
     setNotifies: { write },
     setLogo: { write },
     setSuspended: { write },
+    removeRows: { write },
+    remove: { write },
     setLimits: { write },
     addServerCredential: { write },
     addPublishableKey: { write },

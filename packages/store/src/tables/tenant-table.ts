@@ -9,8 +9,21 @@ import type {
   TenantTable,
 } from '@bonded/core/ports/tables/tenant-table'
 import type { Writing } from './event-publisher.ts'
-import { type Row, row, rows, type SqlValue } from '../statement.ts'
+import { changed, type Row, row, rows, type SqlValue } from '../statement.ts'
 import { TENANT_COLUMNS, tenantFromRow } from './tenant-row.ts'
+
+/** Tables with rows of a tenant that its id finds: its keys first, so that it cannot act. */
+const TABLES_OF_TENANT = [
+  'server_credential',
+  'publishable_key',
+  'tenant_origin',
+  'tenant_logo',
+  'webhook_endpoint',
+  'webhook_delivery',
+  'rejection',
+  'device_continuity',
+  'pairwise_subject',
+] as const
 
 /** The tenants and their keys. */
 // oxlint-disable-next-line max-lines-per-function -- one table, a statement or two for each method
@@ -97,6 +110,22 @@ export function tenantTable({ dialect }: Pick<Writing, 'dialect'>): TenantTable 
         [id, at],
       )
       return updated !== undefined
+    },
+
+    *removeRows(id, limit) {
+      let removed = 0
+      for (const table of TABLES_OF_TENANT)
+        removed += yield* changed(
+          `delete from ${table} where ${dialect.rowId} in (
+             select ${dialect.rowId} from ${table} where tenant_id = $1 limit $2)`,
+          [id, limit],
+        )
+      return removed
+    },
+
+    *remove(id) {
+      const text = 'delete from tenant where id = $1 and suspended_at is not null returning id'
+      return (yield* row(text, [id])) !== undefined
     },
 
     *findLogo(name) {

@@ -86,6 +86,19 @@ test('the owner of the database rewrites its tables, and the role of the nodes m
   assert.deepEqual(owner.json('vacuum'), { vacuumed: true })
 })
 
+test('the owner of the database removes a tenant, and the role of the nodes may not', () => {
+  const { tenant_id: id } = node.json(...CREATE_TENANT, '--allow-similar-name')
+  node.json('tenant', 'suspend', id)
+  const removal = ['tenant', 'remove', id, '--name', 'A'] as const
+  const rejected = node.run(...removal)
+  assert.equal(rejected.status, 1)
+  assert.match(
+    rejected.stderr,
+    /permission denied for table .* Nothing was changed\..* needs the role that owns the database/,
+  )
+  assert.deepEqual(owner.json(...removal), { removed: id })
+})
+
 const FORBIDDEN = [
   'alter table session add column other text',
   'drop table session',

@@ -38,10 +38,10 @@ export type StoredRow = Readonly<Record<string, string | number | null | Uint8Ar
 export interface SubjectDataTable {
   /** The last key of the next part of a table. Undefined at the end of the table. */
   partEnd(table: SearchedTable, after: PartKey | undefined): Work<PartKey | undefined>
-  /** The rows of the subject in a part of a table. */
-  rows(table: SearchedTable, scope: SubjectScope, part: Part): Work<readonly StoredRow[]>
+  /** The rows of the subject, or of all subjects of a tenant, in a part of a table. */
+  rows(table: SearchedTable, of: SubjectScope | TenantId, part: Part): Work<readonly StoredRow[]>
   /** Deletes these rows. @returns how many */
-  delete(table: SearchedTable, scope: SubjectScope, part: Part): Work<number>
+  delete(table: SearchedTable, of: SubjectScope | TenantId, part: Part): Work<number>
   /** The rows that depend on a session, by table. */
   ofSession(session: Pick<Session, 'id' | 'createdAt'>): Work<StoredRows>
   /** Deletes a session that has ended, with the rows that depend on it. */

@@ -44,6 +44,14 @@ export interface TenantTable {
   setNotifies(id: WebhookOwner, notifies: boolean): Work<void>
   /** Suspends a tenant, or resumes it. @returns false if it is so already, or does not exist */
   setSuspended(id: TenantId, at: Instant | null): Work<boolean>
+  /**
+   * Deletes rows of a tenant, at most `limit` of each table, except its sessions and receipts.
+   *
+   * @returns how many
+   */
+  removeRows(id: TenantId, limit: number): Work<number>
+  /** Deletes a suspended tenant that has no other rows. @returns false if it is not suspended */
+  remove(id: TenantId): Work<boolean>
   /** Finds the bytes of a logo by its name. */
   findLogo(name: string): Work<Uint8Array | undefined>
   list(): Work<readonly Tenant[]>

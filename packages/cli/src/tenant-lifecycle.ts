@@ -1,4 +1,5 @@
 import type { TenantId } from '@bonded/contract'
+import { removeTenant } from '@bonded/core/operations/admin/remove-tenant'
 import { resumeTenant, suspendTenant } from '@bonded/core/operations/admin/suspend-tenant'
 import { Command } from 'commander'
 import { jsonOption, tenantArgument } from './arguments.ts'
@@ -23,6 +24,23 @@ export function tenantResumeCommand(): Command {
     .addArgument(tenantArgument())
     .addOption(jsonOption())
     .action((id: TenantId, options: Options) => change(id, options, resumeTenant))
+}
+
+/** `bonded tenant remove`. */
+export function tenantRemoveCommand(): Command {
+  return new Command('remove')
+    .description('Delete a suspended tenant and all of its rows; phones and the audit log stay')
+    .addArgument(tenantArgument())
+    .option('--name <name>', 'The name of the tenant, typed to confirm')
+    .addOption(jsonOption())
+    .action(async (id: TenantId, options: Options & { readonly name?: string }) => {
+      await withService(options, (service) => removeTenant(service, id, options.name))
+      print(options, { removed: id }, [
+        `Removed ${id}.`,
+        'Deleted rows leave remains in the files of the database. Run: bonded vacuum',
+        'Backups and WAL archives from before still have the tenant.',
+      ])
+    })
 }
 
 async function change(id: TenantId, options: Options, act: typeof suspendTenant): Promise<void> {
