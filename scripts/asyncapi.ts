@@ -28,6 +28,7 @@ const FRAMES = {
 
 /** The members of `data` of an event. */
 function membersOf(type: EventType): readonly string[] {
+  if (type === 'session.waiting') return ['session', 'subject_ref', 'inbox_url']
   if (type === 'session.reported') return ['session', 'advisory']
   if (type.startsWith('session.')) return ['session']
   return type.startsWith('device.') ? ['subject_ref'] : []
@@ -35,6 +36,7 @@ function membersOf(type: EventType): readonly string[] {
 
 /** The members that only some events of a type have. */
 function optionalOf(type: EventType): readonly string[] {
+  if (type === 'session.reported') return ['inbox_paused_until']
   return type.startsWith('device.') ? ['device_ref'] : []
 }
 

@@ -14,6 +14,8 @@ const CALLS = {
   token: 'a device renews its token (6)',
   add: 'a device adds a key (6)',
   remove: 'a device removes a key (6)',
+  inbox: 'a device opens its inbox (15)',
+  resume: 'a device ends a pause of its inbox (15)',
 } as const satisfies Record<Call, string>
 
 /** The page of the checks, in the order of the table in core. */

@@ -3,6 +3,7 @@ import {
   assertionPayload,
   browserPayload,
   canonicalJson,
+  type DeviceId,
   deviceAddPayload,
   deviceRecoveryPayload,
   deviceRemovePayload,
@@ -10,6 +11,8 @@ import {
   encodeBase64url,
   evidenceMacInput,
   evidenceRequestPayload,
+  inboxPayload,
+  inboxResumePayload,
   type SessionId,
 } from '@bonded/contract'
 import { keyringOf } from '../packages/server/src/adapters/keys/keyring.ts'
@@ -139,6 +142,17 @@ export function protocolExample() {
     issued_at: '2026-11-21T09:31:00.000Z',
     origin: ORIGIN,
   })
+  const inboxFields = {
+    device_id,
+    subject_id,
+    issued_at: '2026-11-21T09:31:30.000Z',
+    origin: ORIGIN,
+  }
+  const { nonceAt: inboxNonceAt } = keys.inboxNonces(
+    KEY_ID,
+    session_id as SessionId,
+    device_id as DeviceId,
+  )
   const registration = {
     format: 'software',
     challenge: sha('the challenge of the new key'),
@@ -262,6 +276,12 @@ export function protocolExample() {
     device_token: {
       payload: tokenPayload,
       software: app('software', SIGNATURES.token, { payload: tokenPayload, counter: 3 }),
+    },
+    inbox: {
+      nonce: inboxNonceAt(0),
+      second_nonce: inboxNonceAt(1),
+      payload: inboxPayload(inboxFields),
+      resume_payload: inboxResumePayload({ ...inboxFields, tenant_id: TENANT_ID }),
     },
     device_recovery: {
       challenge: recoveryChallenge,

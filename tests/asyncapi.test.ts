@@ -72,7 +72,10 @@ test('AsyncAPI describes every event that a webhook endpoint receives', async ()
   await using s = await scene()
   const { h, receiver } = s
   const { endpoint } = await s.add()
-  await h.reach('completed')
+  const { session: bonded } = await h.reach('completed')
+  const { subject_ref } = (await h.get(bonded)).body
+  h.clock.advance(1)
+  await h.create({ workflow: 'agent', subject_ref })
   await h.reach('step_up_required')
   const session = await h.create()
   await h.decline(await h.register(), session, 'user_unexpected')

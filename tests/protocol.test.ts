@@ -57,7 +57,7 @@ test('every cited section of the protocol exists', () => {
   )
   assert.deepEqual(
     [...sections],
-    Array.from({ length: 14 }, (_, at) => at + 1),
+    Array.from({ length: 15 }, (_, at) => at + 1),
   )
 })
 
@@ -126,6 +126,7 @@ test('the signed payloads have the members that the protocol names', () => {
     device_add,
     device_remove,
     browser,
+    inbox,
   } = protocolExample()
   const blocks = [...protocol.matchAll(/JCS\(\{([\s\S]*?)\}\)/g)].map(([, members = '']) => members)
   const named = (block: string) => [...block.matchAll(/"([a-z_]+)"/g)].map(([, name = '']) => name)
@@ -139,6 +140,8 @@ test('the signed payloads have the members that the protocol names', () => {
   sameAs('bonded-evidence-request/v1', evidence_request.payload)
   sameAs('bonded-device-token/v1', device_token.payload)
   sameAs('bonded-device-recovery/v1', device_recovery.payload)
+  sameAs('bonded-inbox/v1', inbox.payload)
+  sameAs('bonded-inbox-resume/v1', inbox.resume_payload)
   sameAs('bonded-device-add/v1', device_add.payload)
   sameAs('bonded-device-remove/v1', device_remove.payload)
 

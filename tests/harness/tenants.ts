@@ -10,6 +10,7 @@ export const WORKFLOWS: readonly Workflow[] = [
   { name: 'wire_transfer', actions: ['approve_wire', 'change_limit'] },
   { name: 'strict', actions: ['act'], require: ['local_auth', 'sensor_continuity'] },
   { name: 'named', actions: ['act'], subject: 'required' },
+  { name: 'agent', actions: ['act'], delivery: 'inbox' },
 ]
 
 /** A tenant and its credentials. */

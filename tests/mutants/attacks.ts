@@ -1,6 +1,7 @@
 import { against, CORE, INTEGRATOR, SERVER, STORE } from './against.ts'
 import { AUDIT_MUTANTS } from './audit.ts'
 import { FORGED } from './forged.ts'
+import { INBOX } from './inbox.ts'
 import type { Mutant } from './mutant.ts'
 import { RECEIPT_MUTANTS } from './receipts.ts'
 import { RELAYED } from './relayed.ts'
@@ -308,6 +309,7 @@ const RACED = against('raced', [
 /** Mistakes that each open one attack. */
 export const MUTANTS: readonly Mutant[] = [
   ...FORGED,
+  ...INBOX,
   ...REPLAYED,
   ...RELAYED,
   ...WEBHOOKS,

@@ -50,6 +50,7 @@ export const AUDIT_CLASSES: Readonly<Record<string, AuditClass>> = {
   'subject erase': 'changes',
   'subject block': 'changes',
   'subject unblock': 'changes',
+  'subject resume-inbox': 'changes',
   'audit list': 'reads_person',
   // Its lines name users by references only.
   'audit export': 'neither',

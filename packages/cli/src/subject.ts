@@ -1,9 +1,10 @@
-import type { SubjectId } from '@bonded/contract'
+import type { SubjectId, TenantId } from '@bonded/contract'
 import { Command } from 'commander'
 import {
   changeSubject,
   findSubjectId,
   inspectSubject,
+  resumeInboxes,
   type SUBJECT_VERBS,
   type SubjectRecord,
 } from '@bonded/core/operations/admin/subjects'
@@ -26,6 +27,10 @@ export function subjectCommand(): Command {
   })
   addVerb(command, 'block', 'Block a subject everywhere: all its devices, present and future')
   addVerb(command, 'unblock', 'End the block of a subject; devices blocked one by one stay blocked')
+  addSubjectCommand(command, 'resume-inbox', {
+    description: 'End the pauses that the reports of a user began: of one tenant, or of all',
+    act: resumeInboxes,
+  })
   command.addCommand(exportCommand())
   command.addCommand(eraseCommand())
   return command
@@ -44,7 +49,10 @@ function addSubjectCommand(
   {
     description,
     act,
-  }: { description: string; act: (service: Service, id: SubjectId) => Promise<SubjectRecord> },
+  }: {
+    description: string
+    act: (service: Service, id: SubjectId, tenantId?: TenantId) => Promise<SubjectRecord>
+  },
 ): void {
   withReferenceOptions(parent.command(name))
     .description(description)
@@ -57,7 +65,11 @@ function addSubjectCommand(
           code: 'invalid',
         })
       const subject = await withService(options, async (service) =>
-        act(service, await findSubjectId(service, named)),
+        act(
+          service,
+          await findSubjectId(service, named),
+          typeof named === 'string' ? undefined : named.tenantId,
+        ),
       )
       printSubject(options, subject)
     })
@@ -81,8 +93,9 @@ function printSubject(
     tenant_id: tenantId,
     subject_ref: subjectRef,
     blocked_at: isoTime(reference.blockedAt ?? null),
+    inbox_paused_until: isoTime(reference.inboxPausedUntil || null),
   }))
-  const ofTenants = ['tenant_id', 'subject_ref', 'blocked_at'] as const
+  const ofTenants = ['tenant_id', 'subject_ref', 'blocked_at', 'inbox_paused_until'] as const
   print(options, { subject_id: subjectId, blocked_at, devices, tenants }, [
     `${subjectId}  ${blocked_at === null ? 'not blocked by the operator' : `blocked by the operator since ${blocked_at}`}`,
     ...table(names, devices, 'No devices.'),

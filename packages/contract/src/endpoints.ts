@@ -1,8 +1,10 @@
 import { Type } from './schemas/type.ts'
 import { BROWSER_SECRET_HEADER, NONCE_HEADER, WATCH_HEADER } from './headers.ts'
 import { BODY_LIMITS } from './body-limits.ts'
+import { CREATE_REJECTIONS } from './create-reasons.ts'
 import { DEVICE_ENDPOINTS, DEVICE_PATH_IDS } from './device-endpoints.ts'
 import { define } from './endpoint.ts'
+import { INBOX_ENDPOINTS } from './inbox-endpoints.ts'
 import { APPROVAL_REJECTIONS, BROWSER_REJECTIONS, PHONE_REJECTIONS } from './phone-rejections.ts'
 import { BondedPairAssertion, EvidenceResponse, EvidenceRequest } from './schemas/evidence.ts'
 import { closed, id } from './schemas/primitives.ts'
@@ -54,19 +56,7 @@ export const ENDPOINTS = {
     }),
     body: { schema: CreateSessionRequest, optional: true, limitBytes: BODY_LIMITS.create },
     responses: { created: CreatedSession },
-    rejections: [
-      'workflow_unknown',
-      'action_unknown',
-      'workflow_required',
-      'action_required',
-      'subject_required',
-      'idempotency_mismatch',
-      'key_of_another_tenant',
-      'workflow_not_enabled',
-      'action_not_enabled',
-      'tenant_suspended',
-      'upgrade_in_progress',
-    ],
+    rejections: CREATE_REJECTIONS,
   }),
   getSession: define({
     method: 'GET',
@@ -344,6 +334,7 @@ export const ENDPOINTS = {
     ],
   }),
   ...DEVICE_ENDPOINTS,
+  ...INBOX_ENDPOINTS,
   ...SUBJECT_ENDPOINTS,
   ...WEBHOOK_ENDPOINTS,
   readOpenApi: define({

@@ -1,4 +1,5 @@
 import { type Static, Type } from './schemas/type.ts'
+import { CREATE_REASONS } from './create-reasons.ts'
 import { closed, word } from './schemas/primitives.ts'
 import { UNREADINESS, type Unreadiness } from './schemas/service.ts'
 
@@ -93,25 +94,7 @@ export const REASONS = {
     code: 'invalid_request',
     message: 'A header has a value that this endpoint does not accept.',
   },
-  // Creating
-  workflow_unknown: { code: 'invalid_request', message: 'The tenant has no such workflow.' },
-  action_unknown: { code: 'invalid_request', message: 'The workflow has no such action.' },
-  workflow_required: {
-    code: 'invalid_request',
-    message: 'The credential allows several workflows. Name one.',
-  },
-  action_required: {
-    code: 'invalid_request',
-    message: 'The workflow has several actions. Name one.',
-  },
-  subject_required: {
-    code: 'invalid_request',
-    message: 'This workflow is for known users. Send subject_ref.',
-  },
-  idempotency_mismatch: {
-    code: 'invalid_request',
-    message: 'This Idempotency-Key was already used with another body.',
-  },
+  ...CREATE_REASONS,
   // Phone
   session_not_live: {
     code: 'invalid_request',

@@ -3,6 +3,8 @@ import type { EndedReason, SessionState } from './schemas/session.ts'
 /** Every event that a webhook endpoint can receive, and when the service sends it. */
 export const EVENTS = {
   'session.created': 'A session was created.',
+  'session.waiting':
+    'A request waits in the inbox of the user. Sent beside `session.created`. Notify the user, with `inbox_url`.',
   'session.step_up_required':
     'The phone approved, and more is required: further proof from the phone, or the proof of the browser. `hint` says which.',
   'session.bonded': 'The approval met the policy. Read the session before you act.',

@@ -155,6 +155,29 @@ export function deviceTokenPayload({
   return canonicalJson({ typ: 'bonded-device-token/v1', device_id, subject_id, issued_at, origin })
 }
 
+/** The canonical text that a phone signs to open its inbox. */
+export function inboxPayload({
+  device_id,
+  subject_id,
+  issued_at,
+  origin,
+}: DeviceTokenFields): string {
+  return canonicalJson({ typ: 'bonded-inbox/v1', device_id, subject_id, issued_at, origin })
+}
+
+/** The canonical text that a phone signs to end the pause of a tenant in its inbox. */
+export function inboxResumePayload(fields: DeviceTokenFields & { tenant_id: string }): string {
+  const { device_id, subject_id, issued_at, origin, tenant_id } = fields
+  return canonicalJson({
+    typ: 'bonded-inbox-resume/v1',
+    tenant_id,
+    device_id,
+    subject_id,
+    issued_at,
+    origin,
+  })
+}
+
 /** The members of the payload that recovers a device by its browser key. */
 export interface DeviceRecoveryFields {
   /** The challenge from `POST /devices/challenges`. */

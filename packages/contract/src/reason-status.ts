@@ -1,7 +1,7 @@
 import { REASONS, type Reason } from './errors.ts'
 
 /**
- * The HTTP status of a reason: that of its code, except for four with a specific status.
+ * The HTTP status of a reason: that of its code, except for five with a specific status.
  *
  * @example statusOf('session_not_found') // 404
  */
@@ -11,6 +11,8 @@ export function statusOf(reason: Reason): number {
       return 404
     case 'method_not_allowed':
       return 405
+    case 'inbox_paused':
+      return 409
     case 'body_too_large':
       return 413
     case 'unsupported_media_type':

@@ -9,6 +9,7 @@ import { leavesOf } from '@bonded/cli/audited'
 import { issueKey } from '../../core/src/operations/admin/keys.ts'
 import { suspendTenant } from '../../core/src/operations/admin/suspend-tenant.ts'
 import { makeReceipts } from '../../core/src/operations/make-receipts.ts'
+import type { SubjectReference } from '../../core/src/ports/tables/subject-table.ts'
 import { bondedProgram } from '../src/program.ts'
 import { type Harness, harness, ROOT_KEY } from '../../../tests/harness/harness.ts'
 import { CREATE_TENANT } from '../../../tests/harness/process.ts'
@@ -56,6 +57,8 @@ test('records a rejected command with its code, and a read', async () => {
   assert.deepEqual(read?.added, ['session list success'])
 })
 
+const FAR_FUTURE = Date.parse('2100-01-01')
+
 function isOf(words: readonly string[], path: string): boolean {
   return words.slice(0, path.split(' ').length).join(' ') === path
 }
@@ -74,6 +77,8 @@ async function commandsOn(h: Harness): Promise<readonly CommandRun[]> {
     await issueKey(h.service, given),
   ]
   const { device_id: device, subject_id: subject } = phone
+  const paused = { tenantId: tenant, subjectId: subject as SubjectReference['subjectId'] }
+  await h.service.store.write(({ subjects }) => subjects.pauseInbox(paused, FAR_FUTURE))
   const file = join(h.folder, 'backup')
   const elsewhere = join(h.folder, 'restored')
   const { tenant: gone } = await h.addTenant({ name: 'Gone' })
@@ -112,6 +117,7 @@ async function commandsOn(h: Harness): Promise<readonly CommandRun[]> {
     `subject show ${subject}`,
     `subject block ${subject}`,
     `subject unblock --subject-ref ${subject_ref} --tenant ${tenant}`,
+    `subject resume-inbox ${subject}`,
     `subject export ${subject}`,
     `device remove ${device}`,
     `receipt get ${session.id}`,

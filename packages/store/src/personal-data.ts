@@ -46,6 +46,7 @@ export const PERSONAL_DATA: Readonly<Record<string, TableData>> = {
       ['requesting_origin', 'plain', 'the site of the tenant, which the phone shows'],
       ['context', 'emptied', 'the request in the words of the backend, which the phone shows'],
       ['wanted_subject_ref subject_ref', 'emptied', "the tenant's pseudonym of the user"],
+      ['inbox_subject_id', 'emptied', 'the user in whose inbox the session waits'],
       ['phone_number', 'emptied', 'for the check by the carrier; sealed, and only until the bond'],
       ['end_user_address', 'emptied', 'the network of the browser, compared with the phone'],
       ['device_id claimed_at', 'emptied', 'the phone that claimed the session'],
@@ -200,6 +201,7 @@ export const PERSONAL_DATA: Readonly<Record<string, TableData>> = {
       ['tenant_id', 'plain', 'the tenant that knows the user'],
       ['subject_id subject_ref', 'personal', "the user, and the tenant's pseudonym of the user"],
       ['blocked_at', 'personal', 'whether the tenant has blocked the user'],
+      ['inbox_paused_until inbox_reports', 'personal', 'whether the user has paused the tenant'],
     ],
   },
   blocked_subject: {

@@ -163,6 +163,27 @@ export const REMOVE_DEVICE = {
   retry: 'rebuild',
 } as const satisfies Route
 
+export const COUNT_INBOX = {
+  method: 'GET',
+  path: '/api/v1/inbox',
+  status: 200,
+  retry: 'repeat',
+} as const satisfies Route
+
+export const OPEN_INBOX = {
+  method: 'POST',
+  path: '/api/v1/inbox',
+  status: 200,
+  retry: 'rebuild',
+} as const satisfies Route
+
+export const RESUME_INBOX = {
+  method: 'POST',
+  path: '/api/v1/inbox/resume',
+  status: 204,
+  retry: 'rebuild',
+} as const satisfies Route
+
 export const LIST_SUBJECT_DEVICES = {
   method: 'GET',
   path: '/api/v1/subjects/{subject_ref}/devices',

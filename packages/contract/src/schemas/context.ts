@@ -29,7 +29,7 @@ const Value = Type.String({
 export const REQUESTER_KINDS = ['person', 'service', 'agent'] as const
 
 /** For whom the backend asks, as it says. */
-const Requester = closed(
+export const Requester = closed(
   { kind: word(REQUESTER_KINDS), name: Label, detail: Type.Optional(Value) },
   {
     description:

@@ -35,6 +35,8 @@ export const WebhookEvent = closed({
     session: Type.Optional(EventSession),
     advisory: Type.Optional(Type.Boolean()),
     subject_ref: Type.Optional(Type.String()),
+    inbox_url: Type.Optional(Type.String()),
+    inbox_paused_until: Type.Optional(Timestamp),
     device_ref: Type.Optional(DeviceRef),
   }),
 })

@@ -51,6 +51,12 @@ export type Titles = Static<typeof Titles>
  */
 export const UNATTESTED = ['review', 'known', 'accept', 'named'] as const
 
+/**
+ * How a request reaches the phone: `page` by a QR code or a link that a page shows, `inbox` in the
+ * list of requests that wait for the user.
+ */
+export const DELIVERIES = ['page', 'inbox'] as const
+
 /** A workflow as an operator defines it: its actions, and the proofs that a bond needs. */
 export const Workflow = closed({
   name: PurposeName,
@@ -64,6 +70,7 @@ export const Workflow = closed({
       additionalProperties: Titles,
     }),
   ),
+  delivery: Type.Optional(word(DELIVERIES)),
   passport: Type.Optional(word(['none', 'optional', 'required'])),
   require: Type.Optional(Type.Array(Requirement, { maxItems: 8 })),
   subject: Type.Optional(word(['optional', 'required'])),
@@ -72,7 +79,7 @@ export const Workflow = closed({
   formats: Type.Optional(Type.Array(DeviceFormat, { minItems: 1, maxItems: 4 })),
   suspect_devices: Type.Optional(word(['refuse', 'allow'])),
   min_key_age_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 31_536_000 })),
-  session_ttl_seconds: Type.Optional(Type.Integer({ minimum: 60, maximum: 900 })),
+  session_ttl_seconds: Type.Optional(Type.Integer({ minimum: 60, maximum: 86_400 })),
   challenge_ttl_seconds: Type.Optional(Type.Integer({ minimum: 5, maximum: 120 })),
   bonded_ttl_seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 900 })),
 })

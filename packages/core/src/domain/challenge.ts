@@ -142,7 +142,13 @@ export function nonceStanding(
   return acceptedIndex(session, nonce, at) === undefined ? rejected() : 'accepted'
 }
 
-/** Whether this is an earlier nonce of the session. At most 180 exist: 900 s in steps of 5 s. */
+/**
+ * More nonces than a session has that a page shows: 900 s in steps of 5 s. One of an inbox has 720
+ * in a day, of which the latest six hours are compared.
+ */
+const MAX_COMPARED = 180
+
+/** Whether this is an earlier nonce of the session. */
 function wasOnceGood(
   session: Session,
   nonce: string,
@@ -152,7 +158,8 @@ function wasOnceGood(
   const { index } = shownChallenge(session, at.now)
   // Phones that have not claimed may still use the nonce before the one that is shown.
   const newest = isUnanswered(session) ? index - 1 : index
-  for (let i = 0; i <= newest; i++) if (sameText(nonceAt(i), nonce)) return true
+  for (let i = Math.max(0, newest - MAX_COMPARED); i <= newest; i++)
+    if (sameText(nonceAt(i), nonce)) return true
   for (let n = 1; n < session.validAssertions; n++) if (sameText(stepNonceAt(n), nonce)) return true
   return session.claimedNonce !== null && sameText(session.claimedNonce, nonce)
 }

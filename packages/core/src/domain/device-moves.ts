@@ -21,6 +21,7 @@ export const DEVICE_MOVES = {
 /**
  * The kinds of device events. `key_added` and `key_removed` record a change of another key of the
  * subject, `browser_key_added` and `browser_key_removed` one of its browser keys;
+ * `inbox_paused` and `inbox_resumed` record what the device did in the inbox of its subject;
  * `subject_blocked` and `subject_unblocked` record a change of the whole subject.
  */
 export type DeviceChange =
@@ -29,6 +30,8 @@ export type DeviceChange =
   | 'key_removed'
   | 'browser_key_added'
   | 'browser_key_removed'
+  | 'inbox_paused'
+  | 'inbox_resumed'
   | 'subject_blocked'
   | 'subject_unblocked'
   | 'suspect'

@@ -18,17 +18,45 @@ export type NewEvent = Omit<WebhookEvent, 'id'>
  *
  * @param kind of the change: `created`, a state, or a hint
  */
-export function eventsOfSession(session: Session, at: Instant, kind: string): readonly NewEvent[] {
+export function eventsOfSession(
+  session: Session,
+  at: Instant,
+  kind: string,
+  about: EventDetails = {},
+): readonly NewEvent[] {
   const isTransition = kind === 'created' || SESSION_STATES.includes(kind as SessionState)
   if (!isTransition) return []
-  const data = { session: presentForEvent(session) }
-  return eventTypesOf(session.state, session.endedReason).map((type) => ({
+  const types: EventType[] = [...eventTypesOf(session.state, session.endedReason)]
+  if (kind === 'created' && about.inboxUrl !== undefined) types.push('session.waiting')
+  return types.map((type) => ({
     type,
     sequence: session.seq,
     timestamp: iso(at),
-    data:
-      type === 'session.reported' ? { ...data, advisory: session.wantedSubjectRef === null } : data,
+    data: { session: presentForEvent(session), ...detailsOf(type, session, about) },
   }))
+}
+
+/** What the events of an inbox say that its sessions do not have. */
+export interface EventDetails {
+  /** The page of the inbox in which the session waits. */
+  readonly inboxUrl?: string | undefined
+  /** Until when the user's report pauses the tenant. */
+  readonly inboxPausedUntil?: Instant | undefined
+}
+
+function detailsOf(
+  type: EventType,
+  { wantedSubjectRef }: Session,
+  { inboxUrl, inboxPausedUntil }: EventDetails,
+): Omit<NewEvent['data'], 'session'> {
+  if (type === 'session.waiting')
+    return {
+      ...(wantedSubjectRef && { subject_ref: wantedSubjectRef }),
+      ...(inboxUrl && { inbox_url: inboxUrl }),
+    }
+  if (type !== 'session.reported') return {}
+  const paused = inboxPausedUntil && { inbox_paused_until: iso(inboxPausedUntil) }
+  return { advisory: wantedSubjectRef === null, ...paused }
 }
 
 function presentForEvent(session: Session): EventSession {

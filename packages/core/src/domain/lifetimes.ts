@@ -1,3 +1,5 @@
+import type { Instant, Session } from './session.ts'
+
 /** Long enough for a user to find a phone. */
 export const SESSION_TTL_SECONDS = 300
 /** Long enough to unlock a phone; short enough that a photographed code is worthless. */
@@ -30,11 +32,18 @@ export const ISSUED_AT_MAX_AHEAD_MS = 30_000
 /** Protocol 4: how long GET returns an ended session. */
 export const READABLE_AFTER_END_MS = 60 * 60_000
 /**
- * Protocol 4: how long an Idempotency-Key is stored, from the creation of its session. A session
- * lives for at most 15 minutes before the bond and 15 after it, and is readable for another hour.
- * The second hour is a margin for a clock that jumps.
+ * Protocol 4: how long an Idempotency-Key is stored, from `idempotencyTime`. A session lives for at
+ * most 15 minutes before the bond and 15 after it, and is readable for another hour. The second
+ * hour is a margin for a clock that jumps.
  */
 export const IDEMPOTENCY_KEY_TTL_MS = 2 * READABLE_AFTER_END_MS + 30 * 60_000
+/** Only a session in an inbox waits for its phone longer than this. */
+export const MAX_PAGE_SECONDS = 900
+
+/** From when an Idempotency-Key is stored: later for a session that waits longer than a page. */
+export function idempotencyTime(session: Pick<Session, 'createdAt' | 'sessionTtlMs'>): Instant {
+  return session.createdAt + Math.max(0, session.sessionTtlMs - MAX_PAGE_SECONDS * 1000)
+}
 /** Protocol 4: how long an ended session is retained for operators and its timeline. */
 export const RETENTION_AFTER_END_MS = 24 * 60 * 60_000
 

@@ -33,7 +33,7 @@ const MINUTE_US = 60_000_000
 /**
  * The longest time that a session can wait for its phone. A session's bucket gains no unit before.
  */
-const LONGEST_SESSION_US = 900_000_000
+const LONGEST_SESSION_US = 86_400_000_000
 /** The highest rate: at 10,000 a second, rounding the interval costs less than 1 %. */
 const MAX_QUOTA = 600_000
 

@@ -43,6 +43,7 @@ export function newSession(start: SessionStart): Session {
     outcome: null,
     context: start.context,
     wantedSubjectRef: start.wantedSubjectRef,
+    inboxSubjectId: null,
     subjectRef: null,
     sealedPhoneNumber: start.sealedPhoneNumber,
     endUserNetwork: start.endUserNetwork,

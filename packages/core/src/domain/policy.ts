@@ -7,12 +7,15 @@ import type {
   Workflow,
 } from '@bonded/contract'
 import { MIN_CONTINUITY_SCORE } from '@bonded/contract'
+import { INBOX_NONCE_SECONDS } from './inbox.ts'
 import { BONDED_TTL_SECONDS, CHALLENGE_TTL_SECONDS, SESSION_TTL_SECONDS } from './lifetimes.ts'
 import type { Scores } from './scoring.ts'
 
 /** A workflow's requirements with all defaults filled in. Stored with each session. */
 export interface Policy {
   readonly require: readonly Requirement[]
+  /** Absent: a page shows the request. */
+  readonly delivery?: 'inbox'
   readonly passport: 'none' | 'optional' | 'required'
   readonly subject: 'optional' | 'required'
   readonly webauthn: 'attested' | 'known' | 'any'
@@ -29,10 +32,13 @@ export interface Policy {
 
 /** Returns the policy of a workflow. All policy defaults are here. */
 export function policyOf(workflow: Workflow): Policy {
+  const isInbox = workflow.delivery === 'inbox'
+  const challengeTtl = isInbox ? INBOX_NONCE_SECONDS : workflow.challenge_ttl_seconds
   return {
     require: workflow.require ?? [],
+    ...(isInbox ? { delivery: 'inbox' } : {}),
     passport: workflow.passport ?? 'none',
-    subject: workflow.subject ?? 'optional',
+    subject: isInbox ? 'required' : (workflow.subject ?? 'optional'),
     webauthn: workflow.webauthn ?? 'any',
     unattested: workflow.unattested ?? 'known',
     formats: workflow.formats ?? ['apple-app-attest', 'android-key', 'webauthn', 'software'],
@@ -41,7 +47,7 @@ export function policyOf(workflow: Workflow): Policy {
       ? {}
       : { minKeyAgeMs: workflow.min_key_age_seconds * 1000 }),
     sessionTtlMs: (workflow.session_ttl_seconds ?? SESSION_TTL_SECONDS) * 1000,
-    challengeTtlMs: (workflow.challenge_ttl_seconds ?? CHALLENGE_TTL_SECONDS) * 1000,
+    challengeTtlMs: (challengeTtl ?? CHALLENGE_TTL_SECONDS) * 1000,
     bondedTtlMs: (workflow.bonded_ttl_seconds ?? BONDED_TTL_SECONDS) * 1000,
   }
 }

@@ -53,6 +53,8 @@ export interface Session {
   readonly context: SessionContext | null
   /** The subject that the backend named at creation. */
   readonly wantedSubjectRef: string | null
+  /** The subject in whose inbox the session waits. Null for a session that a page shows. */
+  readonly inboxSubjectId: SubjectId | null
   /** The subject that bonded. */
   readonly subjectRef: string | null
   /** Encrypted by the keyring. Deleted once the session awaits no phone. */

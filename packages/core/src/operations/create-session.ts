@@ -5,15 +5,17 @@ import {
   type SessionId,
   siteNetworkOf,
 } from '@bonded/contract'
+import { INBOX_PATH, isInbox } from '../domain/inbox.ts'
 import { findContextProblem } from '../domain/labels.ts'
 import { newSession, type SessionStart } from '../domain/new-session.ts'
 import { policyOf } from '../domain/policy.ts'
 import { accept, type Result, reject } from '../domain/rejection.ts'
 import type { Session } from '../domain/session.ts'
 import { isReadable } from '../protocol/states.ts'
-import { chooseAction, inScope, isRevoked, type Scope } from '../domain/tenant.ts'
+import { chooseAction, inScope, isRevoked, type Scope, type Tenant } from '../domain/tenant.ts'
 import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
+import { admitToInbox } from './admit-to-inbox.ts'
 import { expireIfOverdue } from './find-and-expire.ts'
 import type { BackendCaller, Service } from './service.ts'
 import { isNameOfAnotherTenant } from './tenant-names.ts'
@@ -93,7 +95,7 @@ export async function createSession(
   const first = identified(service, draft, input)
   return service.store.write(function* (tables) {
     for (let session = first; ; session = identified(service, draft, input)) {
-      const stored = yield* storeOnce(service, tables, { session, input, scope })
+      const stored = yield* storeOnce(service, tables, { session, input, tenant, scope })
       if (stored !== undefined) return stored
     }
   })
@@ -118,7 +120,12 @@ function identified(
 function* storeOnce(
   service: Service,
   tables: Tables,
-  { session, input, scope }: { session: Session; input: CreateInput; scope: Scope },
+  {
+    session,
+    input,
+    tenant,
+    scope,
+  }: { session: Session; input: CreateInput; tenant: Tenant; scope: Scope },
 ): Work<Result<Session> | undefined> {
   const { idempotencyKey: key } = input
   if (key !== undefined) {
@@ -137,9 +144,24 @@ function* storeOnce(
       // `takeKey` returns the id of a session that it has read, so the session exists.
     }
   }
-  if (yield* tables.sessions.create(session)) return accept(session)
+  const stored = isInbox(session)
+    ? yield* storeInInbox(service, tables, { session, tenant })
+    : (yield* tables.sessions.create(session)) && accept(session)
+  if (stored !== false && stored.ok) return stored
   if (key !== undefined) yield* tables.idempotency.release(session.tenantId, key, session.id)
-  return undefined
+  return stored || undefined
+}
+
+/** Stores a session that waits in the inbox of its subject. False if its primary key is in use. */
+function* storeInInbox(
+  service: Service,
+  tables: Tables,
+  asking: { session: Session; tenant: Tenant },
+): Work<Result<Session> | false> {
+  const admitted = yield* admitToInbox(service, tables, asking)
+  if (!admitted.ok) return admitted
+  const inboxUrl = `${service.settings.publicOrigin}${INBOX_PATH}`
+  return (yield* tables.sessions.create(admitted.value, { inboxUrl })) && admitted
 }
 
 /** Returns the session of the key: this one, or the one that used the key first. */

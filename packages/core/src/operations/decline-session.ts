@@ -1,7 +1,12 @@
 import type { DeclineRequest, SessionId } from '@bonded/contract'
+import { isInbox, pauseUntil } from '../domain/inbox.ts'
 import { accept, type Result, reject } from '../domain/rejection.ts'
+import type { Session } from '../domain/session.ts'
+import type { Tables } from '../ports/store.ts'
+import type { Work } from '../ports/work.ts'
+import type { PhoneFacts } from '../protocol/facts.ts'
 import { runChecks } from '../protocol/run-checks.ts'
-import { MOVES } from '../protocol/states.ts'
+import { mayMove, MOVES } from '../protocol/states.ts'
 import type { PhoneReading } from './read-session.ts'
 import { loadAndExpireAttempt, rejectAndRecord } from './phone-attempt.ts'
 import type { PhoneCaller, Service } from './service.ts'
@@ -11,7 +16,10 @@ export interface DeclineInput {
   readonly request: DeclineRequest
 }
 
-/** Ends the session, because the user declined or did not start the request. */
+/**
+ * Ends the session, because the user declined or did not start the request. A report of a request
+ * in the inbox also ends the tenant's other ones, and pauses the tenant.
+ */
 export async function declineSession(
   service: Service,
   caller: PhoneCaller,
@@ -19,7 +27,8 @@ export async function declineSession(
 ): Promise<Result<PhoneReading>> {
   const { device } = caller
   const { nonce, reason } = request
-  const move = reason === 'user_unexpected' ? MOVES.declineUnexpected : MOVES.decline
+  const isReport = reason === 'user_unexpected'
+  const move = isReport ? MOVES.declineUnexpected : MOVES.decline
   if (device.id !== request.device_id) return reject('device_not_usable', { param: 'device_id' })
   if (id === undefined) return reject('session_not_live')
 
@@ -29,11 +38,53 @@ export async function declineSession(
       if (attempt === undefined) return reject('session_not_live')
       const failed = yield* runChecks('decline', attempt)
       if (failed !== undefined) return yield* rejectAndRecord(tables, attempt, failed.rejection)
-      const ended = yield* tables.sessions.move(attempt.session, move, {
+      const report = isReport ? yield* reportOf(tables, attempt) : undefined
+      const change = {
         now: attempt.now,
-        set: { deviceId: device.id, nonce },
+        set: { deviceId: device.id },
+        about: { inboxPausedUntil: report?.until },
+      }
+      const ended = yield* tables.sessions.move(attempt.session, move, {
+        ...change,
+        set: { ...change.set, nonce },
       })
-      if (ended !== undefined) return accept({ session: ended, tenant: attempt.tenant, nonce })
+      if (ended === undefined) continue
+      if (report !== undefined) {
+        const { tenantId } = report.reference
+        yield* tables.subjects.pauseInbox(report.reference, report.until)
+        const paused = { at: attempt.now, kind: 'inbox_paused', step: tenantId } as const
+        yield* tables.devices.record(device.id, paused)
+        for (const other of report.waiting) yield* endIfWaiting(tables, other, change)
+      }
+      return accept({ session: ended, tenant: attempt.tenant, nonce })
     }
   })
+}
+
+/** A report of a request in the inbox: what it pauses, and which other requests it ends. */
+function* reportOf(tables: Tables, { session, now }: PhoneFacts) {
+  const { tenantId, wantedSubjectRef } = session
+  if (!isInbox(session) || wantedSubjectRef === null) return undefined
+  const reference = yield* tables.subjects.find(tenantId, wantedSubjectRef)
+  if (reference === undefined) return undefined
+  const past = yield* tables.sessions.inboxHistory(tenantId, reference.subjectId)
+  return {
+    reference,
+    until: pauseUntil(reference.inboxReports, now),
+    waiting: past.filter(({ id, endedAt }) => endedAt === null && id !== session.id),
+  }
+}
+
+/** Ends a session of the same tenant and user, unless its phone or its time was faster. */
+function* endIfWaiting(
+  tables: Tables,
+  { id }: Pick<Session, 'id'>,
+  change: Parameters<Tables['sessions']['move']>[2],
+): Work<void> {
+  for (;;) {
+    const session = yield* tables.sessions.find(id)
+    if (session === undefined || !mayMove(session, MOVES.declineUnexpected, change.now)) return
+    if ((yield* tables.sessions.move(session, MOVES.declineUnexpected, change)) !== undefined)
+      return
+  }
 }

@@ -12,10 +12,11 @@ import type { Service } from './service.ts'
 import { signedFacts } from './signed-facts.ts'
 
 /**
- * A request that a device signs about itself or its subject: a new token, a further key, a removal.
+ * A request that a device signs about itself or its subject: a new token, a further key, a removal,
+ * and what concerns its inbox.
  */
 export interface DeviceRequest {
-  readonly call: 'token' | 'add' | 'remove'
+  readonly call: 'token' | 'add' | 'remove' | 'inbox' | 'resume'
   readonly device: Device
   /** The canonical text that the device must have signed. */
   readonly payload: string
@@ -56,7 +57,7 @@ function factsOf(
   service: Service,
   { device, payload, signed, isItself = false }: DeviceRequest,
   raise: Parameters<typeof signedFacts>[2],
-): CallFacts['token' | 'add' | 'remove'] & { readonly isItself: boolean } {
+): CallFacts[DeviceRequest['call']] & { readonly isItself: boolean } {
   const { app_attest: appAttest, issued_at } = signed
   return {
     ...signedFacts(service, { device, payload, appAttest }, raise),

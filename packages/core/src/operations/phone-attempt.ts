@@ -12,7 +12,7 @@ import type { PhoneFacts, SessionFacts } from '../protocol/facts.ts'
 import type { Failure } from '../protocol/run-checks.ts'
 import { MOVES } from '../protocol/states.ts'
 import { expireIfOverdue } from './find-and-expire.ts'
-import { noncesOf, type Service } from './service.ts'
+import { noncesFor, type Service } from './service.ts'
 import { recordDeviceChange } from './record-device-change.ts'
 
 /** A phone's call on a session. */
@@ -46,7 +46,7 @@ export function* loadAndExpireAttempt(
   // has locked.
   const now = service.clock.now()
   const stored = yield* expireIfOverdue(service, tables, session, now)
-  const nonces = noncesOf(service, stored)
+  const nonces = noncesFor(service, stored, current)
   const pinned = stored.deviceId === current.id
   return {
     now,

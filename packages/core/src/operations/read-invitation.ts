@@ -1,5 +1,6 @@
 import type { SessionId } from '@bonded/contract'
 import { lastAcceptedIndex } from '../domain/challenge.ts'
+import { isInbox } from '../domain/inbox.ts'
 import { accept, type Result, reject } from '../domain/rejection.ts'
 import type { Session } from '../domain/session.ts'
 import { isReadable } from '../protocol/states.ts'
@@ -37,7 +38,7 @@ export async function readInvitation(
   )
   const now = service.clock.now()
   if (found === undefined || !service.keys.holds(found.session.rootKeyId)) return notFound
-  if (!isReadable(found.session, now)) return notFound
+  if (!isReadable(found.session, now) || isInbox(found.session)) return notFound
   const nonces = noncesOf(service, found.session)
   return lastAcceptedIndex(found.session, nonce, { now, nonces }) === undefined
     ? notFound

@@ -2,6 +2,7 @@ import type { BlockList } from 'node:net'
 import type { EvidenceContext, QrContent } from '@bonded/contract'
 import type { Nonces } from '../domain/challenge.ts'
 import type { ConnectionLimits } from '../domain/connection-limits.ts'
+import { isInbox } from '../domain/inbox.ts'
 import type { Limits } from '../domain/limits.ts'
 import type { Device, Instant, Session } from '../domain/session.ts'
 import type { Bus } from '../ports/bus.ts'
@@ -156,9 +157,15 @@ export function serviceDuring(service: Service, cause: Cause): Service {
   return { ...during, ...service.tracer?.timed(cause.requestId, during) }
 }
 
-/** The session's nonces, under the root key it was made with. */
+/** The session's nonces that a page shows, under the root key it was made with. */
 export function noncesOf({ keys }: Service, session: Session): Nonces {
   return keys.nonces(session.rootKeyId, session.id)
+}
+
+/** The nonces by which a device may act on the session. Those of a page open none of an inbox. */
+export function noncesFor({ keys }: Service, session: Session, device: Device): Nonces {
+  const { rootKeyId, id } = session
+  return isInbox(session) ? keys.inboxNonces(rootKeyId, id, device.id) : keys.nonces(rootKeyId, id)
 }
 
 /** Whom and what an evidence summary is for. */

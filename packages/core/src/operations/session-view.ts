@@ -11,7 +11,7 @@ import type { Device, Instant, Session } from '../domain/session.ts'
 import type { Tenant } from '../domain/tenant.ts'
 import { isUnanswered, usesStepNonce } from '../protocol/states.ts'
 import type { PhoneReading } from './read-session.ts'
-import { noncesOf, type Service } from './service.ts'
+import { noncesFor, noncesOf, type Service } from './service.ts'
 
 /** A session, with the nonce that a reader sees and the times of its challenge. */
 export interface SessionView {
@@ -77,7 +77,7 @@ export function viewForPhone(
   device: Device,
 ): PhoneView {
   const now = service.clock.now()
-  const nonces = noncesOf(service, session)
+  const nonces = noncesFor(service, session, device)
   const shown = shownChallenge(session, now)
   const view = { session, tenant, now, nonce, rotatesAt: shown.rotatesAt }
   const watchToken = session.deviceId === device.id ? watchTokenOf(service, session) : undefined

@@ -1,4 +1,10 @@
-import type { EvidenceContext, SessionId, Secret, WebhookEndpointId } from '@bonded/contract'
+import type {
+  DeviceId,
+  EvidenceContext,
+  SessionId,
+  Secret,
+  WebhookEndpointId,
+} from '@bonded/contract'
 import type { Nonces } from '../domain/challenge.ts'
 
 /** A node, and the number of a message among those that it has sent. */
@@ -27,6 +33,8 @@ export interface Keyring {
   holds(keyId: string): boolean
   /** The nonces of one session. */
   nonces(keyId: string, sessionId: SessionId): Nonces
+  /** The same, where each device has its own: those of a session in an inbox. */
+  inboxNonces(keyId: string, sessionId: SessionId, deviceId: DeviceId): Nonces
   completionSecret(keyId: string, sessionId: SessionId): Secret
   /**
    * A browser presents it to watch its session. Less secret than the others: with it, a page can

@@ -1,5 +1,6 @@
 import { type Reason, wordsToShow } from '@bonded/contract'
 import { waitingApproval, requiresBrowser } from '../domain/browser-proof.ts'
+import { isInbox, servesInboxFrom } from '../domain/inbox.ts'
 import { acceptsKey, isAttested } from '../domain/key-rules.ts'
 import {
   ISSUED_AT_MAX_AGE_MS,
@@ -60,9 +61,9 @@ const claimOrAttest = rowsOf('claim', 'attest')
 const attest = rowsOf('attest')
 const evidence = rowsOf('evidence')
 /** The calls that a key signs, at a time that the caller states. */
-const timed = rowsOf('evidence', 'attest', 'token', 'add', 'remove')
+const timed = rowsOf('evidence', 'attest', 'token', 'add', 'remove', 'inbox', 'resume')
 /** The same, and the recovery of a device, which signs a challenge. */
-const signed = rowsOf('evidence', 'attest', 'token', 'add', 'remove', 'recover')
+const signed = rowsOf('evidence', 'attest', 'token', 'add', 'remove', 'recover', 'inbox', 'resume')
 /** The proof of the browser. */
 const browser = rowsOf('browser')
 /** The requests of a device about itself or its subject. */
@@ -70,6 +71,8 @@ const recover = rowsOf('recover')
 const token = rowsOf('token')
 const add = rowsOf('add')
 const remove = rowsOf('remove')
+const inbox = rowsOf('inbox')
+const resume = rowsOf('resume')
 
 /**
  * Every check of the protocol, in its order (protocol 5, 6, 7 and 14). A call runs the rows that
@@ -100,6 +103,8 @@ export const CHECKS = [
   recover('device_state', 'assertion_invalid', (f) => !f.device || !mayManageKeys(f.device)),
   token('device_state', 'device_not_usable', (f) => !isUsable(f.device)),
   add('device_state', 'device_not_usable', (f) => !mayManageKeys(f.device)),
+  inbox('device_state', 'device_not_usable', (f) => !isUsable(f.device)),
+  resume('device_state', 'device_not_usable', (f) => !mayManageKeys(f.device)),
   // A suspect device may be a copy: it may remove itself, and no other.
   remove('device_state', 'device_not_usable', (f) =>
     f.isItself ? !isUsable(f.device) : !mayManageKeys(f.device),
@@ -135,6 +140,12 @@ export const CHECKS = [
   serving('too_many_failures', 'device_not_usable', (f) => f.failures >= MAX_FAILED_ASSERTIONS),
   serving('webauthn_unattested', 'key_not_attested', (f) => !acceptsKey(f)),
   serving('key_age', 'key_too_new', isTooNew),
+  // A phone that an attacker adds, or registers first, approves nothing that waits already.
+  serving(
+    'inbox_key_age',
+    'key_too_new',
+    ({ session, device }) => isInbox(session) && session.createdAt < servesInboxFrom(device),
+  ),
   // The proof of the browser names no phone: its device is the one of the session.
   holding('pinned', 'session_claimed', (f) => (f.session.deviceId ?? f.device.id) !== f.device.id),
 
@@ -220,6 +231,7 @@ export const CHECKS = [
   // user has had time to notice it.
   add('newly_added', 'key_too_new', (f) => !mayAddPhone(f.device, f.now)),
   remove('newly_added', 'key_too_new', (f) => !f.isItself && isNewlyAdded(f.device, f.now)),
+  resume('newly_added', 'key_too_new', (f) => isNewlyAdded(f.device, f.now)),
 
   // Before the counter: a repeated request must not look like a copied key.
   recover('challenge', 'assertion_invalid', (f) => not(f.useChallenge())),

@@ -22,6 +22,8 @@ export const EXPLANATIONS: Readonly<Record<Step, string>> = {
   too_many_failures: 'The device had failed on this session as often as it may.',
   webauthn_unattested: 'The workflow requires an attested key, and this passkey is not attested.',
   key_age: 'The key is younger than the workflow requires, or another phone added it recently.',
+  inbox_key_age:
+    'The request waited before the phone had its key, or before 72 hours after another phone added it.',
   pinned: 'Another phone had opened the request first.',
   shows: 'The app cannot show every part of the context.',
   browser_key: 'The phone has no passkey that can answer in the browser.',

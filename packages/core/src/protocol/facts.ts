@@ -104,6 +104,10 @@ export interface CallFacts {
   }
   readonly token: DeviceFacts & TimedFacts
   readonly add: DeviceFacts & TimedFacts
+  /** A device lists the requests that wait for its user. */
+  readonly inbox: DeviceFacts & TimedFacts
+  /** A device ends the pause of a tenant in the inbox of its user. */
+  readonly resume: DeviceFacts & TimedFacts
   readonly remove: DeviceFacts &
     TimedFacts & {
       /** Whether the device removes itself. */

@@ -52,6 +52,8 @@ const COLUMNS: Readonly<Record<Call, readonly Check[]>> = {
   token: columnOf('token'),
   add: columnOf('add'),
   remove: columnOf('remove'),
+  inbox: columnOf('inbox'),
+  resume: columnOf('resume'),
 }
 
 function failureOf(check: Check, facts: unknown): Failure {

@@ -22,12 +22,17 @@ test('the default lifetimes are in the range that a workflow may set', () => {
 })
 
 test('an idempotency key outlives the time in which GET returns its session', () => {
-  const readable =
-    longest('session_ttl_seconds') +
-    lifetimes.BROWSER_PROOF_TTL_MS +
-    longest('bonded_ttl_seconds') +
-    lifetimes.READABLE_AFTER_END_MS
-  assert.ok(lifetimes.IDEMPOTENCY_KEY_TTL_MS > readable)
+  const page = lifetimes.MAX_PAGE_SECONDS * 1_000
+  for (const sessionTtlMs of [60_000, page, longest('session_ttl_seconds')]) {
+    const readable =
+      sessionTtlMs +
+      lifetimes.BROWSER_PROOF_TTL_MS +
+      longest('bonded_ttl_seconds') +
+      lifetimes.READABLE_AFTER_END_MS
+    const from = lifetimes.idempotencyTime({ createdAt: 0, sessionTtlMs })
+    assert.ok(from + lifetimes.IDEMPOTENCY_KEY_TTL_MS > readable)
+    assert.equal(from > 0, sessionTtlMs > page)
+  }
 })
 
 test('a session is retained for operators for longer than GET returns it', () => {

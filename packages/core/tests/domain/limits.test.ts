@@ -27,7 +27,7 @@ test('a rate never exceeds its quota, and loses less than one hundredth of it', 
 test('the limit of a session gains no unit while the session can wait for its phone', () => {
   for (const name of LIMIT_NAMES.filter((limit) => LIMITS[limit].every === 'session')) {
     const { quota, burst, intervalUs, policy } = USUAL_LIMITS[name]
-    assert.deepEqual([burst, intervalUs], [quota, 15 * MINUTE_US])
+    assert.deepEqual([burst, intervalUs], [quota, 24 * 60 * MINUTE_US])
     assert.equal(policy, `"${name}";q=${quota}`)
   }
 })

@@ -200,6 +200,8 @@ export function deviceTable(memory: Memory, cause: CauseOf): DeviceTable {
         subjectId,
         subjectRef,
         blockedAt: undefined,
+        inboxPausedUntil: 0,
+        inboxReports: 0,
       }
       references.set(key, reference)
       return reference.subjectRef
@@ -231,6 +233,10 @@ export function subjectTable(memory: Memory): SubjectTable {
       all()
         .filter(({ subjectId }) => subjectId === id)
         .toSorted((a, b) => (a.tenantId < b.tenantId ? -1 : 1)),
+    pauseInbox() {
+      throw new Error('the inbox has no table in memory')
+    },
+    resumeInbox: () => false,
     lastBonds({ tenantId, subjectId }) {
       const ids = new Set(family(subjectId).map(({ id }) => id))
       const own = [...bonds.values()].filter(

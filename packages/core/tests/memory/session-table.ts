@@ -207,6 +207,9 @@ export function sessionTable(
       return doomed.map(({ id }) => id)
     },
     latest: () => live().toSorted((a, b) => b.expiresAt - a.expiresAt)[0],
+    waiting: () => [],
+    countWaiting: () => 0,
+    inboxHistory: () => [],
     pinnedTo: (deviceId) => live().filter((session) => session.deviceId === deviceId),
     list({ tenantId, state, before, limit }) {
       const newest = all().toSorted((a, b) => b.createdAt - a.createdAt)

@@ -63,6 +63,10 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   key_age: (f) => {
     f.policy.minKeyAgeMs = 365 * 24 * HOUR
   },
+  inbox_key_age: (f) => {
+    f.policy.delivery = 'inbox'
+    f.session.createdAt = f.device?.createdAt ?? NOW
+  },
   pinned: (f) => {
     f.session.deviceId = OTHER_DEVICE
   },

@@ -19,6 +19,8 @@ export interface Needs {
   readonly stepsUp?: boolean
   /** The proof of the browser. */
   readonly browser?: boolean
+  /** The inbox of the user. */
+  readonly inbox?: boolean
 }
 
 /** What answers a session: a phone, and an operator. */

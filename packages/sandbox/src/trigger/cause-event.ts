@@ -60,7 +60,11 @@ async function check(stage: Stage, { type, reason }: Required<Wanted>): Promise<
   // A session that has expired no longer says from which state.
   const isOfReason =
     reason === ANY || state === 'expired' || reason === (ended_reason ?? outcome ?? hint)
-  if (eventTypesOf(state, ended_reason).includes(type) && isOfReason) return
+  const isCaused =
+    type === 'session.waiting'
+      ? state === 'pending'
+      : eventTypesOf(state, ended_reason).includes(type)
+  if (isCaused && isOfReason) return
   throw new OperatorError(
     `The session ${id} is ${state}${ended_reason === null ? '' : ` (${ended_reason})`}, because of the policy of the workflow ${workflow}. Name another one with --workflow`,
     { code: 'conflict' },

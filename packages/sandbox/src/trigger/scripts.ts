@@ -79,6 +79,7 @@ const EXPIRED: Readonly<Record<'pending' | 'bonded', Script>> = {
 /** How to cause each event. Where it has several reasons, one script for each, the usual first. */
 export const SCRIPTS: Readonly<Record<EventType, Readonly<Record<string, Script>>>> = {
   'session.created': { [ANY]: async (stage) => void (await stage.create()) },
+  'session.waiting': { [ANY]: waitInInbox },
   'session.step_up_required': STEPS,
   'session.bonded': { [ANY]: ANSWERS.bonded },
   'session.completed': COMPLETED,
@@ -89,6 +90,14 @@ export const SCRIPTS: Readonly<Record<EventType, Readonly<Record<string, Script>
   'device.blocked': { [ANY]: ANSWERS.device_blocked },
   'device.key_added': { [ANY]: ANSWERS.device_key_added },
   'webhook.test': { [ANY]: testEndpoints },
+}
+
+/** The first bond of a user with a tenant is made on a page. */
+async function waitInInbox(stage: Stage): Promise<void> {
+  await play(stage, 'approve')
+  const { subject_ref } = await stage.read(sessionOf(stage))
+  await stage.pause()
+  await stage.create({ inbox: true }, subject_ref ?? undefined)
 }
 
 async function complete(stage: Stage, outcome: CompletionOutcome): Promise<void> {

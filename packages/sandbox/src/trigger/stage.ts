@@ -76,10 +76,11 @@ export class Stage implements Disposable {
    * Creates a session as the backend.
    *
    * @param needs what its policy must require
+   * @param subjectRef the user in whose inbox it waits
    */
-  async create(needs: Needs = {}): Promise<CreatedSession> {
+  async create(needs: Needs = {}, subjectRef?: string): Promise<CreatedSession> {
     const { name, actions } = workflowOf(this.tenant, this.#options.workflow, needs)
-    const body = { workflow: name, action: actions[0] }
+    const body = { workflow: name, action: actions[0], subject_ref: subjectRef ?? null }
     this.session = await this.call<CreatedSession>('/sessions', { body })
     return this.session
   }
@@ -132,7 +133,11 @@ function isOpenToNewPhones({ subject, passport, min_key_age_seconds }: Workflow)
   return subject !== 'required' && passport !== 'required' && (min_key_age_seconds ?? 0) === 0
 }
 
-function meets({ require = [] }: Workflow, { stepsUp = false, browser = false }: Needs): boolean {
+function meets(
+  { require = [], delivery = 'page' }: Workflow,
+  { stepsUp = false, browser = false, inbox = false }: Needs,
+): boolean {
+  if ((delivery === 'inbox') !== inbox) return false
   return require.includes('browser') === browser && (!stepsUp || require.length > 0)
 }
 
@@ -145,11 +150,13 @@ function workflowOf({ workflows }: Tenant, wanted: string | undefined, needs: Ne
   if (wanted !== undefined)
     throw new OperatorError(`The tenant has no workflow ${wanted}`, { code: 'not_found' })
   throw new OperatorError(
-    needs.browser === true
-      ? 'The tenant has no workflow that requires the browser, of a new phone'
-      : needs.stepsUp === true
-        ? 'The tenant has no workflow that requires a proof, such as local_auth, of a new phone'
-        : 'A new simulated phone can meet no workflow of the tenant. Name one with --workflow',
+    needs.inbox === true
+      ? 'The tenant has no workflow with the delivery inbox'
+      : needs.browser === true
+        ? 'The tenant has no workflow that requires the browser, of a new phone'
+        : needs.stepsUp === true
+          ? 'The tenant has no workflow that requires a proof, such as local_auth, of a new phone'
+          : 'A new simulated phone can meet no workflow of the tenant. Name one with --workflow',
     { code: 'invalid' },
   )
 }

@@ -32,6 +32,8 @@ export const AUDITED_ENDPOINTS: Readonly<
   recoverDevice: 'neither',
   rotateDeviceToken: 'neither',
   removeDevice: 'neither',
+  openInbox: 'neither',
+  resumeInbox: 'neither',
   blockSubject: 'changes',
   unblockSubject: 'changes',
   createWebhookEndpoint: 'changes',

@@ -11,6 +11,7 @@ import {
   statusOf,
 } from '@bonded/contract'
 import { opened } from './opened-schema.ts'
+import { WITH_RETRY_AFTER } from './response/rejection-to-wire.ts'
 
 /** Rejections that any endpoint can return. */
 const EVERYWHERE: readonly Reason[] = [
@@ -252,6 +253,6 @@ function failureHeaders({ limits }: Endpoint, status: number): readonly (keyof t
   const counted = limits !== undefined || status === 401 || status === 429
   return [
     ...(counted ? LIMIT_HEADERS : []),
-    ...(status === 429 || status === 503 ? (['Retry-After'] as const) : []),
+    ...(WITH_RETRY_AFTER.includes(status) ? (['Retry-After'] as const) : []),
   ]
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { inboxBodies } from '../../../../tests/harness/inbox.ts'
 import { BROWSER_PROOF } from '../../../../tests/harness/browser-proof.ts'
 import { after, test } from 'node:test'
 import { ENDPOINTS, type Endpoint, type EndpointName, REASONS } from '@bonded/contract'
@@ -147,6 +148,7 @@ async function createScene() {
     },
     removeDevice: () => removalRequest(phone, phone.device_id, h.now(), { origin: PUBLIC_ORIGIN }),
     rotateDeviceToken: () => tokenRequest(phone, h.now(), { origin: PUBLIC_ORIGIN }),
+    ...inboxBodies(h, (credential) => (credential === 'foreign device' ? foreign : phone)),
     createWebhookEndpoint: () => ({ url: 'https://hooks.example/' }),
     recoverWebhookEndpoint: () => ({ since: h.now() }),
   }
@@ -179,21 +181,19 @@ function expected(name: EndpointName, credential: Credential, origin: OriginName
         : 'phone'
   if (!endpoint.callers.includes(kind)) return [401, 'credential_not_accepted']
   if (/^(wrong|revoked)/.test(credential)) return [401, 'credential_invalid']
-
   const foreign = credential.startsWith('foreign')
   if (kind === 'phone') {
     if (!ownOrNone) return [403, 'origin_not_allowed']
     if (!foreign) return ok(endpoint)
-    if (name === 'registerDevice' || name === 'getSession' || name === 'listKeys')
+    if (/^(registerDevice|getSession|listKeys|(count|open|resume)Inbox)$/.test(name))
       return ok(endpoint)
     if (name === 'getDevice' || name === 'removeDevice' || name === 'rotateDeviceToken')
       return [404, 'device_not_found']
     return [400, 'device_not_usable']
   }
   if (kind === 'portal' && !ownOrNone) return [403, 'origin_not_allowed']
-  const pageOrigin = foreign ? 'other' : 'shop'
   // The frame in a page has the service's origin.
-  const itsOrigin = name === 'openBrowserFrame' ? 'service' : pageOrigin
+  const itsOrigin = name === 'openBrowserFrame' ? 'service' : foreign ? 'other' : 'shop'
   // A server credential with an Origin at attestations or webhooks has leaked into a page.
   const fromPage = origin === itsOrigin && endpoint.ownOriginOnly !== true
   const originPasses = fromPage || (kind === 'backend' && origin === 'none') || kind === 'portal'

@@ -94,4 +94,16 @@ export const STEPS_FROM_24: typeof MIGRATIONS = [
     ],
     expands: true,
   },
+  {
+    number: 42,
+    name: 'sessions in inboxes',
+    statements: [
+      'alter table session add column inbox_subject_id text',
+      `create index session_by_inbox on session (inbox_subject_id, created_at)
+       where inbox_subject_id is not null`,
+      'alter table pairwise_subject add column inbox_paused_until bigint not null default 0',
+      'alter table pairwise_subject add column inbox_reports integer not null default 0',
+    ],
+    expands: true,
+  },
 ]

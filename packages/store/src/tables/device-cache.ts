@@ -119,6 +119,8 @@ export function clearingDevices(
     unblock: clearing(devices),
     blockAt: clearing(bonds),
     unblockAt: clearing(bonds),
+    pauseInbox: 'passed',
+    resumeInbox: 'passed',
     keys: 'passed',
     family: 'passed',
     blockedAt: 'passed',

@@ -1,4 +1,5 @@
 import type { SessionId } from '@bonded/contract'
+import { idempotencyTime } from '@bonded/core/domain/lifetimes'
 import type { IdempotencyTable } from '@bonded/core/ports/tables/idempotency-table'
 import type { Dialect } from '../dialect.ts'
 import { idempotencyHash } from './idempotency-hash.ts'
@@ -15,7 +16,7 @@ export function idempotencyTable(dialect: Dialect): IdempotencyTable {
       const taken = yield* changedOnce(
         `insert into idempotency (key_hash, body_mac, root_key_id, session_id, session_began_at)
          values ($1, $2, $3, $4, $5) on conflict (key_hash) do nothing`,
-        [idempotencyHash(tenantId, key), bodyMac, rootKeyId, session.id, session.createdAt],
+        [idempotencyHash(tenantId, key), bodyMac, rootKeyId, session.id, idempotencyTime(session)],
       )
       return taken === 1
     },

@@ -157,6 +157,9 @@ export function sessionCache(
     eventsAfter: 'passed',
     latest: 'passed',
     pinnedTo: 'passed',
+    waiting: 'passed',
+    countWaiting: 'passed',
+    inboxHistory: 'passed',
     list: 'passed',
   })
 }

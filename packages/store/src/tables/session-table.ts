@@ -10,6 +10,7 @@ import type {
 } from '@bonded/core/ports/tables/session-table'
 import type { Work } from '@bonded/core/ports/work'
 import type { Writing } from './event-publisher.ts'
+import { inboxTable } from './inbox-table.ts'
 import { isFiltered, lastReadStatement, listStatement } from './session-list.ts'
 import {
   columnsOf,
@@ -17,10 +18,11 @@ import {
   emptied,
   entryFromRow,
   eventFromRow,
+  rootKeyIdFrom,
   SESSION_COLUMNS,
   sessionFromRow,
 } from './session-row.ts'
-import { writeEvents } from './webhook-events.ts'
+import { type EventOfSession, writeEvents } from './webhook-events.ts'
 import { changedOnce, type Row, row, rows, sent } from '../statement.ts'
 
 /** Timeline entries per session: more than an honest session causes, and a bound on storage. */
@@ -65,10 +67,7 @@ const STATS_AT_TENANT = `${DEVICE_STATS} from (select 1) one
  */
 // oxlint-disable-next-line max-lines-per-function -- one table, a statement or two for each method
 export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): SessionTable {
-  function* event(
-    session: Session,
-    { at, kind, reason }: { at: number; kind: string; reason?: string | null },
-  ) {
+  function* event(session: Session, { at, kind, reason, about }: EventOfSession) {
     const { id, seq, state, hint } = session
     // Time expires a session, whichever request stores it.
     const by = kind === MOVES.expire.to ? undefined : cause()
@@ -83,7 +82,7 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
       by?.requestId ?? null,
       by?.keyId ?? null,
     ])
-    if (session.notifies) yield* writeEvents(session, at, kind)
+    if (session.notifies) yield* writeEvents(session, { at, kind, about })
     notify({ sessionId: id, seq, change: { session, events: [{ seq, kind, at, state, hint }] } })
   }
 
@@ -100,10 +99,10 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
   }
 
   return {
-    *create(session) {
+    *create(session, about) {
       const key = yield* sessionKeys.of(session.id)
       if ((yield* changedOnce(INSERT_SESSION, [...columnsOf(session), key])) === 0) return false
-      yield* event(session, { at: session.createdAt, kind: 'created' })
+      yield* event(session, { at: session.createdAt, kind: 'created', about })
       return true
     },
 
@@ -115,7 +114,7 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
       return found && sessionFromRow(found)
     },
 
-    *move(session, move, { now, set, empties = false }) {
+    *move(session, move, { now, set, empties = false, about }) {
       const next = moved(session, move, { now, ...(set ? { set } : {}) })
       const after = next !== undefined && empties ? emptied(next) : next
       if (after === undefined || !(yield* replace(session, after))) return undefined
@@ -123,6 +122,7 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
         at: move.to === MOVES.expire.to ? session.expiresAt : now,
         kind: move.to,
         reason: move.endedReason ?? null,
+        about,
       })
       return after
     },
@@ -276,14 +276,14 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
       return doomed.map((found) => found.id as SessionId)
     },
 
+    ...inboxTable(dialect),
+
     *latest() {
       const found = yield* row(
         'select root_key_id, created_at from session where ended_at is null order by expires_at desc limit 1',
         [],
       )
-      return (
-        found && { rootKeyId: found.root_key_id as string, createdAt: Number(found.created_at) }
-      )
+      return found && { rootKeyId: rootKeyIdFrom(found), createdAt: Number(found.created_at) }
     },
 
     *pinnedTo(deviceId) {

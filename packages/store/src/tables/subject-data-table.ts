@@ -1,4 +1,5 @@
 import { encodeBase64url, type TenantId } from '@bonded/contract'
+import { idempotencyTime } from '@bonded/core/domain/lifetimes'
 import type {
   Part,
   SearchedTable,
@@ -8,6 +9,7 @@ import type {
 } from '@bonded/core/ports/tables/subject-data-table'
 import type { Work } from '@bonded/core/ports/work'
 import { changed, type Row, row, rows, sent, type SqlValue } from '../statement.ts'
+import { rootKeyIdFrom } from './session-row.ts'
 import type { SessionKeys } from './session-keys.ts'
 
 /** How many rows one transaction searches. They take some milliseconds. */
@@ -41,7 +43,10 @@ export function subjectDataTable(sessionKeys: SessionKeys): SubjectDataTable {
 
     *rows(table, of, part) {
       const { condition, values } = rowsOf(table, of, part)
-      return yield* rows(`select * from ${table} where ${condition}`, values)
+      const found = yield* rows(`select * from ${table} where ${condition}`, values)
+      return table === 'session'
+        ? found.map((each) => ({ ...each, root_key_id: rootKeyIdFrom(each) }))
+        : found
     },
 
     *delete(table, of, part) {
@@ -49,21 +54,21 @@ export function subjectDataTable(sessionKeys: SessionKeys): SubjectDataTable {
       return yield* changed(`delete from ${table} where ${condition}`, values)
     },
 
-    *ofSession({ id, createdAt }) {
+    *ofSession({ id, ...times }) {
       const key = yield* sessionKeys.of(id)
       const found: Record<string, readonly Row[]> = {}
       for (const table of OF_SESSION) found[table] = yield* rowsBy(table, 'session_key', [key])
       found.idempotency = yield* rows(
         'select * from idempotency where session_began_at = $1 and session_id = $2',
-        [createdAt, id],
+        [idempotencyTime(times), id],
       )
       return found
     },
 
-    *deleteSession({ id, createdAt }) {
+    *deleteSession({ id, ...times }) {
       const key = yield* sessionKeys.of(id)
       yield* sent('delete from idempotency where session_began_at = $1 and session_id = $2', [
-        createdAt,
+        idempotencyTime(times),
         id,
       ])
       yield* sent('delete from rejection where session_id = $1', [id])

@@ -2,7 +2,7 @@ import type { DeviceId, SubjectId, TenantId } from '@bonded/contract'
 import type { SubjectReference, SubjectTable } from '@bonded/core/ports/tables/subject-table'
 import { deviceFromRow, SELECT_DEVICE } from './device-table.ts'
 import type { Writing } from './event-publisher.ts'
-import { changed, type Row, row, rows } from '../statement.ts'
+import { changed, type Row, row, rows, sent } from '../statement.ts'
 
 /** The SQL of the subjects: their keys, and their blocks by an operator and by tenants. */
 // oxlint-disable-next-line max-lines-per-function -- two tables, a statement for each method
@@ -79,6 +79,25 @@ export function subjectTable({ dialect }: Pick<Writing, 'dialect'>): SubjectTabl
       return blocked === 1
     },
 
+    *pauseInbox({ tenantId, subjectId }, until) {
+      yield* dialect.lockSubject(subjectId)
+      yield* sent(
+        `update pairwise_subject set inbox_paused_until = $3, inbox_reports = inbox_reports + 1
+         where tenant_id = $1 and subject_id = $2`,
+        [tenantId, subjectId, until],
+      )
+    },
+
+    *resumeInbox({ tenantId, subjectId }, now) {
+      yield* dialect.lockSubject(subjectId)
+      const resumed = yield* changed(
+        `update pairwise_subject set inbox_paused_until = 0
+         where tenant_id = $1 and subject_id = $2 and inbox_paused_until > $3`,
+        [tenantId, subjectId, now],
+      )
+      return resumed === 1
+    },
+
     *unblockAt({ tenantId, subjectId }) {
       yield* dialect.lockSubject(subjectId)
       const unblocked = yield* changed(
@@ -97,5 +116,7 @@ function referenceFromRow(found: Row): SubjectReference {
     subjectId: found.subject_id as SubjectId,
     subjectRef: found.subject_ref as string,
     blockedAt: found.blocked_at === null ? undefined : Number(found.blocked_at),
+    inboxPausedUntil: Number(found.inbox_paused_until),
+    inboxReports: Number(found.inbox_reports),
   }
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { type EventId, makeId, type TenantId } from '@bonded/contract'
-import { eventsOfSession, type NewEvent } from '@bonded/core/domain/events'
+import { type EventDetails, eventsOfSession, type NewEvent } from '@bonded/core/domain/events'
 import type { Instant, Session } from '@bonded/core/domain/session'
 import type { Work } from '@bonded/core/ports/work'
 import { sent } from '../statement.ts'
@@ -14,9 +14,19 @@ const INSERT = `insert into webhook_delivery
   from webhook_endpoint where tenant_id = $2 and (events is null or events like '%"' || $4 || '"%')
   on conflict (event_id, endpoint_id) do nothing`
 
+/** A change of a session, as its events describe it. */
+export interface EventOfSession {
+  readonly at: Instant
+  /** `created`, a state, or a hint. */
+  readonly kind: string
+  readonly reason?: string | null
+  readonly about?: EventDetails | undefined
+}
+
 /** Writes the events of a change of a session, in the unit that makes the change. */
-export function* writeEvents(session: Session, at: Instant, kind: string): Work<void> {
-  for (const event of eventsOfSession(session, at, kind)) {
+export function* writeEvents(session: Session, change: EventOfSession): Work<void> {
+  const { at, kind, about } = change
+  for (const event of eventsOfSession(session, at, kind, about)) {
     const eventId = eventIdOf(`${session.id}\n${session.seq}\n${event.type}`)
     yield* writeEvent(event, { eventId, at, tenantId: session.tenantId, sessionId: session.id })
   }

@@ -11,7 +11,7 @@ const DAY_MS = 24 * 60 * 60_000
 /** The last step before sessions had an integer key. */
 const BEFORE = 13
 /** The steps that change the tables of sessions, some with others, which the migration repeats. */
-const AGAIN = [14, 18, 23, 24, 26, 27, 28, 29]
+const AGAIN = [14, 18, 23, 24, 26, 27, 28, 29, 42]
 const STEP = '14 sessions by an integer key in time order'
 const TABLES = ['session', 'session_event', 'session_device']
 
@@ -48,6 +48,7 @@ function downgrade(file: string): void {
   database.exec(
     `drop table session_id_key; drop table session_old_id;
     drop table webhook_endpoint; drop table webhook_delivery; drop table receipt; drop table receipt_log; drop table receipt_log_tile; alter table tenant drop column notifies;
+    alter table pairwise_subject drop column inbox_paused_until; alter table pairwise_subject drop column inbox_reports;
     delete from migration where number in (${AGAIN.join(', ')})`,
   )
 }

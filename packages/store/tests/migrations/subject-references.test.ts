@@ -17,7 +17,11 @@ test('takes a reference that two subjects have from both of them, and no other',
       ('ten_a', 'sub_a', 'shared'), ('ten_a', 'sub_b', 'shared'), ('ten_a', 'sub_c', 'own'),
       ('ten_b', 'sub_a', 'shared')`)
   migrate(h.databaseFile, 0)
-  const left = database.prepare('select * from pairwise_subject order by tenant_id').all()
+  const left = database
+    .prepare(
+      'select tenant_id, subject_id, subject_ref, blocked_at from pairwise_subject order by tenant_id',
+    )
+    .all()
   assert.deepEqual(
     left.map((row) => ({ ...row })),
     [
@@ -26,6 +30,8 @@ test('takes a reference that two subjects have from both of them, and no other',
     ],
   )
   const again = () =>
-    database.exec(`insert into pairwise_subject values ('ten_a', 'sub_d', 'own', null)`)
+    database.exec(
+      `insert into pairwise_subject (tenant_id, subject_id, subject_ref) values ('ten_a', 'sub_d', 'own')`,
+    )
   assert.throws(again, /UNIQUE/)
 })

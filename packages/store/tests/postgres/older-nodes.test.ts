@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import type { Workflow } from '@bonded/contract'
 import { applyTenant } from '../../../core/src/operations/admin/apply-tenant.ts'
+import { updateTenant } from '../../../core/src/operations/admin/update-tenant.ts'
 import { resumeTenant, suspendTenant } from '../../../core/src/operations/admin/suspend-tenant.ts'
 import { harness } from '../../../../tests/harness/harness.ts'
 import { runSql } from '../../../../tests/harness/postgres.ts'
@@ -54,4 +56,42 @@ test('a session with a text is created once no node of an older version serves',
     `update node_message set sent_at = sent_at - interval '11 seconds' where node = 'older'`,
   )
   assert.equal((await create()).status, 201)
+})
+
+test('an inbox is configured and used once no node of an older version serves, which would not read it', async () => {
+  const session = await h.create()
+  const user = await h.register()
+  await h.claim(user, session)
+  await h.attest(user, await h.view(user, session))
+  const { subject_ref } = (await h.get(session)).body
+  h.clock.advance(1)
+  const create = () =>
+    h.api('POST', '/sessions', { token: h.shop.server, body: { workflow: 'agent', subject_ref } })
+  const configure = () => {
+    const workflow: Workflow = { name: 'other', actions: ['act'], delivery: 'inbox' }
+    const change = { addOrigins: [], removeOrigins: [], removeWorkflows: [] }
+    return updateTenant(service, tenant.id, { ...change, addWorkflows: [workflow] })
+  }
+  await runSql(
+    h.databaseUrl ?? '',
+    `insert into node_message (node, number, text, level) values ('older', 3, 'x', 2)`,
+  )
+  await assert.rejects(configure(), OLDER)
+  const refused = await create()
+  assert.deepEqual([refused.status, refused.body.error.reason], [503, 'upgrade_in_progress'])
+  await runSql(
+    h.databaseUrl ?? '',
+    `update node_message set sent_at = sent_at - interval '11 seconds' where node = 'older'`,
+  )
+  await configure()
+  const created = await create()
+  assert.equal(created.status, 201)
+  // An older node has no root key of this id, and reads such a session as not found.
+  const [stored] = await runSql(
+    h.databaseUrl ?? '',
+    `select root_key_id from session where id = '${created.body.id}'`,
+  )
+  assert.equal(stored?.root_key_id, 'inbox:k1')
+  assert.equal(service.keys.holds('inbox:k1'), false)
+  assert.equal((await h.get(created.body)).status, 200)
 })

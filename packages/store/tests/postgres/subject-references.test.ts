@@ -28,7 +28,8 @@ test('takes a reference that two subjects have from both of them, and no other',
     [await find('ten_a', 'shared'), await find('ten_a', 'own'), await find('ten_b', 'shared')],
     [undefined, 'sub_c', 'sub_a'],
   )
-  const again = `insert into pairwise_subject values ('ten_a', 'sub_d', 'own', null)`
+  const again = `insert into pairwise_subject (tenant_id, subject_id, subject_ref)
+    values ('ten_a', 'sub_d', 'own')`
   await assert.rejects(runSql(own.url, again), /unique/)
   await store[Symbol.asyncDispose]()
   await own.drop()

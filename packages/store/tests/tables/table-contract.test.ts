@@ -84,7 +84,14 @@ for (const [kind, open] of DRIVERS) {
     const find = (tenant: TenantId, ref: string) =>
       driver.read((tables) => tables.subjects.find(tenant, ref))
     const reference = (await find(tenantId, 'ref')) ?? assert.fail('the subject is not found')
-    assert.deepEqual(reference, { tenantId, subjectId, subjectRef: 'ref', blockedAt: undefined })
+    assert.deepEqual(reference, {
+      tenantId,
+      subjectId,
+      subjectRef: 'ref',
+      blockedAt: undefined,
+      inboxPausedUntil: 0,
+      inboxReports: 0,
+    })
     assert.equal(await find(other, 'ref'), undefined)
     assert.deepEqual(
       await driver.read((tables) => tables.subjects.lastBonds(reference)),

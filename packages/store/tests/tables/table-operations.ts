@@ -90,6 +90,8 @@ function referenceOf({ tenant, device }: Operands): SubjectReference {
     subjectId: SUBJECTS[device] as SubjectId,
     subjectRef: '',
     blockedAt: undefined,
+    inboxPausedUntil: 0,
+    inboxReports: 0,
   }
 }
 

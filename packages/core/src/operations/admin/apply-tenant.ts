@@ -8,7 +8,7 @@ import type { Service } from '../service.ts'
 import { createCredential } from './credential.ts'
 import { OperatorError } from './operator-error.ts'
 import { setSuspended } from './suspend-tenant.ts'
-import { similarTenant } from './tenants.ts'
+import { refuseOlderNodes, similarTenant } from './tenants.ts'
 
 /** A tenant as a document describes it. A member that is undefined stays as it is. */
 export interface WantedTenant
@@ -57,6 +57,7 @@ export function applyTenant(service: Service, wanted: WantedTenant): Promise<App
     if (plan.differences.length === 0) return plan
     const { tenant, isNew } = plan
     yield* tables.concerns({ tenantId: tenant.id })
+    yield* refuseOlderNodes(tables, tenant)
     const now = service.clock.now()
     if (isNew) yield* tables.tenants.create(tenant, now)
     else {

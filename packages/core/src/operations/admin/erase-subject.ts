@@ -75,8 +75,7 @@ function* withdraw(
   { subjectId, tenantId, deviceIds, references }: SubjectScope,
 ): Work<void> {
   const now = clock.now()
-  for (const reference of references)
-    yield* subjects.blockAt({ ...reference, subjectId, blockedAt: undefined }, now)
+  for (const reference of references) yield* subjects.blockAt({ ...reference, subjectId }, now)
   if (tenantId !== undefined) return
   yield* subjects.block(subjectId, now)
   for (const id of deviceIds) yield* devices.move(id, DEVICE_MOVES.remove)

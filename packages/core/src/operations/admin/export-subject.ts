@@ -30,8 +30,9 @@ export async function exportSubject(service: Service, named: NamedSubject): Prom
       const found = await store.read(({ subjectData }) => subjectData.rows(table, scope, part))
       add({ [table]: found })
       if (table !== 'session') continue
-      for (const { id, created_at: createdAt } of found) {
-        const session = { id: id as SessionId, createdAt: Number(createdAt) }
+      for (const { id, created_at: createdAt, session_ttl_ms: ttlMs } of found) {
+        const times = { createdAt: Number(createdAt), sessionTtlMs: Number(ttlMs) }
+        const session = { id: id as SessionId, ...times }
         const dependent = await store.read(({ subjectData }) => subjectData.ofSession(session))
         // The devices of other users that failed on the session are not the subject's.
         add({ ...dependent, session_device: [] })

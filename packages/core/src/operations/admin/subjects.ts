@@ -68,3 +68,25 @@ export async function changeSubject(
   })
   return inspectSubject(service, id)
 }
+
+/**
+ * Ends the pauses of a subject's inbox: of all tenants, or of one.
+ *
+ * @throws {OperatorError} if no tenant is paused
+ */
+export async function resumeInboxes(
+  service: Service,
+  id: SubjectId,
+  only?: TenantId,
+): Promise<SubjectRecord> {
+  await service.store.write(function* (tables) {
+    const at = service.clock.now()
+    let isPaused = false
+    for (const reference of yield* tables.subjects.references(id))
+      if (only === undefined || reference.tenantId === only)
+        isPaused = (yield* tables.subjects.resumeInbox(reference, at)) || isPaused
+    if (!isPaused) throw new OperatorError('No tenant is paused', { code: 'conflict' })
+    yield* recordSubjectChange(tables, id, { at, kind: 'inbox_resumed', step: 'operator' })
+  })
+  return inspectSubject(service, id)
+}

@@ -6,9 +6,13 @@ import {
   type Workflow,
   type Secret,
 } from '@bonded/contract'
+import { requiresBrowser } from '../../domain/browser-proof.ts'
+import { MAX_PAGE_SECONDS } from '../../domain/lifetimes.ts'
 import { type SomeLimits, TENANT_LIMITS } from '../../domain/limits.ts'
 import { isHighlyRestrictive, lookAlike } from '../../domain/lookalikes.ts'
 import type { Tenant } from '../../domain/tenant.ts'
+import type { Tables } from '../../ports/store.ts'
+import type { Work } from '../../ports/work.ts'
 import type { Service } from '../service.ts'
 import { createCredential } from './credential.ts'
 import { checkOrigin, checkSessionEndpoint } from './check-origin.ts'
@@ -54,6 +58,7 @@ export async function createTenant(service: Service, wanted: NewTenant): Promise
   const similarTenantId = await service.store.write(function* (tables) {
     const similar = similarTenant(tenant, { among: yield* tables.tenants.list(), allowSimilarName })
     yield* tables.concerns({ tenantId: tenant.id, key: credential.row.keyId })
+    yield* refuseOlderNodes(tables, tenant)
     yield* tables.tenants.create(tenant, now)
     yield* tables.tenants.addServerCredential({
       ...credential.row,
@@ -150,10 +155,44 @@ export function tenantProblems(tenant: Owned): readonly TenantProblem[] {
         },
     ),
     ...workflows.flatMap((workflow, index) =>
-      titleProblems(workflow).map((message) => ({ path: ['workflows', index], message })),
+      [...titleProblems(workflow), ...deliveryProblems(workflow)].map((message) => ({
+        path: ['workflows', index],
+        message,
+      })),
     ),
   ]
   return found.filter((problem) => problem !== undefined && problem !== false)
+}
+
+/** @throws {OperatorError} where an older node would serve a workflow of the tenant as a page */
+export function* refuseOlderNodes(
+  tables: Pick<Tables, 'servesOlderNode'>,
+  { workflows }: Pick<Tenant, 'workflows'>,
+): Work<void> {
+  const hasInbox = workflows.some(({ delivery }) => delivery === 'inbox')
+  if (hasInbox && (yield* tables.servesOlderNode('inbox')))
+    throw new OperatorError(
+      'A node of an older version serves, and would show requests of the inbox on a page. Upgrade all nodes, and try again 10 seconds later',
+      { code: 'conflict' },
+    )
+}
+
+/** Members that contradict how the requests of a workflow reach the phone. */
+function deliveryProblems(workflow: Workflow): readonly string[] {
+  const { delivery = 'page', session_ttl_seconds: ttl = 0 } = workflow
+  const says = (problem: string) => `workflow ${workflow.name}: ${problem}`
+  if (delivery === 'page')
+    return ttl > MAX_PAGE_SECONDS
+      ? [says(`session_ttl_seconds is at most ${MAX_PAGE_SECONDS} without delivery inbox`)]
+      : []
+  const problems: (string | false)[] = [
+    requiresBrowser({ require: workflow.require ?? [] }) &&
+      'a request in the inbox has no page that could prove the browser',
+    workflow.subject === 'optional' && 'a request in the inbox names its user',
+    workflow.challenge_ttl_seconds !== undefined &&
+      'the nonces of an inbox have a period of their own: omit challenge_ttl_seconds',
+  ]
+  return problems.filter((problem) => problem !== false).map(says)
 }
 
 /** Titles that a phone could not show as they are, or that belong to no action. */

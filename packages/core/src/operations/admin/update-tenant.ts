@@ -4,7 +4,7 @@ import type { TenantSettings } from '../../ports/tables/tenant-table.ts'
 import type { Service } from '../service.ts'
 import { OperatorError, tenantNotFound } from './operator-error.ts'
 import { checkSessionEndpoint } from './check-origin.ts'
-import { checkTenant, similarTenant } from './tenants.ts'
+import { checkTenant, refuseOlderNodes, similarTenant } from './tenants.ts'
 
 /** What to change. Removals come first, so that one call can replace a workflow. */
 export interface TenantChange {
@@ -50,6 +50,7 @@ export async function updateTenant(
       const after = { ...before, ...changed(before, change) }
       // What the tenant already has was valid when it was added, and must stay removable.
       checkTenant({ ...after, origins: change.addOrigins })
+      yield* refuseOlderNodes(tables, { workflows: change.addWorkflows })
       if (typeof change.sessionEndpoint === 'string')
         checkSessionEndpoint(change.sessionEndpoint, after, service.settings)
       const { allowSimilarName = false } = change

@@ -10,7 +10,7 @@ export interface IdempotencyTable {
     key: string
     bodyMac: string
     rootKeyId: string
-    session: Pick<Session, 'id' | 'createdAt'>
+    session: Pick<Session, 'id' | 'createdAt' | 'sessionTtlMs'>
   }): Work<boolean>
   find(
     tenantId: TenantId,

@@ -1,5 +1,14 @@
-import type { DeviceId, SessionId, SessionState, TenantId, Timeline } from '@bonded/contract'
+import type {
+  DeviceId,
+  SessionId,
+  SessionState,
+  SubjectId,
+  TenantId,
+  Timeline,
+} from '@bonded/contract'
 import type { MoveChanges } from '../../domain/changes.ts'
+import type { EventDetails } from '../../domain/events.ts'
+import type { PastRequest } from '../../domain/inbox.ts'
 import type { Device, Instant, Session } from '../../domain/session.ts'
 import type { Move } from '../../protocol/states.ts'
 import type { Work } from '../work.ts'
@@ -50,6 +59,14 @@ export interface SessionQuery {
   readonly limit: number
 }
 
+/** The inbox of a subject, as a device may see it. */
+export interface InboxQuery {
+  readonly device: Pick<Device, 'id' | 'subjectId'>
+  /** The earliest creation of a session. */
+  readonly from: Instant
+  readonly now: Instant
+}
+
 /**
  * The sessions. Each change is one guarded statement that replaces the session as the unit has read
  * it. If anything else was stored in between, the statement changes nothing and the result is
@@ -61,7 +78,7 @@ export interface SessionTable {
    *
    * @returns false if the primary key that the id gives is in use: create the session under another
    */
-  create(session: Session): Work<boolean>
+  create(session: Session, about?: EventDetails): Work<boolean>
   find(id: SessionId): Work<Session | undefined>
   /**
    * Moves a session along a row of the transition table: one stored event, one step of `seq`. Of
@@ -73,7 +90,7 @@ export interface SessionTable {
   move(
     session: Session,
     move: Move,
-    change: { now: Instant; set?: MoveChanges; empties?: boolean },
+    change: { now: Instant; set?: MoveChanges; empties?: boolean; about?: EventDetails },
   ): Work<Session | undefined>
   /** Counts a further valid assertion that misses the policy. The state does not change. */
   countMiss(
@@ -133,6 +150,18 @@ export interface SessionTable {
    * @returns the ids of the deleted sessions, at most `limit`
    */
   purge(endedBy: Instant, limit: number): Work<readonly SessionId[]>
+  /**
+   * The sessions that wait in the inbox of a subject and that a device may open, at most 200: first
+   * the newest one of each tenant, then its second, and so on.
+   */
+  waiting(query: InboxQuery): Work<readonly Session[]>
+  /** How many they are. */
+  countWaiting(query: InboxQuery): Work<number>
+  /** The stored requests of a tenant to a subject. No other unit adds one before this one ends. */
+  inboxHistory(
+    tenantId: TenantId,
+    subjectId: SubjectId,
+  ): Work<readonly (PastRequest & Pick<Session, 'id'>)[]>
   /** The live session that expires last; undefined if none is live. */
   latest(): Work<{ readonly rootKeyId: string; readonly createdAt: Instant } | undefined>
   /** The live sessions that are pinned to a device. */

@@ -43,7 +43,7 @@ export interface SubjectDataTable {
   /** Deletes these rows. @returns how many */
   delete(table: SearchedTable, of: SubjectScope | TenantId, part: Part): Work<number>
   /** The rows that depend on a session, by table. */
-  ofSession(session: Pick<Session, 'id' | 'createdAt'>): Work<StoredRows>
+  ofSession(session: Pick<Session, 'id' | 'createdAt' | 'sessionTtlMs'>): Work<StoredRows>
   /** Deletes a session that has ended, with the rows that depend on it. */
   deleteSession(session: Session): Work<void>
   /** The rows of the subject and its devices, by table. */

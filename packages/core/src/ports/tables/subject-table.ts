@@ -10,7 +10,13 @@ export interface SubjectReference {
   readonly subjectRef: string
   /** When the tenant blocked the subject; undefined if it has not. */
   readonly blockedAt: Instant | undefined
+  /** Until when the user's report keeps the tenant's requests out of the inbox. 0 without one. */
+  readonly inboxPausedUntil: Instant
+  /** How many requests of the tenant the user has reported. */
+  readonly inboxReports: number
 }
+
+type NamedReference = Pick<SubjectReference, 'tenantId' | 'subjectId'>
 
 /** The keys of a subject, and its blocks by an operator and by tenants. */
 export interface SubjectTable {
@@ -40,7 +46,11 @@ export interface SubjectTable {
    *
    * @returns false if it was blocked already
    */
-  blockAt(reference: SubjectReference, now: Instant): Work<boolean>
+  blockAt(reference: NamedReference, now: Instant): Work<boolean>
+  /** Counts a report of the user, and pauses the tenant in the user's inbox. */
+  pauseInbox(reference: NamedReference, until: Instant): Work<void>
+  /** Ends the pause. @returns false if there was none */
+  resumeInbox(reference: NamedReference, now: Instant): Work<boolean>
   /** Ends the tenant's own block. @returns false if the tenant had not blocked the subject */
-  unblockAt(reference: SubjectReference): Work<boolean>
+  unblockAt(reference: NamedReference): Work<boolean>
 }

@@ -109,17 +109,24 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
   const portalMac = (keyId: string, body: Uint8Array) =>
     mac(keyId, 'webhook-portal', body).subarray(0, PORTAL_MAC_BYTES)
 
+  const noncesOf = (keyId: string, sessionId: SessionId) => {
+    const { nonces, stepNonces } = textsOf(keyId, sessionId)
+    return {
+      nonceAt: (index: number) =>
+        (nonces[index] ??= textMac(keyId, 'nonce', `${sessionId}.${index}`)),
+      stepNonceAt: (n: number) => (stepNonces[n] ??= textMac(keyId, 'nonce', `${sessionId}.s${n}`)),
+      sameText: same,
+    }
+  }
+
   return {
     currentKeyId: active.id,
     holds: (keyId) => derived.has(keyId),
-    nonces(keyId, sessionId) {
-      const { nonces, stepNonces } = textsOf(keyId, sessionId)
-      return {
-        nonceAt: (index) => (nonces[index] ??= textMac(keyId, 'nonce', `${sessionId}.${index}`)),
-        stepNonceAt: (n) => (stepNonces[n] ??= textMac(keyId, 'nonce', `${sessionId}.s${n}`)),
-        sameText: same,
-      }
-    },
+    nonces: noncesOf,
+    inboxNonces: (keyId, sessionId, deviceId) => ({
+      ...noncesOf(keyId, sessionId),
+      nonceAt: (index) => textMac(keyId, 'nonce', `${sessionId}.i${deviceId}.${index}`),
+    }),
     completionSecret(keyId, sessionId) {
       const texts = textsOf(keyId, sessionId)
       return new Secret((texts.completion ??= `bcs_${textMac(keyId, 'completion', sessionId)}`))

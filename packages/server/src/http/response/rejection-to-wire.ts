@@ -38,12 +38,15 @@ export function rejectionToWire(rejection: Rejection, requestId: RequestId): Wir
   }
 }
 
+/** The statuses whose responses say when to try again. */
+export const WITH_RETRY_AFTER: readonly number[] = [409, 429, 503]
+
 function headersOf(
   status: number,
   { retryAfterMs = RETRY_AFTER_MS }: Rejection,
 ): Record<string, string> {
   if (status === 401) return { 'www-authenticate': 'Bearer' }
-  if (status === 429 || status === 503)
+  if (WITH_RETRY_AFTER.includes(status))
     return { 'retry-after': String(Math.ceil(retryAfterMs / 1_000)) }
   return {}
 }

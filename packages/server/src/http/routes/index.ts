@@ -10,6 +10,7 @@ import { deleteSessionRoute } from './delete-session.ts'
 import * as devices from './devices.ts'
 import { fetchEvidenceRoute } from './fetch-evidence.ts'
 import { getSessionRoute } from './get-session.ts'
+import * as inbox from './inbox.ts'
 import { openBrowserFrameRoute } from './open-browser-frame.ts'
 import { proveBrowserRoute } from './prove-browser.ts'
 import { readInvitationRoute } from './read-invitation.ts'
@@ -42,6 +43,7 @@ export const ROUTES: readonly Route[] = [
   fetchEvidenceRoute,
   attestRoute,
   ...Object.values(devices),
+  ...Object.values(inbox),
   ...Object.values(service),
   ...Object.values(subjects),
   ...Object.values(webhookDeliveries),

@@ -70,6 +70,7 @@ const LAST: readonly EndpointName[] = [
   'checkPublishableKey',
   'listKeys',
   'getDevice',
+  'countInbox',
   'listRejections',
   'listSubjectDevices',
   'listWebhookEndpoints',

@@ -2,6 +2,7 @@ import type { Reason } from '@bonded/contract'
 import { BROWSER_REASON_GUIDES } from './browser-guides.ts'
 import { CREDENTIAL_REASON_GUIDES } from './credential-guides.ts'
 import type { ReasonGuide } from './guide.ts'
+import { INBOX_REASON_GUIDES } from './inbox-guides.ts'
 import { RECEIPT_REASON_GUIDES } from './receipt-guides.ts'
 import { SUBJECT_REASON_GUIDES } from './subject-guides.ts'
 import { WEBHOOK_REASON_GUIDES } from './webhook-guides.ts'
@@ -150,6 +151,7 @@ export const REASON_GUIDES: Readonly<Record<Reason, ReasonGuide>> = {
     remedy:
       'Send the `subject_ref` of an earlier bond of this user. For a first bond use a workflow without this requirement.',
   },
+  ...INBOX_REASON_GUIDES,
   idempotency_mismatch: {
     retry: 'corrected',
     cause:

@@ -1,0 +1,27 @@
+import type { Reason } from '@bonded/contract'
+import type { ReasonGuide } from './guide.ts'
+
+/** The guides of the reasons why a request does not get into an inbox. */
+export const INBOX_REASON_GUIDES = {
+  subject_has_no_phone: {
+    retry: 'no',
+    cause:
+      'The tenant knows no user by this `subject_ref`, the user has no phone, or none of the phones may approve requests of this workflow: they are blocked, of another format, or were added less than 72 hours ago.',
+    remedy:
+      'Ask for the next approval on a page. The first bond of a user with a tenant is always made there.',
+  },
+  inbox_full: {
+    retry: 'unchanged',
+    cause:
+      'Five requests of this tenant wait for the user, and the user has answered none of them.',
+    remedy:
+      'Wait until the user has answered one, or delete one that is no longer needed. `Retry-After` is the end of the one that ends first, and at most an hour.',
+  },
+  inbox_paused: {
+    retry: 'unchanged',
+    cause:
+      'The user reported a request of this tenant as one that they did not start. The first report pauses the tenant for an hour, each further one for a day.',
+    remedy:
+      'Find out who made the reported request: your own backend may be compromised. The user can end the pause on the phone, and the operator of the service by `bonded subject resume-inbox`. `Retry-After` is the rest of the pause.',
+  },
+} as const satisfies Partial<Record<Reason, ReasonGuide>>

@@ -1,0 +1,43 @@
+import { ENDPOINTS, type Inbox } from '@bonded/contract'
+import { accept } from '@bonded/core/domain/rejection'
+import { iso } from '@bonded/core/domain/iso'
+import { titlesOf } from '@bonded/core/domain/tenant'
+import { countInbox, type InboxPage, openInbox, resumeInbox } from '@bonded/core/operations/inbox'
+import { serve } from '../serve.ts'
+
+export const countInboxRoute = serve(ENDPOINTS.countInbox, async ({ service, caller }) => {
+  const waiting = await countInbox(service, caller)
+  return accept(['count', { server_time: iso(service.clock.now()), waiting }])
+})
+
+export const openInboxRoute = serve(ENDPOINTS.openInbox, async ({ service, caller, body }) => {
+  const opened = await openInbox(service, caller, body)
+  return opened.ok ? accept(['inbox', presentInbox(opened.value)]) : opened
+})
+
+export const resumeInboxRoute = serve(ENDPOINTS.resumeInbox, async ({ service, caller, body }) => {
+  const resumed = await resumeInbox(service, caller, body)
+  return resumed.ok ? accept(null) : resumed
+})
+
+/** Presents a page of the inbox. An item has only the requester of the context. */
+function presentInbox({ now, items, cursor, paused }: InboxPage): Inbox {
+  return {
+    server_time: iso(now),
+    items: items.map(({ session, tenant, nonce }) => ({
+      session_id: session.id,
+      nonce,
+      tenant_name: tenant.name,
+      ...titlesOf(tenant, session),
+      requester: session.context?.requester ?? null,
+      created_at: iso(session.createdAt),
+      expires_in_ms: session.expiresAt - now,
+    })),
+    cursor,
+    paused: paused.map(({ tenant, until }) => ({
+      tenant_id: tenant.id,
+      tenant_name: tenant.name,
+      paused_until: iso(until),
+    })),
+  }
+}
