@@ -2,7 +2,12 @@ import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Command } from 'commander'
 import { systemClock } from '@bonded/store/clock/system-clock'
-import { migrate, migrationStates, type MigrationState } from '@bonded/store/migrations/migrate'
+import {
+  migrate,
+  migrationStates,
+  type MigrationState,
+  rejectServedByOlder,
+} from '@bonded/store/migrations/migrate'
 import type { Config } from '@bonded/server/settings/config'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { jsonOption } from './arguments.ts'
@@ -69,6 +74,7 @@ async function applySteps(
   if (runtimeRole !== undefined)
     throw new OperatorError('SQLite has no roles. Omit --runtime-role', { code: 'invalid' })
   mkdirSync(dirname(databaseFile), { recursive: true, mode: 0o700 })
+  rejectServedByOlder(databaseFile)
   return migrate(databaseFile, now)
 }
 

@@ -8,6 +8,7 @@ import { checkpointFile } from '@bonded/server/adapters/signer/checkpoint-file'
 import { receiptSignerOf } from '@bonded/server/adapters/signer/receipt-signer'
 import type { PassportTrust } from '@bonded/server/adapters/attestation/passport/passport-trust'
 import { createAttestation } from '@bonded/server/adapters/attestation/attestation'
+import { rejectServedByOlder } from '@bonded/store/migrations/migrate'
 import { realName } from '@bonded/store/sqlite/real-name'
 import type { PostgresSettings } from '@bonded/store/postgres/server/connections'
 import type { OpenStore } from '@bonded/store/postgres/open-postgres'
@@ -157,7 +158,9 @@ export async function withService<T>(
   work: (service: Service) => Promise<T>,
   given: Pick<ServiceParts, 'clock'> = {},
 ): Promise<T> {
-  const service = await openService(await readServiceConfig(options), {
+  const config = await readServiceConfig(options)
+  if (config.postgres === undefined) rejectServedByOlder(realName(config.databaseFile))
+  const service = await openService(config, {
     ...given,
     waitForLockMs: WAIT_FOR_LOCK_MS,
   })

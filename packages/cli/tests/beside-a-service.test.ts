@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
 import { after, before, test } from 'node:test'
 import type { CreatedSession } from '@bonded/contract'
 import { WebSocket } from 'ws'
@@ -280,4 +281,18 @@ test('a blocked subject is rejected at its next call, shown as blocked, and serv
   assert.equal(m.json('subject', 'unblock', subject_id).blocked_at, null)
   assert.equal(await status(), 'active')
   assert.equal(m.run('subject', 'show', `sub_${'0'.repeat(22)}`).status, 3)
+})
+
+test('changes nothing beside a service of an older version, which lacks a migration', () => {
+  using database = new DatabaseSync(m.databaseFile)
+  const last = 'from migration where number = (select max(number) from migration)'
+  const step = database.prepare(`select * ${last}`).get()
+  assert.ok(step)
+  database.exec(`delete ${last}`)
+  const rejected = m.run('tenant', 'suspend', tenant.tenant_id, '--json')
+  assert.equal(JSON.parse(rejected.stderr).error.code, 'database_in_use')
+  assert.equal(JSON.parse(m.run('migrate', 'up', '--json').stderr).error.code, 'database_in_use')
+  const values = Object.values(step)
+  database.prepare(`insert into migration values (${values.map(() => '?').join()})`).run(...values)
+  assert.equal(m.json('tenant', 'show', tenant.tenant_id).suspended_at, null)
 })

@@ -145,7 +145,7 @@ export interface Tables {
   readonly settings: SettingTable
   /**
    * Whether a node that does not know a feature serves, or did so in the last 10 seconds. A file of
-   * SQLite has one node.
+   * SQLite has one, and is not migrated while it serves.
    */
   servesOlderNode(feature: NodeFeature): Work<boolean>
   readonly receipts: ReceiptTable

@@ -3,6 +3,7 @@ import { closeSync, existsSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { IDEMPOTENCY_HASH, idempotencyHash } from '../tables/idempotency-hash.ts'
 import { MIGRATIONS } from './migrations.ts'
+import { lockForServing } from '../sqlite/serving-lock.ts'
 import { asStoreError } from '../sqlite/sqlite-errors.ts'
 
 /** How long to wait for another process that writes or applies the same steps. */
@@ -37,6 +38,17 @@ export function migrate(file: string, now: number): readonly string[] {
   } catch (cause) {
     throw asStoreError(cause, { to: 'open', where: file })
   }
+}
+
+/**
+ * Rejects a migration beside a running service. It has applied its own steps at its start, so it is
+ * older, and would ignore what the new ones are for.
+ *
+ * @throws {StoreInUse} if steps are missing, and another process serves
+ */
+export function rejectServedByOlder(file: string): void {
+  const states = migrationStates(file).map(({ appliedAt }) => appliedAt !== null)
+  if (states.includes(true) && states.includes(false)) lockForServing(file)[Symbol.dispose]()
 }
 
 function applyMissing(database: DatabaseSync, now: number): readonly string[] {
