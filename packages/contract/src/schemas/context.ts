@@ -48,18 +48,20 @@ const Text = Type.String({
     'It needs at least one pair.',
 })
 
+const Display = Type.Array(closed({ label: Label, value: Value }), {
+  maxItems: 8,
+  description:
+    'No two labels look alike (confusables of UTS 39, case, width, spacing and punctuation), no ' +
+    'label looks like one of the phone, and no word of a label mixes scripts.',
+  [DISTINCT_LABELS]: true,
+})
+
 /**
  * The text that the user approves. The backend builds it from its own record. The phone shows it
  * and signs its hash.
  */
 export const SessionContext = closed({
-  display: Type.Array(closed({ label: Label, value: Value }), {
-    maxItems: 8,
-    description:
-      'No two labels look alike (confusables of UTS 39, case, width, spacing and punctuation), no ' +
-      'label looks like one of the phone, and no word of a label mixes scripts.',
-    [DISTINCT_LABELS]: true,
-  }),
+  display: Display,
   digest: Type.Optional(Bytes32),
   requester: Type.Optional(Requester),
   text: Type.Optional(Text),
@@ -68,7 +70,7 @@ export type SessionContext = Static<typeof SessionContext>
 
 /** The context as a backend sends it. Null for an optional member means that it is omitted. */
 export const GivenContext = closed({
-  ...SessionContext.properties,
+  display: Display,
   digest: Type.Optional(nullable(Bytes32)),
   requester: Type.Optional(nullable(Requester)),
   text: Type.Optional(nullable(Text)),
