@@ -25,6 +25,8 @@ export interface Messages {
     readonly page: string
     readonly pageUnknown: string
     readonly pageNote: string
+    readonly requester: string
+    readonly requesterNote: (kind: string, tenant: string) => string
     readonly purpose: string
     readonly details: string
     readonly question: string
@@ -91,6 +93,12 @@ export interface Messages {
 const NOTHING_APPROVED = 'Nothing was approved.'
 
 /** English. */
+const REQUESTERS: Readonly<Record<string, string>> = {
+  person: 'Person',
+  service: 'Service',
+  agent: 'Software agent',
+}
+
 export const en: Messages = {
   appTitle: 'Approve on your phone',
   setup: {
@@ -123,6 +131,11 @@ export const en: Messages = {
     page: 'Page',
     pageUnknown: 'Not known',
     pageNote: 'Reported by the browser that shows the QR code.',
+    requester: 'Requested by',
+    requesterNote: (kind, tenant) => {
+      const what = Object.hasOwn(REQUESTERS, kind) ? `${REQUESTERS[kind]} · ` : ''
+      return `${what}As stated by ${tenant}.`
+    },
     purpose: 'Purpose',
     details: 'Request details',
     question: 'Approve only if you started this request yourself, just now, on that page.',

@@ -76,7 +76,11 @@ class AppOnPhone implements Disposable {
 
 const PAYMENT = {
   workflow: 'credit_application',
-  context: { display: [{ label: 'Amount', value: '€12,500' }] },
+  context: {
+    display: [{ label: 'Amount', value: '€12,500' }],
+    requester: { kind: 'agent', name: 'Invoice agent' },
+    text: '{\n  "amount":   12500\n}',
+  },
 }
 
 for (const [os, makePhone] of Object.entries(PLATFORMS)) {
@@ -91,6 +95,8 @@ for (const [os, makePhone] of Object.entries(PLATFORMS)) {
     shown.app.choose('set_up')
     const { request } = await shown.see('request')
     assert.deepEqual(request.display, PAYMENT.context.display)
+    assert.equal(request.text, PAYMENT.context.text)
+    assert.deepEqual(request.requester, { ...PAYMENT.context.requester, detail: null })
     assert.equal((await h.get(session)).body.hint, 'scanned')
     shown.app.choose('approve')
     await shown.see('approved')

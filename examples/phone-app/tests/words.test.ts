@@ -18,6 +18,8 @@ test('the app uses the words of the phone page where both show the same', () => 
     'request.page': request.page,
     'request.page.unknown': request.pageUnknown,
     'request.page.note': request.pageNote,
+    'request.requester': request.requester,
+    'request.requester.note': request.requesterNote('', TENANT),
     'request.question': request.question,
     'request.question.no_page': request.questionNoPage,
     'request.read_all': request.readAll,

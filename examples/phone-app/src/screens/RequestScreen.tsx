@@ -3,7 +3,7 @@ import { useEffect, useState } from 'react'
 import { AppState, View } from 'react-native'
 import { en } from '../messages.ts'
 import type { Choice, Screen } from '../session/screen.ts'
-import { Button, Heading, Note, Page, Pairs, Strong, Warning } from './ui.tsx'
+import { Button, Heading, Lines, Note, Page, Pairs, Strong, Warning } from './ui.tsx'
 
 const text = en.request
 
@@ -12,10 +12,12 @@ const text = en.request
  * one. Longer than a tap takes.
  */
 const APPROVABLE_AFTER_MS = 1_000
+/** How long the end of a text is in view before Approve acts. */
+const TEXT_END_MS = 1_000
 
 /**
- * The request: who asks, from which page, what exactly. Page and warning come before the pairs,
- * because no pair has a meaning without them. Approve is the one primary action. It takes no tap
+ * The request: who asks, from which page, what exactly. Requester, page and warning come before the
+ * pairs, because no pair has a meaning without them. Approve is the one primary action. It takes no tap
  * before all of the request has been in view, in the first second, and in the first second after
  * the app comes back.
  */
@@ -51,6 +53,7 @@ export function RequestScreen({
     <Page
       actionsAfterContent
       onRead={() => setRead(true)}
+      endMs={request.text === null ? 0 : TEXT_END_MS}
       actions={
         <>
           <Button
@@ -67,6 +70,14 @@ export function RequestScreen({
     >
       <Heading>{text.title(request.tenant_name)}</Heading>
       {notice === null ? null : <Warning>{en.notices[notice]}</Warning>}
+      {request.requester === null ? null : (
+        <View accessible>
+          <Note>{text.requester}</Note>
+          <Strong>{request.requester.name}</Strong>
+          {request.requester.detail === null ? null : <Note>{request.requester.detail}</Note>}
+          <Note>{text.requesterNote(request.requester.kind, request.tenant_name)}</Note>
+        </View>
+      )}
       <View accessible>
         <Note>{text.page}</Note>
         <Strong>{request.requesting_origin ?? text.pageUnknown}</Strong>
@@ -74,6 +85,7 @@ export function RequestScreen({
       </View>
       <Strong>{request.requesting_origin === null ? text.questionNoPage : text.question}</Strong>
       <Pairs rows={rows} />
+      {request.text === null ? null : <Lines text={request.text} />}
     </Page>
   )
 }

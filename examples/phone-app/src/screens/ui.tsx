@@ -1,8 +1,9 @@
-import { createReading } from '@bonded/phone'
+import { createReading, textRuns } from '@bonded/phone'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import {
   AccessibilityInfo,
   ActivityIndicator,
+  Platform,
   Pressable,
   ScrollView,
   StyleSheet,
@@ -51,12 +52,20 @@ interface PageProps {
   readonly actionsAfterContent?: boolean
   /** Called once all of the content has been in view. */
   readonly onRead?: () => void
+  /** How long the end of the content is in view before that. */
+  readonly endMs?: number
 }
 
 /** A screen: content that scrolls, and its actions at the bottom. */
-export function Page({ children, actions, actionsAfterContent = false, onRead }: PageProps) {
+export function Page({
+  children,
+  actions,
+  actionsAfterContent = false,
+  onRead,
+  endMs = 0,
+}: PageProps) {
   const colors = useColors()
-  const view = useReading(onRead)
+  const view = useReading(onRead, endMs)
   const insets = useSafeAreaInsets()
   const footer = (
     <View style={[styles.actions, { paddingBottom: Math.max(insets.bottom, 20) }]}>{actions}</View>
@@ -83,15 +92,22 @@ export function Page({ children, actions, actionsAfterContent = false, onRead }:
 }
 
 /** Follows which part of the content has been in view, by the layout and each scrolling. */
-function useReading(onRead: (() => void) | undefined) {
+function useReading(onRead: (() => void) | undefined, endMs: number) {
   const [reading] = useState(() => createReading(1))
   const place = useRef({ top: 0, view: 0, content: 0 })
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+  useEffect(() => () => clearTimeout(timer.current), [])
   const see = (change: Partial<{ top: number; view: number; content: number }>) => {
     const { top, view, content } = (place.current = { ...place.current, ...change })
     // The layout of the view and that of the content are reported one after the other.
-    if (view === 0 || content === 0 || reading.next() === undefined) return
+    if (view === 0 || content === 0) return
     reading.see(0, (top - 1) / content, (top + view + 1) / content)
-    if (reading.next() === undefined) onRead?.()
+    const isAtEnd = reading.next() === undefined && (endMs === 0 || top + view + 1 >= content)
+    if (isAtEnd) timer.current ??= setTimeout(() => onRead?.(), endMs)
+    else {
+      clearTimeout(timer.current)
+      timer.current = undefined
+    }
   }
   return {
     scroll: (top: number) => see({ top }),
@@ -208,6 +224,29 @@ export function Pairs({
   )
 }
 
+/** A text, verbatim: each line has its number and wraps, from left to right. */
+export function Lines({ text }: { text: string }) {
+  const colors = useColors()
+  return (
+    <View style={[styles.lines, { borderColor: colors.line }]}>
+      {text.split('\n').map((line, index) => (
+        <View key={index} accessible style={styles.line}>
+          <Text style={[styles.code, styles.number, { color: colors.muted }]}>{index + 1}</Text>
+          <Text style={[styles.code, styles.lineText, { color: colors.ink }]}>
+            {LEFT_TO_RIGHT}
+            {textRuns(line).map((run, part) => (part % 2 === 0 ? run : `${ISOLATE}${run}${END}`))}
+          </Text>
+        </View>
+      ))}
+    </View>
+  )
+}
+
+/** Android sets the direction of a text by its first strong character outside of isolates. */
+const LEFT_TO_RIGHT = '\u200e'
+const ISOLATE = '\u2068'
+const END = '\u2069'
+
 export type Tone = 'accent' | 'good' | 'warn' | 'stop' | 'muted'
 
 /** A decorative symbol in a circle. The heading says the same in words. */
@@ -249,6 +288,16 @@ const styles = StyleSheet.create({
   pair: { paddingHorizontal: 12, paddingVertical: 6 },
   valueBox: { borderLeftWidth: 3, paddingLeft: 10, overflow: 'hidden' },
   value: { fontSize: 17, lineHeight: 23, fontWeight: '600' },
+  lines: { borderWidth: 1, borderRadius: 14, paddingVertical: 4 },
+  line: { flexDirection: 'row', direction: 'ltr', gap: 8, paddingHorizontal: 8 },
+  code: {
+    fontFamily: Platform.select({ ios: 'Menlo', default: 'monospace' }),
+    fontSize: 13,
+    lineHeight: 18,
+    writingDirection: 'ltr',
+  },
+  number: { minWidth: 24, textAlign: 'right' },
+  lineText: { flex: 1, textAlign: 'left' },
   symbol: {
     width: 72,
     height: 72,

@@ -125,6 +125,7 @@ export function connect(
     fetch: through(fetchOfHarness),
     clock: nodeClock,
     createBrowserKey,
+    showsText: true,
   })
   return { phone, store }
 }
