@@ -5,7 +5,7 @@ import { en as pageMessages } from '../packages/phone-page/src/messages/en.ts'
 
 const LANGUAGES = resolve(import.meta.dirname, '../packages/phone-page/languages')
 /** The labels that a phone puts beside those of a context. */
-const KEYS = ['request.purpose', 'request.page', 'request.details'] as const
+const KEYS = ['request.purpose', 'request.page', 'request.details', 'request.requester'] as const
 
 /** `packages/core/src/domain/reserved-labels.ts`: the phone's own labels in every language. */
 export function reservedLabels(): string {

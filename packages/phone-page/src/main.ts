@@ -126,6 +126,7 @@ function createBrowserPhone(signer: WebAuthnSigner, store: PhoneStore): Phone {
     clock: { now: () => performance.now(), schedule },
     WebSocket,
     isolatesValues: true,
+    showsText: true,
     // An attested passkey of Android is not discoverable, so a computer cannot ask for it.
     createBrowserKey: ({ challenge, rp_id }) =>
       signer.register(bytesOf(challenge), { rp_id, attestation: 'none' }),

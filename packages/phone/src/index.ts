@@ -55,6 +55,7 @@ export {
   type ShownRequest,
   type ShownRequester,
 } from './session/request.ts'
+export { textRuns } from './session/text-runs.ts'
 export type {
   GatherSignals,
   PhoneSignals,

@@ -1,5 +1,5 @@
 import { purposeOf, type ShownRequest } from '@bonded/phone'
-import type { Messages } from '../messages/en.ts'
+import type { MessageKey, Messages } from '../messages/en.ts'
 import type { RequestScreen } from '../screen.ts'
 import { element } from './dom.ts'
 import {
@@ -13,11 +13,13 @@ import {
   pairs,
 } from './parts.ts'
 import { fill, fillNodes } from './fill.ts'
+import { drawLines } from './lines.ts'
 import { readToEnd, type ReadToEndOptions } from './read-to-end.ts'
+import { verbatim } from './verbatim.ts'
 
 /**
- * The request: who asks, from which page, what exactly. Page and warning come first, because no
- * pair has a meaning without them. Approve is the one primary action. It ignores a tap that may
+ * The request: who asks, from which page, what exactly. Requester, page and warning come first,
+ * because no pair has a meaning without them. Approve is the one primary action. It ignores a tap that may
  * have been meant for what was there before, and all of them until the user has seen the request.
  */
 export function drawRequest(screen: RequestScreen, context: DrawingContext): DrawnScreen {
@@ -30,12 +32,20 @@ export function drawRequest(screen: RequestScreen, context: DrawingContext): Dra
   const timer = drawTimer(request.expires_in_ms, messages)
   const list = pairs(rowsOf(screen, context))
   const rows = Array.from(list.children, (row) => row as HTMLElement)
+  const requester = drawRequester(request, messages)
   const page = drawPage(request.requesting_origin, messages)
+  const text = request.text === null ? [] : [drawLines(request.text)]
+  const lines = text.flatMap(({ children }) => Array.from(children, (line) => line as HTMLElement))
   const noPage = request.requesting_origin === null
   const question = noPage ? 'request.question.no_page' : 'request.question'
   const warning = element('p', { class: 'question' }, messages[question])
   const approval = drawApproval(
-    { request, lead: rows[0] ?? warning, parts: [heading, page, warning, ...rows] },
+    {
+      request,
+      lead: rows[0] ?? warning,
+      parts: [heading, ...requester, page, warning, ...rows, ...lines],
+      endMs: lines.length > 0 ? TEXT_END_MS : 0,
+    },
     context,
   )
   return {
@@ -50,9 +60,11 @@ export function drawRequest(screen: RequestScreen, context: DrawingContext): Dra
       heading,
       timer.content,
       ...noticesOf(screen, messages),
+      ...requester,
       page,
       warning,
       element('section', { 'aria-label': messages['request.details'] }, list),
+      ...text,
       approval.content,
     ],
   }
@@ -60,7 +72,10 @@ export function drawRequest(screen: RequestScreen, context: DrawingContext): Dra
 
 /** The actions. A screen reader calls Approve dimmed while it approves nothing, and says why. */
 function drawApproval(
-  { request, ...shown }: { request: ShownRequest } & Pick<ReadToEndOptions, 'lead' | 'parts'>,
+  {
+    request,
+    ...shown
+  }: { request: ShownRequest } & Pick<ReadToEndOptions, 'lead' | 'parts' | 'endMs'>,
   context: DrawingContext,
 ) {
   const { messages, onChoice, guard, read } = context
@@ -106,6 +121,9 @@ function drawApproval(
   return { content, measure: () => reading.measure() }
 }
 
+/** How long the end of a text is in view before Approve acts. */
+const TEXT_END_MS = 1_000
+
 /** The longest name with which the heading takes two lines. */
 const LONG_NAME = 32
 
@@ -130,16 +148,43 @@ function noticesOf({ notice, isAnother }: RequestScreen, messages: Messages): HT
 
 /** The page as the browser reported it, in a box like the values. */
 export function drawPage(origin: string | null, messages: Messages): HTMLElement {
-  const note = element('dd', { class: 'note' }, messages['request.page.note'])
+  return drawSource(
+    messages['request.page'],
+    origin ?? messages['request.page.unknown'],
+    ...(origin === null ? [] : [[messages['request.page.note']]]),
+  )
+}
+
+/** For whom the tenant asks, as the tenant says. */
+function drawRequester(
+  { requester, tenant_name: tenant }: ShownRequest,
+  messages: Messages,
+): HTMLElement[] {
+  if (requester === null) return []
+  const { kind, name, detail } = requester
+  const word = `requester.${kind}`
+  const what = Object.hasOwn(messages, word) ? [`${messages[word as MessageKey]} · `] : []
+  const details = detail === null ? [] : [verbatim(detail)]
+  const said = fillNodes(messages['request.requester.note'], { tenant })
+  const label = messages['request.requester']
+  return [drawSource(label, name, ...details, [...what, ...said])]
+}
+
+/** Where a request comes from, and who says so. */
+function drawSource(
+  label: string,
+  value: string,
+  ...notes: readonly (readonly (Node | string)[])[]
+): HTMLElement {
   return element(
     'dl',
     { class: 'origin' },
     element(
       'div',
-      { class: lengthOf(origin ?? '') },
-      element('dt', {}, messages['request.page']),
-      element('dd', { dir: 'auto' }, origin ?? messages['request.page.unknown']),
-      ...(origin === null ? [] : [note]),
+      { class: lengthOf(value) },
+      element('dt', {}, label),
+      element('dd', { dir: 'auto' }, ...verbatim(value)),
+      ...notes.map((note) => element('dd', { class: 'note', dir: 'auto' }, ...note)),
     ),
   )
 }

@@ -38,6 +38,23 @@ const LONGEST: ShownRequest = {
       ),
   })),
 }
+/** An agent's request with a text of 200 lines, runs from right to left and lines that wrap. */
+const TEXT: ShownRequest = {
+  ...REQUEST,
+  requesting_origin: null,
+  requester: { kind: 'agent', name: 'Invoice agent', detail: 'Pays invoices up to €20,000' },
+  display: [{ label: 'Pay an invoice', value: '€12,500.00 to משה כהן בע״מ' }],
+  text: [
+    '{',
+    '  "payee": "משה כהן", "بنك": "مصرف الميناء ١٢ ٣٤", "iban": "DE89370400440532013000",',
+    ...Array.from(
+      { length: 196 },
+      (_, line) => `  "line ${line + 1}": "${'item '.repeat(line % 24)}",`,
+    ),
+    '  "total":    12500.00',
+    '}',
+  ].join('\n'),
+}
 /** A drawn logo, because the gallery reaches no network. */
 const LOGO = `data:image/svg+xml,${encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 120 32"><rect width="32" height="32" rx="8" fill="#0b57d0"/><path d="M6 22q5-8 10 0t10 0" stroke="#fff" stroke-width="3" fill="none"/><rect x="40" y="10" width="80" height="12" rx="6" fill="#76838f"/></svg>')}`
 const INVITATION: ShownInvitation = {
@@ -87,6 +104,7 @@ const screens: Record<string, { screen: Screen; access?: MotionAccess }> = {
   motion: { screen: { name: 'motion' }, access: 'needs_permission' },
   request: { screen: requestScreen() },
   'request-longest': { screen: requestScreen({ request: LONGEST }) },
+  'request-text': { screen: requestScreen({ request: TEXT }) },
   'request-notice': { screen: requestScreen({ notice: 'not_verified_by_user' }) },
   'request-another': { screen: requestScreen({ isAnother: true }), access: 'recording' },
   'request-no-page': {
