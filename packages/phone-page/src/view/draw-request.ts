@@ -19,8 +19,9 @@ import { verbatim } from './verbatim.ts'
 
 /**
  * The request: who asks, from which page, what exactly. Requester, page and warning come first,
- * because no pair has a meaning without them. Approve is the one primary action. It ignores a tap that may
- * have been meant for what was there before, and all of them until the user has seen the request.
+ * because no pair has a meaning without them. Approve is the one primary action. It ignores a tap
+ * that may have been meant for what was there before, and all of them until the user has seen the
+ * request.
  */
 export function drawRequest(screen: RequestScreen, context: DrawingContext): DrawnScreen {
   const { messages } = context
