@@ -221,6 +221,21 @@ const LEAKED = against('leaked', [
     'returns exactly the members of protocol 3',
   ],
   [
+    'a phone that does not show a text approves it',
+    `${CORE}/src/protocol/checks.ts`,
+    '(f) => unshown(f).length > 0',
+    '() => false',
+    `${SERVER}/tests/api/requester-and-text.test.ts`,
+  ],
+  [
+    'a requester takes the name of another tenant',
+    `${CORE}/src/operations/tenant-names.ts`,
+    'names.get(key)?.has(id) === false',
+    'names.get(key)?.has(id) === true',
+    `${SERVER}/tests/api/requester-and-text.test.ts`,
+    'rejects a requester that looks like another tenant, and accepts the own name',
+  ],
+  [
     'the backend reads the user before the bond',
     `${SERVER}/src/http/response/present.ts`,
     'subject_ref: proved ? session.subjectRef : null',
