@@ -5,7 +5,6 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs'
@@ -32,7 +31,7 @@ for (const name of wanted) if (!all.includes(name)) throw new Error(`there is no
 const names = wanted.length === 0 ? all : closureOf(wanted)
 const unbuilt = names.filter((name) => !existsSync(join(PACKAGES, name, 'dist')))
 if (unbuilt.length > 0) build(unbuilt)
-const tarballs = names.map((name) => pack(name, resolve(destination)))
+const tarballs = pack(names, resolve(destination))
 for (const tarball of tarballs) console.log(tarball)
 // For a reader. The paths above are for scripts.
 console.error(`Install them in your project:\n  npm install ${tarballs.map(quoted).join(' ')}`)
@@ -50,31 +49,40 @@ function quoted(path: string): string {
   return /^[\w./:@-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
 }
 
-/** Returns the path of the tarball. */
-function pack(name: string, folder: string): string {
+/** Returns the paths of the tarballs. */
+function pack(of: readonly string[], folder: string): readonly string[] {
   const work = mkdtempSync(join(tmpdir(), 'bonded-pack-'))
   try {
-    const listed = npmPack(join(PACKAGES, name), work)
-    execFileSync('tar', ['-xzf', join(work, listed), '-C', work])
-    const path = join(work, 'package/package.json')
-    writeFileSync(path, `${JSON.stringify(published(readFileSync(path, 'utf8')), undefined, 2)}\n`)
-    const tarball = npmPack(join(work, 'package'), work)
-    const target = join(folder, tarball)
-    rmSync(target, { force: true })
-    renameSync(join(work, tarball), target)
-    return target
+    const listed = npmPack(
+      of.map((name) => join(PACKAGES, name)),
+      work,
+    )
+    const unpacked = listed.map((tarball, index) => {
+      const target = join(work, String(index))
+      mkdirSync(target)
+      execFileSync('tar', ['-xzf', tarball, '-C', target])
+      rmSync(tarball)
+      const path = join(target, 'package/package.json')
+      const manifest = published(readFileSync(path, 'utf8'))
+      writeFileSync(path, `${JSON.stringify(manifest, undefined, 2)}\n`)
+      return join(target, 'package')
+    })
+    return npmPack(unpacked, folder)
   } finally {
     rmSync(work, { recursive: true })
   }
 }
 
-/** npm selects the files, in both runs by the same rules. */
-function npmPack(folder: string, destination: string): string {
+/**
+ * npm selects the files, in both runs by the same rules. One run packs all packages, because the
+ * start of npm takes most of its time.
+ */
+function npmPack(packages: readonly string[], destination: string): readonly string[] {
   const args = ['pack', '--ignore-scripts', '--json', '--pack-destination', destination]
-  const printed = execFileSync('npm', args, { cwd: folder, encoding: 'utf8' })
-  const [packed] = JSON.parse(printed) as readonly { readonly filename: string }[]
-  if (packed === undefined) throw new Error(`npm packed nothing in ${folder}`)
-  return packed.filename
+  const printed = execFileSync('npm', [...args, ...packages], { encoding: 'utf8' })
+  const packed = JSON.parse(printed) as readonly { readonly filename: string }[]
+  if (packed.length !== packages.length) throw new Error(`npm packed nothing of ${packages.join()}`)
+  return packed.map(({ filename }) => join(destination, filename))
 }
 
 type Manifest = Readonly<Record<string, unknown>> & {

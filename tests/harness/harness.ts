@@ -37,7 +37,7 @@ import type { PassportVerifier } from '../../packages/core/src/ports/passports.t
 import { LOG_OPTIONS } from '../../packages/server/src/log.ts'
 import { composeService, startService } from '../../packages/server/src/compose.ts'
 import { Canary } from './canary.ts'
-import { postgresDatabase, ROOT_KEY, testDatabase } from './test-database.ts'
+import { migratedDatabase, ROOT_KEY, testDatabase } from './test-database.ts'
 import { type CallOptions, send } from './client.ts'
 import { checkReply } from './openapi-replies.ts'
 import {
@@ -125,7 +125,7 @@ export async function harness(options: HarnessOptions = {}) {
     { ...LOG_OPTIONS, level: 'info' },
     new Writable({ write: (chunk, _encoding, done) => done(void lines.push(String(chunk))) }),
   )
-  const postgres = options.onPostgres ? await postgresDatabase() : await testDatabase()
+  const postgres = options.onPostgres ? await migratedDatabase() : await testDatabase()
   const { hosting, receiptSigner = testSigner() } = options
   const publicOrigin = hosting
     ? `http://127.0.0.1:${hosting.publicPort ?? hosting.port}`

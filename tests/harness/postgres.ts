@@ -44,8 +44,8 @@ export interface PostgresServer extends AsyncDisposable {
   readonly port: number
   /** Contains its data and its log. */
   readonly folder: string
-  /** Creates an empty database. Returns its URL. */
-  newDatabase(): Promise<string>
+  /** Creates a database, which is empty without a template. Returns its URL. */
+  newDatabase(template?: string): Promise<string>
   /** Runs SQL as the superuser, in the database of the URL or in `postgres`. */
   run(sql: string, url?: string): Promise<readonly Record<string, unknown>[]>
   start(): Promise<void>
@@ -66,14 +66,20 @@ export interface PostgresOptions {
 let shared: Promise<PostgresServer> | undefined
 
 /**
- * Returns the URL of a new, empty database. Uses the server at `TEST_POSTGRES_URL`, which a test
+ * Returns the URL of a new database: empty, or a copy of the template. Uses the server at `TEST_POSTGRES_URL`, which a test
  * run starts for all of its files. Without it each test process starts a server of its own.
  */
-export async function newDatabase(): Promise<string> {
+export async function newDatabase(template?: string): Promise<string> {
   const { TEST_POSTGRES_URL } = process.env
-  if (TEST_POSTGRES_URL !== undefined) return createDatabase(TEST_POSTGRES_URL)
+  if (TEST_POSTGRES_URL !== undefined) return createDatabase(TEST_POSTGRES_URL, template)
   shared ??= startPostgres()
-  return (await shared).newDatabase()
+  return (await shared).newDatabase(template)
+}
+
+/** Returns whether the server of the database has one of this name. */
+export async function hasDatabase(url: string, name: string): Promise<boolean> {
+  const found = await runSql(url, `select 1 from pg_database where datname = '${name}'`)
+  return found.length > 0
 }
 
 /** Deletes a database that `newDatabase` created, with all connections to it. */
@@ -140,7 +146,7 @@ export async function startPostgres(
   const server: PostgresServer = {
     port,
     folder,
-    newDatabase: () => createDatabase(url),
+    newDatabase: (template) => createDatabase(url, template),
     run: (sql, of = url) => runSql(of, sql),
     becomeStandby: () => writeFileSync(join(data, 'standby.signal'), ''),
     pid: () => Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]),
@@ -260,9 +266,9 @@ async function isReady(
   }
 }
 
-async function createDatabase(server: string): Promise<string> {
+async function createDatabase(server: string, template = 'template0'): Promise<string> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
-  await runSql(server, `create database ${name} template template0`)
+  await runSql(server, `create database ${name} template ${template}`)
   return inDatabase(server, name)
 }
 

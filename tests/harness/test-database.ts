@@ -7,12 +7,14 @@ import {
   openPostgres,
   withConnections,
 } from '../../packages/store/src/postgres/open-postgres.ts'
+import { checksum } from '../../packages/store/src/migrations/migrate.ts'
+import { MIGRATIONS } from '../../packages/store/src/migrations/migrations.ts'
 import { migratePostgres } from '../../packages/store/src/postgres/postgres-migrate.ts'
 
 /** The root key of the protocol's worked examples. */
 export const ROOT_KEY = { id: 'k1', bytes: Uint8Array.from({ length: 32 }, (_, index) => index) }
 import { oddDefaultsOf } from './odd-settings.ts'
-import { dropDatabase, newDatabase, runSql } from './postgres.ts'
+import { dropDatabase, hasDatabase, newDatabase, runSql } from './postgres.ts'
 
 /** A PostgreSQL database of one test. */
 export interface TestDatabase {
@@ -27,18 +29,50 @@ export interface TestDatabase {
 
 /** The role of all nodes in the tests. It belongs to the server, so several tests create it. */
 const RUNTIME_ROLE = 'bonded_runtime'
+/** The SQLSTATE of a database whose name exists. */
+const DUPLICATE_DATABASE = '42P04'
 const CREATE_ROLE = `do $$ begin create role ${RUNTIME_ROLE} login;
   exception when duplicate_object or unique_violation then null; end $$`
 
 /** Creates a database if the tests run on PostgreSQL: with `TEST_STORE=postgres`. */
 export async function testDatabase(): Promise<TestDatabase | undefined> {
   if (process.env.TEST_STORE !== 'postgres') return undefined
-  return postgresDatabase()
+  return migratedDatabase()
 }
 
-/** Creates a PostgreSQL database, with odd defaults for its sessions. */
+/** Creates an empty PostgreSQL database, with odd defaults for its sessions. */
 export async function postgresDatabase(): Promise<TestDatabase> {
-  const url = await newDatabase()
+  return databaseAt(await newDatabase())
+}
+
+/** Creates a PostgreSQL database that every migration was applied to. */
+export async function migratedDatabase(): Promise<TestDatabase> {
+  template ??= migratedTemplate()
+  return databaseAt(await newDatabase(await template))
+}
+
+let template: Promise<string> | undefined
+
+/** Returns the name of a migrated database. All processes that use the server share it. */
+async function migratedTemplate(): Promise<string> {
+  const steps = checksum(MIGRATIONS.flatMap(({ statements }) => statements))
+  const name = `migrated_${steps.slice(0, 16)}`
+  const made = await postgresDatabase()
+  if (await hasDatabase(made.url, name)) {
+    await made.drop()
+    return name
+  }
+  await made.migrated(0)
+  const rename = `alter database ${new URL(made.url).pathname.slice(1)} rename to ${name}`
+  await runSql(new URL('/postgres', made.url).href, rename).catch((failure: { code?: string }) => {
+    // Another process was faster.
+    if (failure.code !== DUPLICATE_DATABASE) throw failure
+    return made.drop()
+  })
+  return name
+}
+
+async function databaseAt(url: string): Promise<TestDatabase> {
   await runSql(url, `${CREATE_ROLE};${oddDefaultsOf(new URL(url).pathname.slice(1))}`)
   const migrated = async (now: number) => {
     await withConnections(settingsOf(url), (connections) =>

@@ -122,9 +122,7 @@ export interface Served extends AsyncDisposable {
 }
 
 /** The command of each other runtime; undefined when it is not available here. */
-export function runtimes():
-  | Readonly<Record<'node-22' | 'node-24' | 'deno' | 'bun', string[]>>
-  | undefined {
+export function runtimes(): Readonly<Record<'node-22' | 'deno' | 'bun', string[]>> | undefined {
   const lock = readFileSync(join(RUNTIMES, 'package-lock.json'), 'utf8')
   const installedLock = join(INSTALLED_RUNTIMES, 'package-lock.json')
   const isInstalled = () =>
@@ -140,7 +138,6 @@ export function runtimes():
   const at = (path: string) => join(INSTALLED_RUNTIMES, 'node_modules', path)
   return {
     'node-22': [at('node-22/bin/node')],
-    'node-24': [at('node-24/bin/node')],
     deno: [at('deno/deno'), 'run', '--allow-all'],
     bun: [at('bun/bin/bun')],
   }
@@ -168,6 +165,6 @@ function run(
     cwd,
     encoding: 'utf8',
     env: { ...ENVIRONMENT, ...env },
-    timeout: 300_000,
+    timeout: 900_000,
   })
 }

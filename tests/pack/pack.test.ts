@@ -21,9 +21,9 @@ const found = runtimes()
 const folder = new EmptyFolder()
 after(() => folder[Symbol.dispose]())
 
+/** The Node that the repository pins is the newest one that the packages support. */
 const NODES = {
   'node-22': found?.['node-22'],
-  'node-24': found?.['node-24'],
   node: [process.execPath],
 }
 const OTHERS = { deno: found?.deno, bun: found?.bun }

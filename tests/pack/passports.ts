@@ -75,18 +75,16 @@ export function recordedPassports(): readonly PackedPassport[] {
   }))
 }
 
-type Runtime = 'node-22' | 'node-24' | 'node' | 'deno' | 'bun'
+type Runtime = 'node-22' | 'node' | 'deno' | 'bun'
 
 const LACKS_ALWAYS: Readonly<Record<Runtime, RegExp>> = {
   'node-22': /^$/,
-  'node-24': /^$/,
   node: /^$/,
   deno: /^pss sha256 sha1$|4608/,
   bun: /^pss sha256 sha1$/,
 }
 const LACKS_ALONE: Readonly<Record<Runtime, RegExp>> = {
   'node-22': /^$/,
-  'node-24': /^$/,
   node: /^$/,
   deno: /brainpool|prime192v1|sha1 secp384r1|sha(?:1|256) secp521r1|^(?:AT|DE)$/,
   bun: /brainpool|prime192v1|^(?:AT|DE)$/,
