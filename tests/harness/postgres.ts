@@ -66,8 +66,9 @@ export interface PostgresOptions {
 let shared: Promise<PostgresServer> | undefined
 
 /**
- * Returns the URL of a new database: empty, or a copy of the template. Uses the server at `TEST_POSTGRES_URL`, which a test
- * run starts for all of its files. Without it each test process starts a server of its own.
+ * Returns the URL of a new database: empty, or a copy of the template. Uses the server at
+ * `TEST_POSTGRES_URL`, which a test run starts for all of its files. Without it each test process
+ * starts a server of its own.
  */
 export async function newDatabase(template?: string): Promise<string> {
   const { TEST_POSTGRES_URL } = process.env
