@@ -135,7 +135,7 @@ class Stored implements AsyncDisposable {
     return this.#store.write(function* ({ idempotency, sessions }) {
       // The oldest keys, of which a steady load purges as many as it creates.
       yield* idempotency.purge(endedBy, limit)
-      return (yield* sessions.purge(endedBy, limit)).length
+      return (yield* sessions.purge({ now: endedBy, usualMs: 0, min: 1, max: 1, limit })).length
     })
   }
 }

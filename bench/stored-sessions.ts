@@ -130,6 +130,8 @@ export async function fill(
 /** Through the store itself: one that was bonded and completed, and one that expired. */
 async function storeOneOfEach(file: string, now: number): Promise<readonly Session[]> {
   await using store = openStore(file)
+  const tenant = { id: tenantId, name: 'T', environment: 'sandbox', demo: false } as const
+  await store.write(({ tenants }) => tenants.create({ ...tenant, origins: [], workflows: [] }, now))
   const completed = newSession(store, now)
   await store.write(create(completed))
   await store.write(bond(completed.id, now))

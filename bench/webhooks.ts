@@ -28,7 +28,7 @@ const QUIET_MS = 700
 
 await using receiver = await webhookReceiver()
 await using slow = await webhookReceiver()
-await using h = await harness({ webhookHosts: [receiver.host, slow.host] })
+await using h = await harness({ settings: { webhookHosts: [receiver.host, slow.host] } })
 const phone = await h.register()
 const endpointOf = async ({ tenant }: TenantKeys, url = receiver.url) => {
   const wanted = { tenantId: tenant.id, url, events: null, scheme: 'v1' } as const

@@ -93,8 +93,8 @@ export const ON_POSTGRES: readonly string[] = [
   'packages/server/tests/api/rotate-device-token.test.ts',
   'packages/server/tests/api/{states,step-up}.test.ts',
   'packages/server/tests/subject/{erase-subject,remove-tenant}.test.ts',
-  'packages/server/tests/api/{subject-keys,timeline,unattested-keys}.test.ts',
   'packages/server/tests/{audit-sender,webhook-claims,webhook-kill,webhook-metrics,webhook-sender}.test.ts',
+  'packages/server/tests/api/{subject-keys,tenant-retention,timeline,unattested-keys}.test.ts',
   'packages/store/tests/tables/{audit-table,table-contract}.test.ts',
   'tests/pressure/{idempotency,races}.test.ts',
 ]

@@ -22,7 +22,11 @@ import type { ConnectionLimits } from '../../packages/core/src/domain/connection
 import type { Limits } from '../../packages/core/src/domain/limits.ts'
 import type { PassportTrust } from '../../packages/server/src/adapters/attestation/passport/passport-trust.ts'
 import type { Scope, Tenant } from '../../packages/core/src/domain/tenant.ts'
-import { type AppLinks, NO_APP_LINKS } from '../../packages/core/src/operations/service.ts'
+import {
+  type AppLinks,
+  NO_APP_LINKS,
+  type Service,
+} from '../../packages/core/src/operations/service.ts'
 import type { Clock } from '../../packages/core/src/ports/clock.ts'
 import type { Meter } from '../../packages/core/src/ports/meter.ts'
 import type { Tracer } from '../../packages/core/src/ports/tracer.ts'
@@ -89,15 +93,13 @@ export interface HarnessOptions {
   /** `MANY_CONNECTIONS` by default. */
   readonly connections?: Partial<ConnectionLimits>
   readonly backendAddresses?: string
-  /** 180 days by default. */
-  readonly deviceTokenTtlMs?: number
+  /** Replaces settings of the service. */
+  readonly settings?: Partial<Service['settings']>
   readonly meter?: Meter
   readonly tracer?: Tracer
   /** Optional. Omit it to disable carrier checks. It gets the test clock. */
   readonly carrier?: (clock: TestClock) => CarrierProvider
   readonly passportTrust?: PassportTrust
-  /** Hosts with ports that webhooks may reach; none by default. */
-  readonly webhookHosts?: readonly string[]
   /** Replaces the transport of webhooks. */
   readonly webhooks?: WebhookTransport
   readonly receiptSigner?: ReceiptSigning
@@ -151,8 +153,9 @@ export async function harness(options: HarnessOptions = {}) {
         ...(options.backendAddresses === undefined
           ? {}
           : { backendAddresses: parseAddresses(options.backendAddresses) }),
-        webhookHosts: options.webhookHosts ?? [],
-        deviceTokenTtlMs: options.deviceTokenTtlMs ?? 180 * 24 * 60 * 60_000,
+        webhookHosts: [],
+        deviceTokenTtlMs: 180 * 24 * 60 * 60_000,
+        ...options.settings,
       },
       clock,
       attestation:

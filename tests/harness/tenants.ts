@@ -30,6 +30,7 @@ export async function addTenant(
     name = 'Shop',
     limits = {},
     demo = false,
+    retention,
   }: Partial<Tenant>,
 ): Promise<TenantKeys> {
   const tenant: Tenant = {
@@ -40,6 +41,7 @@ export async function addTenant(
     origins,
     workflows,
     limits,
+    retention,
   }
   await service.store.write((tables) => tables.tenants.create(tenant, service.clock.now()))
   return addKeys({ service } as RunningService, tenant, null)

@@ -108,8 +108,8 @@ export const AUDIT_MUTANTS: readonly Mutant[] = [
     [
       'the hash of an audit entry leaves out who acted',
       `${CORE}/src/domain/audit.ts`,
-      'canonicalJson(entry)',
-      "canonicalJson({ ...entry, actor: '' })",
+      'canonicalJson(Object.fromEntries(content))',
+      "canonicalJson({ ...Object.fromEntries(content), actor: '' })",
       VERIFY,
       EDITS,
     ],

@@ -137,8 +137,9 @@ function exportCommand(): Command {
 async function numberBefore(service: Service, file: AuditFile): Promise<number> {
   const last = file.last()
   if (last === undefined) return 0
-  const [stored] = await entriesAfter(service, { since: undefined, after: last.number - 1 })
-  // One that a retention has deleted has later ones.
+  const after = last.number - 1
+  const [stored] = await service.store.read(({ audit }) => audit.list({ after, limit: 1 }))
+  // The last entry stays after its retention, without its content.
   const isKnown = stored && (stored.number > last.number || stored.previous === last.previous)
   if (isKnown) return last.number
   throw new OperatorError(
@@ -162,7 +163,7 @@ function verifyCommand(): Command {
     .action(async ({ checkpoint, ...options }: Options & { readonly checkpoint?: string }) => {
       const outside = checkpoint && textOf(checkpoint)
       const report = await withService(options, (service) => verifyAudit(service, outside))
-      const { entries, logged, log, problems } = report
+      const { entries, purged, logged, log, problems } = report
       if (problems.length > 0) throw new OperatorError(problemsOf(problems))
       const waiting = entries - logged
       print(options, report, [
@@ -170,6 +171,7 @@ function verifyCommand(): Command {
           ? `${entries} entries follow each other. The service has no log of receipts, so none is checkpointed.`
           : `${logged} entries are in the log of receipts ${log.origin}, of ${log.size} leaves.`,
         ...(log === undefined || waiting === 0 ? [] : [`${waiting} wait for the next checkpoint.`]),
+        ...(purged === 0 ? [] : [`${purged} of them have reached the end of their retention.`]),
         ...(outside ? ['The log continues your checkpoint.'] : []),
       ])
     })

@@ -14,6 +14,7 @@ export function describeTenant({
   limits,
   logo,
   sessionEndpoint,
+  retention,
   suspendedAt,
 }: Tenant) {
   return {
@@ -26,6 +27,7 @@ export function describeTenant({
     limits: describeLimits(limits),
     logo: logo ?? null,
     session_endpoint: sessionEndpoint ?? null,
+    retention: retention ?? null,
     suspended_at: isoTime(suspendedAt ?? null),
   }
 }

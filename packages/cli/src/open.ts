@@ -98,6 +98,7 @@ export async function openService(
       backendAddresses: config.backendAddresses,
       webhookHosts: config.webhookHosts,
       rejectionRetentionMs: config.rejectionRetentionMs,
+      retentionBounds: config.retentionBounds,
       receiptRetentionMs: config.receiptRetentionMs,
       logRetentionMs: config.logRetentionMs,
     },

@@ -5,6 +5,11 @@ import { credentialName, type WantedTenant } from '@bonded/core/operations/admin
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { nameProblems, tenantProblems } from '@bonded/core/operations/admin/tenants'
 import { parseLimits, TENANT_LIMITS } from '@bonded/core/domain/limits'
+import {
+  type RetentionBounds,
+  retentionProblem,
+  type SomeRetention,
+} from '@bonded/core/domain/retention'
 import { isRevoked, type Tenant } from '@bonded/core/domain/tenant'
 import type { KeyListing } from '@bonded/core/ports/tables/tenant-table'
 import { type Document, isMap, isNode, LineCounter, parseDocument, visit } from 'yaml'
@@ -33,6 +38,7 @@ interface WrittenTenant {
   readonly allowedOrigins?: readonly string[]
   readonly workflows: readonly Workflow[]
   readonly limits?: Readonly<Record<string, string | number>>
+  readonly retention?: SomeRetention
   readonly suspended?: boolean
 }
 
@@ -54,6 +60,7 @@ const WRITTEN = {
     allowedOrigins: { type: 'array', items: TEXT, uniqueItems: true },
     workflows: { type: 'array', items: Workflow },
     limits: { type: 'object', additionalProperties: { type: ['string', 'integer'] } },
+    retention: { type: 'object', additionalProperties: { type: 'number' } },
     suspended: { type: 'boolean' },
   },
 }
@@ -68,12 +75,16 @@ const DOCUMENT = {
 function schemaErrors(value: unknown) {
   const require = createRequire(import.meta.url)
   const { Compile } = require('typebox/compile') as typeof import('typebox/compile')
+  const { Settings } = require('typebox/system') as typeof import('typebox/system')
+  // By default it names the first eight.
+  Settings.Set({ maxErrors: 1_000 })
   return Compile(DOCUMENT as never).Errors(value)
 }
 
 /** What the addresses in a document must be. */
 export interface Addresses {
   readonly publicOrigin: string
+  readonly retentionBounds?: RetentionBounds
 }
 
 /**
@@ -119,7 +130,8 @@ export function readTenants(
     const given = { ...PLACEHOLDERS, ...(Object.fromEntries(valid) as Partial<WrittenTenant>) }
     for (const { path, message } of valueProblems(given, service))
       if (!isFaulty(String(path[0]))) invalid(['tenants', index, ...path], message)
-    if (written.findIndex((other) => other?.name === tenant.name) !== index)
+    const first = written.findIndex((other) => other?.name === tenant.name)
+    if (tenant.name !== undefined && first !== index)
       invalid(['tenants', index, 'name'], 'is the name of another tenant of the document')
   })
   problems.sort((one, other) => one.line - other.line)
@@ -135,7 +147,7 @@ const PLACEHOLDERS: WrittenTenant = {
 
 function* valueProblems(
   tenant: WrittenTenant,
-  { publicOrigin }: Addresses,
+  { publicOrigin, retentionBounds }: Addresses,
 ): Generator<{ readonly path: Path; readonly message: string }> {
   const { name, environment, demo = false, allowedOrigins: origins = [], workflows } = tenant
   if (tenant.tenantId !== undefined && parseId('ten', tenant.tenantId) === undefined)
@@ -162,13 +174,18 @@ function* valueProblems(
       yield { path: ['limits', limit], message: `is none of ${TENANT_LIMITS.join(', ')}` }
     else if (parseLimits(`${limit}=${rate}`) === undefined)
       yield { path: ['limits', limit], message: 'is not a quota a minute, such as 60 or 60/20' }
+  for (const [kind, days] of Object.entries(tenant.retention ?? {})) {
+    const message = retentionProblem(kind, days, retentionBounds)
+    if (message !== undefined) yield { path: ['retention', kind], message }
+  }
 }
 
 function wantedOf(tenant: WrittenTenant): WantedTenant {
   const { name, environment, demo, sessionEndpoint, publishableKey, serverCredential } = tenant
-  const { tenantId: id, allowedOrigins: origins, workflows, limits, suspended } = tenant
+  const { tenantId: id, allowedOrigins: origins, workflows, limits, retention, suspended } = tenant
   const rates = Object.entries(limits ?? {}).map(([limit, rate]) => `${limit}=${rate}`)
-  const given = { id, demo, origins, sessionEndpoint, publishableKey, serverCredential, suspended }
+  const keys = { publishableKey, serverCredential }
+  const given = { id, demo, origins, sessionEndpoint, ...keys, retention, suspended }
   return {
     name,
     environment,
@@ -212,6 +229,7 @@ export function writeTenant(
     limits: Object.fromEntries(
       Object.values(limits).map(({ name: limit, quota, burst }) => [limit, `${quota}/${burst}`]),
     ),
+    retention: tenant.retention ?? {},
     suspended: tenant.suspendedAt !== undefined,
   }
 }

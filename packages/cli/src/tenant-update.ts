@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { TenantId, Workflow } from '@bonded/contract'
-import { Command } from 'commander'
+import { Command, InvalidArgumentError } from 'commander'
+import { RETENTION_KINDS, type SomeRetention } from '@bonded/core/domain/retention'
 import { isRevoked, type Tenant } from '@bonded/core/domain/tenant'
 import { listKeys } from '@bonded/core/operations/admin/keys'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
@@ -21,6 +22,7 @@ interface UpdateOptions extends Options {
   readonly allowSimilarName?: boolean
   readonly logo?: string | false
   readonly sessionEndpoint?: string | false
+  readonly retention?: SomeRetention
   readonly addOrigin: readonly string[]
   readonly removeOrigin: readonly string[]
   readonly addWorkflow: readonly Workflow[]
@@ -41,11 +43,13 @@ export function warnSimilar(similarTenantId: TenantId | null): readonly string[]
   ]
 }
 
+const RETENTION_HELP = `Days that replace the service’s, or default; repeatable; kinds ${RETENTION_KINDS.join(', ')}`
+
 /** `bonded tenant update`. */
 export function tenantUpdateCommand(): Command {
   return new Command('update')
     .description(
-      'Change a tenant’s name, logo, origins, workflows or session endpoint; a running service applies it within a second',
+      'Change a tenant’s name, logo, origins, workflows, session endpoint or retention; a running service applies it within a second',
     )
     .addArgument(tenantArgument())
     .option('--name <name>', 'Name that the phone shows to the user')
@@ -54,6 +58,7 @@ export function tenantUpdateCommand(): Command {
     .option('--no-logo', 'Remove the logo')
     .option('--session-endpoint <url>', SESSION_ENDPOINT_HELP)
     .option('--no-session-endpoint', 'Remove the session endpoint')
+    .option('--retention <kind=days>', RETENTION_HELP, collectRetention)
     .option('--add-origin <origin>', 'Add an origin; repeatable', collect, [])
     .option('--remove-origin <origin>', 'Remove an origin; repeatable', collect, [])
     .option(
@@ -73,9 +78,10 @@ export function tenantUpdateCommand(): Command {
         addWorkflows: [...options.addWorkflow, ...readWorkflows(options.addWorkflowFile)],
         removeWorkflows: options.removeWorkflow,
         sessionEndpoint: options.sessionEndpoint === false ? null : options.sessionEndpoint,
+        retention: options.retention,
       }
-      const { name = [], sessionEndpoint = [], ...lists } = change
-      const changes = [name, sessionEndpoint, ...Object.values(lists)].flat()
+      const { name = [], sessionEndpoint = [], retention = [], ...lists } = change
+      const changes = [name, sessionEndpoint, retention, ...Object.values(lists)].flat()
       const logo = readLogoFile(options.logo)
       if (changes.length === 0 && logo === undefined)
         command.error('error: nothing to change: name at least one of the options')
@@ -136,6 +142,14 @@ function readLogoFile(file: string | boolean | undefined): Uint8Array | null | u
   } catch (cause) {
     throw new OperatorError(`${file} cannot be read`, { code: 'invalid', cause })
   }
+}
+
+function collectRetention(text: string, earlier: SomeRetention = {}): SomeRetention {
+  const [, word, days = ''] = /^([a-z]+)=(\d{1,5}|default)$/.exec(text) ?? []
+  const kind = RETENTION_KINDS.find((known) => known === word)
+  if (kind === undefined)
+    throw new InvalidArgumentError(`Expected ${RETENTION_KINDS.join(', ')}, and = with days.`)
+  return { ...earlier, [kind]: days === 'default' ? undefined : Number(days) }
 }
 
 function collect(text: string, earlier: readonly string[]): readonly string[] {

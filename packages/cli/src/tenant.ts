@@ -155,6 +155,7 @@ async function showTenant(id: TenantId, options: Options): Promise<void> {
       origins: tenant.origins.join(' ') || null,
       workflows,
       limits: formatLimits(tenant.limits ?? {}) || 'service defaults',
+      retention: formatRetention(tenant) || 'service defaults',
     }),
     '',
     'keys',
@@ -193,6 +194,12 @@ function limitsCommand(): Command {
 }
 
 const LIMIT_HELP = `Requests per minute and burst of ${TENANT_LIMITS.join(', ')}; repeatable`
+
+function formatRetention({ retention = {} }: Tenant): string {
+  return Object.entries(retention)
+    .map(([kind, days]) => `${kind}=${days}`)
+    .join(',')
+}
 
 function collectLimit(text: string, earlier: SomeLimits): SomeLimits {
   const limits = parseLimits(text)

@@ -30,6 +30,7 @@ const FULL = `tenants:
         passport: optional
         require: [local_auth]
     limits: { create: 60/20 }
+    retention: { receipts: 3650, audit: 730 }
     suspended: false
 `
 const read = (text: string): readonly WantedTenant[] => {
@@ -139,10 +140,16 @@ test('names each wrong member with its line, all at once', () => {
     limits:
       claim: 1
       create: fast
+    retention:
+      cookies: 1
+      audit: 364
+      reasons: 1.5
     suspended: perhaps
     color: red
   - environment: test
     workflows: []
+  - {}
+  - {}
 `
   const { tenants, problems } = readTenants(wrong, SERVICE)
   assert.deepEqual(tenants, [])
@@ -161,11 +168,16 @@ test('names each wrong member with its line, all at once', () => {
       '15 0.workflows.0.actions',
       '17 0.limits.claim',
       '18 0.limits.create',
-      '19 0.suspended',
-      '20 0.color',
-      '21 1',
-      '21 1.environment',
-      '22 1.workflows',
+      '20 0.retention.cookies',
+      '21 0.retention.audit',
+      '22 0.retention.reasons',
+      '23 0.suspended',
+      '24 0.color',
+      '25 1',
+      '25 1.environment',
+      '26 1.workflows',
+      '27 2',
+      '28 3',
     ],
   )
 })

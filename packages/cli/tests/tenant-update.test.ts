@@ -150,6 +150,20 @@ test('tenant show prints the configuration for the integrator, and names keys wi
   assert.ok(!shown.includes(server_credential.slice(19, -6)))
 })
 
+test('sets the retention of a tenant within the bounds of the operator, and restores the service’s', () => {
+  using m = machine({ env: { BONDED_RETENTION_BOUNDS: 'receipts=10-90' } })
+  const { tenant_id } = m.json(...CREATE_TENANT)
+  const update = (...days: string[]) =>
+    m.run('tenant', 'update', tenant_id, ...days.flatMap((each) => ['--retention', each]), '--json')
+  assert.equal(update('receipts=90', 'sessions=7').status, 0)
+  assert.deepEqual(m.json('tenant', 'show', tenant_id).retention, { receipts: 90, sessions: 7 })
+  assert.match(m.run('tenant', 'show', tenant_id).stdout, /retention +receipts=90,sessions=7/)
+  assert.match(update('receipts=91').stderr, /receipts=91 is not a number of days from 10 to 90/)
+  assert.equal(update('cookies=1').status, 2)
+  update('sessions=default')
+  assert.deepEqual(m.json('tenant', 'show', tenant_id).retention, { receipts: 90 })
+})
+
 test('stores the session endpoint of the tenant’s own backend, and rejects the service’s', () => {
   using m = machine({ env: { BONDED_PUBLIC_ORIGIN: 'https://bond.example' } })
   const endpoint = 'https://a.example/bond-session'

@@ -303,7 +303,7 @@ export const REASONS = {
   },
   webhook_event_not_found: {
     code: 'not_found',
-    message: 'The log has no delivery of this event. It keeps deliveries for 30 days.',
+    message: 'The log has no delivery of this event. It keeps deliveries for 30 days by default.',
   },
   page_not_found: { code: 'not_found', message: 'There is no page at this address.' },
   // The service itself

@@ -47,6 +47,11 @@ export const LIMITS = {
     every: 'minute',
     burst: 1_000,
   },
+  block: {
+    per: 'server credential: blocks of users, and their ends',
+    quota: 120,
+    every: 'minute',
+  },
   webhook: {
     per: 'server credential: changes of webhook endpoints, tests, retries, recoveries, links to the portal. Its portals together have as many',
     quota: 60,

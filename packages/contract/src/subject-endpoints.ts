@@ -27,6 +27,7 @@ export const SUBJECT_ENDPOINTS = {
   }),
   blockSubject: define({
     ...subject,
+    limits: ['block'],
     method: 'POST',
     path: `${SUBJECT_PATH}/block`,
     priority: 'completion',
@@ -35,6 +36,7 @@ export const SUBJECT_ENDPOINTS = {
   }),
   unblockSubject: define({
     ...subject,
+    limits: ['block'],
     method: 'POST',
     path: `${SUBJECT_PATH}/unblock`,
     priority: 'completion',

@@ -132,7 +132,7 @@ export const WEBHOOK_ENDPOINTS = {
     path: DELIVERIES_PATH,
     status: 200,
     retry: 'repeat',
-    summary: 'Lists the deliveries of the last 30 days, newest first.',
+    summary: 'Lists the deliveries, newest first.',
     query: WebhookDeliveryQuery,
     responses: { deliveries: WebhookDeliveryList },
     rejections: ['unscoped_credential_required'],

@@ -4,7 +4,7 @@ import { watchCredentials } from '@bonded/core/operations/watch-credentials'
 import { cosignCheckpoint } from '@bonded/core/operations/cosign-checkpoint'
 import { expireSessions } from '@bonded/core/operations/expire-sessions'
 import { makeReceipts } from '@bonded/core/operations/make-receipts'
-import { purgeSessions } from '@bonded/core/operations/purge-sessions'
+import { purgeLogs, purgeSessions } from '@bonded/core/operations/purge-sessions'
 import { shareLimits } from '@bonded/core/operations/share-limits'
 import { appendReceipts } from '@bonded/core/operations/receipt-log'
 import { repairWebhookTimes } from '@bonded/core/operations/send-webhooks'
@@ -38,6 +38,8 @@ const TASKS: readonly Task[] = [
   // Watchers learn of changes by the command line within a second. A check costs a few µs.
   { work: 'publish_external', everyMs: 250, batch: publishExternalChanges },
   { work: 'purge', everyMs: 60_000, needsRightTime: true, batch: purgeSessions },
+  // What has a retention of years, so that an idle node asks once an hour.
+  { work: 'purge', everyMs: 60 * 60_000, needsRightTime: true, batch: purgeLogs },
   { work: 'repair_times', everyMs: 60_000, needsRightTime: true, batch: repairWebhookTimes },
   // With RECEIPT_DELAY_MS, how long after a bond its receipt is made.
   { work: 'receipts', everyMs: 1_000, batch: makeAndAppendReceipts },

@@ -17,7 +17,7 @@ const PROGRAM = join(import.meta.dirname, 'dying-sender.ts')
 for (const step of STEPS)
   test(`a sender killed after the step "${step}" loses no event and invents none`, async () => {
     await using receiver = await webhookReceiver()
-    await using h = await harness({ webhookHosts: [receiver.host] })
+    await using h = await harness({ settings: { webhookHosts: [receiver.host] } })
     const tenantId = h.shop.tenant.id
     const { url } = receiver
     await createEndpoint(h.service, { tenantId, url, events: null, scheme: 'v1' })

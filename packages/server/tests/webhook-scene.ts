@@ -19,7 +19,11 @@ export async function scene({
   meter?: Meter
 } = {}) {
   const all = await Promise.all(Array.from({ length: receivers }, webhookReceiver))
-  const h = await harness({ limits, meter, webhookHosts: all.map(({ host }) => host) })
+  const h = await harness({
+    limits,
+    meter,
+    settings: { webhookHosts: all.map(({ host }) => host) },
+  })
   return {
     h,
     all,

@@ -259,7 +259,7 @@ test('secrets move to the active root key at a start, so that the former one can
   await using receiver = await webhookReceiver()
   const former = { id: 'k0', bytes: new Uint8Array(32).fill(7) }
   const rootKeys = [former]
-  await using h = await harness({ webhookHosts: [receiver.host], rootKeys })
+  await using h = await harness({ settings: { webhookHosts: [receiver.host] }, rootKeys })
   const { tenant } = h.shop
   const { endpoint, verifier } = await createEndpoint(h.service, {
     tenantId: tenant.id,

@@ -1,3 +1,4 @@
+import type { RetentionKind } from '@bonded/core/domain/retention'
 import type { Work } from '@bonded/core/ports/work'
 import { row, sent } from './statement.ts'
 
@@ -27,6 +28,8 @@ export interface Dialect {
   lockSubject(subjectId: string): Work<void>
   lockDevice(deviceId: string): Work<void>
   lockSession(sessionKey: number): Work<void>
+  /** The days of a retention of its own, in a query with `tenant`; null without one. */
+  daysOf(kind: RetentionKind): string
   /** Units that add to the audit log take it first, so that each continues the one before. */
   lockAudit(): Work<void>
   /** Whether a node below this level has sent a message in the last 10 seconds. */
@@ -41,6 +44,7 @@ export const SQLITE: Dialect = {
   isSynchronous: '1',
   rowId: 'rowid',
   eventOrder: 'rowid',
+  daysOf: (kind) => `(tenant.retention ->> '${kind}')`,
   *lockSubjectOf() {},
   *lockSubject() {},
   *lockDevice() {},
@@ -59,6 +63,7 @@ export const POSTGRES_READING: Dialect = {
   rowId: 'ctid',
   eventOrder: 'ordinal',
   servesBelow,
+  daysOf: daysInJson,
 }
 
 /** PostgreSQL, in a unit that writes. Its server is known once it has a connection. */
@@ -71,6 +76,7 @@ export const POSTGRES: Dialect = {
   forWork: 'for update skip locked',
   rowId: 'ctid',
   eventOrder: 'ordinal',
+  daysOf: daysInJson,
   lockSubjectOf: (deviceId) =>
     sent(
       `select pg_advisory_xact_lock(hashtextextended(subject_id, 0)) from device where id = $1`,
@@ -94,4 +100,8 @@ function* servesBelow(level: number): Work<boolean> {
     [level],
   )
   return found !== undefined
+}
+
+function daysInJson(kind: RetentionKind): string {
+  return `cast(cast(tenant.retention as json) ->> '${kind}' as bigint)`
 }

@@ -1,3 +1,5 @@
+import type { RetentionKind } from '@bonded/core/domain/retention'
+
 /**
  * What a column has of a user, and what an erasure does with it:
  *
@@ -20,12 +22,16 @@ interface TableData {
   readonly columns: readonly ColumnGroup[]
 }
 
-const SESSION_END = '24 hours after the end of the session'
+/** The end of a retention that a tenant can have of its own. */
+const orOwn = (usual: string, kind: RetentionKind) =>
+  `${usual}, or the tenant’s days of \`${kind}\``
+
+const SESSION_END = orOwn('24 hours after the end of the session', 'sessions')
 const DEVICE_END = 'an erasure: it recognizes the phone, also after its removal'
 const REMOVAL = 'the removal of the device'
-const REJECTION_END = '`BONDED_REJECTION_RETENTION_DAYS`, 30 days by default'
-const RECEIPT_END = '`BONDED_RECEIPT_RETENTION_DAYS`, 30 days by default'
-const DELIVERY_END = '30 days after the event'
+const REJECTION_END = orOwn('`BONDED_REJECTION_RETENTION_DAYS`, 30 days by default', 'reasons')
+const RECEIPT_END = orOwn('`BONDED_RECEIPT_RETENTION_DAYS`, 30 days by default', 'receipts')
+const DELIVERY_END = orOwn('30 days after the event', 'deliveries')
 const TENANT_END = 'the end of the tenant'
 const SERVICE_END = 'the end of the database'
 
@@ -212,7 +218,8 @@ export const PERSONAL_DATA: Readonly<Record<string, TableData>> = {
     until: TENANT_END,
     columns: [
       ['id name environment demo created_at logo', 'kept', 'the tenant, which the phone shows'],
-      ['origins workflows limits notifies session_endpoint suspended_at', 'kept', 'its settings'],
+      ['origins workflows limits notifies session_endpoint', 'kept', 'its settings'],
+      ['suspended_at retention', 'kept', 'whether it is suspended, and its own periods'],
     ],
   },
   tenant_logo: {
@@ -249,9 +256,10 @@ export const PERSONAL_DATA: Readonly<Record<string, TableData>> = {
     columns: [['name salt hash stored_at', 'kept', 'compares the settings of nodes; PostgreSQL']],
   },
   audit_entry: {
-    until: SERVICE_END,
+    until: orOwn('the longest `audit` of `BONDED_RETENTION_BOUNDS`, ten years by default', 'audit'),
     columns: [
-      ['number at action result reason request_id previous', 'kept', 'what was done, and when'],
+      ['number at action result reason request_id', 'kept', 'what was done, and when'],
+      ['previous content_hash', 'kept', 'prove the order, and entries whose content was deleted'],
       ['actor_kind actor issuer address', 'kept', 'the operator, or the credential of the tenant'],
       ['tenant_id target value_before value_after', 'kept', 'on what, without columns of a user'],
       ['person', 'kept', 'a keyed reference, which names no user once its key is deleted'],

@@ -76,6 +76,8 @@ export interface AuditEntry {
   readonly reason: string | null
   /** The hash of the entry before, in hexadecimal digits; empty for the first one. */
   readonly previous: string
+  /** Of an entry whose retention has ended, the hash of its content, which is empty. */
+  readonly contentHash: string | null
 }
 
 /** Names of this file, which no receipt begins with: an entry can never pass for a receipt. */
@@ -84,9 +86,25 @@ const ENTRY_DOMAIN = 'bonded-audit-entry/v1\n'
 const MARKER_PREFIX = new TextEncoder().encode('bonded audit entries v1:')
 const MARKER_BYTES = 32
 
-/** The hash of an entry, with all that it says: a leaf of the log. */
+/**
+ * The hash of an entry, with all that it says: a leaf of the log. It covers the content by its
+ * hash, so it stays the same after the retention of the content has ended.
+ */
 export function auditLeaf(sha256: Sha256, entry: AuditEntry): Uint8Array {
-  return sha256(new TextEncoder().encode(`${ENTRY_DOMAIN}${canonicalJson(entry)}`))
+  const { number, at, tenantId, previous } = entry
+  const content = contentHash(sha256, entry)
+  const text = canonicalJson({ number, at, tenantId, previous, content })
+  return sha256(new TextEncoder().encode(`${ENTRY_DOMAIN}${text}`))
+}
+
+/** What an entry has after the end of its retention. */
+const RETAINED = ['number', 'at', 'tenantId', 'previous', 'contentHash']
+
+/** The hash of what the retention deletes. The request id makes it impossible to guess. */
+export function contentHash(sha256: Sha256, entry: AuditEntry): string {
+  const content = Object.entries(entry).filter(([member]) => !RETAINED.includes(member))
+  const text = canonicalJson(Object.fromEntries(content))
+  return entry.contentHash ?? hex(sha256(new TextEncoder().encode(text)))
 }
 
 /**

@@ -3,7 +3,12 @@
  * messages to the other nodes. A new feature gets the next level, and `Tables.servesOlderNode`
  * asks for it before the first use.
  */
-export const NODE_LEVELS = { suspension: 1, requester_and_text: 2, inbox: 3 } as const
+export const NODE_LEVELS = {
+  suspension: 1,
+  requester_and_text: 2,
+  inbox: 3,
+  retention: 4,
+} as const
 
 export type NodeFeature = keyof typeof NODE_LEVELS
 

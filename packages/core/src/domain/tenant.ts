@@ -1,5 +1,6 @@
 import type { PhoneSession, TenantId, Workflow } from '@bonded/contract'
 import type { SomeLimits } from './limits.ts'
+import type { SomeRetention } from './retention.ts'
 import { accept, type Result, reject } from './rejection.ts'
 import type { Instant, Session } from './session.ts'
 
@@ -16,6 +17,8 @@ export interface Tenant {
   readonly sessionEndpoint?: string | undefined
   /** Rate limits that replace the service defaults. */
   readonly limits?: SomeLimits
+  /** Periods that replace those of the service, in days. */
+  readonly retention?: SomeRetention | undefined
   /** The name of the logo's file. A new logo has a new name. */
   readonly logo?: string | undefined
   /** Since when the operator lets it ask for no approvals. */

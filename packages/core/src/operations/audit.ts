@@ -192,6 +192,7 @@ function* addEntry(
     result,
     reason: action.reason ?? null,
     previous: last === undefined ? '' : hex(auditLeaf(keys.sha256Bytes, last)),
+    contentHash: null,
   })
 }
 

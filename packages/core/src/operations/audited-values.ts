@@ -18,6 +18,7 @@ const TENANT = [
   'origins',
   'workflows',
   'sessionEndpoint',
+  'retention',
   'limits',
   'logo',
   'suspendedAt',

@@ -1,3 +1,4 @@
+import { contentHash } from '../domain/audit.ts'
 import {
   IDEMPOTENCY_KEY_TTL_MS,
   REJECTION_RETENTION_MS,
@@ -5,35 +6,65 @@ import {
 } from '../domain/lifetimes.ts'
 import { LOG_RETENTION_MS } from '../domain/receipt-log.ts'
 import { RECEIPT_RETENTION_MS } from '../domain/receipts.ts'
+import { type Due, RETENTION_BOUNDS, type RetentionKind } from '../domain/retention.ts'
+import type { Instant } from '../domain/session.ts'
 import { LOG_MS } from '../domain/webhooks.ts'
 import { type Batch, BATCH_SESSIONS } from './batch.ts'
 import type { Service } from './service.ts'
 
 /** A used challenge or an Idempotency-Key is one small row; a session has a dozen. */
 const BATCH_SMALL_ROWS = 200
+const DAY_MS = 24 * 60 * 60_000
 
 /**
- * Deletes sessions that ended 24 hours ago, with their events and failure counts, Idempotency-Keys
- * whose sessions are no longer readable, expired registration challenges, deliveries of 30 days
- * ago, and, at the end of their retention, reasons of rejections, receipts, and entries of their
- * log. A receipt that the log does not have stays. The store alone has the remaining work, so a
- * process that stops midway loses nothing.
+ * Deletes Idempotency-Keys whose sessions are no longer readable, expired registration challenges,
+ * and, at the end of their retention, ended sessions with their events and failure counts,
+ * deliveries, receipts, and reasons of rejections. A receipt that the log does not have stays. The
+ * store alone has the remaining work, so a process that stops midway loses nothing.
  */
 export async function purgeSessions(service: Service): Promise<Batch> {
+  const { receiptRetentionMs = RECEIPT_RETENTION_MS, rejectionRetentionMs } = service.settings
   const now = service.clock.now()
+  const due = dueAt(service, now)
   return service.store.write(function* ({ devices, idempotency, sessions, webhooks, ...tables }) {
-    const challenges = yield* devices.purgeChallenges(now, BATCH_SMALL_ROWS)
-    const keys = yield* idempotency.purge(now - IDEMPOTENCY_KEY_TTL_MS, BATCH_SMALL_ROWS)
-    const { length: done } = yield* sessions.purge(now - RETENTION_AFTER_END_MS, BATCH_SESSIONS)
-    const deliveries = yield* webhooks.purge(now - LOG_MS, BATCH_SMALL_ROWS)
-    const { receiptRetentionMs = RECEIPT_RETENTION_MS, logRetentionMs = LOG_RETENTION_MS } =
-      service.settings
-    const old = yield* tables.receipts.purge(now - receiptRetentionMs, BATCH_SMALL_ROWS)
-    const { rejectionRetentionMs = REJECTION_RETENTION_MS } = service.settings
-    const rejected = yield* tables.rejections.purge(now - rejectionRetentionMs, BATCH_SMALL_ROWS)
-    yield* tables.receiptLog.prune(now - logRetentionMs, BATCH_SMALL_ROWS)
-    const isFull = [challenges, keys, deliveries, old, rejected].includes(BATCH_SMALL_ROWS)
-    const more = done === BATCH_SESSIONS || isFull
-    return { done, more }
+    const small = [
+      yield* devices.purgeChallenges(now, BATCH_SMALL_ROWS),
+      yield* idempotency.purge(now - IDEMPOTENCY_KEY_TTL_MS, BATCH_SMALL_ROWS),
+      yield* webhooks.purge(due('deliveries', LOG_MS)),
+      yield* tables.receipts.purge(due('receipts', receiptRetentionMs)),
+      yield* tables.rejections.purge(
+        due('reasons', rejectionRetentionMs ?? REJECTION_RETENTION_MS),
+      ),
+    ]
+    const ended = { ...due('sessions', RETENTION_AFTER_END_MS), limit: BATCH_SESSIONS }
+    const { length: done } = yield* sessions.purge(ended)
+    return { done, more: done === BATCH_SESSIONS || small.includes(BATCH_SMALL_ROWS) }
   })
+}
+
+/**
+ * Deletes entries of the log of receipts and of the audit log at the end of their retention. An
+ * audit entry loses its content, so that the entries around it stay verifiable.
+ */
+export async function purgeLogs(service: Service): Promise<Batch> {
+  const { logRetentionMs = LOG_RETENTION_MS } = service.settings
+  const due = dueAt(service, service.clock.now())('audit')
+  return service.store.write(function* ({ audit, receiptLog }) {
+    const leaves = yield* receiptLog.prune(due.now - logRetentionMs, BATCH_SMALL_ROWS)
+    const entries = yield* audit.due(due)
+    for (const entry of entries)
+      yield* audit.empty(entry, contentHash(service.keys.sha256Bytes, entry))
+    if (entries.length > 0) yield* audit.dropEmpty()
+    return { done: 0, more: leaves === BATCH_SMALL_ROWS || entries.length >= BATCH_SMALL_ROWS }
+  })
+}
+
+/** The period of a tenant without one is the given one, or else the longest of the bounds. */
+function dueAt({ settings }: Service, now: Instant) {
+  const { retentionBounds = RETENTION_BOUNDS } = settings
+  return (kind: RetentionKind, usualMs?: number): Due => {
+    const { min, max } = retentionBounds[kind]
+    const limit = BATCH_SMALL_ROWS
+    return { min, max, now, usualMs: usualMs ?? max * DAY_MS, limit }
+  }
 }

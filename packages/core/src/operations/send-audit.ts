@@ -78,12 +78,15 @@ export async function sendAudit(
 
 /** A JSON array of as many entries as one call may have, but at least one. */
 function messageOf(entries: readonly AuditEntry[], version: string) {
-  const texts = entries.map((entry) => escapeHiddenJson(JSON.stringify(ocsfEvent(entry, version))))
+  // An entry whose retention has ended has no content to send.
+  const texts = entries.map((entry) =>
+    entry.contentHash === null ? escapeHiddenJson(JSON.stringify(ocsfEvent(entry, version))) : '',
+  )
   let length = 0
   const end = texts.findIndex((text, index) => (length += text.length) > MAX_LENGTH && index > 0)
   const count = end === -1 ? texts.length : end
   return {
     numbers: entries.slice(0, count).map(({ number }) => number),
-    body: `[${texts.slice(0, count).join(',\n')}]`,
+    body: `[${texts.slice(0, count).filter(Boolean).join(',\n')}]`,
   }
 }

@@ -17,6 +17,7 @@ import type { CarrierProvider } from '../ports/carrier.ts'
 import type { AssertionVerifiers, AttestationVerifiers } from '../ports/devices.ts'
 import type { PassportVerifier } from '../ports/passports.ts'
 import type { Signer } from '../ports/signer.ts'
+import type { RetentionBounds } from '../domain/retention.ts'
 import type { Tracer } from '../ports/tracer.ts'
 import type { WebhookTransport } from '../ports/webhooks.ts'
 import type { Cause, Store } from '../ports/store.ts'
@@ -94,6 +95,8 @@ export interface Settings {
   readonly backendAddresses?: BlockList | undefined
   /** Hosts with ports that webhooks may reach although they are not public. Absent: none. */
   readonly webhookHosts?: readonly string[]
+  /** The periods that a tenant can have. Absent: the default. */
+  readonly retentionBounds?: RetentionBounds
   /** How long the reason of a rejection can be searched. Absent: the default. */
   readonly rejectionRetentionMs?: number
   /** How long a receipt can be fetched. Absent: the default. */

@@ -21,6 +21,7 @@ const ENTRY: AuditEntry = {
   result: 'success',
   reason: 'T-1',
   previous: 'ff',
+  contentHash: null,
 }
 
 test('writes an entry as Entity Management of OCSF 1.3.0', () => {

@@ -107,10 +107,10 @@ function rejectionTable({ rejections }: Memory): RejectionTable {
         .slice(0, limit)
       return { rejections: found, next: found.length === limit ? (found.at(-1) ?? null) : null }
     },
-    purge(by, limit) {
+    purge({ now, usualMs, limit }) {
       const doomed = byTime()
         .toReversed()
-        .filter(({ at }) => at <= by)
+        .filter(({ at }) => at <= now - usualMs)
         .slice(0, limit)
       for (const { tenantId, at, requestId } of doomed)
         rejections.delete(keyOf(tenantId, at, requestId))

@@ -194,9 +194,9 @@ export function sessionTable(
         .filter((session) => session.tenantId === tenantId && move.from.includes(session.state))
         .toSorted((a, b) => a.expiresAt - b.expiresAt)
         .slice(0, limit),
-    purge(endedBy, limit) {
+    purge({ now, usualMs, limit }) {
       const doomed = all()
-        .filter(({ endedAt }) => endedAt !== null && endedAt <= endedBy)
+        .filter(({ endedAt }) => endedAt !== null && endedAt <= now - usualMs)
         .toSorted((a, b) => Number(a.endedAt) - Number(b.endedAt))
         .slice(0, limit)
       for (const { id } of doomed) {

@@ -69,6 +69,8 @@ const TAKES_OF: Readonly<Record<LimitName, TakesOf>> = {
     caller?.kind === 'backend'
       ? bucketOf(limit, `${caller.credential.keyId} ${endpointOf(request)}`)
       : undefined,
+  block: ({ caller }, limit) =>
+    caller?.kind === 'backend' ? bucketOf(limit, caller.credential.keyId) : undefined,
   // A portal must not use up the quota of its backend.
   webhook: ({ caller }, limit) =>
     caller?.kind === 'backend' || caller?.kind === 'portal'

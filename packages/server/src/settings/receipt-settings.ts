@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { LOG_RETENTION_DAYS } from '@bonded/core/domain/receipt-log'
 import { RECEIPT_RETENTION_DAYS } from '@bonded/core/domain/receipts'
+import { parseBounds, RETENTION_BOUNDS, type RetentionBounds } from '@bonded/core/domain/retention'
 import {
   ReceiptKeyError,
   type ReceiptKeys,
@@ -30,6 +31,8 @@ export interface ReceiptConfig {
   readonly receiptRetentionMs: number
   /** How long the entries of the log of receipts can be fetched. */
   readonly logRetentionMs: number
+  /** The periods that a tenant can have. */
+  readonly retentionBounds: RetentionBounds
   /** Who cosigns the log of receipts. */
   readonly witnesses: readonly WitnessSettings[]
 }
@@ -72,6 +75,8 @@ export function readReceiptSettings({
   const logDays = readDays('BONDED_RECEIPT_LOG_RETENTION_DAYS', LOG_RETENTION_DAYS)
   // The proof of a receipt needs its entry.
   if (logDays < receiptDays) wrong('BONDED_RECEIPT_LOG_RETENTION_DAYS')
+  const retentionBounds = parseBounds(given('BONDED_RETENTION_BOUNDS') ?? '', logDays)
+  if (retentionBounds === undefined) wrong('BONDED_RETENTION_BOUNDS')
   const witnesses = parseWitnesses(given('BONDED_RECEIPT_WITNESSES') ?? '')
   if (witnesses === undefined) wrong('BONDED_RECEIPT_WITNESSES')
   const receiptCheckpoint = given('BONDED_RECEIPT_CHECKPOINT')
@@ -83,6 +88,7 @@ export function readReceiptSettings({
     receiptCheckpoint,
     receiptRetentionMs: receiptDays * DAY_MS,
     logRetentionMs: logDays * DAY_MS,
+    retentionBounds: retentionBounds ?? RETENTION_BOUNDS,
     witnesses: witnesses ?? [],
   }
 }

@@ -4,6 +4,7 @@ import {
 } from '@bonded/core/domain/connection-limits'
 import { DEVICE_TOKEN_TTL_DAYS, REJECTION_RETENTION_DAYS } from '@bonded/core/domain/lifetimes'
 import { LIMITS_SYNTAX } from '@bonded/core/domain/limits'
+import { RETENTION_BOUNDS, RETENTION_KINDS } from '@bonded/core/domain/retention'
 import { LOG_RETENTION_DAYS } from '@bonded/core/domain/receipt-log'
 import { RECEIPT_RETENTION_DAYS } from '@bonded/core/domain/receipts'
 
@@ -208,6 +209,18 @@ export const SETTINGS = [
     about: 'How long the reason of a rejected request can be searched',
     fallback: String(REJECTION_RETENTION_DAYS),
     expects: 'a number of days, 1 to 3650',
+    secret: false,
+  },
+  {
+    name: 'BONDED_RETENTION_BOUNDS',
+    key: 'retention_bounds',
+    about: 'Shortest and longest retention in days that a tenant can have, by kind',
+    fallback: RETENTION_KINDS.map((kind) => {
+      const { min, max } = RETENTION_BOUNDS[kind]
+      return `${kind}=${min}-${max}`
+    }).join(','),
+    expects:
+      'kind=shortest-longest, several separated by commas; 1 to 36500 days, receipts at most BONDED_RECEIPT_LOG_RETENTION_DAYS',
     secret: false,
   },
   {

@@ -13,7 +13,7 @@ import {
 
 const DAY_MS = 24 * 60 * 60_000
 const TTL_MS = 10 * DAY_MS
-const setUp = () => harness({ attestation: asTestRoots, deviceTokenTtlMs: TTL_MS })
+const setUp = () => harness({ attestation: asTestRoots, settings: { deviceTokenTtlMs: TTL_MS } })
 
 const rotate = (h: Harness, phone: TestPhone, body = tokenFor(h, phone)) =>
   h.api('POST', `/devices/${phone.device_id}/token`, { token: phone.device_token, body })

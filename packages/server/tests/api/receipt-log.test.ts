@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { DatabaseSync } from 'node:sqlite'
+import { dueBy } from '../../../store/tests/tables/table-operations.ts'
 import { type Harness, harness } from '../../../../tests/harness/harness.ts'
 import { testSigner } from '../../../../tests/harness/test-signer.ts'
 import {
@@ -20,7 +21,7 @@ import {
   proofText,
 } from '../../../core/src/domain/receipt-log.ts'
 import { reportReceiptLog } from '../../../core/src/operations/admin/report-receipt-log.ts'
-import { purgeSessions } from '../../../core/src/operations/purge-sessions.ts'
+import { purgeLogs } from '../../../core/src/operations/purge-sessions.ts'
 import { appendReceipts } from '../../../core/src/operations/receipt-log.ts'
 import type { StoredReceipt } from '../../../core/src/ports/tables/receipt-table.ts'
 import { SignerError } from '../../../core/src/ports/signer.ts'
@@ -351,7 +352,8 @@ test('the retention of the log deletes full tiles only, and later entries keep t
 
 test('the purge keeps a receipt until the log has it', async () => {
   await using h = await harness()
-  const purge = () => h.service.store.write(({ receipts }) => receipts.purge(h.clock.now(), 2))
+  const purge = () =>
+    h.service.store.write(({ receipts }) => receipts.purge(dueBy(h.clock.now(), 2)))
   await storeReceipts(h, 3)
   assert.equal(await purge(), 0)
   await appendReceipts(h.service)
@@ -384,7 +386,7 @@ test('the log has an entry until its retention ends', async () => {
   const statuses: number[] = []
   for (const ms of [LOG_RETENTION_MS - 60_000, 120_000]) {
     h.clock.advance(ms)
-    await purgeSessions(h.service)
+    await purgeLogs(h.service)
     statuses.push((await h.call('GET', '/receipts/log/tile/entries/000')).status)
   }
   assert.deepEqual(statuses, [200, 404])

@@ -1,12 +1,20 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import type { RequestId } from '@bonded/contract'
-import { auditMarker, markedEntries } from '../../../core/src/domain/audit.ts'
+import type { RequestId, TenantId } from '@bonded/contract'
+import {
+  type AuditEntry,
+  auditMarker,
+  contentHash,
+  markedEntries,
+} from '../../../core/src/domain/audit.ts'
+import { RETENTION_BOUNDS } from '../../../core/src/domain/retention.ts'
 import { beginLogAsOperator } from '../../../core/src/operations/admin/begin-receipt-log.ts'
 import { reportReceiptLog } from '../../../core/src/operations/admin/report-receipt-log.ts'
 import { verifyAudit } from '../../../core/src/operations/admin/verify-audit.ts'
 import { recordAction } from '../../../core/src/operations/audit.ts'
+import { purgeLogs } from '../../../core/src/operations/purge-sessions.ts'
+import { listAudit } from '../../../core/src/operations/admin/list-audit.ts'
 import { appendReceipts } from '../../../core/src/operations/receipt-log.ts'
 import {
   type ReceiptKeySet,
@@ -32,7 +40,11 @@ const literal = (value: string | number | null) =>
       ? String(value)
       : `'${value.replaceAll("'", "''")}'`
 
-async function record(h: Harness, count: number): Promise<void> {
+async function record(
+  h: Harness,
+  count: number,
+  tenantId: TenantId | undefined = h.shop.tenant.id,
+): Promise<void> {
   for (let number = 0; number < count; number++) {
     h.clock.advance(1)
     await recordAction(h.service, {
@@ -44,7 +56,7 @@ async function record(h: Harness, count: number): Promise<void> {
         address: '192.0.2.1',
       },
       requestId: 'req_0000000000000000000000' as RequestId,
-      target: { tenantId: h.shop.tenant.id },
+      target: { tenantId },
       reason: 'T-1',
     })
   }
@@ -78,6 +90,7 @@ const rowsOf = (h: Harness): Promise<readonly Values[]> =>
       result: entry.result,
       reason: entry.reason,
       previous: entry.previous,
+      content_hash: entry.contentHash,
     }))
   })
 
@@ -204,12 +217,90 @@ test('without receipt keys, entries follow each other and are not checkpointed',
   await using h = await harness({ receiptSigner: 'off' })
   await record(h, 3)
   const report = await verifyAudit(h.service, undefined)
-  assert.deepEqual(report, { entries: 3, logged: 0, log: undefined, problems: [] })
+  assert.deepEqual(report, { entries: 3, purged: 0, logged: 0, log: undefined, problems: [] })
   await tamper(h, set('actor', 'mallory', 2))
   assert.deepEqual(await problemsOf(h), ['Entry 3 does not continue entry 2.'])
   h.clock.advance(61_000)
   const { warnings } = await reportReceiptLog(h.service)
   assert.match(warnings.join(), /^The audit entry 1 of \S+ is not in the log of receipts/)
+})
+
+const retentionBounds = { ...RETENTION_BOUNDS, audit: { min: 30, max: 50 } }
+const BOUNDS = { settings: { retentionBounds } }
+
+test('verifies what is left after each entry has lost its content at the end of its retention', async () => {
+  await using h = await harness(BOUNDS)
+  const brief = await h.addTenant({ name: 'Brief', retention: { audit: 40 } })
+  await record(h, 2, brief.tenant.id)
+  await record(h, 1)
+  await record(h, 1, brief.tenant.id)
+  const outside = await append(h)
+  const purgeAfter = async (days: number) => {
+    h.clock.advance(days * 24 * 60 * 60_000)
+    await purgeLogs(h.service)
+    const { entries, purged, problems } = await verifyAudit(h.service, outside)
+    const listed = await listAudit(h.service, { target: {}, query: { limit: 10 } })
+    return { entries, purged, problems, listed: listed.map(({ number }) => number) }
+  }
+  const none = { entries: 4, problems: [] }
+  assert.deepEqual(await purgeAfter(39), { ...none, purged: 0, listed: [1, 2, 3, 4] })
+  assert.deepEqual(await purgeAfter(1), { ...none, purged: 3, listed: [3] })
+  const rows = await rowsOf(h)
+  assert.deepEqual(
+    rows.map(({ number, actor, reason, person }) => [number, actor, reason, person]),
+    [
+      [2, '', null, null],
+      [3, 'alice', 'T-1', null],
+      [4, '', null, null],
+    ],
+  )
+  // What has no content is as hard to change as what has.
+  for (const row of rows.slice(0, 2))
+    for (const column of ['number', 'at', 'tenant_id', 'previous', 'content_hash']) {
+      const edited = typeof row[column] === 'number' ? row[column] - 1_000 : 'x'
+      await tamper(h, set(column, edited, row.number))
+      assert.notDeepEqual(await problemsOf(h), [], `${String(row.number)} ${column}`)
+      const number = column === 'number' ? edited : row.number
+      await tamper(h, set(column, row[column] ?? null, number))
+    }
+  await tamper(h, 'delete from audit_entry where number = 4')
+  assert.deepEqual(await problemsOf(h), ['Entry 4 is missing.'])
+})
+
+test('ends every entry at the longest retention, and continues after the last one', async () => {
+  await using h = await harness(BOUNDS)
+  await record(h, 2)
+  await record(h, 1, undefined)
+  await append(h)
+  h.clock.advance(50 * 24 * 60 * 60_000)
+  await purgeLogs(h.service)
+  assert.deepEqual(
+    (await rowsOf(h)).map(({ number, action }) => [number, action]),
+    [[3, '']],
+  )
+  await record(h, 1)
+  const outside = await append(h)
+  const { entries, purged, logged, problems } = await verifyAudit(h.service, outside)
+  assert.deepEqual([entries, purged, logged, problems], [4, 3, 4, []])
+})
+
+test('finds an entry that lost its content early, and rows that were dropped with it', async () => {
+  await using h = await harness()
+  await record(h, 3)
+  await append(h)
+  const hashOf = contentHash(
+    h.service.keys.sha256Bytes,
+    (await h.service.store.read(({ audit }) => audit.last())) as AuditEntry,
+  )
+  const [, , last] = (await rowsOf(h)) as [Values, Values, Values]
+  await h.service.store.write(({ audit }) => audit.empty({ number: 3 } as AuditEntry, hashOf))
+  assert.deepEqual(await problemsOf(h), [
+    'Entry 3 has lost its content before its retention ended.',
+  ])
+  await tamper(h, 'delete from audit_entry where number < 3')
+  assert.equal((await problemsOf(h)).length, 1)
+  await tamper(h, set('at', Number(last.at) - 400 * 24 * 60 * 60_000, 3))
+  assert.deepEqual(await problemsOf(h), ['Entry 3 is not what the log of receipts has.'])
 })
 
 test('a marker states its number of entries, and no hash is a marker', () => {

@@ -106,4 +106,21 @@ export const STEPS_FROM_24: typeof MIGRATIONS = [
     ],
     expands: true,
   },
+  {
+    number: 43,
+    name: 'retention of tenants',
+    statements: [
+      'alter table tenant add column retention text',
+      'alter table audit_entry add column content_hash text',
+      // A purge reads the rows of each tenant up to the end of its period.
+      'drop index session_ended',
+      'create index session_ended on session (tenant_id, ended_at) where ended_at is not null',
+      'drop index receipt_by_age',
+      'create index receipt_by_age on receipt (tenant_id, made_at)',
+      'create index webhook_delivery_by_tenant_age on webhook_delivery (tenant_id, created_at)',
+      `create index audit_entry_with_content on audit_entry (tenant_id, at)
+       where content_hash is null`,
+    ],
+    expands: true,
+  },
 ]

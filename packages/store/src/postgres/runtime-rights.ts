@@ -7,7 +7,7 @@ import type { Connection } from './server/connections.ts'
  * migrations, or the events of a session. `update` also permits to lock a row.
  */
 const RIGHTS: Readonly<Record<string, string>> = {
-  audit_entry: 'select, insert',
+  audit_entry: 'select, insert, update, delete',
   audit_person_key: 'select, insert, delete',
   blocked_subject: 'select, insert, delete',
   device: 'select, insert, update, delete',

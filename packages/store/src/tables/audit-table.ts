@@ -2,8 +2,18 @@ import type { AuditEntry } from '@bonded/core/domain/audit'
 import type { AuditQuery, AuditTable } from '@bonded/core/ports/tables/audit-table'
 import type { Dialect } from '../dialect.ts'
 import { type Row, row, rows, sent, type SqlValue } from '../statement.ts'
+import { dueRows } from './due-rows.ts'
 
-/** The audit log as SQL. No statement changes or deletes an entry, and a node has no right to. */
+const DOOMED = {
+  table: 'audit_entry',
+  kind: 'audit',
+  since: 'at',
+  columns: ['*'],
+  only: 'content_hash is null',
+} as const
+
+/** The audit log as SQL. Only the end of its retention changes or deletes an entry. */
+// oxlint-disable-next-line max-lines-per-function -- one table, a statement or two for each method
 export function auditTable(dialect: Dialect): AuditTable {
   return {
     lock: () => dialect.lockAudit(),
@@ -48,6 +58,38 @@ export function auditTable(dialect: Dialect): AuditTable {
       return found.map(entryFromRow)
     },
 
+    *due(due) {
+      const ofTenants = yield* dueRows({ ...dialect, forWork: '' }, DOOMED, due)
+      const ofAll = yield* rows(
+        `select * from audit_entry where at between 0 and $1 and content_hash is null
+         order by at limit $2`,
+        [due.now - due.usualMs, due.limit],
+      )
+      const byNumber = new Map([...ofTenants, ...ofAll].map((found) => [found.number, found]))
+      return [...byNumber.values()].map(entryFromRow)
+    },
+
+    *empty({ number }, contentHash) {
+      yield* sent(
+        `update audit_entry set content_hash = $2, action = '', actor_kind = '', actor = '',
+           issuer = null, address = null, request_id = '', person = null, target = '',
+           value_before = null, value_after = null, result = '', reason = null
+         where number = $1 and content_hash is null`,
+        [number, contentHash],
+      )
+    },
+
+    *dropEmpty() {
+      yield* sent(
+        `delete from audit_entry where content_hash is not null
+           and number < (select audit_size from receipt_log where number = 1)
+           and number < coalesce(
+             (select number from audit_entry where content_hash is null order by number limit 1) - 1,
+             (select max(number) from audit_entry))`,
+        [],
+      )
+    },
+
     *personKey(id) {
       const found = yield* row('select key from audit_person_key where subject_id = $1', [id])
       return found && String(found.key)
@@ -67,10 +109,11 @@ export function auditTable(dialect: Dialect): AuditTable {
   }
 }
 
-function conditions({ since, until, tenantId, person, action, after = 0, limit }: AuditQuery): {
+function conditions(query: AuditQuery): {
   readonly where: readonly string[]
   readonly values: readonly SqlValue[]
 } {
+  const { since, until, tenantId, person, action, hasContent, after = 0, limit } = query
   const given: readonly (readonly [string, SqlValue | undefined])[] = [
     ['number >', after],
     ['at >=', since],
@@ -78,6 +121,8 @@ function conditions({ since, until, tenantId, person, action, after = 0, limit }
     ['tenant_id =', tenantId],
     ['person =', person],
     ['action =', action],
+    // An entry without content has no action.
+    ['action <>', hasContent ? '' : undefined],
   ]
   const wanted = given.filter((one): one is readonly [string, SqlValue] => one[1] !== undefined)
   return {
@@ -104,5 +149,6 @@ function entryFromRow(found: Row): AuditEntry {
     result: String(found.result),
     reason: found.reason as string | null,
     previous: String(found.previous),
+    contentHash: found.content_hash as string | null,
   }
 }

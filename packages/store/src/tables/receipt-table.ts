@@ -1,9 +1,18 @@
 import type { ReceiptTable, StoredReceipt } from '@bonded/core/ports/tables/receipt-table'
 import type { Dialect } from '../dialect.ts'
-import { changed, row, type Row, rows, sent } from '../statement.ts'
+import { row, type Row, rows, sent } from '../statement.ts'
+import { purgeDue } from './due-rows.ts'
+
+const DOOMED = {
+  table: 'receipt',
+  kind: 'receipts',
+  since: 'made_at',
+  columns: ['session_id', 'state'],
+  only: 'log_index is not null',
+} as const
 
 /** The receipts as SQL. */
-export function receiptTable({ forUpdate }: Dialect): ReceiptTable {
+export function receiptTable(dialect: Dialect): ReceiptTable {
   return {
     *add({ sessionId, state, tenantId, workflow, action, browserCommitment, jws, madeAt }) {
       yield* sent(
@@ -25,7 +34,7 @@ export function receiptTable({ forUpdate }: Dialect): ReceiptTable {
 
     *unlogged(limit) {
       const found = yield* rows(
-        `select * from receipt where log_index is null order by made_at limit $1 ${forUpdate}`,
+        `select * from receipt where log_index is null order by made_at limit $1 ${dialect.forUpdate}`,
         [limit],
       )
       return found.map(receiptFromRow)
@@ -39,14 +48,7 @@ export function receiptTable({ forUpdate }: Dialect): ReceiptTable {
       ])
     },
 
-    *purge(madeBy, limit) {
-      return yield* changed(
-        `delete from receipt where made_at <= $1 and (session_id, state) in (
-           select session_id, state from receipt
-           where made_at between 0 and $1 and log_index is not null order by made_at limit $2)`,
-        [madeBy, limit],
-      )
-    },
+    purge: (due) => purgeDue(dialect, DOOMED, due),
   }
 }
 

@@ -3,13 +3,22 @@ import type {
   RejectionTable,
   StoredRejection,
 } from '@bonded/core/ports/tables/rejection-table'
-import { type Row, row, rows, sent } from '../statement.ts'
+import type { Dialect } from '../dialect.ts'
+import { type Row, row, rows } from '../statement.ts'
+import { purgeDue } from './due-rows.ts'
 
 /** How much of the table a page reads at most. A tenant's filter must not occupy the database. */
 const MAX_FILTERED = 1_000
 
+const DOOMED = {
+  table: 'rejection',
+  kind: 'reasons',
+  since: 'at',
+  columns: ['tenant_id', 'at', 'request_id'],
+} as const
+
 /** The reasons of rejections. The table of sessions adds them, with their timelines. */
-export const rejectionTable: RejectionTable = {
+export const rejectionTable = (dialect: Dialect): RejectionTable => ({
   *list(query) {
     const { requestId = '', sessionId = '', subjectRef = '', reason = '', limit } = query
     const { where, values } = rangeOf(query)
@@ -29,20 +38,9 @@ export const rejectionTable: RejectionTable = {
     return { rejections, next: last === undefined ? null : rejectionFromRow(last) }
   },
 
-  *purge(by, limit) {
-    const doomed = yield* rows(
-      'select tenant_id, at, request_id from rejection where at between 0 and $1 order by at limit $2',
-      [by, limit],
-    )
-    for (const { tenant_id, at, request_id } of doomed)
-      yield* sent('delete from rejection where tenant_id = $1 and at = $2 and request_id = $3', [
-        String(tenant_id),
-        Number(at),
-        String(request_id),
-      ])
-    return doomed.length
-  },
-}
+  // Nodes have no right to lock these rows. Two that delete one wait for each other.
+  purge: (due) => purgeDue({ ...dialect, forWork: '' }, DOOMED, due),
+})
 
 /** The condition that an index answers: the narrowest one that the query names. */
 function rangeOf(query: RejectionQuery) {

@@ -10,6 +10,7 @@ import type {
 } from '@bonded/core/ports/tables/session-table'
 import type { Work } from '@bonded/core/ports/work'
 import type { Writing } from './event-publisher.ts'
+import { dueRows } from './due-rows.ts'
 import { inboxTable } from './inbox-table.ts'
 import { isFiltered, lastReadStatement, listStatement } from './session-list.ts'
 import {
@@ -47,6 +48,14 @@ const INSERT_REJECTION = `insert into rejection
 
 const INSERT_SESSION = `insert into session (${SESSION_COLUMNS.join(', ')}, session_key) values (${SESSION_COLUMNS.map((_, at) => `$${at + 1}`).join(', ')}, $${SESSION_COLUMNS.length + 1})
   on conflict (session_key) do nothing`
+const DOOMED = {
+  table: 'session',
+  kind: 'sessions',
+  since: 'ended_at',
+  columns: ['session_key', 'id'],
+  only: 'ended_at is not null',
+} as const
+
 const INSERT_EVENT = `insert into session_event (session_key, seq, at, kind, state, hint, reason, step, request_id, key_id)
   values ($1, $2, $3, $4, $5, $6, $7, null, $8, $9)`
 
@@ -261,11 +270,8 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
       return found.map(sessionFromRow)
     },
 
-    *purge(endedBy, limit) {
-      const doomed = yield* rows(
-        `select session_key, id from session where ended_at is not null and ended_at between 0 and $1 order by ended_at limit $2 ${dialect.forWork}`,
-        [endedBy, limit],
-      )
+    *purge(due) {
+      const doomed = yield* dueRows(dialect, DOOMED, due)
       if (doomed.length === 0) return []
       const keys = doomed.map((found) => Number(found.session_key))
       // One at a time: until PostgreSQL has analyzed a table, it reads all of it to find several.

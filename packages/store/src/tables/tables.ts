@@ -34,7 +34,7 @@ export function sqlTables(writing: Writing): Tables {
     subjects: subjectTable(writing),
     idempotency: idempotencyTable(writing.dialect),
     webhooks: webhookTable(writing.dialect),
-    rejections: rejectionTable,
+    rejections: rejectionTable(writing.dialect),
     settings: settingTable,
     servesOlderNode: (feature) => writing.dialect.servesBelow(NODE_LEVELS[feature]),
     receipts: receiptTable(writing.dialect),

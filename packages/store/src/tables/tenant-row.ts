@@ -33,6 +33,7 @@ export const TENANT_COLUMNS = [
   'notifies',
   'session_endpoint',
   'suspended_at',
+  'retention',
 ]
   .map((column) => `tenant.${column}`)
   .join(', ')
@@ -48,6 +49,7 @@ export function tenantFromRow(found: Row): Tenant {
     workflows: parseOnce<Workflow[]>(found.workflows),
     ...(found.logo === null ? {} : { logo: found.logo as string }),
     ...(found.suspended_at === null ? {} : { suspendedAt: Number(found.suspended_at) }),
+    ...(found.retention === null ? {} : { retention: parseOnce(found.retention) }),
     ...(Number(found.notifies) === 1 ? { notifies: true } : {}),
     ...(found.session_endpoint === null
       ? {}

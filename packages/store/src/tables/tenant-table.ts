@@ -31,7 +31,7 @@ export function tenantTable({ dialect }: Pick<Writing, 'dialect'>): TenantTable 
   return {
     *create(tenant, now) {
       yield* row(
-        'insert into tenant (id, name, environment, demo, origins, workflows, created_at, limits, session_endpoint) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)',
+        'insert into tenant (id, name, environment, demo, origins, workflows, created_at, limits, session_endpoint, retention) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)',
         [
           tenant.id,
           tenant.name,
@@ -42,6 +42,7 @@ export function tenantTable({ dialect }: Pick<Writing, 'dialect'>): TenantTable 
           now,
           limitsText(tenant.limits),
           tenant.sessionEndpoint ?? null,
+          retentionText(tenant),
         ],
       )
       for (const origin of tenant.origins) yield* addOrigin(tenant.id, origin)
@@ -54,9 +55,11 @@ export function tenantTable({ dialect }: Pick<Writing, 'dialect'>): TenantTable 
 
     *update(before, after) {
       const updated = yield* row(
-        `update tenant set name = $6, origins = $7, workflows = $8, session_endpoint = $9
+        `update tenant
+         set name = $7, origins = $8, workflows = $9, session_endpoint = $10, retention = $11
        where id = $1 and name = $2 and origins = $3 and workflows = $4
-         and session_endpoint is not distinct from $5 returning id`,
+         and session_endpoint is not distinct from $5
+         and retention is not distinct from $6 returning id`,
         [before.id, ...settingsColumns(before), ...settingsColumns(after)],
       )
       if (updated === undefined) return false
@@ -262,13 +265,15 @@ function addOrigin(tenantId: TenantId, origin: string) {
   return row('insert into tenant_origin (tenant_id, origin) values ($1, $2)', [tenantId, origin])
 }
 
-function settingsColumns({
-  name,
-  origins,
-  workflows,
-  sessionEndpoint,
-}: TenantSettings): readonly (string | null)[] {
-  return [name, JSON.stringify(origins), JSON.stringify(workflows), sessionEndpoint ?? null]
+function settingsColumns(settings: TenantSettings): readonly (string | null)[] {
+  const { name, origins, workflows, sessionEndpoint = null } = settings
+  const lists = [JSON.stringify(origins), JSON.stringify(workflows)]
+  return [name, ...lists, sessionEndpoint, retentionText(settings)]
+}
+
+function retentionText({ retention = {} }: Pick<TenantSettings, 'retention'>): string | null {
+  const text = JSON.stringify(retention)
+  return text === '{}' ? null : text
 }
 
 function limitsText(limits: SomeLimits = {}): string | null {

@@ -12,6 +12,7 @@ import type {
 import type { Work } from '@bonded/core/ports/work'
 import type { Dialect } from '../dialect.ts'
 import { changed, row, rows, sent } from '../statement.ts'
+import { purgeDue } from './due-rows.ts'
 import { eventIdOf, writeEvent } from './webhook-events.ts'
 import { deliveryFromRow, endpointFromRow, instant } from './webhook-rows.ts'
 
@@ -41,9 +42,17 @@ const TENANTS_OF_DEVICE = `select distinct p.tenant_id, p.subject_id, p.subject_
     select 1 from device o join device_continuity c on c.device_id = o.id and c.tenant_id = e.tenant_id
     where o.subject_id = d.subject_id and c.updated_at >= $2)`
 
+const DOOMED = {
+  table: 'webhook_delivery',
+  kind: 'deliveries',
+  since: 'created_at',
+  columns: ['ordinal'],
+} as const
+
 /** The endpoints, and the deliveries as queue and log. */
 // oxlint-disable-next-line max-lines-per-function -- two tables, a statement for each method
-export function webhookTable({ forUpdate, forWork }: Dialect): WebhookTable {
+export function webhookTable(dialect: Dialect): WebhookTable {
+  const { forUpdate, forWork } = dialect
   return {
     *addEndpoint(endpoint) {
       yield* row(
@@ -320,17 +329,7 @@ export function webhookTable({ forUpdate, forWork }: Dialect): WebhookTable {
       )
     },
 
-    *purge(createdBy, limit) {
-      const doomed = yield* rows(
-        `select ordinal from webhook_delivery where created_at between 0 and $1
-         order by created_at limit $2 ${forWork}`,
-        [createdBy, limit],
-      )
-      // One at a time, as for sessions.
-      for (const { ordinal } of doomed)
-        yield* sent('delete from webhook_delivery where ordinal = $1', [Number(ordinal)])
-      return doomed.length
-    },
+    purge: (due) => purgeDue(dialect, DOOMED, due),
   }
 }
 

@@ -10,12 +10,13 @@ import type { Service } from '../../../core/src/operations/service.ts'
 import { noMeter } from '../../../core/src/ports/meter.ts'
 import type { Store } from '../../../core/src/ports/store.ts'
 import { postgresDatabase } from '../../../../tests/harness/test-database.ts'
-import { newSession, NOW } from '../tables/table-operations.ts'
+import { ADD_TENANTS, newSession, NOW } from '../tables/table-operations.ts'
 
 const database = await postgresDatabase()
 const store = (await database.openStore(NOW))({ bus: localBus(), meter: noMeter })
 const otherNode = new pg.Client({ connectionString: database.url })
 await otherNode.connect()
+await otherNode.query(ADD_TENANTS)
 after(async () => {
   await otherNode.end()
   await store[Symbol.asyncDispose]()

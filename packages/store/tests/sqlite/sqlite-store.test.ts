@@ -10,6 +10,7 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync, StatementSync } from 'node:sqlite'
+import { dueBy } from '../tables/table-operations.ts'
 import { harness } from '../../../../tests/harness/harness.ts'
 
 const h = await harness()
@@ -261,7 +262,7 @@ test('purges a session that ended 24 hours ago with all of its rows', async () =
   await h.kill(session)
   h.clock.advance(24 * 60 * 60_000 + 1)
   const purged = await store.write((tables) =>
-    tables.sessions.purge(clock.now() - 24 * 60 * 60_000, 1_000),
+    tables.sessions.purge(dueBy(clock.now() - 24 * 60 * 60_000, 1_000)),
   )
   assert.ok(purged.includes(session.id as SessionId))
   assert.equal(

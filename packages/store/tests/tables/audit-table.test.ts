@@ -31,6 +31,7 @@ function entry(number: number, given: Partial<AuditEntry> = {}): AuditEntry {
     result: 'success',
     reason: 'T-1',
     previous: '',
+    contentHash: null,
     ...given,
   }
 }

@@ -7,6 +7,7 @@ import { MOVES } from '../../../core/src/protocol/states.ts'
 import { cachedDriver, memoryDriver, postgresDriver, sqlDriver } from './table-drivers.ts'
 import {
   DEVICES,
+  dueBy,
   newDevice,
   newSession,
   newToken,
@@ -163,7 +164,7 @@ for (const [kind, open] of DRIVERS) {
     assert.deepEqual(await list({ sessionId: theirs }), [[], null])
     assert.deepEqual(await list({ tenantId: undefined, sessionId: theirs }), [[4], null])
     const purge = (by: number, limit: number) =>
-      driver.write((tables) => tables.rejections.purge(by, limit))
+      driver.write((tables) => tables.rejections.purge(dueBy(by, limit)))
     assert.deepEqual([await purge(NOW + 2, 1), await purge(NOW + 2, 9)], [1, 1])
     assert.deepEqual(await list({ tenantId: undefined }), [[4, 3], null])
   })
@@ -226,7 +227,7 @@ for (const [kind, open] of DRIVERS) {
       const session = (yield* tables.sessions.find(sessionId)) ?? newSession(sessionId)
       yield* tables.sessions.countFailure(sessionId, deviceId)
       yield* tables.sessions.move(session, MOVES.kill, { now: NOW })
-      return yield* tables.sessions.purge(NOW, 10)
+      return yield* tables.sessions.purge(dueBy(NOW, 10))
     })
     assert.deepEqual(purged, [sessionId])
     const left = await driver.read(function* (tables) {

@@ -17,6 +17,7 @@ import { memoryStore } from '../../../core/tests/memory/memory-store.ts'
 import { noMeter } from '../../../core/src/ports/meter.ts'
 import { runSql } from '../../../../tests/harness/postgres.ts'
 import { postgresDatabase } from '../../../../tests/harness/test-database.ts'
+import { ADD_TENANTS } from './table-operations.ts'
 import { ROOT_KEY } from '../../../../tests/harness/harness.ts'
 
 /** Runs units of work over the SQL tables or over the cached ones. */
@@ -122,6 +123,7 @@ export function cachedDriver(): TableDriver {
 export async function postgresDriver(): Promise<TableDriver> {
   const database = await postgresDatabase()
   const store = (await database.openStore(0))({ bus: localBus(), meter: noMeter })
+  await runSql(database.url, ADD_TENANTS)
   return {
     write: (unit, by) => (by === undefined ? store : store.during(by)).write(unit),
     read: (unit) => store.read(unit),
@@ -166,6 +168,8 @@ function newFile(): { file: string; remove: () => void } {
   const folder = mkdtempSync(join(tmpdir(), 'bonded-tables-'))
   const file = join(folder, 'bonded.db')
   migrate(file, 0)
+  using database = new DatabaseSync(file)
+  database.exec(ADD_TENANTS)
   return { file, remove: () => rmSync(folder, { recursive: true }) }
 }
 

@@ -2,6 +2,7 @@ import type { DeviceId, SessionId, SubjectId, TenantId } from '@bonded/contract'
 import { DEVICE_MOVES } from '../../../core/src/domain/device-moves.ts'
 import { newSession as pendingSession } from '../../../core/src/domain/new-session.ts'
 import { policyOf } from '../../../core/src/domain/policy.ts'
+import type { Due } from '../../../core/src/domain/retention.ts'
 import type { Device, Session } from '../../../core/src/domain/session.ts'
 import { MOVES } from '../../../core/src/protocol/states.ts'
 import type { Tables } from '../../../core/src/ports/store.ts'
@@ -13,6 +14,16 @@ export const NOW = 1_000_000
 export const SESSIONS = ['sess_a', 'sess_b'] as SessionId[]
 export const DEVICES = ['dev_a', 'dev_b', 'dev_c'] as DeviceId[]
 export const TENANTS = ['ten_a', 'ten_b'] as TenantId[]
+/** A purge goes over the tenants. */
+export const ADD_TENANTS = `insert into tenant
+  (id, name, environment, demo, origins, workflows, created_at)
+  values ${TENANTS.map((id) => `('${id}', 'T', 'sandbox', 0, '[]', '[]', 0)`).join()}`
+
+/** The rows of this time or older. */
+export function dueBy(time: number, limit: number): Due {
+  return { now: time, usualMs: 0, min: 1, max: 1, limit }
+}
+
 /** The first two devices have one subject. */
 export const SUBJECTS = ['sub_a', 'sub_a', 'sub_b'] as SubjectId[]
 /** Each device begins with the token of its index. The others are offered. */
@@ -164,7 +175,7 @@ export const WRITES: Readonly<Record<string, Operation>> = {
     return found.map((session) => session.id).sort()
   },
   *purge(tables, { value }) {
-    return yield* tables.sessions.purge(NOW + 1e9, 1 + (value % 2))
+    return yield* tables.sessions.purge(dueBy(NOW + 1e9, 1 + (value % 2)))
   },
   continuity: (tables, { tenant, device, value }) =>
     tables.sessions.storeContinuity({

@@ -1,5 +1,6 @@
 import { canonicalJson, makeId } from '@bonded/contract'
 import type { SomeLimits } from '../../domain/limits.ts'
+import type { SomeRetention } from '../../domain/retention.ts'
 import { isRevoked, type Tenant } from '../../domain/tenant.ts'
 import type { Tables } from '../../ports/store.ts'
 import type { KeyListing } from '../../ports/tables/tenant-table.ts'
@@ -7,7 +8,7 @@ import type { Work } from '../../ports/work.ts'
 import type { Service } from '../service.ts'
 import { createCredential } from './credential.ts'
 import { OperatorError } from './operator-error.ts'
-import { setSuspended } from './suspend-tenant.ts'
+import { rejectOlderNode, setSuspended } from './suspend-tenant.ts'
 import { refuseOlderNodes, similarTenant } from './tenants.ts'
 
 /** A tenant as a document describes it. A member that is undefined stays as it is. */
@@ -17,6 +18,7 @@ export interface WantedTenant
   /** Null removes it. */
   readonly sessionEndpoint?: string | null | undefined
   readonly limits?: SomeLimits | undefined
+  readonly retention?: SomeRetention | undefined
   readonly suspended?: boolean | undefined
   readonly publishableKey?: string | undefined
   /** The name of its server credential. */
@@ -56,6 +58,8 @@ export function applyTenant(service: Service, wanted: WantedTenant): Promise<App
     const plan = yield* compare(service, tables, wanted)
     if (plan.differences.length === 0) return plan
     const { tenant, isNew } = plan
+    if (plan.differences.some(({ member }) => member === 'retention'))
+      yield* rejectOlderNode(tables, 'retention')
     yield* tables.concerns({ tenantId: tenant.id })
     yield* refuseOlderNodes(tables, tenant)
     const now = service.clock.now()
@@ -99,7 +103,8 @@ function* compare(service: Service, tables: Tables, wanted: WantedTenant): Work<
 }
 
 function wantedTenant(service: Service, wanted: WantedTenant, before: Tenant | undefined): Tenant {
-  const { id, name, environment, workflows, origins, demo, limits, sessionEndpoint } = wanted
+  const { id, name, environment, workflows, origins, demo, limits, sessionEndpoint, retention } =
+    wanted
   return {
     ...before,
     id: before?.id ?? id ?? makeId('ten', service.random.id()),
@@ -109,17 +114,19 @@ function wantedTenant(service: Service, wanted: WantedTenant, before: Tenant | u
     demo: demo ?? before?.demo ?? false,
     origins: origins ?? before?.origins ?? [],
     limits: limits ?? before?.limits ?? {},
+    retention: retention ?? before?.retention ?? {},
     sessionEndpoint:
       sessionEndpoint === undefined ? before?.sessionEndpoint : (sessionEndpoint ?? undefined),
   }
 }
 
-const SETTINGS = ['name', 'environment', 'demo', 'origins', 'sessionEndpoint', 'limits'] as const
+const SETTINGS = ['name', 'environment', 'demo', 'origins', 'sessionEndpoint'] as const
 
 function settingsDiffer(before: Tenant | undefined, after: Tenant): TenantDifference[] {
   const of = (tenant: Tenant | undefined) => ({
     ...Object.fromEntries(SETTINGS.map((member) => [member, tenant?.[member] ?? null])),
     limits: tenant?.limits ?? {},
+    retention: tenant?.retention ?? {},
     // As the description has it: a workflow without the member accepts no passport.
     workflows: tenant?.workflows.map((each) => ({ ...each, passport: each.passport ?? 'none' })),
   })

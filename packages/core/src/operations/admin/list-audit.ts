@@ -18,7 +18,7 @@ export async function listAudit(
     : { ...query, tenantId }
   // No entry names a user who has no reference.
   if (isPerson && wanted.person === undefined) return []
-  return service.store.read(({ audit }) => audit.list(wanted))
+  return service.store.read(({ audit }) => audit.list({ ...wanted, hasContent: true }))
 }
 
 async function referenceOf(service: Service, target: AuditTarget): Promise<string | undefined> {

@@ -1,4 +1,5 @@
 import type { TenantId } from '@bonded/contract'
+import type { NodeFeature } from '../../domain/node-level.ts'
 import type { Instant } from '../../domain/session.ts'
 import type { Tenant } from '../../domain/tenant.ts'
 import type { Tables } from '../../ports/store.ts'
@@ -64,15 +65,20 @@ export function* setSuspended(
   id: TenantId,
   at: Instant | null,
 ): Work<Pick<SuspendedTenant, 'tenant' | 'changed'>> {
-  if (at !== null && (yield* tables.servesOlderNode('suspension')))
-    throw new OperatorError(
-      'A node of an older version serves, and would ignore the suspension. Upgrade all nodes, and try again 10 seconds later',
-      { code: 'conflict' },
-    )
+  if (at !== null) yield* rejectOlderNode(tables, 'suspension')
   const changed = yield* tables.tenants.setSuspended(id, at)
   const tenant = yield* tables.tenants.find(id)
   if (tenant === undefined) throw tenantNotFound(id)
   return { tenant, changed }
+}
+
+/** @throws {OperatorError} where a node serves that would ignore the feature */
+export function* rejectOlderNode(tables: Tables, feature: NodeFeature): Work<void> {
+  if (yield* tables.servesOlderNode(feature))
+    throw new OperatorError(
+      `A node of an older version serves, and would ignore the ${feature}. Upgrade all nodes, and try again 10 seconds later`,
+      { code: 'conflict' },
+    )
 }
 
 function openSessions({ sessions }: Tables, id: TenantId, limit: number) {

@@ -1,9 +1,11 @@
 import type { TenantId, Workflow } from '@bonded/contract'
+import { retentionProblem, type SomeRetention } from '../../domain/retention.ts'
 import type { Tenant } from '../../domain/tenant.ts'
 import type { TenantSettings } from '../../ports/tables/tenant-table.ts'
 import type { Service } from '../service.ts'
 import { OperatorError, tenantNotFound } from './operator-error.ts'
 import { checkSessionEndpoint } from './check-origin.ts'
+import { rejectOlderNode } from './suspend-tenant.ts'
 import { checkTenant, refuseOlderNodes, similarTenant } from './tenants.ts'
 
 /** What to change. Removals come first, so that one call can replace a workflow. */
@@ -18,6 +20,8 @@ export interface TenantChange {
   readonly removeWorkflows: readonly string[]
   /** Null removes it. */
   readonly sessionEndpoint?: string | null | undefined
+  /** Replaces the periods that it has; undefined restores that of the service. */
+  readonly retention?: SomeRetention | undefined
 }
 
 export interface UpdatedTenant {
@@ -33,8 +37,8 @@ export interface UpdatedTenant {
 const MAX_ATTEMPTS = 5
 
 /**
- * Changes the name, origins, workflows and session endpoint of a tenant. A running service applies
- * it within a second. Sessions that already exist keep the policy of their workflow.
+ * Changes the name, origins, workflows, session endpoint, and retention of a tenant. A running
+ * service applies it within a second. Sessions that exist keep the policy of their workflow.
  *
  * @throws {OperatorError} where the tenant does not exist or the result is not a valid tenant
  */
@@ -53,6 +57,10 @@ export async function updateTenant(
       yield* refuseOlderNodes(tables, { workflows: change.addWorkflows })
       if (typeof change.sessionEndpoint === 'string')
         checkSessionEndpoint(change.sessionEndpoint, after, service.settings)
+      if (change.retention !== undefined) {
+        checkRetention(service, change.retention)
+        yield* rejectOlderNode(tables, 'retention')
+      }
       const { allowSimilarName = false } = change
       const among = after.name === before.name ? [] : yield* tables.tenants.list()
       const similarTenantId = similarTenant(after, { among, allowSimilarName })
@@ -65,6 +73,14 @@ export async function updateTenant(
       },
     )
   })
+}
+
+function checkRetention({ settings }: Service, retention: SomeRetention): void {
+  for (const [kind, days] of Object.entries(retention)) {
+    const problem = retentionProblem(kind, days, settings.retentionBounds)
+    if (problem !== undefined)
+      throw new OperatorError(`${kind}=${days} ${problem}`, { code: 'invalid' })
+  }
 }
 
 function changed(before: Tenant, change: TenantChange): TenantSettings {
@@ -80,6 +96,7 @@ function changed(before: Tenant, change: TenantChange): TenantSettings {
   const { sessionEndpoint = before.sessionEndpoint } = change
   return {
     sessionEndpoint: sessionEndpoint ?? undefined,
+    retention: { ...before.retention, ...change.retention },
     name: change.name ?? before.name,
     // Adding an origin that is there changes nothing, so that a script can run twice.
     origins: [...new Set([...origins, ...addOrigins])],

@@ -17,6 +17,8 @@ const LEAF_BYTES = 32
 /** What a verification of the audit log has found. */
 export interface AuditReport {
   readonly entries: number
+  /** How many of them have reached the end of their retention. */
+  readonly purged: number
   /** How many of them the log of receipts covers. The others wait for its next checkpoint. */
   readonly logged: number
   /** The log of receipts; undefined if it has no leaves. */
@@ -56,6 +58,7 @@ export async function verifyAudit(
   const origin = logOrigin(service.settings.publicOrigin, head.epoch)
   return {
     entries,
+    purged: rows.purged,
     logged,
     log: head.size === 0 ? undefined : { origin, size: head.size },
     problems,

@@ -1,5 +1,6 @@
 import type { SessionId, TenantId } from '@bonded/contract'
 import type { ReceiptState } from '../../domain/receipts.ts'
+import type { Due } from '../../domain/retention.ts'
 import type { Instant } from '../../domain/session.ts'
 import type { Work } from '../work.ts'
 
@@ -32,10 +33,10 @@ export interface ReceiptTable {
   unlogged(limit: number): Work<readonly StoredReceipt[]>
   setLogIndex(receipt: StoredReceipt, index: number): Work<void>
   /**
-   * Deletes receipts that were made by the instant and are in the log, at most `limit`: without its
-   * entry, the log could not show that a deleted receipt existed.
+   * Deletes receipts that are due and in the log: without its entry, the log could not show that a
+   * deleted receipt existed.
    *
    * @returns how many
    */
-  purge(madeBy: Instant, limit: number): Work<number>
+  purge(due: Due): Work<number>
 }

@@ -1,4 +1,5 @@
 import type { RequestId, SessionId, TenantId } from '@bonded/contract'
+import type { Due } from '../../domain/retention.ts'
 import type { Instant } from '../../domain/session.ts'
 import type { Work } from '../work.ts'
 
@@ -45,6 +46,6 @@ export interface RejectionTable {
    * fewer rejections than the limit although others follow.
    */
   list(query: RejectionQuery): Work<RejectionPage>
-  /** Deletes the rejections up to an instant, at most `limit`. @returns how many */
-  purge(by: Instant, limit: number): Work<number>
+  /** Deletes the rejections that are due. @returns how many */
+  purge(due: Due): Work<number>
 }

@@ -9,6 +9,7 @@ import type {
 import type { MoveChanges } from '../../domain/changes.ts'
 import type { EventDetails } from '../../domain/events.ts'
 import type { PastRequest } from '../../domain/inbox.ts'
+import type { Due } from '../../domain/retention.ts'
 import type { Device, Instant, Session } from '../../domain/session.ts'
 import type { Move } from '../../protocol/states.ts'
 import type { Work } from '../work.ts'
@@ -145,11 +146,11 @@ export interface SessionTable {
   /** Live sessions of a tenant that the table allows this move, oldest expiry first. */
   movable(tenantId: TenantId, move: Move, limit: number): Work<readonly Session[]>
   /**
-   * Deletes sessions that ended by the instant, with their dependent rows, earliest end first.
+   * Deletes ended sessions that are due, with their dependent rows.
    *
-   * @returns the ids of the deleted sessions, at most `limit`
+   * @returns the ids of the deleted sessions
    */
-  purge(endedBy: Instant, limit: number): Work<readonly SessionId[]>
+  purge(due: Due): Work<readonly SessionId[]>
   /**
    * The sessions that wait in the inbox of a subject and that a device may open, at most 200: first
    * the newest one of each tenant, then its second, and so on.

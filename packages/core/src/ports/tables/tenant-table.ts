@@ -25,7 +25,10 @@ export interface PublishableKey {
 }
 
 /** The settings of a tenant that an operator can change. */
-export type TenantSettings = Pick<Tenant, 'name' | 'origins' | 'workflows' | 'sessionEndpoint'>
+export type TenantSettings = Pick<
+  Tenant,
+  'name' | 'origins' | 'workflows' | 'sessionEndpoint' | 'retention'
+>
 
 export interface TenantTable {
   create(tenant: Tenant, now: Instant): Work<void>

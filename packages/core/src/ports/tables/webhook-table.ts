@@ -1,5 +1,6 @@
 import type { DeviceId, EventId, EventType, TenantId, WebhookEndpointId } from '@bonded/contract'
 import type { Attempt, DeliveryState, Verdict } from '../../domain/webhooks.ts'
+import type { Due } from '../../domain/retention.ts'
 import type { Instant } from '../../domain/session.ts'
 import type { WebhookFigures } from '../meter.ts'
 import type { Work } from '../work.ts'
@@ -168,6 +169,6 @@ export interface WebhookTable {
   retry(delivery: WebhookDelivery, now: Instant): Work<void>
   /** Makes all failed and held deliveries of an endpoint since then due. @returns how many */
   recover(id: WebhookEndpointId, since: Instant, now: Instant): Work<number>
-  /** Deletes deliveries that were created by the instant, at most `limit`. @returns how many */
-  purge(createdBy: Instant, limit: number): Work<number>
+  /** Deletes deliveries that are due. @returns how many */
+  purge(due: Due): Work<number>
 }

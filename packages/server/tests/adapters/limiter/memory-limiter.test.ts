@@ -186,6 +186,7 @@ test('uses the default limits of protocol 10', () => {
       '"register";q=60;w=60',
       '"recovery";q=30;w=60',
       '"backend";q=6000;w=60;burst=1000',
+      '"block";q=120;w=60',
       '"webhook";q=60;w=60',
       '"portal";q=300;w=60',
       '"phone";q=60;w=60',

@@ -24,7 +24,7 @@ export const WEBHOOK_REASON_GUIDES = {
   webhook_event_not_found: {
     retry: 'no',
     cause:
-      'The event is older than 30 days, belongs to another tenant, or its endpoint was deleted or never received it.',
+      'The event is older than the retention, belongs to another tenant, or its endpoint was deleted or never received it.',
     remedy: 'List the deliveries with `GET /webhook-deliveries`.',
   },
 } as const satisfies Partial<Record<Reason, ReasonGuide>>
