@@ -56,7 +56,11 @@ async function setUp(retentionBounds = RETENTION_BOUNDS) {
   await setRetention(service, long, LONG)
   const from = h.clock.now()
   for (const keys of Object.values(tenants)) await addRows(h, keys)
-  await settle(h)
+  await until(async () => {
+    await settle(h)
+    const found = Object.values(await left(h, tenants))
+    return found.every((tables) => tables.length === Object.keys(TABLES).length) || undefined
+  }, WITHIN_MS)
   return { h, tenants, from, to: h.clock.now() }
 }
 
