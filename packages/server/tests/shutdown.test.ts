@@ -86,8 +86,8 @@ test('announces with every response of the drain that it closes the connection',
       '413 Payload Too Large',
       rawRequest(
         'POST /api/v1/sessions',
-        { ...json, 'content-length': 90_000 },
-        ' '.repeat(90_000),
+        { ...json, 'content-length': 100_000 },
+        ' '.repeat(100_000),
       ),
     ],
   ] as const

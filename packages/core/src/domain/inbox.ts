@@ -18,6 +18,11 @@ const QUOTAS = [
 ] as const
 /** How long a tenant waits after its first, second, … request in a row that was not approved. */
 const WAITS_MS = [MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, HOUR_MS] as const
+/**
+ * How far back the requests count: all that may still be open, and a day of those that are over.
+ * How long a tenant stores its sessions changes no limit.
+ */
+export const INBOX_HISTORY_MS = 48 * HOUR_MS
 /** How long a report pauses a tenant: the first one, and each further one. */
 const PAUSES_MS = [HOUR_MS, 24 * HOUR_MS] as const
 

@@ -28,8 +28,8 @@ export function* admitToInbox(
   const reference = yield* tables.subjects.find(tenant.id, session.wantedSubjectRef ?? '')
   if (reference === undefined) return noPhone
   const { subjectId, inboxPausedUntil } = reference
-  const past = yield* tables.sessions.inboxHistory(tenant.id, subjectId)
   const now = service.clock.now()
+  const past = yield* tables.sessions.inboxHistory(tenant.id, subjectId, now)
   if (now < inboxPausedUntil)
     return reject('inbox_paused', { retryAfterMs: inboxPausedUntil - now })
   const admitted = { ...session, inboxSubjectId: subjectId }

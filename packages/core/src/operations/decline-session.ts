@@ -67,7 +67,7 @@ function* reportOf(tables: Tables, { session, now }: PhoneFacts) {
   if (!isInbox(session) || wantedSubjectRef === null) return undefined
   const reference = yield* tables.subjects.find(tenantId, wantedSubjectRef)
   if (reference === undefined) return undefined
-  const past = yield* tables.sessions.inboxHistory(tenantId, reference.subjectId)
+  const past = yield* tables.sessions.inboxHistory(tenantId, reference.subjectId, now)
   return {
     reference,
     until: pauseUntil(reference.inboxReports, now),

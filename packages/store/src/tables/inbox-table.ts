@@ -1,4 +1,5 @@
 import type { SessionId } from '@bonded/contract'
+import { INBOX_HISTORY_MS } from '@bonded/core/domain/inbox'
 import type { InboxQuery, SessionTable } from '@bonded/core/ports/tables/session-table'
 import { MOVES } from '@bonded/core/protocol/states'
 import type { Dialect } from '../dialect.ts'
@@ -33,12 +34,12 @@ export function inboxTable(
       return Number((yield* row(`select count(*) as waiting ${WAITING}`, valuesOf(query)))?.waiting)
     },
 
-    *inboxHistory(tenantId, subjectId) {
+    *inboxHistory(tenantId, subjectId, now) {
       yield* dialect.lockSubject(subjectId)
       const found = yield* rows(
         `select id, created_at, expires_at, bonded_at, ended_at from session
-         where inbox_subject_id = $1 and tenant_id = $2`,
-        [subjectId, tenantId],
+         where inbox_subject_id = $1 and tenant_id = $2 and created_at between $3 and $4`,
+        [subjectId, tenantId, now - INBOX_HISTORY_MS, now + INBOX_HISTORY_MS],
       )
       return found.map((each) => ({
         id: each.id as SessionId,

@@ -1,4 +1,7 @@
 import type { DeviceId, SessionId, TenantId, SubjectId } from '@bonded/contract'
+import type { NodeFeature } from '../../domain/node-level.ts'
+import type { Tables } from '../../ports/store.ts'
+import type { Work } from '../../ports/work.ts'
 
 /** A stable code for scripts when an operator's command is rejected. */
 export type OperatorErrorCode = 'not_found' | 'conflict' | 'invalid' | 'rejected' | 'unreachable'
@@ -17,6 +20,18 @@ export class OperatorError extends Error {
   }
 }
 
+/** @throws {OperatorError} where a node of an older version serves, which ignores the feature */
+export function* rejectOlderNode(
+  tables: Pick<Tables, 'servesOlderNode'>,
+  feature: NodeFeature,
+): Work<void> {
+  if (yield* tables.servesOlderNode(feature))
+    throw new OperatorError(
+      `A node of an older version serves, and would ignore the ${feature}. Upgrade all nodes, and try again 10 seconds later`,
+      { code: 'conflict' },
+    )
+}
+
 /** The error for a tenant that does not exist. */
 export function tenantNotFound(id: TenantId): OperatorError {
   return new OperatorError(`No tenant ${id}`, { code: 'not_found' })
@@ -24,9 +39,12 @@ export function tenantNotFound(id: TenantId): OperatorError {
 
 /** The error for a session that does not exist. */
 export function sessionNotFound(id: SessionId): OperatorError {
-  return new OperatorError(`No session ${id}. Sessions are deleted 24 hours after they end`, {
-    code: 'not_found',
-  })
+  return new OperatorError(
+    `No session ${id}. The service deletes sessions some time after they end, by default 24 hours`,
+    {
+      code: 'not_found',
+    },
+  )
 }
 
 /** The error for a device that does not exist. */

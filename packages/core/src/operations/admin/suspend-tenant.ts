@@ -1,5 +1,4 @@
 import type { TenantId } from '@bonded/contract'
-import type { NodeFeature } from '../../domain/node-level.ts'
 import type { Instant } from '../../domain/session.ts'
 import type { Tenant } from '../../domain/tenant.ts'
 import type { Tables } from '../../ports/store.ts'
@@ -8,7 +7,7 @@ import { MOVES } from '../../protocol/states.ts'
 import { BATCH_SESSIONS } from '../batch.ts'
 import { expireIfOverdue } from '../find-and-expire.ts'
 import type { Service } from '../service.ts'
-import { OperatorError, tenantNotFound } from './operator-error.ts'
+import { rejectOlderNode, tenantNotFound } from './operator-error.ts'
 
 /** A tenant as it is after a suspension or its end. */
 export interface SuspendedTenant {
@@ -70,15 +69,6 @@ export function* setSuspended(
   const tenant = yield* tables.tenants.find(id)
   if (tenant === undefined) throw tenantNotFound(id)
   return { tenant, changed }
-}
-
-/** @throws {OperatorError} where a node serves that would ignore the feature */
-export function* rejectOlderNode(tables: Tables, feature: NodeFeature): Work<void> {
-  if (yield* tables.servesOlderNode(feature))
-    throw new OperatorError(
-      `A node of an older version serves, and would ignore the ${feature}. Upgrade all nodes, and try again 10 seconds later`,
-      { code: 'conflict' },
-    )
 }
 
 function openSessions({ sessions }: Tables, id: TenantId, limit: number) {

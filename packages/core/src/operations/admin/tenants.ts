@@ -16,7 +16,7 @@ import type { Work } from '../../ports/work.ts'
 import type { Service } from '../service.ts'
 import { createCredential } from './credential.ts'
 import { checkOrigin, checkSessionEndpoint } from './check-origin.ts'
-import { OperatorError, tenantNotFound } from './operator-error.ts'
+import { OperatorError, rejectOlderNode, tenantNotFound } from './operator-error.ts'
 
 export interface NewTenant {
   readonly name: string
@@ -58,7 +58,7 @@ export async function createTenant(service: Service, wanted: NewTenant): Promise
   const similarTenantId = await service.store.write(function* (tables) {
     const similar = similarTenant(tenant, { among: yield* tables.tenants.list(), allowSimilarName })
     yield* tables.concerns({ tenantId: tenant.id, key: credential.row.keyId })
-    yield* refuseOlderNodes(tables, tenant)
+    yield* rejectOlderPages(tables, tenant)
     yield* tables.tenants.create(tenant, now)
     yield* tables.tenants.addServerCredential({
       ...credential.row,
@@ -165,16 +165,12 @@ export function tenantProblems(tenant: Owned): readonly TenantProblem[] {
 }
 
 /** @throws {OperatorError} where an older node would serve a workflow of the tenant as a page */
-export function* refuseOlderNodes(
+export function* rejectOlderPages(
   tables: Pick<Tables, 'servesOlderNode'>,
   { workflows }: Pick<Tenant, 'workflows'>,
 ): Work<void> {
-  const hasInbox = workflows.some(({ delivery }) => delivery === 'inbox')
-  if (hasInbox && (yield* tables.servesOlderNode('inbox')))
-    throw new OperatorError(
-      'A node of an older version serves, and would show requests of the inbox on a page. Upgrade all nodes, and try again 10 seconds later',
-      { code: 'conflict' },
-    )
+  if (workflows.some(({ delivery }) => delivery === 'inbox'))
+    yield* rejectOlderNode(tables, 'inbox')
 }
 
 /** Members that contradict how the requests of a workflow reach the phone. */

@@ -3,10 +3,9 @@ import { retentionProblem, type SomeRetention } from '../../domain/retention.ts'
 import type { Tenant } from '../../domain/tenant.ts'
 import type { TenantSettings } from '../../ports/tables/tenant-table.ts'
 import type { Service } from '../service.ts'
-import { OperatorError, tenantNotFound } from './operator-error.ts'
+import { OperatorError, rejectOlderNode, tenantNotFound } from './operator-error.ts'
 import { checkSessionEndpoint } from './check-origin.ts'
-import { rejectOlderNode } from './suspend-tenant.ts'
-import { checkTenant, refuseOlderNodes, similarTenant } from './tenants.ts'
+import { checkTenant, rejectOlderPages, similarTenant } from './tenants.ts'
 
 /** What to change. Removals come first, so that one call can replace a workflow. */
 export interface TenantChange {
@@ -54,7 +53,7 @@ export async function updateTenant(
       const after = { ...before, ...changed(before, change) }
       // What the tenant already has was valid when it was added, and must stay removable.
       checkTenant({ ...after, origins: change.addOrigins })
-      yield* refuseOlderNodes(tables, { workflows: change.addWorkflows })
+      yield* rejectOlderPages(tables, { workflows: change.addWorkflows })
       if (typeof change.sessionEndpoint === 'string')
         checkSessionEndpoint(change.sessionEndpoint, after, service.settings)
       if (change.retention !== undefined) {

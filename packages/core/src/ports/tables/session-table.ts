@@ -158,10 +158,14 @@ export interface SessionTable {
   waiting(query: InboxQuery): Work<readonly Session[]>
   /** How many they are. */
   countWaiting(query: InboxQuery): Work<number>
-  /** The stored requests of a tenant to a subject. No other unit adds one before this one ends. */
+  /**
+   * The requests of a tenant to a subject in the time of `INBOX_HISTORY_MS` before `now`. No other
+   * unit adds one before this one ends.
+   */
   inboxHistory(
     tenantId: TenantId,
     subjectId: SubjectId,
+    now: Instant,
   ): Work<readonly (PastRequest & Pick<Session, 'id'>)[]>
   /** The live session that expires last; undefined if none is live. */
   latest(): Work<{ readonly rootKeyId: string; readonly createdAt: Instant } | undefined>
