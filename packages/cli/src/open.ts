@@ -160,7 +160,7 @@ export async function withService<T>(
   given: Pick<ServiceParts, 'clock'> = {},
 ): Promise<T> {
   const config = await readServiceConfig(options)
-  if (config.postgres === undefined) rejectServedByOlder(realName(config.databaseFile))
+  if (config.postgres === undefined) rejectServedByOlder(config.databaseFile)
   const service = await openService(config, {
     ...given,
     waitForLockMs: WAIT_FOR_LOCK_MS,
