@@ -69,6 +69,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'packages/attestation/tests/passport/verify-passport.test.ts',
     'packages/*/tests/**/*{fuzz,mutation}*.test.ts',
     'packages/*/tests/**/{model,*-model}.test.ts',
+    'packages/integrator/tests/approval/approval-faults.test.ts',
     'tests/continuity.test.ts',
     'tests/mutants/*.test.ts',
     'tests/protocol-model.test.ts',

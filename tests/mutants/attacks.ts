@@ -1,3 +1,4 @@
+import { APPROVAL_MUTANTS } from './approvals.ts'
 import { against, CORE, INTEGRATOR, SERVER, STORE } from './against.ts'
 import { AUDIT_MUTANTS } from './audit.ts'
 import { FORGED } from './forged.ts'
@@ -330,6 +331,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...WEBHOOKS,
   ...RECEIPT_MUTANTS,
   ...AUDIT_MUTANTS,
+  ...APPROVAL_MUTANTS,
   ...CROSS_TENANT,
   ...LEAKED,
   ...DOUBLED,

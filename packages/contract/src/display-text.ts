@@ -104,18 +104,18 @@ export function isDisplayLines(text: string): boolean {
  * @example sanitizeDisplayText('Pay\u200bPal') // 'Pay\ufffdPal'
  */
 export function sanitizeDisplayText(text: string): string {
-  return sanitize(text, REJECTED)
+  return replaceEach(text, REJECTED, () => '\ufffd')
 }
 
 /** The same for a text of several lines. */
 export function sanitizeDisplayLines(text: string): string {
-  return sanitize(text, REJECTED_IN_LINES)
+  return replaceEach(text, REJECTED_IN_LINES, () => '\ufffd')
 }
 
-function sanitize(text: string, rejected: RegExp): string {
+function replaceEach(text: string, rejected: RegExp, by: (part: string) => string): string {
   // A joiner can lose its context to a replacement beside it.
   for (let shown = text; ; ) {
-    const next = shown.replace(rejected, '\ufffd')
+    const next = shown.replace(rejected, by)
     if (next === shown) return shown
     shown = next
   }
@@ -156,9 +156,22 @@ export function escapeHidden(line: string): string {
  * @example escapeHiddenJson('"\u202e"') // '"\\u202e"'
  */
 export function escapeHiddenJson(json: string): string {
-  return json.replace(ALL_HIDDEN, (hidden) =>
-    hidden === '\n' ? hidden : hidden.split('').map(escapeUnit).join(''),
-  )
+  return json.replace(ALL_HIDDEN, (hidden) => (hidden === '\n' ? hidden : escapeUnits(hidden)))
+}
+
+/**
+ * The same JSON value with everything as `\uXXXX` that {@link isDisplayLines} rejects, so that a
+ * phone can show it.
+ *
+ * @example escapeRejectedJson('"a\u00a0\u00a0b"') // '"a\\u00a0\u00a0b"'
+ */
+export function escapeRejectedJson(json: string): string {
+  return replaceEach(escapeHiddenJson(json), REJECTED_IN_LINES, escapeUnits)
+}
+
+/** Characters as the escapes of JSON. */
+export function escapeUnits(text: string): string {
+  return text.split('').map(escapeUnit).join('')
 }
 
 function escapeUnit(unit: string): string {

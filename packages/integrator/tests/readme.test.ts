@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import * as approval from '../src/approval/approval.ts'
 import * as testing from '../src/testing/testing.ts'
 import * as integrator from '../src/index.ts'
 import { BASE_URL, fakeService, SERVER_CREDENTIAL } from './fake-service.ts'
@@ -35,6 +37,42 @@ test('the program of the README runs', async () => {
   }
   const outcome = await program.default(given)
   assert.deepEqual(outcome, { outcome: 'completed', decision: 'accept', result: 'A-1' })
+})
+
+test('the approval of the README runs', async () => {
+  const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8')
+  const code = [...readme.matchAll(/```ts\n([^`]+)```/g)]
+    .map(([, each = '']) => each)
+    .find((each) => each.includes('createApprovals'))
+  assert.ok(code)
+  const service = fakeService(Date.now)
+  const given = {
+    createApprovals: approval.createApprovals,
+    sqliteApprovalStore: approval.sqliteApprovalStore,
+    service: { baseUrl: BASE_URL, serverCredential: SERVER_CREDENTIAL, fetch: service.fetch },
+    DatabaseSync: class extends DatabaseSync {
+      constructor() {
+        super(':memory:')
+      }
+    },
+    euros: (cents: number) => `€${cents / 100}`,
+    owner: 'agent-1',
+    subjectRef: 's'.repeat(43),
+    approve: (id: string) => service.bond(id),
+    transfer: async (args: object, id: string) => ({ args, id }),
+  }
+  const body = code
+    .replace(/^import .*$/m, '')
+    .replace(/^const outcome = /m, 'approve(id); const outcome = ')
+  const source = `export default async ({ ${Object.keys(given).join(', ')} }) => { ${body}; return { id, outcome, result } }`
+  const program = (await import(`data:text/javascript,${encodeURIComponent(source)}`)) as {
+    default: (names: typeof given) => Promise<{ id: string; outcome: string; result: object }>
+  }
+  const { id, outcome, result } = await program.default(given)
+  assert.equal(outcome, 'approved')
+  const args = { to: 'DE02 1203 0000 0000 2020 51', cents: 125_000 }
+  assert.deepEqual(result, { args, id })
+  assert.equal(service.session(id)?.state, 'completed')
 })
 
 test('the tests of the README pass', async () => {

@@ -18,12 +18,27 @@ export async function startRedis() {
   const server = spawn('redis-server', options, { stdio: ['ignore', 'pipe', 'ignore'] })
   for await (const line of server.stdout) if (/ready to accept/i.test(String(line))) break
   server.stdout.resume()
+  const { send, socket } = await connectRedis(path)
+  return {
+    send,
+    path,
+    async close() {
+      socket.destroy()
+      server.kill()
+      await once(server, 'exit')
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A connection to a server. */
+export async function connectRedis(path: string) {
   const socket = connect(path)
   await once(socket, 'connect')
 
   let received = ''
   const waiting: ((reply: unknown) => void)[] = []
-  socket.setEncoding('utf8').on('data', (text: string) => {
+  socket.setEncoding('latin1').on('data', (text: string) => {
     received += text
     for (let reply = parse(received, 0); reply; reply = parse(received, 0)) {
       received = received.slice(reply.end)
@@ -37,16 +52,11 @@ export async function startRedis() {
         const parts = command.map((part) => `$${Buffer.byteLength(part)}\r\n${part}\r\n`)
         socket.write(`*${command.length}\r\n${parts.join('')}`)
       }),
-    async close() {
-      socket.destroy()
-      server.kill()
-      await once(server, 'exit')
-      rmSync(folder, { recursive: true, force: true })
-    },
+    socket,
   }
 }
 
-/** One reply of RESP2, of ASCII text; undefined if it is not complete. */
+/** One reply of RESP2, of bytes as latin1; undefined if it is not complete. */
 function parse(text: string, at: number): { value: unknown; end: number } | undefined {
   const lineEnd = text.indexOf('\r\n', at)
   if (lineEnd < 0) return undefined
@@ -59,7 +69,7 @@ function parse(text: string, at: number): { value: unknown; end: number } | unde
   if (kind === '$')
     return text.length < next + count + 2
       ? undefined
-      : { value: text.slice(next, next + count), end: next + count + 2 }
+      : { value: decoded(text.slice(next, next + count)), end: next + count + 2 }
   const values: unknown[] = []
   let end = next
   while (values.length < count) {
@@ -69,4 +79,8 @@ function parse(text: string, at: number): { value: unknown; end: number } | unde
     end = reply.end
   }
   return { value: values, end }
+}
+
+function decoded(bytes: string): string {
+  return Buffer.from(bytes, 'latin1').toString()
 }

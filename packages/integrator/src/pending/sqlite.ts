@@ -50,12 +50,17 @@ class OpenTransaction<Connection extends SqliteConnection> {
   }
 }
 
+/** Makes a connection wait for the transaction of another one. */
+export function waitForOthers(db: SqliteConnection): void {
+  const { timeout } = db.prepare('pragma busy_timeout').get({}) as { readonly timeout: number }
+  if (timeout === 0) db.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
+}
+
 /** Creates the tables, and prepares the statements. */
 function prepare(db: SqliteConnection) {
   db.exec(SQLITE_PENDING_TABLE)
   db.exec(CLAIMS)
-  const { timeout } = db.prepare('pragma busy_timeout').get({}) as { readonly timeout: number }
-  if (timeout === 0) db.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
+  waitForOthers(db)
   return {
     insert: db.prepare(
       `insert into bond (${COLUMNS.join(', ')}) values (${COLUMNS.map((name) => `$${name}`).join(', ')})
@@ -173,7 +178,7 @@ function isPromise(value: unknown): boolean {
   return value instanceof Promise
 }
 
-function quietly(work: () => unknown): void {
+export function quietly(work: () => unknown): void {
   try {
     work()
   } catch {}

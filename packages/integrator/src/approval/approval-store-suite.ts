@@ -1,0 +1,114 @@
+import { type ApprovalState, type ApprovalStore, type StoredApproval } from './approval-store.ts'
+
+const AT = Date.parse('2026-11-21T09:30:00.000Z')
+let made = 0
+
+function row(change: Partial<StoredApproval> = {}): StoredApproval {
+  const id = `sess_${String(++made).padStart(22, '0')}`
+  return {
+    id,
+    data: '{"text":"\\u00e9 é"}',
+    state: 'waiting',
+    changed_at: AT,
+    expires_at: AT + 1,
+    ...change,
+  }
+}
+
+async function stored(store: ApprovalStore, state: ApprovalState = 'waiting') {
+  const put = row({ state: 'waiting' })
+  await store.put(put)
+  if (state !== 'waiting') equal(await store.move(put.id, 'waiting', state, AT), true)
+  return put
+}
+
+const CHECKS: Readonly<Record<string, (store: ApprovalStore) => Promise<void>>> = {
+  'finds a row as it was put': async (store) => {
+    const put = await stored(store)
+    equal(ordered(await store.find(put.id)), ordered(put))
+    equal(await store.find('sess_unknown'), undefined)
+  },
+
+  'keeps the state of a row that is put again': async (store) => {
+    const put = await stored(store, 'running')
+    await store.put(put)
+    equal((await store.find(put.id))?.state, 'running')
+  },
+
+  'moves a row from its state only, and stores the time': async (store) => {
+    const put = await stored(store)
+    equal(await store.move(put.id, 'running', 'done', AT), false)
+    equal(await store.move('sess_unknown', 'waiting', 'running', AT), false)
+    equal(await store.move(put.id, 'waiting', 'running', AT + 5), true)
+    const moved = { ...put, state: 'running', changed_at: AT + 5 }
+    equal(ordered(await store.find(put.id)), ordered(moved))
+  },
+
+  'returns true for exactly one of 50 concurrent moves': async (store) => {
+    const { id } = await stored(store)
+    const moves = Array.from({ length: 50 }, () => store.move(id, 'waiting', 'running', AT))
+    equal((await Promise.all(moves)).filter(Boolean).length, 1)
+  },
+
+  'lists the rows whose end is open': async (store) => {
+    const open = [
+      await stored(store, 'running'),
+      await stored(store, 'unknown'),
+      await stored(store, 'done'),
+    ]
+    for (const state of ['waiting', 'completed', 'failed'] as const) await stored(store, state)
+    const back = await stored(store, 'running')
+    equal(await store.move(back.id, 'running', 'waiting', AT), true)
+    const listed = await store.unfinished()
+    equal(idsOf(listed), idsOf(open))
+  },
+
+  'removes expired rows, except those whose end is open': async (store) => {
+    const old = await stored(store)
+    const fresh = row({ expires_at: AT + 10 })
+    await store.put(fresh)
+    const open = await stored(store, 'unknown')
+    equal(await store.removeExpired(AT + 5), 1)
+    equal(await store.find(old.id), undefined)
+    equal((await store.find(fresh.id))?.id, fresh.id)
+    equal((await store.find(open.id))?.state, 'unknown')
+  },
+}
+
+/** One promise of an approval store. `run` rejects if the store breaks it. */
+export interface ApprovalStoreCheck {
+  readonly name: string
+  readonly run: () => Promise<void>
+}
+
+/**
+ * What every approval store promises. Run it over your own store, with any test runner. `open`
+ * returns a store of an empty table.
+ *
+ * @example
+ * for (const { name, run } of approvalStoreSuite(() => myStore(database))) test(name, run)
+ */
+export function approvalStoreSuite(
+  open: () => ApprovalStore | Promise<ApprovalStore>,
+): readonly ApprovalStoreCheck[] {
+  return Object.entries(CHECKS).map(([name, check]) => ({
+    name,
+    run: async () => check(await open()),
+  }))
+}
+
+function idsOf(rows: readonly StoredApproval[]): string {
+  return rows
+    .map(({ id }) => id)
+    .toSorted()
+    .join(' ')
+}
+
+function ordered(found: object | undefined): string {
+  return JSON.stringify(Object.entries(found ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+function equal(actual: unknown, expected: unknown): void {
+  if (!Object.is(actual, expected))
+    throw new Error(`expected ${String(expected)}, and the store gave ${String(actual)}`)
+}

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { memoryApprovalStore, sqliteApprovalStore } from '../../src/approval/approval.ts'
+import { approvalStoreSuite } from '../../src/approval/approval-store-suite.ts'
+
+for (const { name, run } of approvalStoreSuite(memoryApprovalStore)) test(`memory: ${name}`, run)
+
+const openSqlite = () => sqliteApprovalStore(new DatabaseSync(':memory:'))
+for (const { name, run } of approvalStoreSuite(openSqlite)) test(`sqlite: ${name}`, run)
+
+test('sqlite: refuses a connection whose commits do not wait for the disk', () => {
+  const db = new DatabaseSync(':memory:')
+  db.exec('pragma synchronous = normal')
+  assert.throws(() => sqliteApprovalStore(db), {
+    code: 'invalid_configuration',
+    message: /synchronous = full/,
+  })
+})
+
+test('sqlite: moves no row within an open transaction, whose rollback would undo it', async () => {
+  const db = new DatabaseSync(':memory:')
+  const store = sqliteApprovalStore(db)
+  await store.put({ id: 'a', data: '{}', state: 'waiting', changed_at: 1, expires_at: 2 })
+  db.exec('begin')
+  await assert.rejects(store.move('a', 'waiting', 'running', 3), /within a transaction/)
+  db.exec('commit')
+  assert.equal((await store.find('a'))?.state, 'waiting')
+})

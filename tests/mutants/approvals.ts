@@ -1,0 +1,70 @@
+import { against, INTEGRATOR } from './against.ts'
+
+const APPROVALS = `${INTEGRATOR}/src/approval/approvals.ts`
+const TESTS = `${INTEGRATOR}/tests/approval/approvals.test.ts`
+
+/** The library that runs an approved action: another action, or the same one twice. */
+export const APPROVAL_MUTANTS = [
+  ...against('doubled', [
+    [
+      'an approval runs again after an action that threw',
+      APPROVALS,
+      "const to = error instanceof NotStarted ? 'waiting' : 'unknown'",
+      "const to = error instanceof Error ? 'waiting' : 'unknown'",
+      TESTS,
+      'an action that threw',
+    ],
+    [
+      'an execution that loses against another one reads the row again',
+      APPROVALS,
+      "throw unknownOutcome('Another call executes this approval.')",
+      'rejectState((await this.#find(approval)).state)',
+      TESTS,
+      'an execution that loses',
+    ],
+    [
+      'a row runs from any state',
+      `${INTEGRATOR}/src/approval/sql-store.ts`,
+      'where id = $1 and state = $2',
+      "where id = $1 and $2 <> ''",
+      `${INTEGRATOR}/tests/approval/approval-store.test.ts`,
+      'sqlite: moves a row',
+    ],
+  ]),
+  ...against('forged', [
+    [
+      'an action runs with another text than the user has read',
+      APPROVALS,
+      'const isShown = canonicalJson(session.context) === canonicalJson(context)',
+      'const isShown = session.context?.digest === (context as { digest?: unknown }).digest',
+      TESTS,
+      'runs nothing if the user was shown another',
+    ],
+    [
+      'an action of a lower version is approved for a higher one',
+      `${INTEGRATOR}/src/approval/approved-context.ts`,
+      'bindingDigest({ action, version, args: approved })',
+      "bindingDigest({ action, version: version && '', args: approved })",
+      TESTS,
+      'runs nothing after the version',
+    ],
+    [
+      'a text hides a letter of another script in a word',
+      `${INTEGRATOR}/src/approval/request-text.ts`,
+      'isMixed(part) ? part.replace(NOT_LATIN, escapeUnits) : part',
+      'isMixed(part) ? part : part',
+      `${INTEGRATOR}/tests/approval/request-text.test.ts`,
+      'escapes a Cyrillic',
+    ],
+  ]),
+  ...against('cross-tenant', [
+    [
+      'another owner uses an approval',
+      APPROVALS,
+      '!isOwner(owner) || row.owner !== owner ||',
+      '!isOwner(owner) ||',
+      TESTS,
+      'runs nothing for another owner',
+    ],
+  ]),
+]
