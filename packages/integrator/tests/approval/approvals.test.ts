@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { GivenContext, SessionContext } from '@bonded/contract'
 import { bindingDigest } from '../../src/index.ts'
 import { type ApprovalStore, memoryApprovalStore, NotStarted } from '../../src/approval/approval.ts'
 import { AGENT, approvalsOf, ARGS, REQUEST, type Transfer } from './harness.ts'
@@ -64,31 +65,32 @@ test('one of many concurrent executions runs', async () => {
   assert.equal(runs.length, 1)
 })
 
-for (const [what, change] of [
-  ['another amount', { args: { ...ARGS, cents: 1 } }],
-  ['a further argument', { args: { ...ARGS, note: 'x' } }],
+for (const [what, args] of [
+  ['another amount', { ...ARGS, cents: 1 }],
+  ['a further argument', { ...ARGS, note: 'x' } as Transfer],
 ] as const)
   test(`runs nothing with ${what} than the user approved`, async () => {
     const { approvals, approved } = approvalsOf()
     const ref = await approved()
     const { runs, run } = counted()
-    const executed = approvals.execute({ ...ref, args: ARGS, ...change }, run)
+    const executed = approvals.execute({ ...ref, args }, run)
     await assert.rejects(executed, { code: 'not_approved', reasons: ['context_mismatch'] })
     assert.equal(runs.length, 0)
     assert.equal(await approvals.execute({ ...ref, args: ARGS }, run), 'sent')
   })
 
-for (const [what, change] of [
+const SHOWN: readonly (readonly [string, Partial<GivenContext>])[] = [
   ['text', { text: '{\n  "cents": 1\n}' }],
   ['pairs', { display: [{ label: 'Amount', value: '€1' }] }],
-  ['requester', { requester: { kind: 'person' as const, name: 'Anna' } }],
-] as const)
+  ['requester', { requester: { kind: 'person', name: 'Anna' } }],
+]
+for (const [what, change] of SHOWN)
   test(`runs nothing if the user was shown another ${what}`, async () => {
     const { approvals, approved, service } = approvalsOf()
     const ref = await approved()
     const context = service.session(ref.id)?.context
     assert.ok(context)
-    service.change(ref.id, { context: { ...context, ...change } })
+    service.change(ref.id, { context: { ...context, ...change } as SessionContext })
     const { runs, run } = counted()
     const executed = approvals.execute({ ...ref, args: ARGS }, run)
     await assert.rejects(executed, { code: 'not_approved', reasons: ['context_mismatch'] })
