@@ -24,7 +24,8 @@ export async function startRedis() {
     path,
     async close() {
       socket.destroy()
-      server.kill()
+      // While Redis writes its first append-only file, it does not end with SIGTERM.
+      server.kill('SIGKILL')
       await once(server, 'exit')
       rmSync(folder, { recursive: true, force: true })
     },
