@@ -100,6 +100,7 @@ async function packIntegrator(): Promise<void> {
   const parts = [
     'packages/contract',
     'packages/integrator',
+    'packages/phone-page/build',
     'scripts',
     'LICENSE',
     'tsconfig.base.json',

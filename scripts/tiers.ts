@@ -27,7 +27,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'examples/demo/tests/layout.test.ts',
     'examples/demo/tests/scenarios.test.ts',
     'packages/phone-page/tests/*.test.ts',
-    'packages/integrator/tests/redis-pending-store.test.ts',
+    'packages/integrator/tests/{redis-pending-store,approval/redis-approval-store}.test.ts',
     'packages/store/tests/sqlite/full-disk.test.ts',
     'packages/cli/tests/beside-a-service.test.ts',
     'packages/cli/tests/{audit,cli,doctor,killed-commands,receipt,subject-data,webhook}.test.ts',

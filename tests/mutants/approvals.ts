@@ -26,7 +26,7 @@ export const APPROVAL_MUTANTS = [
       'a row runs from any state',
       `${INTEGRATOR}/src/approval/sql-store.ts`,
       'where id = $1 and state = $2',
-      "where id = $1 and $2 <> ''",
+      'where id = $1 and $2 is not null',
       `${INTEGRATOR}/tests/approval/approval-store.test.ts`,
       'sqlite: moves a row',
     ],
