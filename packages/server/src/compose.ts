@@ -25,6 +25,7 @@ import type { ScriptSource } from './http/pages/hosted-script.ts'
 import type { LoadPhonePage } from './http/pages/phone-page.ts'
 import type { AddPages } from './http/server.ts'
 import { CredentialUse } from '@bonded/core/collections/credential-use'
+import { publishExternalChanges } from '@bonded/core/operations/publish-external-changes'
 import type { Service, Settings } from '@bonded/core/operations/service'
 import type { Clock } from '@bonded/core/ports/clock'
 import { type Meter, noMeter } from '@bonded/core/ports/meter'
@@ -232,6 +233,9 @@ export async function startService(
   const stopBackground = startMaintenance(service, { log, guard })
   const sender = new WebhookSender(service, log, guard)
   try {
+    // The first read begins to follow other nodes and commands. A channel that opens before it
+    // would miss what they change in between, and could wait until its session expires.
+    await publishExternalChanges(service)
     await app.listen(addressOf(options))
   } catch (failure) {
     stopBackground()
@@ -240,11 +244,10 @@ export async function startService(
     await closeService(service)
     throw failure
   }
-  const { port } = app.server.address() as AddressInfo
   return {
     service,
     app,
-    port,
+    port: (app.server.address() as AddressInfo).port,
     async [Symbol.asyncDispose]() {
       await drainConnections({ app, channel, shutdown: service.shutdown, drainMs })
       stopBackground()

@@ -91,6 +91,20 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve))
 }
 
+test('a new node misses no event of a session from the moment that it listens', async () => {
+  // The clock stands still: no maintenance of this node runs.
+  await using fresh = await startNode()
+  const shop = await addTenant(a, { workflows: [{ name: 'w', actions: ['a'] }] })
+  const call = (method: string, path: string, body?: object) =>
+    send(a.port, { method, path: `/api/v1${path}`, token: shop.server, ...(body && { body }) })
+  const { body: session } = await call('POST', '/sessions', { workflow: 'w' })
+  const channel = openChannel(fresh.port, session)
+  assert.equal((await channel.next()).type, 'hello')
+  assert.equal((await call('DELETE', `/sessions/${session.id}`)).status, 204)
+  assert.equal((await channel.next()).state, 'killed')
+  assert.equal(await channel.closed, CLOSE.ended)
+})
+
 test('two nodes share the buckets of a limit through the database', async () => {
   await exchange()
   const { device: limit } = USUAL_LIMITS
