@@ -25,11 +25,14 @@ export function* admitToInbox(
 ): Work<Result<Session>> {
   if (yield* tables.servesOlderNode('inbox')) return reject('upgrade_in_progress')
   const noPhone = reject('subject_has_no_phone', { param: 'subject_ref' })
-  const reference = yield* tables.subjects.find(tenant.id, session.wantedSubjectRef ?? '')
-  if (reference === undefined) return noPhone
-  const { subjectId, inboxPausedUntil } = reference
+  const reference = session.wantedSubjectRef ?? ''
+  const named = yield* tables.subjects.find(tenant.id, reference)
+  if (named === undefined) return noPhone
+  const { subjectId } = named
   const now = service.clock.now()
   const past = yield* tables.sessions.inboxHistory(tenant.id, subjectId, now)
+  // Read again: a report may have paused the tenant until the history was free to read.
+  const { inboxPausedUntil } = (yield* tables.subjects.find(tenant.id, reference)) ?? named
   if (now < inboxPausedUntil)
     return reject('inbox_paused', { retryAfterMs: inboxPausedUntil - now })
   const admitted = { ...session, inboxSubjectId: subjectId }

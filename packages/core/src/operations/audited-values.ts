@@ -70,7 +70,7 @@ export function* auditedValues(
     }),
     ...shown('device', device, DEVICE),
     ...shown('session', session, SESSION),
-    ...shown('subject_at_tenant', reference, ['blockedAt']),
+    ...shown('subject_at_tenant', reference, ['blockedAt', 'inboxPausedUntil']),
     ...(subjectId && { 'subject.blocked_at': blockedAt ?? null }),
   }
 }

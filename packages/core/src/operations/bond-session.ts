@@ -1,6 +1,7 @@
 import type { PulseVerification } from '@bonded/contract'
 import type { MoveChanges } from '../domain/changes.ts'
-import type { Session } from '../domain/session.ts'
+import { isInbox } from '../domain/inbox.ts'
+import type { Instant, Session } from '../domain/session.ts'
 import type { SessionFacts } from '../protocol/facts.ts'
 import { MOVES } from '../protocol/states.ts'
 import type { Tables } from '../ports/store.ts'
@@ -29,12 +30,20 @@ export function* bondSession(
       verification,
       subjectRef,
       bondedAt: now,
-      // Never earlier: a bond near the session's end extends it, an early bond keeps its expiry.
-      expiresAt: Math.max(session.expiresAt, now + session.bondedTtlMs),
+      expiresAt: bondedUntil(session, now),
     },
   })
   if (bonded === undefined) return undefined
   const mean = verification.continuity_score_long_lived
   yield* tables.sessions.storeContinuity({ tenantId, deviceId: device.id, mean, now })
   return bonded
+}
+
+/**
+ * A bond near the end of a session extends it, and an early one keeps its end. Only a request in an
+ * inbox, which may wait for a day, then ends earlier: an approval must not stay usable for so long.
+ */
+function bondedUntil(session: Session, now: Instant): Instant {
+  const bonded = now + session.bondedTtlMs
+  return isInbox(session) ? bonded : Math.max(session.expiresAt, bonded)
 }

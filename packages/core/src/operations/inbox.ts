@@ -9,6 +9,7 @@ import { shownChallenge, stepNonce } from '../domain/challenge.ts'
 import { servesInboxFrom } from '../domain/inbox.ts'
 import { accept, type Result } from '../domain/rejection.ts'
 import type { Device, Instant, Session } from '../domain/session.ts'
+import { isUsable } from '../domain/subject-keys.ts'
 import type { Tenant } from '../domain/tenant.ts'
 import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
@@ -42,8 +43,12 @@ export interface InboxPage {
   readonly paused: readonly InboxPause[]
 }
 
-/** How many requests wait for the user. A device token alone learns no more than that. */
-export function countInbox(service: Service, { device }: PhoneCaller): Promise<number> {
+/**
+ * How many requests wait for the user; none for a phone that may not serve them. A device token
+ * alone learns no more than that.
+ */
+export async function countInbox(service: Service, { device }: PhoneCaller): Promise<number> {
+  if (!isUsable(device)) return 0
   return service.store.read((tables) => tables.sessions.countWaiting(queryOf(service, device)))
 }
 

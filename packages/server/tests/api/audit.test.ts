@@ -244,6 +244,7 @@ test('an entry shows these members of a row, and no secret or column of a user',
     'session.state',
     'session.ended_reason',
     'subject_at_tenant.blocked_at',
+    'subject_at_tenant.inbox_paused_until',
     'subject.blocked_at',
   ])
   assert.equal(values['endpoint.origin'], 'https://hooks.example')

@@ -4,8 +4,9 @@ import { test } from 'node:test'
 import type { WebhookEvent } from '@bonded/contract'
 import { createEndpoint } from '@bonded/core/operations/admin/webhooks'
 import { purgeSessions } from '@bonded/core/operations/purge-sessions'
+import { BONDED_TTL_SECONDS } from '@bonded/core/domain/lifetimes'
 import { USUAL_LIMITS } from '@bonded/core/domain/limits'
-import { resumeInboxes } from '@bonded/core/operations/admin/subjects'
+import { changeSubject, resumeInboxes } from '@bonded/core/operations/admin/subjects'
 import { ROOT_KEY } from '../../../../tests/harness/harness.ts'
 import { HOUR, inboxHarness, reasonOf } from '../../../../tests/harness/inbox.ts'
 
@@ -173,6 +174,46 @@ test('the user ends a pause with a signature of an older phone, and the operator
   await resumeInboxes(h.service, phone.subject_id as never)
   await assert.rejects(resumeInboxes(h.service, phone.subject_id as never), /No tenant is paused/)
   assert.deepEqual((await scene.open()).body.paused, [])
+})
+
+test('an approval of a request that may wait a day is usable for the time of a bond only', async () => {
+  await using scene = await inboxHarness()
+  const { h, phone } = scene
+  const { session, listed } = await scene.ask({ workflow: 'day' })
+  await h.claim(phone, listed)
+  assert.equal((await h.attest(phone, await h.view(phone, listed))).status, 200)
+  const { state, expires_at, server_time } = (await h.get(session)).body
+  assert.deepEqual(
+    [state, Date.parse(expires_at) - Date.parse(server_time)],
+    ['bonded', BONDED_TTL_SECONDS * 1000],
+  )
+  h.clock.advance(BONDED_TTL_SECONDS * 1000)
+  assert.equal((await h.get(session)).body.state, 'expired')
+})
+
+test('the end of a pause is in no timeline of another tenant', async () => {
+  await using scene = await inboxHarness()
+  const { h, phone } = scene
+  const other = await h.addTenant({ name: 'Other' })
+  const session = await h.create(undefined, other)
+  await h.claim(phone, session)
+  await h.decline(phone, (await scene.ask()).listed, 'user_unexpected')
+  await resumeInboxes(h.service, phone.subject_id as never)
+  const { entries } = (
+    await h.api('GET', `/sessions/${session.id}/timeline`, { token: other.server })
+  ).body as { entries: readonly { reason: string | null }[] }
+  assert.deepEqual(
+    entries.filter(({ reason }) => reason?.includes('inbox')),
+    [],
+  )
+})
+
+test('a blocked phone counts no requests', async () => {
+  await using scene = await inboxHarness()
+  await scene.ask()
+  assert.equal(await scene.count(), 1)
+  await changeSubject(scene.h.service, scene.phone.subject_id as never, 'block')
+  assert.equal(await scene.count(), 0)
 })
 
 test('an Idempotency-Key of a request that waits a day creates no second one', async () => {

@@ -86,6 +86,16 @@ test('an inbox is configured and used once no node of an older version serves, w
   await configure()
   const created = await create()
   assert.equal(created.status, 201)
+  // An older node knows no workflow of these names, so it creates no session of them.
+  const [tenantRow] = await runSql(
+    h.databaseUrl ?? '',
+    `select workflows from tenant where id = '${tenant.id}'`,
+  )
+  const names = (JSON.parse(String(tenantRow?.workflows)) as Workflow[]).map(({ name }) => name)
+  assert.deepEqual(
+    names.filter((name) => name.endsWith('agent') || name.endsWith('other')),
+    ['inbox:agent', 'inbox:other'],
+  )
   // An older node has no root key of this id, and reads such a session as not found.
   const [stored] = await runSql(
     h.databaseUrl ?? '',

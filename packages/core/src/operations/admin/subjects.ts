@@ -86,7 +86,9 @@ export async function resumeInboxes(
       if (only === undefined || reference.tenantId === only)
         isPaused = (yield* tables.subjects.resumeInbox(reference, at)) || isPaused
     if (!isPaused) throw new OperatorError('No tenant is paused', { code: 'conflict' })
-    yield* recordSubjectChange(tables, id, { at, kind: 'inbox_resumed', step: 'operator' })
+    // Not in the sessions that the phones hold: another tenant could read it in their timelines.
+    for (const device of yield* tables.subjects.keys(id))
+      yield* tables.devices.record(device.id, { at, kind: 'inbox_resumed', step: 'operator' })
   })
   return inspectSubject(service, id)
 }
