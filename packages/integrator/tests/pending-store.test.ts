@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { memoryPendingStore, type PendingStore, Secret } from '../src/index.ts'
 import { pendingStoreSuite } from '../src/pending/pending-store-suite.ts'
 import { sqlitePendingStore } from '../src/pending/sqlite.ts'
+import { lockedWithoutWaiting } from './locked-sqlite.ts'
 
 for (const { name, run } of pendingStoreSuite(memoryPendingStore)) test(`memory: ${name}`, run)
 
@@ -55,6 +56,10 @@ async function twoProcesses() {
     },
   }
 }
+
+test('sqlite: waits for another process from its first statement', () => {
+  sqlitePendingStore(lockedWithoutWaiting())
+})
 
 test('sqlite: the action and the use of the bond are one transaction', async () => {
   using p = await twoProcesses()

@@ -97,9 +97,9 @@ export interface ApprovalConnection extends SqliteConnection {
  * @throws {GateError} `invalid_configuration` where a commit does not wait for the disk
  */
 export function sqliteApprovalStore(db: ApprovalConnection): ApprovalStore {
+  waitForOthers(db)
   const { synchronous } = db.prepare('pragma synchronous').get({}) as { synchronous: number }
   if (!(synchronous >= 2)) throw refused('use `pragma synchronous = full`')
-  waitForOthers(db)
   db.exec(APPROVAL_TABLE)
   const prepared = new Map<string, ReadingStatement>()
   const prepare = (sql: string) => {

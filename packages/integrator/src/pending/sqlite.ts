@@ -50,7 +50,7 @@ class OpenTransaction<Connection extends SqliteConnection> {
   }
 }
 
-/** Makes a connection wait for the transaction of another one. */
+/** Makes a connection wait for the transaction of another one. Call it before any statement. */
 export function waitForOthers(db: SqliteConnection): void {
   const { timeout } = db.prepare('pragma busy_timeout').get({}) as { readonly timeout: number }
   if (timeout === 0) db.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
@@ -58,9 +58,9 @@ export function waitForOthers(db: SqliteConnection): void {
 
 /** Creates the tables, and prepares the statements. */
 function prepare(db: SqliteConnection) {
+  waitForOthers(db)
   db.exec(SQLITE_PENDING_TABLE)
   db.exec(CLAIMS)
-  waitForOthers(db)
   return {
     insert: db.prepare(
       `insert into bond (${COLUMNS.join(', ')}) values (${COLUMNS.map((name) => `$${name}`).join(', ')})

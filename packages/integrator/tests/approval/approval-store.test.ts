@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { memoryApprovalStore, sqliteApprovalStore } from '../../src/approval/approval.ts'
+import { lockedWithoutWaiting } from '../locked-sqlite.ts'
 import { approvalStoreSuite } from '../../src/approval/approval-store-suite.ts'
 
 for (const { name, run } of approvalStoreSuite(memoryApprovalStore)) test(`memory: ${name}`, run)
@@ -16,6 +17,10 @@ test('sqlite: refuses a connection whose commits do not wait for the disk', () =
     code: 'invalid_configuration',
     message: /synchronous = full/,
   })
+})
+
+test('sqlite: waits for another process from its first statement', () => {
+  sqliteApprovalStore(lockedWithoutWaiting())
 })
 
 test('sqlite: moves no row within an open transaction, whose rollback would undo it', async () => {
