@@ -81,8 +81,9 @@ interface Position {
 }
 
 /**
- * Finds the changes that other nodes and commands have committed, each once. It does not depend on
- * notifications: they only make it read sooner.
+ * Finds the changes that other nodes and commands have committed. It does not depend on
+ * notifications: they only make it read sooner. It finds each once, except after a lost connection,
+ * and none of its own node, except one whose commit is answered after the read.
  */
 export class ChangeFeed implements AsyncDisposable {
   readonly #connections: Connections
