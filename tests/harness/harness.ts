@@ -41,7 +41,7 @@ import type { PassportVerifier } from '../../packages/core/src/ports/passports.t
 import { LOG_OPTIONS } from '../../packages/server/src/log.ts'
 import { composeService, startService } from '../../packages/server/src/compose.ts'
 import { Canary } from './canary.ts'
-import { migratedDatabase, ROOT_KEY, testDatabase } from './test-database.ts'
+import { ROOT_KEY, testDatabase } from './test-database.ts'
 import { type CallOptions, send } from './client.ts'
 import { checkReply } from './openapi-replies.ts'
 import {
@@ -57,6 +57,7 @@ import {
   SHOWS,
   type TestPhone,
 } from './phone.ts'
+import type { PostgresServer } from './postgres.ts'
 import { addKeys, addTenant, WORKFLOWS } from './tenants.ts'
 import { TestClock } from './test-clock.ts'
 import { type ReceiptSigning, testSigner } from './test-signer.ts'
@@ -81,8 +82,8 @@ export interface HarnessOptions {
     /** The port that the public origin names, of a proxy before the service. `port` by default. */
     readonly publicPort?: number
   }
-  /** Uses PostgreSQL, also where the tests run on SQLite. */
-  readonly onPostgres?: true
+  /** Uses PostgreSQL, also where the tests run on SQLite, or a server that they do not share. */
+  readonly onPostgres?: true | PostgresServer | undefined
   /** A clock that only the test moves, by default. */
   readonly clock?: TestClock
   /** The address to listen on; 127.0.0.1 by default. */
@@ -127,7 +128,7 @@ export async function harness(options: HarnessOptions = {}) {
     { ...LOG_OPTIONS, level: 'info' },
     new Writable({ write: (chunk, _encoding, done) => done(void lines.push(String(chunk))) }),
   )
-  const postgres = options.onPostgres ? await migratedDatabase() : await testDatabase()
+  const postgres = await testDatabase(options.onPostgres)
   const { hosting, receiptSigner = testSigner() } = options
   const publicOrigin = hosting
     ? `http://127.0.0.1:${hosting.publicPort ?? hosting.port}`

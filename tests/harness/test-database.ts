@@ -14,7 +14,7 @@ import { migratePostgres } from '../../packages/store/src/postgres/postgres-migr
 /** The root key of the protocol's worked examples. */
 export const ROOT_KEY = { id: 'k1', bytes: Uint8Array.from({ length: 32 }, (_, index) => index) }
 import { oddDefaultsOf } from './odd-settings.ts'
-import { dropDatabase, hasDatabase, newDatabase, runSql } from './postgres.ts'
+import { dropDatabase, hasDatabase, newDatabase, type PostgresServer, runSql } from './postgres.ts'
 
 /** A PostgreSQL database of one test. */
 export interface TestDatabase {
@@ -34,10 +34,15 @@ const DUPLICATE_DATABASE = '42P04'
 const CREATE_ROLE = `do $$ begin create role ${RUNTIME_ROLE} login;
   exception when duplicate_object or unique_violation then null; end $$`
 
-/** Creates a database if the tests run on PostgreSQL: with `TEST_STORE=postgres`. */
-export async function testDatabase(): Promise<TestDatabase | undefined> {
-  if (process.env.TEST_STORE !== 'postgres') return undefined
-  return migratedDatabase()
+/**
+ * Creates a database if the tests run on PostgreSQL, with `TEST_STORE=postgres`, or the test asks
+ * for it. On a server that the tests do not share, it is empty.
+ */
+export async function testDatabase(
+  onPostgres?: true | PostgresServer,
+): Promise<TestDatabase | undefined> {
+  if (typeof onPostgres === 'object') return databaseAt(await onPostgres.newDatabase())
+  return onPostgres || process.env.TEST_STORE === 'postgres' ? migratedDatabase() : undefined
 }
 
 /** Creates an empty PostgreSQL database, with odd defaults for its sessions. */

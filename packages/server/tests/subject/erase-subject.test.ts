@@ -16,15 +16,17 @@ import { vacuumPostgres } from '../../../store/src/postgres/vacuum-postgres.ts'
 import { vacuumSqlite } from '../../../store/src/sqlite/vacuum-sqlite.ts'
 import { prometheusMeter } from '../../src/adapters/meter/prometheus-meter.ts'
 import { type Harness, harness, PUBLIC_ORIGIN } from '../../../../tests/harness/harness.ts'
+import { type PostgresServer, startPostgres } from '../../../../tests/harness/postgres.ts'
 import { settingsOf } from '../../../../tests/harness/test-database.ts'
+import { samplesOf } from '../../../../tests/samples/samples.ts'
 import { addEndpoints, addUser, ECHO, multiply, settle, valuesOf } from './erased-user.ts'
-import { databaseBytes, dump, foundIn, storeUncompressed } from './stored-bytes.ts'
+import { databaseBytes, dump, foundIn, storeUncompressed, walBytes } from './stored-bytes.ts'
 
 const OTHERS = 1_000
 
-async function setUp() {
+async function setUp(server?: PostgresServer) {
   const meter = prometheusMeter({ version: '0.0.0' })
-  const h = await harness({ webhooks: ECHO, meter })
+  const h = await harness({ webhooks: ECHO, meter, onPostgres: server })
   const other = await h.addTenant({ name: 'Other', origins: ['https://other.example'] })
   await storeUncompressed(h)
   await addEndpoints(h, [h.shop, other])
@@ -128,6 +130,40 @@ test('leaves nothing of an erased user in any file, and the rows of 1,000 others
   assert.equal(verdict.decision, 'accept')
   assert.ok(proof !== null)
 })
+
+if (process.env.TEST_STORE === 'postgres')
+  test('leaves nothing of an erased user in the write-ahead log of PostgreSQL after the statements of the guide', async () => {
+    const statements = samplesOf('docs/guides/operate/personal-data.md').filter(
+      ({ language }) => language === 'sql',
+    )
+    const [overwrite = '', retained = ''] = statements.map(({ code }) => code)
+    // Other tests write to the log of the shared server. Segments of 1 MB are searched sooner.
+    await using server = await startPostgres({ min_wal_size: '2MB' }, { parent: tmpdir() })
+    await server.run(`select pg_create_physical_replication_slot('standby', true)`)
+    const { h, other } = await setUp(server)
+    await using _ = h
+    const user = await addUser(h, 'Klara Vogelsang', other)
+    await settle(h)
+    const values = await valuesOf(h, user)
+    await eraseSubject(h.service, user.subjectId)
+    await settle(h)
+    await vacuum(h)
+    const found = async () => foundIn(await walBytes(h), values)
+    // PostgreSQL returns the times of its files in whole seconds.
+    const [at] = await server.run(`select date_trunc('second', clock_timestamp())::text as time`)
+    const olderSegments = () =>
+      server.run(retained.replace('2026-11-27 09:30:00+00', String(at?.time)))
+
+    await server.run('select pg_switch_wal(); checkpoint')
+    assert.ok((await found()).length > 40, 'old segments stay for later use')
+    await server.run(overwrite)
+    assert.notDeepEqual(await olderSegments(), [], 'the slot retains segments')
+    assert.notDeepEqual(await found(), [])
+    await server.run(`select pg_drop_replication_slot('standby')`)
+    await server.run(overwrite)
+    assert.deepEqual(await olderSegments(), [])
+    assert.deepEqual(await found(), [])
+  })
 
 test('completes an erasure that was killed after any of its transactions', async () => {
   const { h, other } = await setUp()

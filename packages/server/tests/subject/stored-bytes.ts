@@ -52,7 +52,7 @@ export async function storeUncompressed(h: Harness): Promise<void> {
 
 /**
  * The bytes of the files of the database: SQLite's file with its write-ahead log, or every file of
- * the database of PostgreSQL, after a checkpoint. Not PostgreSQL's write-ahead log.
+ * the database of PostgreSQL, after a checkpoint.
  */
 export async function databaseBytes(h: Harness): Promise<readonly Buffer[]> {
   if (h.databaseUrl === undefined)
@@ -63,7 +63,16 @@ export async function databaseBytes(h: Harness): Promise<readonly Buffer[]> {
     `select current_setting('data_directory') as folder, oid from pg_database
      where datname = current_database()`,
   )
-  const folder = join(String(place?.folder), 'base', String(place?.oid))
+  return filesIn(join(String(place?.folder), 'base', String(place?.oid)))
+}
+
+/** The bytes of PostgreSQL's write-ahead log: of every segment, also of those for later use. */
+export async function walBytes(h: Harness): Promise<readonly Buffer[]> {
+  const [place] = await sql(h, `select current_setting('data_directory') as folder`)
+  return filesIn(join(String(place?.folder), 'pg_wal'))
+}
+
+function filesIn(folder: string): readonly Buffer[] {
   return readdirSync(folder)
     .map((name) => join(folder, name))
     .filter((path) => statSync(path).isFile())
