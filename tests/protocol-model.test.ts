@@ -39,18 +39,18 @@ describe('the models', { concurrency: 2, skip }, () => {
   })
 })
 
-test('each of the rules 1 to 8 and A to F has a planted fault', () => {
+test('each of the rules 1 to 8 and A to G has a planted fault', () => {
   assert.deepEqual(
     [...new Set(FAULTS.map(({ rule }) => rule))].toSorted(),
-    Array.from('12345678ABCDEF'),
+    Array.from('12345678ABCDEFG'),
   )
 })
 
 test('the rules of the inbox name checks that the service has', () => {
   const readme = readFileSync(resolve(MODELS, 'README.md'), 'utf8')
-  const rules = readme.matchAll(/^\*\*([A-F])\.\*\* .+ \((`\w+`(?:, `\w+`)*)\)$/gm)
+  const rules = readme.matchAll(/^\*\*([A-G])\.\*\* .+ \((`\w+`(?:, `\w+`)*)\)$/gm)
   const named = [...rules].map(([, rule, steps = '']) => [rule, steps.replaceAll('`', '')] as const)
-  assert.deepEqual(named.map(([rule]) => rule).join(''), 'ABCDEF')
+  assert.deepEqual(named.map(([rule]) => rule).join(''), 'ABCDEFG')
   const steps = new Set<string>(CHECKS.map(({ step }) => step))
   for (const [rule, names] of named)
     for (const name of names.split(', ')) assert.ok(steps.has(name), `rule ${rule}: ${name}`)
@@ -68,7 +68,7 @@ test('every setting that the model declares is searched, and the model names no 
 
 test('the README of the model lists every planted fault and every file', () => {
   const readme = readFileSync(resolve(MODELS, 'README.md'), 'utf8')
-  const listed = [...readme.matchAll(/^\| ([1-8A-F]) \| `([^`]+)` \| (.+) \| `(\w+)` \|/gm)].map(
+  const listed = [...readme.matchAll(/^\| ([1-8A-G]) \| `([^`]+)` \| (.+) \| `(\w+)` \|/gm)].map(
     ([, rule, settings, name = '', promise]) => [rule, settings, name, promise],
   )
   assert.deepEqual(

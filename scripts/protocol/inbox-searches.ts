@@ -19,6 +19,7 @@ export const INBOX_PROOFS: readonly Search[] = [
   },
   { name: 'inbox, both subjects are victims', settings: 'twoVictims brokenBackend' },
   { name: 'inbox, the attacker has a third phone', settings: 'thirdPhone brokenBackend' },
+  { name: 'inbox, seasoned keys, and no notification', settings: 'seasoned noNotice' },
   { name: 'inbox, not reduced', settings: 'full thirdPhone brokenBackend' },
 ].map((search) => ({
   ...inbox({ ...search, goal: ANY_PROMISE, expected: 'nothing' }),
@@ -60,6 +61,7 @@ const FAULTS_BY_RULE: readonly (readonly [
   ['E', 'declineNeedsNoNonce', 'ended', 'a device token is enough to decline a request'],
   ['F', 'approvalFromAnyPage', 'unapproved', 'an approval is accepted from any origin'],
   ['F', 'syncedPasskey notVerified', 'unapproved', 'an approval needs no user verification'],
+  ['G', 'seasoned noNotice ageAlone', 'usurped', 'a seasoned key needs no completed bond'],
 ]
 
 export const INBOX_FAULTS: readonly Fault[] = FAULTS_BY_RULE.map(

@@ -202,7 +202,7 @@ export function webauthnKey(kind: 'attested' | 'unattested' | 'script' = 'attest
         tampering.counter,
         tampering.appId ?? new URL(PUBLIC_ORIGIN).hostname,
       )
-      data[32] = flags
+      data[32] = tampering.flags ?? flags
       const clientDataHash = sha256(clientData)
       const signature = sign(
         'sha256',

@@ -1,6 +1,6 @@
 import { inboxPayload, inboxResumePayload, type InboxItem, type Workflow } from '@bonded/contract'
 import { type Harness, harness, type HarnessOptions, PUBLIC_ORIGIN } from './harness.ts'
-import { assertion, type Tampering, type TestPhone } from './phone.ts'
+import { assertion, type AttestedKey, type Tampering, type TestPhone } from './phone.ts'
 
 export const HOUR = 60 * 60_000
 
@@ -13,9 +13,13 @@ export const INBOX_WORKFLOWS: readonly Workflow[] = [
 ]
 
 /** A service with a user whose phone has bonded once, and the calls of an inbox. */
-export async function inboxHarness(options: HarnessOptions = {}) {
+export async function inboxHarness({
+  key,
+  ...options
+}: HarnessOptions & { key?: AttestedKey } = {}) {
   const h = await harness({ workflows: INBOX_WORKFLOWS, ...options })
-  const { phone, subjectRef } = await bondedUser(h)
+  const first = await h.register(undefined, key)
+  const { phone, session, subjectRef } = await bondedUser(h, h.shop, first)
   // A request that is created in the millisecond of the key is not older than the key.
   h.clock.advance(1)
   const tryCreate = (given: object = {}, token = h.shop.server, headers = {}) =>
@@ -51,6 +55,8 @@ export async function inboxHarness(options: HarnessOptions = {}) {
   return {
     h,
     phone,
+    /** The session of the first bond. */
+    firstBond: session,
     subjectRef,
     tryCreate,
     open,
@@ -67,7 +73,8 @@ export async function bondedUser(h: Harness, keys = h.shop, phone?: TestPhone) {
   const session = await h.create({ workflow: 'page' }, keys)
   await h.claim(user, session)
   await h.attest(user, await h.view(user, session))
-  return { phone: user, subjectRef: (await h.get(session, keys)).body.subject_ref as string }
+  const subjectRef = (await h.get(session, keys)).body.subject_ref as string
+  return { phone: user, session, subjectRef }
 }
 
 /** The reason of a rejection. */

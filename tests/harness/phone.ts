@@ -43,6 +43,8 @@ export interface Tampering {
   readonly appId?: string
   readonly privateKey?: KeyObject
   readonly hash?: Buffer
+  /** Those of a WebAuthn key: 0x04 is the user's verification. */
+  readonly flags?: number
 }
 
 /** A key of an attested format. */

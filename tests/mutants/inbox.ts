@@ -2,6 +2,7 @@ import { against, CORE, SERVER } from './against.ts'
 import type { Mutant } from './mutant.ts'
 
 const ATTACKS = `${SERVER}/tests/api/inbox-attacks.test.ts`
+const AGENT = `${SERVER}/tests/api/agent-attacks.test.ts`
 const LIMITS = `${SERVER}/tests/api/inbox-limits.test.ts`
 
 /** Mutants that let another phone approve what waits in an inbox, or a tenant ask too often. */
@@ -38,6 +39,30 @@ export const INBOX: readonly Mutant[] = [
       '? 1 : ADDED_PHONE_WAIT_MS - ADDED_PHONE_WAIT_MS',
       ATTACKS,
       'a phone that was added after',
+    ],
+    [
+      'a young passkey is seasoned',
+      `${CORE}/src/domain/key-rules.ts`,
+      'isOld && hasCompleted',
+      'hasCompleted',
+      AGENT,
+      'a passkey serves no request',
+    ],
+    [
+      'a passkey without a completed bond is seasoned',
+      `${CORE}/src/domain/key-rules.ts`,
+      'isOld && hasCompleted',
+      'isOld',
+      AGENT,
+      'a passkey serves no request',
+    ],
+    [
+      'a request of an agent does not say who asks',
+      `${CORE}/src/operations/create-session.ts`,
+      "workflow.requester === 'required' && requester === undefined",
+      "workflow.requester === 'required' && requester?.name === ''",
+      AGENT,
+      'a request without a requester',
     ],
     [
       'a phone that was just added ends a pause',

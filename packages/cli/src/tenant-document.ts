@@ -1,8 +1,9 @@
 import { createRequire } from 'node:module'
-import { PUBLISHABLE_KEY, parseId, Workflow, type TenantId } from '@bonded/contract'
+import { PUBLISHABLE_KEY, parseId, type TenantId, WrittenWorkflow } from '@bonded/contract'
 import { checkSessionEndpoint } from '@bonded/core/operations/admin/check-origin'
 import { credentialName, type WantedTenant } from '@bonded/core/operations/admin/apply-tenant'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
+import { presetProblems, writeOut } from '@bonded/core/operations/admin/presets'
 import { nameProblems, tenantProblems } from '@bonded/core/operations/admin/tenants'
 import { parseLimits, TENANT_LIMITS } from '@bonded/core/domain/limits'
 import {
@@ -36,7 +37,7 @@ interface WrittenTenant {
   readonly publishableKey?: string
   readonly serverCredential?: string
   readonly allowedOrigins?: readonly string[]
-  readonly workflows: readonly Workflow[]
+  readonly workflows: readonly WrittenWorkflow[]
   readonly limits?: Readonly<Record<string, string | number>>
   readonly retention?: SomeRetention
   readonly suspended?: boolean
@@ -58,7 +59,7 @@ const WRITTEN = {
     publishableKey: { type: 'string', pattern: PUBLISHABLE_KEY.source },
     serverCredential: TEXT,
     allowedOrigins: { type: 'array', items: TEXT, uniqueItems: true },
-    workflows: { type: 'array', items: Workflow },
+    workflows: { type: 'array', items: WrittenWorkflow },
     limits: { type: 'object', additionalProperties: { type: ['string', 'integer'] } },
     retention: { type: 'object', additionalProperties: { type: 'number' } },
     suspended: { type: 'boolean' },
@@ -149,12 +150,15 @@ function* valueProblems(
   tenant: WrittenTenant,
   { publicOrigin, retentionBounds }: Addresses,
 ): Generator<{ readonly path: Path; readonly message: string }> {
-  const { name, environment, demo = false, allowedOrigins: origins = [], workflows } = tenant
+  const { name, environment, demo = false, allowedOrigins: origins = [] } = tenant
+  const workflows = tenant.workflows.map(writeOut)
   if (tenant.tenantId !== undefined && parseId('ten', tenant.tenantId) === undefined)
     yield { path: ['tenantId'], message: 'is not ten_ followed by 22 letters and digits' }
   yield* nameProblems(name)
   for (const { path, message } of tenantProblems({ environment, demo, origins, workflows }))
     yield { path: path[0] === 'origins' ? ['allowedOrigins', ...path.slice(1)] : path, message }
+  for (const [index, workflow] of tenant.workflows.entries())
+    for (const message of presetProblems(workflow)) yield { path: ['workflows', index], message }
   const addresses = addressesOf(publicOrigin)
   for (const member of ['workerBaseUrl', 'scriptUrl'] as const)
     if (tenant[member] !== undefined && tenant[member] !== addresses[member])
@@ -182,14 +186,14 @@ function* valueProblems(
 
 function wantedOf(tenant: WrittenTenant): WantedTenant {
   const { name, environment, demo, sessionEndpoint, publishableKey, serverCredential } = tenant
-  const { tenantId: id, allowedOrigins: origins, workflows, limits, retention, suspended } = tenant
+  const { tenantId: id, allowedOrigins: origins, limits, retention, suspended } = tenant
   const rates = Object.entries(limits ?? {}).map(([limit, rate]) => `${limit}=${rate}`)
   const keys = { publishableKey, serverCredential }
   const given = { id, demo, origins, sessionEndpoint, ...keys, retention, suspended }
   return {
     name,
     environment,
-    workflows,
+    workflows: tenant.workflows.map(writeOut),
     allowSimilarName: false,
     limits: limits && (rates.length === 0 ? {} : parseLimits(rates.join(','))),
     ...(Object.fromEntries(

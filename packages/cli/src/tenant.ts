@@ -153,7 +153,7 @@ async function showTenant(id: TenantId, options: Options): Promise<void> {
     ...fields({
       ...described,
       origins: tenant.origins.join(' ') || null,
-      workflows,
+      workflows: tenant.workflows.map(formatWorkflow).join(' '),
       limits: formatLimits(tenant.limits ?? {}) || 'service defaults',
       retention: formatRetention(tenant) || 'service defaults',
     }),
@@ -194,6 +194,15 @@ function limitsCommand(): Command {
 }
 
 const LIMIT_HELP = `Requests per minute and burst of ${TENANT_LIMITS.join(', ')}; repeatable`
+
+/** All members of a workflow except its titles, those of a preset among them. */
+function formatWorkflow({ name, actions, passport = 'none', ...rest }: Workflow): string {
+  const { title: _, action_titles: _titles, ...others } = rest
+  const settings = Object.entries({ passport, ...others })
+    .map(([member, value]) => `:${member}=${String(value)}`)
+    .join('')
+  return `${name}:${actions.join(',')}${settings}`
+}
 
 function formatRetention({ retention = {} }: Tenant): string {
   return Object.entries(retention)

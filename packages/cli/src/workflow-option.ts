@@ -1,39 +1,36 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { Workflow } from '@bonded/contract'
+import { type Workflow, WrittenWorkflow } from '@bonded/contract'
 import { InvalidArgumentError } from 'commander'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
+import { presetProblems, writeOut } from '@bonded/core/operations/admin/presets'
 
 /** Loaded when a command has a workflow, because it takes a tenth of a second. */
 function compileWorkflow() {
   const require = createRequire(import.meta.url)
   const { Compile } = require('typebox/compile') as typeof import('typebox/compile')
-  return Compile(Workflow)
+  return Compile(WrittenWorkflow)
 }
 let compiled: ReturnType<typeof compileWorkflow> | undefined
 const workflowSchema = () => (compiled ??= compileWorkflow())
 
 /** How a workflow is written on the command line. */
-export const WORKFLOW_SYNTAX = '<name:action[,action…][:passport=…]>'
+export const WORKFLOW_SYNTAX = '<name:action[,action…][:passport=…][:preset=agent]>'
 
 /** Adds the workflow that the text describes to those before it. */
 export function collectWorkflow(text: string, earlier: readonly Workflow[]): readonly Workflow[] {
   const [name = '', actions = '', ...settings] = text.split(':')
-  const passport = settings.map(
-    (setting) => /^passport=(none|optional|required)$/.exec(setting)?.[1],
-  )
-  const workflow = {
-    name,
-    actions: actions.split(','),
-    ...(passport[0] === undefined ? {} : { passport: passport[0] }),
-  }
-  if (settings.length > 1 || passport.includes(undefined) || !workflowSchema().Check(workflow)) {
+  const pairs = settings.map((setting) => /^(passport|preset)=(\w+)$/.exec(setting) ?? [])
+  const given = Object.fromEntries(pairs.map(([, member, value]) => [member, value]))
+  const workflow = { name, actions: actions.split(','), ...given }
+  const isRepeated = Object.keys(given).length < settings.length
+  if (isRepeated || !workflowSchema().Check(workflow)) {
     throw new InvalidArgumentError(
-      'Expected name:action[,action…][:passport=required|optional|none]. ' +
+      'Expected name:action[,action…][:passport=required|optional|none][:preset=agent]. ' +
         'Names have A-Z a-z 0-9 . _ -, at most 64 characters.',
     )
   }
-  return [...earlier, workflow]
+  return [...earlier, writeOut(workflow)]
 }
 
 /**
@@ -52,11 +49,15 @@ export function readWorkflows(file: string | undefined): readonly Workflow[] {
   if (!Array.isArray(list))
     throw new OperatorError(`${file} is not a JSON list of workflows`, { code: 'invalid' })
   return list.map((entry: unknown, index) => {
-    if (workflowSchema().Check(entry)) return entry
-    const [first] = workflowSchema().Errors(entry)
-    throw new OperatorError(
-      `${file}: workflow ${index + 1}${first ? `: ${first.instancePath} ${first.message}` : ' is not a workflow'}`,
-      { code: 'invalid' },
-    )
+    if (!workflowSchema().Check(entry)) {
+      const [first] = workflowSchema().Errors(entry)
+      throw new OperatorError(
+        `${file}: workflow ${index + 1}${first ? `: ${first.instancePath} ${first.message}` : ' is not a workflow'}`,
+        { code: 'invalid' },
+      )
+    }
+    const [problem] = presetProblems(entry)
+    if (problem !== undefined) throw new OperatorError(`${file}: ${problem}`, { code: 'invalid' })
+    return writeOut(entry)
   })
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { PRESETS } from '@bonded/contract'
 import { parse, stringify } from 'yaml'
 import {
   applyTenant,
@@ -180,6 +181,33 @@ test('names each wrong member with its line, all at once', () => {
       '28 3',
     ],
   )
+})
+
+test('writes a preset out, and rejects what contradicts it or an inbox', () => {
+  const workflow = (members: string) => `tenants:
+  - name: Bank
+    environment: sandbox
+    workflows:
+      - { name: pay, actions: [invoice], ${members} }
+`
+  const [tenant] = read(workflow('preset: agent'))
+  assert.deepEqual(tenant?.workflows, [{ name: 'pay', actions: ['invoice'], ...PRESETS.agent }])
+  for (const [members, message] of [
+    ['preset: agent, require: []', 'the preset agent sets require'],
+    ['delivery: inbox, require: [browser]', 'has no page that could prove the browser'],
+    ['delivery: inbox, subject: optional', 'names its user'],
+    ['delivery: inbox, challenge_ttl_seconds: 60', 'omit challenge_ttl_seconds'],
+    ['webauthn: seasoned', 'webauthn seasoned needs delivery inbox'],
+    ['requester: required', 'requester required needs delivery inbox'],
+    ['session_ttl_seconds: 901', 'is at most 900 without delivery inbox'],
+  ] as const) {
+    const { problems } = readTenants(workflow(members), SERVICE)
+    assert.deepEqual(
+      problems.map(({ line, path }) => [line, path]),
+      [[5, 'tenants.0.workflows.0']],
+    )
+    assert.ok(problems[0]?.message.includes(message), problems[0]?.message)
+  }
 })
 
 test('rejects a file that cannot be read as YAML, names a member twice, or has an alias', () => {

@@ -4,7 +4,7 @@ import { statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { isServerCredential } from '@bonded/contract'
+import { isServerCredential, PRESETS } from '@bonded/contract'
 import { MIGRATIONS } from '../../store/src/migrations/migrations.ts'
 import { machine } from '../../../tests/harness/process.ts'
 
@@ -123,10 +123,28 @@ test('reads workflows with their policies from a file, and names a mistake in it
   )
   const made = json(...create)
   assert.equal(json('tenant', 'show', made.tenant_id).workflows[0].session_ttl_seconds, 120)
-  writeFileSync(file, JSON.stringify([{ name: 'w', actions: ['a'], session_ttl_seconds: 5 }]))
-  const rejected = run(...create)
-  assert.equal(rejected.status, 1)
-  assert.match(rejected.stderr, /workflow 1: .*session_ttl_seconds/)
+  for (const [mistake, message] of [
+    [{ session_ttl_seconds: 5 }, /workflow 1: .*session_ttl_seconds/],
+    [{ preset: 'agent', webauthn: 'any' }, /workflow w: the preset agent sets webauthn/],
+  ] as const) {
+    writeFileSync(file, JSON.stringify([{ name: 'w', actions: ['a'], ...mistake }]))
+    const rejected = run(...create)
+    assert.equal(rejected.status, 1)
+    assert.match(rejected.stderr, message)
+  }
+})
+
+test('stores the preset agent as what it consists of, and shows it so', () => {
+  const { run, json } = machine()
+  const { tenant_id } = json(...CREATE_ACME, '--workflow', 'pay:invoice:preset=agent')
+  const shown = json('tenant', 'show', tenant_id).workflows
+  assert.deepEqual(shown.at(-1), { name: 'pay', actions: ['invoice'], ...PRESETS.agent })
+  const written =
+    'pay:invoice:passport=none:delivery=inbox:subject=required:requester=required' +
+    ':webauthn=seasoned:require=local_auth'
+  assert.ok(run('tenant', 'show', tenant_id).stdout.includes(written))
+  const other = ['--add-workflow', 'a:a:preset=none']
+  assert.equal(run('tenant', 'update', tenant_id, ...other).status, 2)
 })
 
 test('issues a key for a scope and revokes it once', () => {

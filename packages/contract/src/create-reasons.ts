@@ -14,6 +14,10 @@ export const CREATE_REASONS = {
     code: 'invalid_request',
     message: 'This workflow is for known users. Send subject_ref.',
   },
+  requester_required: {
+    code: 'invalid_request',
+    message: 'This workflow shows the user who asks. Send context.requester.',
+  },
   subject_has_no_phone: {
     code: 'invalid_request',
     message: 'No phone of this user can approve the request. Use a page for the next request.',
@@ -39,6 +43,7 @@ export const CREATE_REJECTIONS = [
   'workflow_required',
   'action_required',
   'subject_required',
+  'requester_required',
   'subject_has_no_phone',
   'inbox_full',
   'inbox_paused',

@@ -57,8 +57,7 @@ export const UNATTESTED = ['review', 'known', 'accept', 'named'] as const
  */
 export const DELIVERIES = ['page', 'inbox'] as const
 
-/** A workflow as an operator defines it: its actions, and the proofs that a bond needs. */
-export const Workflow = closed({
+const members = {
   name: PurposeName,
   actions: Type.Array(PurposeName, { minItems: 1, maxItems: 64 }),
   title: Type.Optional(Titles),
@@ -74,7 +73,8 @@ export const Workflow = closed({
   passport: Type.Optional(word(['none', 'optional', 'required'])),
   require: Type.Optional(Type.Array(Requirement, { maxItems: 8 })),
   subject: Type.Optional(word(['optional', 'required'])),
-  webauthn: Type.Optional(word(['attested', 'known', 'any'])),
+  requester: Type.Optional(word(['optional', 'required'])),
+  webauthn: Type.Optional(word(['attested', 'seasoned', 'known', 'any'])),
   unattested: Type.Optional(word(UNATTESTED)),
   formats: Type.Optional(Type.Array(DeviceFormat, { minItems: 1, maxItems: 4 })),
   suspect_devices: Type.Optional(word(['refuse', 'allow'])),
@@ -82,5 +82,23 @@ export const Workflow = closed({
   session_ttl_seconds: Type.Optional(Type.Integer({ minimum: 60, maximum: 86_400 })),
   challenge_ttl_seconds: Type.Optional(Type.Integer({ minimum: 5, maximum: 120 })),
   bonded_ttl_seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 900 })),
-})
+}
+
+/** A workflow as an operator defines it: its actions, and the proofs that a bond needs. */
+export const Workflow = closed(members)
 export type Workflow = Static<typeof Workflow>
+
+/** The presets by their names, with the members that each consists of. */
+export const PRESETS = {
+  agent: {
+    delivery: 'inbox',
+    subject: 'required',
+    requester: 'required',
+    webauthn: 'seasoned',
+    require: ['local_auth'],
+  },
+} as const satisfies { readonly [name: string]: Partial<Workflow> }
+
+/** A workflow as an operator writes it. A preset is stored as the members that it consists of. */
+export const WrittenWorkflow = closed({ ...members, preset: Type.Optional(word(['agent'])) })
+export type WrittenWorkflow = Static<typeof WrittenWorkflow>

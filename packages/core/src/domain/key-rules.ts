@@ -1,5 +1,5 @@
 import type { AssertionBand, VerifiedEvidence } from '@bonded/contract'
-import { KNOWN_KEY_AGE_MS } from './lifetimes.ts'
+import { KNOWN_KEY_AGE_MS, SEASONED_KEY_AGE_MS } from './lifetimes.ts'
 import type { Device, Instant, Session } from './session.ts'
 
 /** The facts that decide what a key can prove. */
@@ -26,6 +26,7 @@ export function acceptsKey(facts: KeyFacts): boolean {
   if (!isOpenToScripts(device)) return true
   if (policy.webauthn === 'attested') return false
   if (policy.webauthn === 'known' && session.wantedSubjectRef === null) return false
+  if (policy.webauthn === 'seasoned' && !isSeasoned(facts)) return false
   const hasIndependent = session.sealedPhoneNumber !== null || policy.passport !== 'none'
   const best = highestBandOf(facts, hasIndependent)
   if (policy.require.includes('band:high')) return best === 'high'
@@ -79,4 +80,10 @@ function isOpenToScripts(device: Pick<Device, 'format' | 'webauthn'>): boolean {
 function isKnown({ session, device, hasCompleted, now }: KeyFacts): boolean {
   if (session.wantedSubjectRef === null) return false
   return hasCompleted || now - device.createdAt >= KNOWN_KEY_AGE_MS
+}
+
+/** Whether the session names its user, and the key is old enough and has completed a bond. */
+function isSeasoned({ session, device, hasCompleted, now }: KeyFacts): boolean {
+  const isOld = now - device.createdAt >= SEASONED_KEY_AGE_MS
+  return isOld && hasCompleted && session.wantedSubjectRef !== null
 }

@@ -21,6 +21,11 @@ export const DEVICE_CHALLENGE_TTL_MS = 300_000
  * day to notice a foreign key, and a script must register a day early.
  */
 export const KNOWN_KEY_AGE_MS = 24 * 60 * 60_000
+/**
+ * Protocol 6: an unattested key of this age, with a completed bond, is seasoned. A user has a week
+ * to notice a key that a program has made on the own computer.
+ */
+export const SEASONED_KEY_AGE_MS = 7 * KNOWN_KEY_AGE_MS
 
 /** Protocol 6: a phone that has not renewed its token for half a year is probably out of use. */
 export const DEVICE_TOKEN_TTL_DAYS = 180

@@ -18,7 +18,7 @@ export interface Policy {
   readonly delivery?: 'inbox'
   readonly passport: 'none' | 'optional' | 'required'
   readonly subject: 'optional' | 'required'
-  readonly webauthn: 'attested' | 'known' | 'any'
+  readonly webauthn: 'attested' | 'seasoned' | 'known' | 'any'
   /** What an unattested `webauthn` key can prove. Absent from sessions of an earlier version. */
   readonly unattested?: (typeof UNATTESTED)[number]
   readonly formats: readonly DeviceFormat[]

@@ -78,6 +78,8 @@ export async function createSession(
   const policy = policyOf(workflow)
   if (policy.subject === 'required' && request.subject_ref === undefined)
     return reject('subject_required', { param: 'subject_ref' })
+  if (workflow.requester === 'required' && requester === undefined)
+    return reject('requester_required', { param: 'context.requester' })
 
   const draft: Draft = {
     tenantId: tenant.id,

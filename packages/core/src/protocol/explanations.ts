@@ -20,7 +20,8 @@ export const EXPLANATIONS: Readonly<Record<Step, string>> = {
   subject_ref: 'The session names another user than the one of the phone.',
   older_phone_active: 'Another phone added this one, and an older phone of the user is active.',
   too_many_failures: 'The device had failed on this session as often as it may.',
-  webauthn_unattested: 'The workflow requires an attested key, and this passkey is not attested.',
+  webauthn_unattested:
+    'The workflow requires an attested key, or a seasoned one: 7 days old, with a completed bond.',
   key_age: 'The key is younger than the workflow requires, or another phone added it recently.',
   inbox_key_age:
     'The request waited before the phone had its key, or before 72 hours after another phone added it.',

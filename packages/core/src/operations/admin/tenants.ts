@@ -177,17 +177,21 @@ export function* rejectOlderPages(
 function deliveryProblems(workflow: Workflow): readonly string[] {
   const { delivery = 'page', session_ttl_seconds: ttl = 0 } = workflow
   const says = (problem: string) => `workflow ${workflow.name}: ${problem}`
-  if (delivery === 'page')
-    return ttl > MAX_PAGE_SECONDS
-      ? [says(`session_ttl_seconds is at most ${MAX_PAGE_SECONDS} without delivery inbox`)]
-      : []
-  const problems: (string | false)[] = [
+  const onPage: (string | false)[] = [
+    ttl > MAX_PAGE_SECONDS &&
+      `session_ttl_seconds is at most ${MAX_PAGE_SECONDS} without delivery inbox`,
+    // A node of an older version would ignore both, and takes a workflow with an inbox for unknown.
+    workflow.webauthn === 'seasoned' && 'webauthn seasoned needs delivery inbox',
+    workflow.requester === 'required' && 'requester required needs delivery inbox',
+  ]
+  const inInbox: (string | false)[] = [
     requiresBrowser({ require: workflow.require ?? [] }) &&
       'a request in the inbox has no page that could prove the browser',
     workflow.subject === 'optional' && 'a request in the inbox names its user',
     workflow.challenge_ttl_seconds !== undefined &&
       'the nonces of an inbox have a period of their own: omit challenge_ttl_seconds',
   ]
+  const problems = delivery === 'page' ? onPage : inInbox
   return problems.filter((problem) => problem !== false).map(says)
 }
 

@@ -190,7 +190,7 @@ export const REASON_GUIDES: Readonly<Record<Reason, ReasonGuide>> = {
   key_not_attested: {
     retry: 'no',
     cause:
-      'The workflow has `webauthn: attested`, and the phone’s passkey has no attestation. Passkeys of iPhones have none, nor have passkeys that are synced between phones. A workflow with `webauthn: known` also returns it for a session without `subject_ref`, and one that requires a band for a key that cannot reach it.',
+      'The workflow has `webauthn: attested`, and the phone’s passkey has no attestation. Passkeys of iPhones have none, nor have passkeys that are synced between phones. A workflow with `webauthn: known` also returns it for a session without `subject_ref`, one with `webauthn: seasoned` for a passkey that is younger than 7 days or has completed no bond with the tenant, and one that requires a band for a key that cannot reach it.',
     remedy:
       'Approve in an app with App Attest or Android Key Attestation, or with a passkey of an authenticator that attests it, such as a security key. To accept other passkeys, set the workflow’s `webauthn` to `any`: `unattested` then decides how they score.',
   },

@@ -3,10 +3,17 @@ import type { ReasonGuide } from './guide.ts'
 
 /** The guides of the reasons why a request does not get into an inbox. */
 export const INBOX_REASON_GUIDES = {
+  requester_required: {
+    retry: 'corrected',
+    cause:
+      'The workflow has `requester: required`, for example by the preset `agent`, and the context has no `requester`.',
+    remedy:
+      'Send `context.requester` with the `kind` (`person`, `service` or `agent`) and the `name` of what asks the user.',
+  },
   subject_has_no_phone: {
     retry: 'no',
     cause:
-      'The tenant knows no user by this `subject_ref`, the user has no phone, or none of the phones may approve requests of this workflow: they are blocked, of another format, or were added less than 72 hours ago.',
+      'The tenant knows no user by this `subject_ref`, the user has no phone, or none of the phones may approve requests of this workflow: they are blocked, of another format, or were added less than 72 hours ago. With `webauthn: seasoned` a passkey without attestation must also be 7 days old, and have completed a bond with the tenant.',
     remedy:
       'Ask for the next approval on a page. The first bond of a user with a tenant is always made there.',
   },
