@@ -47,13 +47,17 @@ test('creates one session from fifty concurrent creates with one key', async () 
   const one = async () => {
     for (;;) {
       const reply = await create({ workflow: 'credit_application' }, { 'idempotency-key': 'storm' })
-      // Fifty overload a machine that is busy with other tests, and clients repeat the call.
-      if (reply.body.error?.reason !== 'overloaded') return reply
+      // Fifty overload a machine that is busy with other tests, and the call may also wait for a
+      // lock for too long. Clients repeat every call that the service could not answer now.
+      if (reply.status !== 503) return reply
     }
   }
   const replies = await Promise.all(Array.from({ length: 50 }, one))
-  assert.equal(new Set(replies.map(({ body }) => body.id)).size, 1)
-  assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([201]))
+  const created = replies.map(({ status, body }) => [status, body.id, body.error?.reason])
+  assert.deepEqual(
+    created,
+    created.map(() => [201, replies[0]?.body.id, undefined]),
+  )
 })
 
 test('keeps an Idempotency-Key per tenant, and as long as its session is readable', async () => {
