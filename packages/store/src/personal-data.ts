@@ -260,7 +260,7 @@ export const PERSONAL_DATA: Readonly<Record<string, TableData>> = {
     columns: [
       ['number at action result reason request_id', 'kept', 'what was done, and when'],
       ['previous content_hash', 'kept', 'prove the order, and entries whose content was deleted'],
-      ['actor_kind actor issuer address', 'kept', 'the operator, or the credential of the tenant'],
+      ['actor_kind actor issuer address', 'kept', 'the operator, the credential, or a reference'],
       ['tenant_id target value_before value_after', 'kept', 'on what, without columns of a user'],
       ['person', 'kept', 'a keyed reference, which names no user once its key is deleted'],
     ],

@@ -29,6 +29,7 @@ const USER_TYPES = {
   operator: { type: 'Admin', type_id: 2 },
   console: { type: 'Admin', type_id: 2 },
   tenant: { type: 'System', type_id: 3 },
+  user: { type: 'User', type_id: 1 },
 } as const
 
 /** An entry in the shape of OCSF. What the class has no member for is in `unmapped`. */

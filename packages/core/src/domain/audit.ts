@@ -19,9 +19,15 @@ export type AuditClass = 'changes' | 'reads_person' | 'neither'
 
 /** Who acts. */
 export interface AuditActor {
-  /** `operator`: on this machine. `console`: signed in. `tenant`: with a server credential. */
-  readonly kind: 'operator' | 'console' | 'tenant'
-  /** The operating-system user, the subject of the sign-in, or the id of the credential. */
+  /**
+   * `operator`: on this machine. `console`: signed in. `tenant`: with a server credential. `user`:
+   * with a phone.
+   */
+  readonly kind: 'operator' | 'console' | 'tenant' | 'user'
+  /**
+   * The operating-system user, the subject of the sign-in, the id of the credential, or the
+   * reference of the phone.
+   */
   readonly name: string
   /** The issuer of the sign-in. */
   readonly issuer?: string | undefined

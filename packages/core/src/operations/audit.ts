@@ -1,4 +1,4 @@
-import { decodeBase64url, type SubjectId, type TenantId } from '@bonded/contract'
+import { decodeBase64url, makeId, type SubjectId, type TenantId } from '@bonded/contract'
 import {
   type AuditClass,
   type AuditedAction,
@@ -7,6 +7,7 @@ import {
   type AuditTarget,
   hex,
 } from '../domain/audit.ts'
+import type { Device, Instant } from '../domain/session.ts'
 import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
 import { auditedValues, changedValues } from './audited-values.ts'
@@ -93,6 +94,38 @@ export async function recordAction(
     const target = { ...action.target, tenantId: parties.tenantId }
     const values = { valueBefore: null, valueAfter: null }
     yield* addEntry(service, tables, { action, target, refer, result, ...values })
+  })
+}
+
+/**
+ * Adds an entry about a pause of an inbox that a user has begun or ended with a phone, in the unit
+ * that does so. The unit has taken the lock of the audit log.
+ */
+export function* recordPause(
+  service: Service,
+  tables: Tables,
+  of: {
+    readonly action: string
+    readonly device: Device
+    readonly tenantId: TenantId
+    readonly before: Instant
+    readonly after: Instant
+  },
+): Work<void> {
+  const { action, device, tenantId, before, after } = of
+  const refer = yield* referTo(service, tables, device.subjectId)
+  const requestId = service.requestId ?? makeId('req', service.random.id())
+  const actor = { kind: 'user', name: refer.to(device.id) ?? '' } as const
+  const target = { tenantId, deviceId: device.id }
+  const valueOf = (until: Instant) =>
+    JSON.stringify({ 'subject_at_tenant.inbox_paused_until': until })
+  yield* addEntry(service, tables, {
+    action: { action, actor, requestId, target },
+    target,
+    refer,
+    result: 'success',
+    valueBefore: valueOf(before),
+    valueAfter: valueOf(after),
   })
 }
 

@@ -8,6 +8,7 @@ import type { PhoneFacts } from '../protocol/facts.ts'
 import { runChecks } from '../protocol/run-checks.ts'
 import { mayMove, MOVES } from '../protocol/states.ts'
 import type { PhoneReading } from './read-session.ts'
+import { recordPause } from './audit.ts'
 import { loadAndExpireAttempt, rejectAndRecord } from './phone-attempt.ts'
 import type { PhoneCaller, Service } from './service.ts'
 
@@ -19,11 +20,14 @@ export interface DeclineInput {
 /**
  * Ends the session, because the user declined or did not start the request. A report of a request
  * in the inbox also ends the tenant's other ones, and pauses the tenant.
+ *
+ * @param isAudited whether it may pause an inbox, which is in the audit log
  */
 export async function declineSession(
   service: Service,
   caller: PhoneCaller,
   { id, request }: DeclineInput,
+  isAudited = false,
 ): Promise<Result<PhoneReading>> {
   const { device } = caller
   const { nonce, reason } = request
@@ -32,10 +36,15 @@ export async function declineSession(
   if (device.id !== request.device_id) return reject('device_not_usable', { param: 'device_id' })
   if (id === undefined) return reject('session_not_live')
 
-  return service.store.write(function* (tables) {
+  const declined = await service.store.write(function* (tables): Work<
+    Result<PhoneReading> | undefined
+  > {
+    // The first lock of a unit. Reports of requests on a page do without it.
+    if (isAudited) yield* tables.audit.lock()
     for (;;) {
       const attempt = yield* loadAndExpireAttempt(service, tables, { id, device, nonce })
       if (attempt === undefined) return reject('session_not_live')
+      if (isReport && isInbox(attempt.session) && !isAudited) return undefined
       const failed = yield* runChecks('decline', attempt)
       if (failed !== undefined) return yield* rejectAndRecord(tables, attempt, failed.rejection)
       const report = isReport ? yield* reportOf(tables, attempt) : undefined
@@ -50,15 +59,18 @@ export async function declineSession(
       })
       if (ended === undefined) continue
       if (report !== undefined) {
-        const { tenantId } = report.reference
+        const { tenantId, inboxPausedUntil: before } = report.reference
         yield* tables.subjects.pauseInbox(report.reference, report.until)
         const paused = { at: attempt.now, kind: 'inbox_paused', step: tenantId } as const
         yield* tables.devices.record(device.id, paused)
+        const pause = { action: 'declineSession', device, tenantId, before, after: report.until }
+        yield* recordPause(service, tables, pause)
         for (const other of report.waiting) yield* endIfWaiting(tables, other, change)
       }
       return accept({ session: ended, tenant: attempt.tenant, nonce })
     }
   })
+  return declined ?? declineSession(service, caller, { id, request }, true)
 }
 
 /** A report of a request in the inbox: what it pauses, and which other requests it ends. */

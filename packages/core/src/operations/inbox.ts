@@ -3,7 +3,6 @@ import {
   inboxResumePayload,
   type OpenInboxRequest,
   type ResumeInboxRequest,
-  type TenantId,
 } from '@bonded/contract'
 import { shownChallenge, stepNonce } from '../domain/challenge.ts'
 import { servesInboxFrom } from '../domain/inbox.ts'
@@ -15,6 +14,7 @@ import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
 import { awaitsPhone, usesStepNonce } from '../protocol/states.ts'
 import { mayServe } from './admit-to-inbox.ts'
+import { recordPause } from './audit.ts'
 import { takeDeviceRequest } from './device-request.ts'
 import { noncesFor, type PhoneCaller, type Service } from './service.ts'
 
@@ -66,14 +66,16 @@ export function openInbox(
   return service.store.write(function* (tables): Work<Result<InboxPage>> {
     const taken = yield* takeDeviceRequest(service, tables, signed)
     if (!taken.ok) return taken
-    const all = yield* waitingFor(service, tables, taken.value)
-    // From the beginning if the last item has ended: rather twice than never.
-    const start = all.findIndex(({ session }) => session.id === request.cursor) + 1
-    const items = all.slice(start, start + PAGE)
+    // One more than a page has shows whether others follow.
+    const found = yield* waitingFor(service, tables, taken.value, {
+      after: request.cursor,
+      limit: PAGE + 1,
+    })
+    const items = found.slice(0, PAGE)
     return accept({
       now: service.clock.now(),
       items,
-      cursor: all.length > start + PAGE ? (items.at(-1)?.session.id ?? null) : null,
+      cursor: found.length > PAGE ? (items.at(-1)?.session.id ?? null) : null,
       paused: yield* pausesOf(service, tables, taken.value),
     })
   })
@@ -89,12 +91,18 @@ export function resumeInbox(
   const payload = inboxResumePayload({ ...signedMembers(service, device, request), tenant_id })
   const signed = { call: 'resume', device, payload, signed: request } as const
   return service.store.write(function* (tables): Work<Result<void>> {
+    yield* tables.audit.lock()
     const taken = yield* takeDeviceRequest(service, tables, signed)
     if (!taken.ok) return taken
     const at = service.clock.now()
-    const reference = { tenantId: tenant_id as TenantId, subjectId: device.subjectId }
-    if (yield* tables.subjects.resumeInbox(reference, at))
-      yield* tables.devices.record(device.id, { at, kind: 'inbox_resumed', step: tenant_id })
+    const all = yield* tables.subjects.references(device.subjectId)
+    const reference = all.find(({ tenantId }) => tenantId === tenant_id)
+    if (reference === undefined || !(yield* tables.subjects.resumeInbox(reference, at)))
+      return accept(undefined)
+    const { tenantId, inboxPausedUntil: before } = reference
+    yield* tables.devices.record(device.id, { at, kind: 'inbox_resumed', step: tenantId })
+    const change = { action: 'resumeInbox', device, tenantId, before, after: 0 }
+    yield* recordPause(service, tables, change)
     return accept(undefined)
   })
 }
@@ -112,13 +120,20 @@ function queryOf({ clock }: Service, device: Device) {
   return { device, from: servesInboxFrom(device), now: clock.now() }
 }
 
+/** The requests that the device may serve, behind one of the list. */
 function* waitingFor(
   service: Service,
   tables: Tables,
   device: Device,
+  { after, limit }: { readonly after: string | null | undefined; readonly limit: number },
 ): Work<readonly WaitingRequest[]> {
   const found: WaitingRequest[] = []
-  for (const session of yield* tables.sessions.waiting(queryOf(service, device))) {
+  const all = yield* tables.sessions.waiting(queryOf(service, device))
+  // From the beginning if the last item has ended: rather twice than never.
+  const start = all.findIndex(({ id }) => id === after) + 1
+  for (const session of all.slice(start)) {
+    // The checks of a session cost statements.
+    if (found.length === limit) break
     const tenant = yield* tables.tenants.find(session.tenantId)
     const now = service.clock.now()
     if (tenant === undefined || !service.keys.holds(session.rootKeyId)) continue

@@ -1,5 +1,5 @@
 import type { BlockList } from 'node:net'
-import type { EvidenceContext, QrContent } from '@bonded/contract'
+import type { EvidenceContext, QrContent, RequestId } from '@bonded/contract'
 import type { Nonces } from '../domain/challenge.ts'
 import type { ConnectionLimits } from '../domain/connection-limits.ts'
 import { isInbox } from '../domain/inbox.ts'
@@ -27,6 +27,8 @@ import type { PublishableKey, ServerCredential } from '../ports/tables/tenant-ta
 /** What every operation works with. */
 export interface Service {
   readonly store: Store
+  /** The request that is being handled. */
+  readonly requestId?: RequestId | undefined
   /**
    * For an action of many units whose first one is in the audit log: its other units, which need no
    * entry each. Absent where the audit log records no action.
@@ -156,8 +158,9 @@ export function keyIdOf(caller: Caller): string | null {
 
 /** Returns the service for one request: the events that it stores name their cause. */
 export function serviceDuring(service: Service, cause: Cause): Service {
-  const during = { ...service, store: service.store.during(cause) }
-  return { ...during, ...service.tracer?.timed(cause.requestId, during) }
+  const { requestId } = cause
+  const during = { ...service, store: service.store.during(cause), requestId }
+  return { ...during, ...service.tracer?.timed(requestId, during) }
 }
 
 /** The session's nonces that a page shows, under the root key it was made with. */

@@ -174,3 +174,21 @@ test('no nonce of a session that has ended is accepted, and those that were show
     assert.equal(standing(session, nonce(2), T, { pinned }), 'unknown')
   }
 })
+
+test('an unknown nonce of a session of a day is compared with at most six hours of nonces', () => {
+  for (const challengeTtlMs of [120_000, 5_000]) {
+    const session = sessionWith({ challengeTtlMs, sessionTtlMs: 86_400_000 })
+    const now = CREATED_AT + 86_399_999
+    let compared = 0
+    const nonceAt = (index: number) => {
+      compared += 1
+      return nonce(index)
+    }
+    const nonces = { ...NONCES, nonceAt }
+    const given = { now, nonces, pinned: false, forClaim: true }
+    assert.equal(nonceStanding(session, 'unknown', given), 'unknown')
+    assert.ok(compared <= 183, `${compared} nonces`)
+    const { index } = shownChallenge(session, now)
+    assert.equal(nonceStanding(session, nonce(index - 180), given), 'earlier')
+  }
+})

@@ -206,7 +206,7 @@ export function sessionTable(
       }
       return doomed.map(({ id }) => id)
     },
-    latest: () => live().toSorted((a, b) => b.expiresAt - a.expiresAt)[0],
+    latest: () => all().toSorted((a, b) => b.createdAt - a.createdAt)[0],
     waiting: () => [],
     countWaiting: () => 0,
     inboxHistory: () => [],

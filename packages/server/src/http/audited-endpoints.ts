@@ -11,7 +11,8 @@ type ChangingEndpoint = {
 /**
  * Whether a call changes the configuration of a tenant, and therefore leaves an entry in the audit
  * log. A new endpoint has its line here. The others belong to one session or one phone, whose
- * timelines record them, or send again what was sent.
+ * timelines record them, or send again what was sent. What pauses an inbox, or ends its pause, adds
+ * its own entry.
  */
 export const AUDITED_ENDPOINTS: Readonly<
   Record<ChangingEndpoint, Exclude<AuditClass, 'reads_person'>>

@@ -78,6 +78,17 @@ test('reports not ready when a live session’s root key is missing, unless the 
   assert.deepEqual(await s.ready(), [200, 'ready'])
 })
 
+test('a session that waits in an inbox for a day hides no newer one', async () => {
+  await using s = await withDatabase()
+  const waiting = await s.h.create()
+  const change = s.database.prepare('update session set expires_at = expires_at + ? where id = ?')
+  change.run(86_400_000, waiting.id)
+  s.h.clock.advance(1)
+  const { id } = await s.h.create()
+  s.database.prepare(`update session set root_key_id = 'k9' where id = ?`).run(id)
+  assert.deepEqual(await s.ready(), unready('keys_unknown'))
+})
+
 test('reports not ready when the clock is more than a second behind a stored session', async () => {
   await using s = await withDatabase()
   const { id } = await s.h.create()

@@ -6,6 +6,7 @@ import { createEndpoint } from '@bonded/core/operations/admin/webhooks'
 import { purgeSessions } from '@bonded/core/operations/purge-sessions'
 import { BONDED_TTL_SECONDS } from '@bonded/core/domain/lifetimes'
 import { USUAL_LIMITS } from '@bonded/core/domain/limits'
+import { personReference } from '@bonded/core/operations/audit'
 import { changeSubject, resumeInboxes } from '@bonded/core/operations/admin/subjects'
 import { ROOT_KEY } from '../../../../tests/harness/harness.ts'
 import { HOUR, inboxHarness, reasonOf } from '../../../../tests/harness/inbox.ts'
@@ -174,6 +175,54 @@ test('the user ends a pause with a signature of an older phone, and the operator
   await resumeInboxes(h.service, phone.subject_id as never)
   await assert.rejects(resumeInboxes(h.service, phone.subject_id as never), /No tenant is paused/)
   assert.deepEqual((await scene.open()).body.paused, [])
+})
+
+test('the audit log has the pause of an inbox and who ended it, by references of the user', async () => {
+  await using scene = await inboxHarness()
+  const { h, phone } = scene
+  const tenantId = h.shop.tenant.id
+  await h.decline(phone, (await scene.ask()).listed, 'user_declined')
+  h.clock.advance(MINUTE)
+  await h.decline(phone, (await scene.ask()).listed, 'user_unexpected')
+  await scene.resume(phone, tenantId)
+  // Without a pause it changes nothing.
+  await scene.resume(phone, tenantId)
+  const entries = await h.service.store.read(({ audit }) => audit.list({ limit: 10 }))
+  const until = h.clock.now() + HOUR
+  const shown = (value: string | null) => Object.values(JSON.parse(value ?? '{}') as object)
+  assert.deepEqual(
+    entries.map((entry) => [entry.action, shown(entry.valueBefore), shown(entry.valueAfter)]),
+    [
+      ['declineSession', [0], [until]],
+      ['resumeInbox', [until], [0]],
+    ],
+  )
+  const reference = await personReference(h.service, phone.subject_id as never)
+  for (const entry of entries) {
+    assert.deepEqual([entry.actorKind, entry.tenantId, entry.person], ['user', tenantId, reference])
+    assert.match(entry.requestId, /^req_/)
+    assert.equal((JSON.parse(entry.target) as { device?: string }).device, entry.actor)
+    for (const id of [phone.device_id, phone.subject_id])
+      assert.ok(!JSON.stringify(entry).includes(id))
+  }
+})
+
+test('the timeline of a request has its opening, and that the user declined', async () => {
+  await using scene = await inboxHarness()
+  const { h, phone } = scene
+  const { session, listed } = await scene.ask()
+  await h.claim(phone, listed)
+  await h.decline(phone, listed, 'user_unexpected')
+  const { body } = await h.api('GET', `/sessions/${session.id}/timeline`, { token: h.shop.server })
+  const entries = body.entries as readonly { kind: string; reason: string | null }[]
+  assert.deepEqual(
+    entries.map(({ kind, reason }) => [kind, reason]),
+    [
+      ['created', null],
+      ['scanned', null],
+      ['killed', 'user_unexpected'],
+    ],
+  )
 })
 
 test('an approval of a request that may wait a day is usable for the time of a bond only', async () => {

@@ -12,6 +12,7 @@ import {
   PUBLIC_ORIGIN,
   SHOP_ORIGIN,
 } from '../../../../tests/harness/harness.ts'
+import { bondedUser, inboxHarness } from '../../../../tests/harness/inbox.ts'
 import type { TestPhone } from '../../../../tests/harness/phone.ts'
 import type { Unit } from '../../../core/src/ports/store.ts'
 
@@ -47,6 +48,15 @@ function countStatements({ service: { store } }: Harness, t: TestContext): () =>
   }
 }
 
+const WITHOUT_BROWSER = {
+  create: 2,
+  claim: 3,
+  view: 0,
+  'evidence and attest': 7,
+  read: 0,
+  complete: 2,
+}
+
 async function lifecycle(
   h: Harness,
   {
@@ -58,10 +68,11 @@ async function lifecycle(
     readonly taken: () => number
     readonly confirm?: (session: CreatedSession) => Promise<void>
   },
+  body: object = {},
 ) {
   const counts: Record<string, number> = {}
   taken()
-  const session = await h.create({})
+  const session = await h.create(body)
   counts['create'] = taken()
   await h.claim(phone, session)
   counts['claim'] = taken()
@@ -85,14 +96,45 @@ test('a lifecycle without the browser takes as many statements as before there w
   const taken = countStatements(h, t)
   const phone = await h.register()
   await lifecycle(h, { phone, taken })
-  assert.deepEqual(await lifecycle(h, { phone, taken }), {
-    create: 2,
-    claim: 3,
-    view: 0,
-    'evidence and attest': 7,
-    read: 0,
-    complete: 2,
+  assert.deepEqual(await lifecycle(h, { phone, taken }), WITHOUT_BROWSER)
+})
+
+test('a workflow without an inbox takes no further statement beside one with an inbox', async (t) => {
+  await using h = await harness({
+    workflows: [
+      { name: 'free', actions: ['act'] },
+      { name: 'agent', actions: ['act'], delivery: 'inbox' },
+    ],
   })
+  const taken = countStatements(h, t)
+  const phone = await h.register()
+  const given = [h, { phone, taken }, { workflow: 'free' }] as const
+  await lifecycle(...given)
+  assert.deepEqual(await lifecycle(...given), WITHOUT_BROWSER)
+})
+
+test('the list of an inbox checks no more requests than a page has', async (t) => {
+  await using scene = await inboxHarness()
+  const { h, phone, subjectRef } = scene
+  const users = [{ keys: h.shop, subject_ref: subjectRef }]
+  for (let n = 0; n < 8; n++) {
+    const name = `Tenant ${String.fromCodePoint(65 + n).repeat(4)}`
+    const keys = await h.addTenant({ name, workflows: h.shop.tenant.workflows })
+    users.push({ keys, subject_ref: (await bondedUser(h, keys, phone)).subjectRef })
+  }
+  h.clock.advance(1)
+  const ask = async () => {
+    for (const { keys, subject_ref } of users) await scene.tryCreate({ subject_ref }, keys.server)
+  }
+  const taken = countStatements(h, t)
+  const counts = []
+  for (const requests of [9, 18, 27, 36, 45]) {
+    await ask()
+    taken()
+    assert.equal((await scene.open()).body.items.length, Math.min(requests, 20))
+    counts.push(taken())
+  }
+  assert.equal(counts.at(-1), counts.at(-3), `${counts.join(', ')} statements`)
 })
 
 test('the proof of the browser takes its own statements, and adds none to the other calls', async (t) => {

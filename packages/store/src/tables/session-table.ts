@@ -286,7 +286,8 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
 
     *latest() {
       const found = yield* row(
-        'select root_key_id, created_at from session where ended_at is null order by expires_at desc limit 1',
+        // The primary key begins with the time of the creation.
+        'select root_key_id, created_at from session where session_key > 0 order by session_key desc limit 1',
         [],
       )
       return found && { rootKeyId: rootKeyIdFrom(found), createdAt: Number(found.created_at) }

@@ -167,7 +167,7 @@ export interface SessionTable {
     subjectId: SubjectId,
     now: Instant,
   ): Work<readonly (PastRequest & Pick<Session, 'id'>)[]>
-  /** The live session that expires last; undefined if none is live. */
+  /** The session that was created last; undefined if there is none. */
   latest(): Work<{ readonly rootKeyId: string; readonly createdAt: Instant } | undefined>
   /** The live sessions that are pinned to a device. */
   pinnedTo(deviceId: DeviceId): Work<readonly Session[]>
