@@ -149,7 +149,7 @@ export const SLOWEST: readonly string[] = [
 const FILES_A_BATCH: Readonly<Record<Tier, number>> = {
   // Small enough that two processes, each with a batch at a time, end at about the same time.
   test: 16,
-  e2e: 1,
+  e2e: 4,
   postgres: 6,
   app: 1,
   soak: 1,
