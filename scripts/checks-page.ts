@@ -16,6 +16,7 @@ const CALLS = {
   remove: 'a device removes a key (6)',
   inbox: 'a device opens its inbox (15)',
   resume: 'a device ends a pause of its inbox (15)',
+  push: 'a device sets where it is woken (15)',
 } as const satisfies Record<Call, string>
 
 /** The page of the checks, in the order of the table in core. */

@@ -11,6 +11,7 @@ import {
   encodeBase64url,
   evidenceMacInput,
   evidenceRequestPayload,
+  devicePushPayload,
   inboxPayload,
   inboxResumePayload,
   type SessionId,
@@ -282,6 +283,10 @@ export function protocolExample() {
       second_nonce: inboxNonceAt(1),
       payload: inboxPayload(inboxFields),
       resume_payload: inboxResumePayload({ ...inboxFields, tenant_id: TENANT_ID }),
+      push_payload: devicePushPayload({
+        ...inboxFields,
+        endpoint: 'https://fcm.googleapis.com/fcm/send/example',
+      }),
     },
     device_recovery: {
       challenge: recoveryChallenge,

@@ -142,6 +142,7 @@ test('the signed payloads have the members that the protocol names', () => {
   sameAs('bonded-device-recovery/v1', device_recovery.payload)
   sameAs('bonded-inbox/v1', inbox.payload)
   sameAs('bonded-inbox-resume/v1', inbox.resume_payload)
+  sameAs('bonded-device-push/v1', inbox.push_payload)
   sameAs('bonded-device-add/v1', device_add.payload)
   sameAs('bonded-device-remove/v1', device_remove.payload)
 

@@ -58,6 +58,7 @@ import {
   type TestPhone,
 } from './phone.ts'
 import type { PostgresServer } from './postgres.ts'
+import type { PushTransport } from '@bonded/core/ports/push'
 import { addKeys, addTenant, WORKFLOWS } from './tenants.ts'
 import { TestClock } from './test-clock.ts'
 import { type ReceiptSigning, testSigner } from './test-signer.ts'
@@ -103,6 +104,8 @@ export interface HarnessOptions {
   readonly passportTrust?: PassportTrust
   /** Replaces the transport of webhooks. */
   readonly webhooks?: WebhookTransport
+  /** Replaces the transport of wake-ups. It gets the test clock. */
+  readonly push?: (clock: TestClock) => PushTransport
   readonly receiptSigner?: ReceiptSigning
   /** The first key is active; all of them verify. */
   readonly rootKeys?: readonly RootKey[]
@@ -172,6 +175,7 @@ export async function harness(options: HarnessOptions = {}) {
       ...(options.tracer ? { tracer: options.tracer } : {}),
       ...(options.carrier ? { carrier: options.carrier(clock) } : {}),
       ...(options.webhooks ? { webhooks: options.webhooks } : {}),
+      ...(options.push ? { push: options.push(clock) } : {}),
       receiptSigner: receiptSigner === 'off' ? undefined : receiptSigner,
       ...(options.passportTrust ? { passportTrust: options.passportTrust } : {}),
     })

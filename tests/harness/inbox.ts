@@ -1,4 +1,10 @@
-import { inboxPayload, inboxResumePayload, type InboxItem, type Workflow } from '@bonded/contract'
+import {
+  devicePushPayload,
+  inboxPayload,
+  inboxResumePayload,
+  type InboxItem,
+  type Workflow,
+} from '@bonded/contract'
 import { type Harness, harness, type HarnessOptions, PUBLIC_ORIGIN } from './harness.ts'
 import { assertion, type AttestedKey, type Tampering, type TestPhone } from './phone.ts'
 
@@ -41,6 +47,11 @@ export async function inboxHarness({
       token: opener.device_token,
       body: inboxRequest(opener, h.now(), { tenantId }),
     })
+  const setPush = (opener: TestPhone, endpoint: string | null, tampering?: Tampering) =>
+    h.api('POST', '/inbox/push', {
+      token: opener.device_token,
+      body: pushRequest(opener, h.now(), endpoint, tampering),
+    })
   /** Creates a request, and returns it as the phone lists it. */
   const ask = async (given: object = {}) => {
     const created = await tryCreate(given)
@@ -61,6 +72,7 @@ export async function inboxHarness({
     tryCreate,
     open,
     resume,
+    setPush,
     ask,
     count,
     [Symbol.asyncDispose]: () => h[Symbol.asyncDispose](),
@@ -101,11 +113,28 @@ export function inboxRequest(
   }
 }
 
+/** The body of POST /inbox/push. */
+export function pushRequest(
+  phone: TestPhone,
+  issuedAt: string,
+  endpoint: string | null,
+  tampering?: Tampering,
+) {
+  const { device_id, subject_id } = phone
+  const fields = { device_id, subject_id, issued_at: issuedAt, origin: PUBLIC_ORIGIN, endpoint }
+  return {
+    endpoint,
+    issued_at: issuedAt,
+    app_attest: assertion(phone, devicePushPayload(fields), tampering),
+  }
+}
+
 /** The bodies of the endpoints of an inbox, by the credential whose phone signs them. */
 export function inboxBodies(h: Harness, holderOf: (credential: string) => TestPhone) {
   const tenantId = h.shop.tenant.id
   return {
     openInbox: (credential: string) => inboxRequest(holderOf(credential), h.now()),
     resumeInbox: (credential: string) => inboxRequest(holderOf(credential), h.now(), { tenantId }),
+    setPush: (credential: string) => pushRequest(holderOf(credential), h.now(), null),
   }
 }

@@ -15,6 +15,7 @@ import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import type { Service } from '@bonded/core/operations/service'
 import { reportCompletions } from '@bonded/core/operations/admin/report-completions'
 import { reportWebhooks } from '@bonded/core/operations/admin/report-webhooks'
+import { reportWakeUps } from '@bonded/core/operations/admin/report-wake-ups'
 import { reportReceiptLog } from '@bonded/core/operations/admin/report-receipt-log'
 import { reportBrowserProof } from '@bonded/core/operations/admin/browser-proof'
 import { reportLogos } from '@bonded/core/operations/admin/tenant-logo'
@@ -54,6 +55,7 @@ const CHECKS: readonly (readonly [name: string, check: Check])[] = [
   ['browser proof', checkBrowserProof],
   ['completions', checkCompletions],
   ['webhooks', checkWebhooks],
+  ['wake-ups', checkWakeUps],
   ['receipts', checkReceipts],
   ['logos', checkLogos],
   ['disk', checkDisk],
@@ -204,6 +206,14 @@ function checkWebhooks(config: Config): Promise<Summary> {
       says: `Endpoints: ${endpoints}. Waiting: ${waiting}, the oldest due for ${seconds} s.`,
       warnings,
     }
+  })
+}
+
+/** Reports the phones that the service can wake. */
+function checkWakeUps(config: Config): Promise<Summary> {
+  return checkStored(config, 'No phone has subscribed.', async (service) => {
+    const { phones, warnings } = await reportWakeUps(service)
+    return phones === 0 ? undefined : { says: `Phones that can be woken: ${phones}.`, warnings }
   })
 }
 

@@ -97,6 +97,7 @@ export async function openService(
       connections: config.connections,
       backendAddresses: config.backendAddresses,
       webhookHosts: config.webhookHosts,
+      pushHosts: config.pushHosts,
       rejectionRetentionMs: config.rejectionRetentionMs,
       retentionBounds: config.retentionBounds,
       receiptRetentionMs: config.receiptRetentionMs,

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Command } from 'commander'
 import type { CarrierSettings } from '@bonded/server/adapters/carrier/carrier-client'
+import { pushTransport } from '@bonded/server/adapters/push/push-transport'
 import { httpsTransport } from '@bonded/server/adapters/webhooks/https-transport'
 import { systemClock } from '@bonded/store/clock/system-clock'
 import {
@@ -127,6 +128,7 @@ export async function serve(
     ...(clock && {
       clock,
       webhooks: httpsTransport({ clock: systemClock, hosts: config.webhookHosts }),
+      push: pushTransport({ clock: systemClock, hosts: config.pushHosts }),
     }),
     passportTrust,
     log,

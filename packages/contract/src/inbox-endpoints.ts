@@ -1,6 +1,12 @@
 import { BODY_LIMITS } from './body-limits.ts'
 import { define } from './endpoint.ts'
-import { Inbox, InboxCount, OpenInboxRequest, ResumeInboxRequest } from './schemas/inbox.ts'
+import {
+  Inbox,
+  InboxCount,
+  OpenInboxRequest,
+  ResumeInboxRequest,
+  SetPushRequest,
+} from './schemas/inbox.ts'
 
 const SIGNED_REJECTIONS = [
   'device_not_usable',
@@ -47,5 +53,17 @@ export const INBOX_ENDPOINTS = {
     limits: ['device'],
     body: { schema: ResumeInboxRequest, limitBytes: BODY_LIMITS.assertion },
     rejections: [...SIGNED_REJECTIONS, 'key_too_new'],
+  }),
+  setPush: define({
+    method: 'POST',
+    path: '/api/v1/inbox/push',
+    status: 204,
+    retry: 'rebuild',
+    priority: 'attestation',
+    summary: 'Sets where the push service of the phone wakes it for a request in the inbox.',
+    callers: ['phone'],
+    limits: ['device'],
+    body: { schema: SetPushRequest, limitBytes: BODY_LIMITS.assertion },
+    rejections: SIGNED_REJECTIONS,
   }),
 } as const

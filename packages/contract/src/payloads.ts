@@ -178,6 +178,22 @@ export function inboxResumePayload(fields: DeviceTokenFields & { tenant_id: stri
   })
 }
 
+/**
+ * The canonical text that a phone signs to be woken at an endpoint of its push service, or, with
+ * null, no more.
+ */
+export function devicePushPayload(fields: DeviceTokenFields & { endpoint: string | null }): string {
+  const { device_id, subject_id, issued_at, origin, endpoint } = fields
+  return canonicalJson({
+    typ: 'bonded-device-push/v1',
+    endpoint,
+    device_id,
+    subject_id,
+    issued_at,
+    origin,
+  })
+}
+
 /** The members of the payload that recovers a device by its browser key. */
 export interface DeviceRecoveryFields {
   /** The challenge from `POST /devices/challenges`. */

@@ -20,10 +20,14 @@ import { SqliteStore } from '@bonded/store/sqlite/sqlite-store'
 import { ClockGuard } from './clock-guard.ts'
 import { startMaintenance } from './maintenance.ts'
 import { WebhookSender } from './webhook-sender.ts'
+import { PushSender } from './push-sender.ts'
+import { pushTransport } from './adapters/push/push-transport.ts'
 import { httpsTransport } from './adapters/webhooks/https-transport.ts'
 import type { ScriptSource } from './http/pages/hosted-script.ts'
 import type { LoadPhonePage } from './http/pages/phone-page.ts'
 import type { AddPages } from './http/server.ts'
+import { WakeUps } from '@bonded/core/collections/wake-ups'
+import { preparePushKey } from '@bonded/core/operations/wake-phones'
 import { CredentialUse } from '@bonded/core/collections/credential-use'
 import { publishExternalChanges } from '@bonded/core/operations/publish-external-changes'
 import type { Service, Settings } from '@bonded/core/operations/service'
@@ -38,6 +42,7 @@ import type { Signer } from '@bonded/core/ports/signer'
 import type { Store } from '@bonded/core/ports/store'
 import type { Tracer } from '@bonded/core/ports/tracer'
 import type { WebhookTransport } from '@bonded/core/ports/webhooks'
+import type { PushTransport } from '@bonded/core/ports/push'
 import type { Witness } from '@bonded/core/ports/witness'
 
 export interface ServiceDependencies {
@@ -58,6 +63,8 @@ export interface ServiceDependencies {
   readonly carrier?: CarrierProvider
   /** Sends webhooks; by default over HTTPS. */
   readonly webhooks?: WebhookTransport
+  /** Wakes phones; by default through the push services of their browsers. */
+  readonly push?: PushTransport
   /** Signs receipts. Omit it to make none. */
   readonly receiptSigner?: Signer | undefined
   /** Where the node keeps what it knows of the log of receipts. Omit it where nothing is signed. */
@@ -87,6 +94,7 @@ export function composeService(dependencies: ServiceDependencies): ComposedServi
     carrier = noCarrier,
     waitForLockMs,
     webhooks,
+    push,
     receiptSigner,
     keptCheckpoint,
     witnesses = [],
@@ -120,6 +128,8 @@ export function composeService(dependencies: ServiceDependencies): ComposedServi
     ...attestation,
     carrier,
     webhooks: webhooks ?? httpsTransport({ clock, hosts: settings.webhookHosts ?? [] }),
+    push: push ?? pushTransport({ clock, hosts: settings.pushHosts ?? [] }),
+    wakeUps: new WakeUps(),
     receiptSigner,
     keptCheckpoint,
     witnesses,
@@ -232,14 +242,16 @@ export async function startService(
   })
   const stopBackground = startMaintenance(service, { log, guard })
   const sender = new WebhookSender(service, log, guard)
+  const pushSender = new PushSender(service, log, guard)
   try {
     // The first read begins to follow other nodes and commands. A channel that opens before it
     // would miss what they change in between, and could wait until its session expires.
     await publishExternalChanges(service)
+    await preparePushKey(service)
     await app.listen(addressOf(options))
   } catch (failure) {
     stopBackground()
-    await sender[Symbol.asyncDispose]()
+    await Promise.all([sender, pushSender].map((each) => each[Symbol.asyncDispose]()))
     await channel[Symbol.asyncDispose]()
     await closeService(service)
     throw failure
@@ -251,7 +263,7 @@ export async function startService(
     async [Symbol.asyncDispose]() {
       await drainConnections({ app, channel, shutdown: service.shutdown, drainMs })
       stopBackground()
-      await sender[Symbol.asyncDispose]()
+      await Promise.all([sender, pushSender].map((each) => each[Symbol.asyncDispose]()))
       await closeService(service)
     },
   }

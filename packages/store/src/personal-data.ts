@@ -85,6 +85,10 @@ export const PERSONAL_DATA: Readonly<Record<string, TableData>> = {
     until: SERVICE_END,
     columns: [['number sealed', 'kept', 'encrypts session ids; sealed under the root keys']],
   },
+  push_key: {
+    until: SERVICE_END,
+    columns: [['number sealed', 'kept', 'signs wake-ups; sealed under the root keys']],
+  },
   idempotency: {
     until: '150 minutes after the creation of the session',
     columns: [
@@ -164,6 +168,7 @@ export const PERSONAL_DATA: Readonly<Record<string, TableData>> = {
       ['request_issued_at token_issued_at offered_token_issued_at', 'personal', 'rejects replays'],
       ['browser_key_id browser_public_key browser_key', 'personal', 'the passkey of the browser'],
       ['browser_rp_id browser_counter', 'personal', 'verifies what that passkey signs'],
+      ['push_endpoint', 'personal', 'where the push service of the browser wakes the phone'],
     ],
   },
   device_continuity: {
@@ -208,6 +213,7 @@ export const PERSONAL_DATA: Readonly<Record<string, TableData>> = {
       ['subject_id subject_ref', 'personal', "the user, and the tenant's pseudonym of the user"],
       ['blocked_at', 'personal', 'whether the tenant has blocked the user'],
       ['inbox_paused_until inbox_reports', 'personal', 'whether the user has paused the tenant'],
+      ['inbox_woken_at', 'personal', 'when the tenant last woke the phones of the user'],
     ],
   },
   blocked_subject: {

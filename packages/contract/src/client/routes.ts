@@ -184,6 +184,13 @@ export const RESUME_INBOX = {
   retry: 'rebuild',
 } as const satisfies Route
 
+export const SET_PUSH = {
+  method: 'POST',
+  path: '/api/v1/inbox/push',
+  status: 204,
+  retry: 'rebuild',
+} as const satisfies Route
+
 export const LIST_SUBJECT_DEVICES = {
   method: 'GET',
   path: '/api/v1/subjects/{subject_ref}/devices',

@@ -49,6 +49,15 @@ const InboxPause = closed({
 })
 export type InboxPause = Static<typeof InboxPause>
 
+/** How this phone can be woken. */
+const InboxPush = closed({
+  public_key: Type.String({
+    description:
+      'The `applicationServerKey` of the subscription: an uncompressed P-256 point, base64url.',
+  }),
+  is_on: Type.Boolean({ description: 'Whether the service wakes this phone.' }),
+})
+
 export const Inbox = closed({
   server_time: Timestamp,
   items: Type.Array(InboxItem, {
@@ -56,6 +65,7 @@ export const Inbox = closed({
   }),
   cursor: nullable(Type.String({ description: 'Of the next page; null on the last one.' })),
   paused: Type.Array(InboxPause),
+  push: nullable(InboxPush),
 })
 export type Inbox = Static<typeof Inbox>
 
@@ -66,3 +76,18 @@ export const ResumeInboxRequest = closed({
   app_attest: AppAttest,
 })
 export type ResumeInboxRequest = Static<typeof ResumeInboxRequest>
+
+/** Sets where the phone is woken, by an assertion over `bonded-device-push/v1`. */
+export const SetPushRequest = closed({
+  endpoint: nullable(
+    Type.String({
+      maxLength: 1024,
+      pattern: '^https://[!-~]+$',
+      description:
+        'The `endpoint` of a subscription with `push.public_key`; null ends it. It replaces an earlier one.',
+    }),
+  ),
+  issued_at: GivenTime,
+  app_attest: AppAttest,
+})
+export type SetPushRequest = Static<typeof SetPushRequest>

@@ -22,6 +22,7 @@ export const DEVICE_MOVES = {
  * The kinds of device events. `key_added` and `key_removed` record a change of another key of the
  * subject, `browser_key_added` and `browser_key_removed` one of its browser keys;
  * `inbox_paused` and `inbox_resumed` record what the device did in the inbox of its subject;
+ * `push_on` and `push_off` record whether the service wakes it;
  * `subject_blocked` and `subject_unblocked` record a change of the whole subject.
  */
 export type DeviceChange =
@@ -32,6 +33,8 @@ export type DeviceChange =
   | 'browser_key_removed'
   | 'inbox_paused'
   | 'inbox_resumed'
+  | 'push_on'
+  | 'push_off'
   | 'subject_blocked'
   | 'subject_unblocked'
   | 'suspect'

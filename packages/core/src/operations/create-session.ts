@@ -5,6 +5,7 @@ import {
   type SessionId,
   siteNetworkOf,
 } from '@bonded/contract'
+import type { WakeUp } from '../collections/wake-ups.ts'
 import { INBOX_PATH, isInbox } from '../domain/inbox.ts'
 import { findContextProblem } from '../domain/labels.ts'
 import { newSession, type SessionStart } from '../domain/new-session.ts'
@@ -19,6 +20,7 @@ import { admitToInbox } from './admit-to-inbox.ts'
 import { expireIfOverdue } from './find-and-expire.ts'
 import type { BackendCaller, Service } from './service.ts'
 import { isNameOfAnotherTenant } from './tenant-names.ts'
+import { phonesToWake } from './wake-phones.ts'
 
 /** The request without its null members. */
 export interface SessionRequest extends Omit<WithoutNulls<CreateSessionRequest>, 'context'> {
@@ -95,13 +97,25 @@ export async function createSession(
     endUserNetwork: siteNetworkOf(request.end_user_address ?? '') ?? null,
   }
   const first = identified(service, draft, input)
-  return service.store.write(function* (tables) {
+  const created = await service.store.write(function* (tables) {
     for (let session = first; ; session = identified(service, draft, input)) {
-      const stored = yield* storeOnce(service, tables, { session, input, tenant, scope })
-      if (stored !== undefined) return stored
+      const made = yield* storeOnce(service, tables, { session, input, tenant, scope })
+      if (made !== undefined) return made
     }
   })
+  if (!created.ok) return created
+  // Once the session is durable, and without waiting for a push service.
+  service.wakeUps.add(created.value.wakeUps)
+  return accept(created.value.session)
 }
+
+/** A stored session, and the phones to wake for it: none if it was stored before. */
+interface Stored {
+  readonly session: Session
+  readonly wakeUps: readonly WakeUp[]
+}
+
+const stored = (session: Session, wakeUps: readonly WakeUp[] = []) => accept({ session, wakeUps })
 
 /** A session before it has an id. */
 type Draft = Omit<SessionStart, 'id' | 'sealedPhoneNumber'>
@@ -128,7 +142,7 @@ function* storeOnce(
     tenant,
     scope,
   }: { session: Session; input: CreateInput; tenant: Tenant; scope: Scope },
-): Work<Result<Session> | undefined> {
+): Work<Result<Stored> | undefined> {
   const { idempotencyKey: key } = input
   if (key !== undefined) {
     const body = canonicalJson(input.request)
@@ -140,18 +154,18 @@ function* storeOnce(
         // A body without a workflow has one MAC for all credentials. The other credential may have
         // chosen a workflow that this one must not use.
         return inScope(scope, earlier.workflow, earlier.action)
-          ? accept(yield* expireIfOverdue(service, tables, earlier))
+          ? stored(yield* expireIfOverdue(service, tables, earlier))
           : reject('idempotency_mismatch', { param: 'Idempotency-Key' })
       }
       // `takeKey` returns the id of a session that it has read, so the session exists.
     }
   }
-  const stored = isInbox(session)
+  const made = isInbox(session)
     ? yield* storeInInbox(service, tables, { session, tenant })
-    : (yield* tables.sessions.create(session)) && accept(session)
-  if (stored !== false && stored.ok) return stored
+    : (yield* tables.sessions.create(session)) && stored(session)
+  if (made !== false && made.ok) return made
   if (key !== undefined) yield* tables.idempotency.release(session.tenantId, key, session.id)
-  return stored || undefined
+  return made || undefined
 }
 
 /** Stores a session that waits in the inbox of its subject. False if its primary key is in use. */
@@ -159,11 +173,14 @@ function* storeInInbox(
   service: Service,
   tables: Tables,
   asking: { session: Session; tenant: Tenant },
-): Work<Result<Session> | false> {
+): Work<Result<Stored> | false> {
   const admitted = yield* admitToInbox(service, tables, asking)
   if (!admitted.ok) return admitted
   const inboxUrl = `${service.settings.publicOrigin}${INBOX_PATH}`
-  return (yield* tables.sessions.create(admitted.value, { inboxUrl })) && admitted
+  if (!(yield* tables.sessions.create(admitted.value, { inboxUrl }))) return false
+  const { tenant } = asking
+  const session = admitted.value
+  return stored(session, yield* phonesToWake(service, tables, { session, tenant }))
 }
 
 /** Returns the session of the key: this one, or the one that used the key first. */

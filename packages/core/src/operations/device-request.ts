@@ -16,7 +16,7 @@ import { signedFacts } from './signed-facts.ts'
  * and what concerns its inbox.
  */
 export interface DeviceRequest {
-  readonly call: 'token' | 'add' | 'remove' | 'inbox' | 'resume'
+  readonly call: 'token' | 'add' | 'remove' | 'inbox' | 'resume' | 'push'
   readonly device: Device
   /** The canonical text that the device must have signed. */
   readonly payload: string

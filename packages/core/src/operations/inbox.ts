@@ -17,6 +17,7 @@ import { mayServe } from './admit-to-inbox.ts'
 import { recordPause } from './audit.ts'
 import { takeDeviceRequest } from './device-request.ts'
 import { noncesFor, type PhoneCaller, type Service } from './service.ts'
+import { pushKeyOf } from './wake-phones.ts'
 
 /** The items of one page. */
 const PAGE = 20
@@ -41,6 +42,8 @@ export interface InboxPage {
   /** The last item of the page, if others follow. */
   readonly cursor: Session['id'] | null
   readonly paused: readonly InboxPause[]
+  /** How this phone can be woken; null if it cannot. */
+  readonly push: { readonly publicKey: string; readonly isOn: boolean } | null
 }
 
 /**
@@ -77,6 +80,7 @@ export function openInbox(
       items,
       cursor: found.length > PAGE ? (items.at(-1)?.session.id ?? null) : null,
       paused: yield* pausesOf(service, tables, taken.value),
+      push: yield* pushOf(service, tables, taken.value),
     })
   })
 }
@@ -146,6 +150,12 @@ function* waitingFor(
     found.push({ session, tenant, nonce })
   }
   return found
+}
+
+function* pushOf(service: Service, tables: Tables, { id }: Device): Work<InboxPage['push']> {
+  const key = yield* pushKeyOf(service, tables)
+  if (key === undefined) return null
+  return { publicKey: key.publicKey, isOn: (yield* tables.push.endpoint(id)) !== undefined }
 }
 
 function* pausesOf(

@@ -10,11 +10,13 @@ import type { Clock } from '../ports/clock.ts'
 import type { KeptCheckpoint } from '../ports/kept-checkpoint.ts'
 import type { Keyring, Random } from '../ports/keyring.ts'
 import type { CredentialUse } from '../collections/credential-use.ts'
+import type { WakeUps } from '../collections/wake-ups.ts'
 import type { Limiter } from '../ports/limiter.ts'
 import type { Meter } from '../ports/meter.ts'
 import type { Peers } from '../ports/peers.ts'
 import type { CarrierProvider } from '../ports/carrier.ts'
 import type { AssertionVerifiers, AttestationVerifiers } from '../ports/devices.ts'
+import type { PushTransport } from '../ports/push.ts'
 import type { PassportVerifier } from '../ports/passports.ts'
 import type { Signer } from '../ports/signer.ts'
 import type { RetentionBounds } from '../domain/retention.ts'
@@ -49,6 +51,9 @@ export interface Service {
   readonly carrier: CarrierProvider
   readonly passports: PassportVerifier
   readonly webhooks: WebhookTransport
+  readonly push: PushTransport
+  /** The phones to wake. */
+  readonly wakeUps: WakeUps
   /** Signs receipts. Undefined where the service makes none. */
   readonly receiptSigner?: Signer | undefined
   /** Cosign the log of receipts. Absent: none. */
@@ -97,6 +102,8 @@ export interface Settings {
   readonly backendAddresses?: BlockList | undefined
   /** Hosts with ports that webhooks may reach although they are not public. Absent: none. */
   readonly webhookHosts?: readonly string[]
+  /** Hosts of push services beside the known ones; `*.` before a name stands for one of its own. */
+  readonly pushHosts?: readonly string[]
   /** The periods that a tenant can have. Absent: the default. */
   readonly retentionBounds?: RetentionBounds
   /** How long the reason of a rejection can be searched. Absent: the default. */

@@ -6,6 +6,7 @@ import type {
   WebhookEndpointId,
 } from '@bonded/contract'
 import type { Nonces } from '../domain/challenge.ts'
+import type { PushKeys } from './push.ts'
 
 /** A node, and the number of a message among those that it has sent. */
 export interface MessageSender {
@@ -95,6 +96,8 @@ export interface Keyring {
   readPortalToken(token: string): PortalLink | undefined
   /** The key of session ids, which outlives the root keys that encrypt it. */
   readonly idKeys: IdKeys
+  /** The key that signs wake-ups, which outlives them too. */
+  readonly pushKeys: PushKeys
   /** A registration challenge that authenticates itself: nothing is stored until it is used. */
   deviceChallenge(expiresAt: number): string
   /** The expiry of the challenge, if this service issued it. */

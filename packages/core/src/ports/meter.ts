@@ -35,6 +35,13 @@ export type ShedStanding = (typeof SHED_STANDINGS)[number]
 export const WEBHOOK_RESULTS = ['delivered', 'rejected', 'no_response'] as const
 export type WebhookResult = (typeof WEBHOOK_RESULTS)[number]
 
+/**
+ * The results of a wake-up: those of a webhook, a subscription that the push service has ended, and
+ * one that was not sent because too many others wait for their push service.
+ */
+export const WAKE_UP_RESULTS = [...WEBHOOK_RESULTS, 'ended', 'dropped'] as const
+export type WakeUpResult = (typeof WAKE_UP_RESULTS)[number]
+
 /** The queue of webhooks. Endpoints that are disabled do not count. */
 export interface WebhookFigures {
   /** Deliveries that wait for an attempt, counted up to 10,000. */
@@ -101,6 +108,8 @@ export interface Meter {
   measuredCredentials(expiring: number): void
   /** Counts an attempt to deliver an event, and whether it was the last one that failed. */
   attemptedWebhook(result: WebhookResult, isGivenUp: boolean): void
+  /** Counts a phone that was to be woken. */
+  wokePhone(result: WakeUpResult): void
   /** Reports the queue of webhooks. All nodes see the same one. */
   measuredWebhooks(figures: WebhookFigures): void
   /** Counts spans that were dropped, because the collector did not accept them in time. */
@@ -155,6 +164,7 @@ export const noMeter: Meter = {
   measuredReceiptLog() {},
   measuredCredentials() {},
   attemptedWebhook() {},
+  wokePhone() {},
   measuredWebhooks() {},
   droppedSpans() {},
   watch() {},

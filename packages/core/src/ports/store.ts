@@ -8,6 +8,7 @@ import type { AuditTarget } from '../domain/audit.ts'
 import type { AuditTable } from './tables/audit-table.ts'
 import type { DeviceTable } from './tables/device-table.ts'
 import type { IdempotencyTable } from './tables/idempotency-table.ts'
+import type { PushTable } from './tables/push-table.ts'
 import type { ReceiptLogTable } from './tables/receipt-log-table.ts'
 import type { ReceiptTable } from './tables/receipt-table.ts'
 import type { RejectionTable } from './tables/rejection-table.ts'
@@ -140,6 +141,7 @@ export interface Tables {
   readonly subjects: SubjectTable
   readonly tenants: TenantTable
   readonly idempotency: IdempotencyTable
+  readonly push: PushTable
   readonly webhooks: WebhookTable
   readonly rejections: RejectionTable
   readonly settings: SettingTable

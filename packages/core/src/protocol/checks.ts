@@ -61,9 +61,19 @@ const claimOrAttest = rowsOf('claim', 'attest')
 const attest = rowsOf('attest')
 const evidence = rowsOf('evidence')
 /** The calls that a key signs, at a time that the caller states. */
-const timed = rowsOf('evidence', 'attest', 'token', 'add', 'remove', 'inbox', 'resume')
+const timed = rowsOf('evidence', 'attest', 'token', 'add', 'remove', 'inbox', 'resume', 'push')
 /** The same, and the recovery of a device, which signs a challenge. */
-const signed = rowsOf('evidence', 'attest', 'token', 'add', 'remove', 'recover', 'inbox', 'resume')
+const signed = rowsOf(
+  'evidence',
+  'attest',
+  'token',
+  'add',
+  'remove',
+  'recover',
+  'inbox',
+  'resume',
+  'push',
+)
 /** The proof of the browser. */
 const browser = rowsOf('browser')
 /** The requests of a device about itself or its subject. */
@@ -71,7 +81,7 @@ const recover = rowsOf('recover')
 const token = rowsOf('token')
 const add = rowsOf('add')
 const remove = rowsOf('remove')
-const inbox = rowsOf('inbox')
+const inbox = rowsOf('inbox', 'push')
 const resume = rowsOf('resume')
 
 /**

@@ -108,6 +108,8 @@ export interface CallFacts {
   readonly inbox: DeviceFacts & TimedFacts
   /** A device ends the pause of a tenant in the inbox of its user. */
   readonly resume: DeviceFacts & TimedFacts
+  /** A device sets where its push service wakes it. */
+  readonly push: DeviceFacts & TimedFacts
   readonly remove: DeviceFacts &
     TimedFacts & {
       /** Whether the device removes itself. */

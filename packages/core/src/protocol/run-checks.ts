@@ -54,6 +54,7 @@ const COLUMNS: Readonly<Record<Call, readonly Check[]>> = {
   remove: columnOf('remove'),
   inbox: columnOf('inbox'),
   resume: columnOf('resume'),
+  push: columnOf('push'),
 }
 
 function failureOf(check: Check, facts: unknown): Failure {

@@ -30,6 +30,8 @@ export function memoryStore({ publish }: Pick<Bus, 'publish'>): Store {
     settings: settingTable(memory),
     tenants: absent<Tables['tenants']>('tenants'),
     webhooks: absent<Tables['webhooks']>('webhooks'),
+    // No phone in memory subscribes.
+    push: { ...absent<Tables['push']>('push'), *subscribe() {} },
     receipts: absent<Tables['receipts']>('receipts'),
     *concerns() {},
     // oxlint-disable-next-line require-yield -- there is one node

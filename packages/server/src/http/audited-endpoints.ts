@@ -35,6 +35,7 @@ export const AUDITED_ENDPOINTS: Readonly<
   removeDevice: 'neither',
   openInbox: 'neither',
   resumeInbox: 'neither',
+  setPush: 'neither',
   blockSubject: 'changes',
   unblockSubject: 'changes',
   createWebhookEndpoint: 'changes',

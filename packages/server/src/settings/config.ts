@@ -29,6 +29,7 @@ import { type ConfigMistake, type Raw, readCarriers, readFile } from './config-f
 import type { AppLinks } from '@bonded/core/operations/service'
 import { readReceiptSettings, type ReceiptConfig } from './receipt-settings.ts'
 import { type RelyingParty, readRelyingParty } from './relying-party.ts'
+import { parsePushHosts } from '../adapters/push/push-transport.ts'
 import { parseWebhookHosts } from '../adapters/webhooks/destination.ts'
 import { withSecretFiles } from './secret-files.ts'
 import { SETTINGS, type SettingName, type SettingReader } from './settings.ts'
@@ -87,6 +88,7 @@ export interface Config extends RelyingParty, ReceiptConfig {
   readonly backendAddresses: BlockList | undefined
   /** Hosts with ports that webhooks may reach although they are not public. */
   readonly webhookHosts: readonly string[]
+  readonly pushHosts: readonly string[]
   /** How long the service accepts requests after SIGTERM. */
   readonly drainMs: number
   /** The carriers to query about phone numbers. */
@@ -209,6 +211,8 @@ export function readConfig(
     wrong('BONDED_BACKEND_ADDRESSES')
   const webhookHosts = parseWebhookHosts(given('BONDED_WEBHOOK_HOSTS') ?? '')
   if (webhookHosts === undefined) wrong('BONDED_WEBHOOK_HOSTS')
+  const pushHosts = parsePushHosts(given('BONDED_PUSH_HOSTS') ?? '')
+  if (pushHosts === undefined) wrong('BONDED_PUSH_HOSTS')
   const drainSeconds = given('BONDED_DRAIN_SECONDS') ?? (stage === 'production' ? '5' : '0')
   if (!/^\d{1,2}$/.test(drainSeconds) || Number(drainSeconds) > MAX_DRAIN_SECONDS)
     wrong('BONDED_DRAIN_SECONDS')
@@ -284,6 +288,7 @@ export function readConfig(
     connections: connections ?? DEFAULT_CONNECTION_LIMITS,
     backendAddresses,
     webhookHosts: webhookHosts ?? [],
+    pushHosts: pushHosts ?? [],
     drainMs: Number(drainSeconds) * 1_000,
     carriers,
     phones: trusted.phones,

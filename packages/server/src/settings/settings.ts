@@ -344,6 +344,16 @@ export const SETTINGS = [
     secret: false,
   },
   {
+    name: 'BONDED_PUSH_HOSTS',
+    key: 'push_hosts',
+    about:
+      'Push services that may wake phones, beside those of Chrome, Edge, Firefox, and Safari. Their addresses must be public, and their port 443',
+    fallback: 'none',
+    expects:
+      'host names, several separated by commas; `*.` before a name stands for any of its own',
+    secret: false,
+  },
+  {
     name: 'BONDED_DRAIN_SECONDS',
     key: 'drain_seconds',
     about:

@@ -185,7 +185,7 @@ function expected(name: EndpointName, credential: Credential, origin: OriginName
   if (kind === 'phone') {
     if (!ownOrNone) return [403, 'origin_not_allowed']
     if (!foreign) return ok(endpoint)
-    if (/^(registerDevice|getSession|listKeys|(count|open|resume)Inbox)$/.test(name))
+    if (/^(registerDevice|getSession|listKeys|(count|open|resume)Inbox|setPush)$/.test(name))
       return ok(endpoint)
     if (name === 'getDevice' || name === 'removeDevice' || name === 'rotateDeviceToken')
       return [404, 'device_not_found']

@@ -123,4 +123,18 @@ export const STEPS_FROM_24: typeof MIGRATIONS = [
     ],
     expands: true,
   },
+  {
+    number: 44,
+    name: 'wake-ups of phones',
+    statements: [
+      'create table push_key (number bigint primary key, sealed text not null)',
+      'alter table device add column push_endpoint text',
+      `create index device_by_push_endpoint on device (push_endpoint)
+       where push_endpoint is not null`,
+      'alter table pairwise_subject add column inbox_woken_at bigint not null default 0',
+      `create index pairwise_subject_woken on pairwise_subject (subject_id, inbox_woken_at)
+       where inbox_woken_at > 0`,
+    ],
+    expands: true,
+  },
 ]

@@ -22,6 +22,7 @@ const RIGHTS: Readonly<Record<string, string>> = {
   node_setting: 'select, insert, delete',
   pairwise_subject: 'select, insert, update, delete',
   publishable_key: 'select, insert, update',
+  push_key: 'select, insert, update',
   receipt: 'select, insert, update, delete',
   receipt_log: 'select, update',
   receipt_log_closed: 'select, insert, update',

@@ -102,10 +102,11 @@ export function deviceTable({ cause, dialect }: Pick<Writing, 'cause' | 'dialect
       }
       const states = from.map((status) => `'${status}'`).join(', ')
       return (
-        (yield* changed(`update device set status = $2 where id = $1 and status in (${states})`, [
-          id,
-          to,
-        ])) === 1
+        (yield* changed(
+          `update device set status = $2, push_endpoint = null
+           where id = $1 and status in (${states})`,
+          [id, to],
+        )) === 1
       )
     },
 

@@ -7,6 +7,7 @@ import type { Writing } from './event-publisher.ts'
 import { idempotencyTable } from './idempotency-table.ts'
 import type { RowCaches } from './row-cache.ts'
 import { phoneRowsOf, phoneRowsTogether } from './phone-rows.ts'
+import { pushTable } from './push-table.ts'
 import { receiptLogTable } from './receipt-log-table.ts'
 import { receiptTable } from './receipt-table.ts'
 import { rejectionTable } from './rejection-table.ts'
@@ -33,6 +34,7 @@ export function sqlTables(writing: Writing): Tables {
     phoneRows: writing.dialect.isRemote ? phoneRowsTogether(writing) : phoneRowsOf(parts),
     subjects: subjectTable(writing),
     idempotency: idempotencyTable(writing.dialect),
+    push: pushTable(writing.dialect),
     webhooks: webhookTable(writing.dialect),
     rejections: rejectionTable(writing.dialect),
     settings: settingTable,
@@ -62,6 +64,7 @@ export function cachedTables(tables: Tables, caches: RowCaches): Tables {
     phoneRows: phoneRowsOf(parts),
     subjects: clearingDevices(tables.subjects, caches),
     idempotency: tables.idempotency,
+    push: tables.push,
     webhooks: tables.webhooks,
     rejections: tables.rejections,
     settings: tables.settings,

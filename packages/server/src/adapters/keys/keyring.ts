@@ -12,6 +12,7 @@ import {
 import { decodeBase64url, evidenceMacInput, type SessionId, Secret } from '@bonded/contract'
 import type { Keyring, MessageSender } from '@bonded/core/ports/keyring'
 import type { RootKey } from '@bonded/core/domain/root-keys'
+import { pushKeys } from './push-key.ts'
 import { seal, unseal } from './seal.ts'
 import { sessionIdKeys } from './session-id-key.ts'
 
@@ -31,6 +32,7 @@ const PURPOSES = [
   'node-messages',
   'webhooks',
   'webhook-portal',
+  'push',
 ] as const
 type Purpose = (typeof PURPOSES)[number]
 
@@ -66,6 +68,8 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
     if (key === undefined) throw new RangeError(`there is no root key ${keyId}`)
     return key
   }
+  /** The key of a purpose, for the id of each root key. */
+  const allOf = (purpose: Purpose) => new Map([...derived].map(([id, keys]) => [id, keys[purpose]]))
   const mac = (keyId: string, purpose: Purpose, text: string | Uint8Array): Buffer =>
     createHmac('sha256', keyFor(keyId, purpose)).update(text).digest()
   const textMac = (keyId: string, purpose: Purpose, text: string): string =>
@@ -172,7 +176,8 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
       const hashed = markCipher(keyId).update(blocks)
       return patterns.map((_, index) => hashed.readUIntBE(index * BLOCK_BYTES, MARK_BYTES))
     },
-    idKeys: sessionIdKeys(new Map([...derived].map(([id, keys]) => [id, keys['session-ids']]))),
+    idKeys: sessionIdKeys(allOf('session-ids')),
+    pushKeys: pushKeys(allOf('push')),
     deviceChallenge(expiresAt) {
       const body = Buffer.alloc(EXPIRY_BYTES + SALT_BYTES)
       body.writeUIntBE(expiresAt, 0, EXPIRY_BYTES)

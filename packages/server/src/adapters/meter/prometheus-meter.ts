@@ -11,6 +11,7 @@ import {
   type RouteName,
   SHED_PRIORITIES,
   SHED_STANDINGS,
+  WAKE_UP_RESULTS,
   WEBHOOK_RESULTS,
   type WebhookFigures,
 } from '@bonded/core/ports/meter'
@@ -307,10 +308,15 @@ function registerCredentials(registers: Registry[]): Pick<Meter, 'measuredCreden
 /** The attempts of this node, and the queue that all nodes share. */
 function registerWebhooks(
   registers: Registry[],
-): Pick<Meter, 'attemptedWebhook' | 'measuredWebhooks'> {
+): Pick<Meter, 'attemptedWebhook' | 'measuredWebhooks' | 'wokePhone'> {
   const attemptsBy = countersBy('result', WEBHOOK_RESULTS, {
     name: 'bonded_webhook_attempts_total',
     help: 'Attempts to deliver a webhook, by result.',
+    registers,
+  })
+  const wakeUpsBy = countersBy('result', WAKE_UP_RESULTS, {
+    name: 'bonded_wake_ups_total',
+    help: 'Phones to wake for a request in an inbox, by result.',
     registers,
   })
   const givenUp = new Counter({
@@ -337,6 +343,7 @@ function registerWebhooks(
       attemptsBy.get(result)?.inc()
       if (isGivenUp) givenUp.inc()
     },
+    wokePhone: (result) => wakeUpsBy.get(result)?.inc(),
     measuredWebhooks(figures: WebhookFigures) {
       waiting.set(figures.waiting)
       oldest.set(figures.oldestDueMs / 1_000)

@@ -3,6 +3,7 @@ import { accept } from '@bonded/core/domain/rejection'
 import { iso } from '@bonded/core/domain/iso'
 import { titlesOf } from '@bonded/core/domain/tenant'
 import { countInbox, type InboxPage, openInbox, resumeInbox } from '@bonded/core/operations/inbox'
+import { setPush } from '@bonded/core/operations/wake-phones'
 import { serve } from '../serve.ts'
 
 export const countInboxRoute = serve(ENDPOINTS.countInbox, async ({ service, caller }) => {
@@ -20,8 +21,13 @@ export const resumeInboxRoute = serve(ENDPOINTS.resumeInbox, async ({ service, c
   return resumed.ok ? accept(null) : resumed
 })
 
+export const setPushRoute = serve(ENDPOINTS.setPush, async ({ service, caller, body }) => {
+  const set = await setPush(service, caller, body)
+  return set.ok ? accept(null) : set
+})
+
 /** Presents a page of the inbox. An item has only the requester of the context. */
-function presentInbox({ now, items, cursor, paused }: InboxPage): Inbox {
+function presentInbox({ now, items, cursor, paused, push }: InboxPage): Inbox {
   return {
     server_time: iso(now),
     items: items.map(({ session, tenant, nonce }) => ({
@@ -39,5 +45,6 @@ function presentInbox({ now, items, cursor, paused }: InboxPage): Inbox {
       tenant_name: tenant.name,
       paused_until: iso(until),
     })),
+    push: push && { public_key: push.publicKey, is_on: push.isOn },
   }
 }
