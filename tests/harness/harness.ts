@@ -58,7 +58,6 @@ import {
   type TestPhone,
 } from './phone.ts'
 import type { PostgresServer } from './postgres.ts'
-import type { PushTransport } from '@bonded/core/ports/push'
 import { addKeys, addTenant, WORKFLOWS } from './tenants.ts'
 import { TestClock } from './test-clock.ts'
 import { type ReceiptSigning, testSigner } from './test-signer.ts'
@@ -102,10 +101,9 @@ export interface HarnessOptions {
   /** Optional. Omit it to disable carrier checks. It gets the test clock. */
   readonly carrier?: (clock: TestClock) => CarrierProvider
   readonly passportTrust?: PassportTrust
-  /** Replaces the transport of webhooks. */
+  /** Replace the transports of webhooks and of wake-ups. */
   readonly webhooks?: WebhookTransport
-  /** Replaces the transport of wake-ups. It gets the test clock. */
-  readonly push?: (clock: TestClock) => PushTransport
+  readonly push?: (clock: TestClock) => Service['push']
   readonly receiptSigner?: ReceiptSigning
   /** The first key is active; all of them verify. */
   readonly rootKeys?: readonly RootKey[]
@@ -321,7 +319,6 @@ export async function harness(options: HarnessOptions = {}) {
       token: keys.server,
       headers: { 'x-bond-completion-secret': session.completion_secret ?? '', ...headers },
     })
-
   const get = (session: { id: string }, keys = shop) =>
     api('GET', `/sessions/${session.id}`, { token: keys.server })
   const kill = (session: { id: string }, keys = shop) =>

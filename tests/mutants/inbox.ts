@@ -1,8 +1,9 @@
-import { against, CORE, SERVER } from './against.ts'
+import { against, CORE, SERVER, STORE } from './against.ts'
 import type { Mutant } from './mutant.ts'
 
 const ATTACKS = `${SERVER}/tests/api/inbox-attacks.test.ts`
 const AGENT = `${SERVER}/tests/api/agent-attacks.test.ts`
+const WAKE_UPS = `${SERVER}/tests/api/wake-ups.test.ts`
 const LIMITS = `${SERVER}/tests/api/inbox-limits.test.ts`
 
 /** Mutants that let another phone approve what waits in an inbox, or a tenant ask too often. */
@@ -105,6 +106,46 @@ export const INBOX: readonly Mutant[] = [
       'if (now < inboxPausedUntil - now)',
       LIMITS,
       'a report ends the other requests',
+    ],
+    [
+      'a tenant wakes a user with each request',
+      `${STORE}/src/tables/push-table.ts`,
+      'and not (${COUNTS})',
+      'and (true or not (${COUNTS}))',
+      WAKE_UPS,
+      'one tenant wakes',
+    ],
+    [
+      'all tenants together wake a user more often',
+      `${STORE}/src/tables/push-table.ts`,
+      'and ${COUNTS}) < $5',
+      'and ${COUNTS}) < $5 + 1',
+      WAKE_UPS,
+      'one tenant wakes',
+    ],
+    [
+      'a request wakes a phone that may not serve it',
+      `${CORE}/src/operations/wake-phones.ts`,
+      'if (yield* mayServe(service, tables, { session, tenant, device }))',
+      'if ((yield* mayServe(service, tables, { session, tenant, device })) || found)',
+      WAKE_UPS,
+      'a phone that may not serve',
+    ],
+    [
+      'a phone names any host as its push service',
+      `${SERVER}/src/adapters/push/push-transport.ts`,
+      'known.some((name) => isHostOf(name, destination.host))',
+      'known.some((name) => isHostOf(name, destination.host) || name)',
+      WAKE_UPS,
+      'an endpoint is a public',
+    ],
+    [
+      'a recovered phone is woken where it was before',
+      `${CORE}/src/operations/recover-device.ts`,
+      'yield* tables.push.subscribe(device.id, null)',
+      '',
+      WAKE_UPS,
+      'removal, block, recovery',
     ],
   ]),
 ]

@@ -55,7 +55,7 @@ const CHECKS: readonly (readonly [name: string, check: Check])[] = [
   ['browser proof', checkBrowserProof],
   ['completions', checkCompletions],
   ['webhooks', checkWebhooks],
-  ['wake-ups', checkWakeUps],
+  ['wake-ups', (config) => checkStored(config, 'No phone has subscribed.', reportWakeUps)],
   ['receipts', checkReceipts],
   ['logos', checkLogos],
   ['disk', checkDisk],
@@ -206,14 +206,6 @@ function checkWebhooks(config: Config): Promise<Summary> {
       says: `Endpoints: ${endpoints}. Waiting: ${waiting}, the oldest due for ${seconds} s.`,
       warnings,
     }
-  })
-}
-
-/** Reports the phones that the service can wake. */
-function checkWakeUps(config: Config): Promise<Summary> {
-  return checkStored(config, 'No phone has subscribed.', async (service) => {
-    const { phones, warnings } = await reportWakeUps(service)
-    return phones === 0 ? undefined : { says: `Phones that can be woken: ${phones}.`, warnings }
   })
 }
 

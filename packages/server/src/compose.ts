@@ -241,17 +241,15 @@ export async function startService(
     waitingRequests: () => admissionQueue.size(),
   })
   const stopBackground = startMaintenance(service, { log, guard })
-  const sender = new WebhookSender(service, log, guard)
-  const pushSender = new PushSender(service, log, guard)
+  const senders = [new WebhookSender(service, log, guard), new PushSender(service, log, guard)]
   try {
     // The first read begins to follow other nodes and commands. A channel that opens before it
     // would miss what they change in between, and could wait until its session expires.
-    await publishExternalChanges(service)
-    await preparePushKey(service)
+    await Promise.all([publishExternalChanges(service), preparePushKey(service)])
     await app.listen(addressOf(options))
   } catch (failure) {
     stopBackground()
-    await Promise.all([sender, pushSender].map((each) => each[Symbol.asyncDispose]()))
+    await Promise.all(senders.map((each) => each[Symbol.asyncDispose]()))
     await channel[Symbol.asyncDispose]()
     await closeService(service)
     throw failure
@@ -263,7 +261,7 @@ export async function startService(
     async [Symbol.asyncDispose]() {
       await drainConnections({ app, channel, shutdown: service.shutdown, drainMs })
       stopBackground()
-      await Promise.all([sender, pushSender].map((each) => each[Symbol.asyncDispose]()))
+      await Promise.all(senders.map((each) => each[Symbol.asyncDispose]()))
       await closeService(service)
     },
   }

@@ -9,6 +9,12 @@ const MAX_OPEN = 32
 /** How many wait. Those of a push service that is down are dropped before others. */
 const MAX_WAITING = 1_000
 
+/** The wake-ups of one push service. */
+interface Lane {
+  readonly waiting: WakeUp[]
+  readonly open: Set<Promise<void>>
+}
+
 /**
  * Wakes phones, beside the calls that ask for it. Only memory has what waits: a process that dies
  * wakes a phone less, and its request waits in the inbox.
@@ -19,8 +25,7 @@ export class PushSender implements AsyncDisposable {
   readonly #guard: ClockGuard
   readonly #stop = new AbortController()
   /** By the host of the push service. */
-  readonly #waiting = new Map<string, WakeUp[]>()
-  readonly #open = new Map<string, Set<Promise<void>>>()
+  readonly #lanes = new Map<string, Lane>()
 
   constructor(service: Service, log: Logger, guard: ClockGuard) {
     this.#service = service
@@ -33,31 +38,34 @@ export class PushSender implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort()
-    this.#waiting.clear()
-    await Promise.all([...this.#open.values()].flatMap((open) => [...open]))
+    const lanes = [...this.#lanes.values()]
+    for (const { waiting } of lanes) waiting.length = 0
+    await Promise.all(lanes.flatMap(({ open }) => [...open]))
   }
 
   #add(wakeUp: WakeUp): void {
     const { host } = new URL(wakeUp.endpoint)
-    const waiting = this.#waiting.get(host) ?? []
-    this.#waiting.set(host, waiting)
+    const lane: Lane = this.#lanes.get(host) ?? { waiting: [], open: new Set() }
     // A push service rejects the signature of a clock that is wrong, which ends the subscription.
-    if (this.#stop.signal.aborted || !this.#guard.maySend() || waiting.length >= MAX_WAITING)
+    if (this.#stop.signal.aborted || !this.#guard.maySend() || lane.waiting.length >= MAX_WAITING)
       return this.#service.meter.wokePhone('dropped')
-    waiting.push(wakeUp)
-    this.#sendTo(host)
+    this.#lanes.set(host, lane)
+    lane.waiting.push(wakeUp)
+    this.#sendNext(host, lane)
   }
 
-  #sendTo(host: string): void {
-    const open = this.#open.get(host) ?? new Set()
-    this.#open.set(host, open)
-    const next = open.size < MAX_OPEN ? this.#waiting.get(host)?.shift() : undefined
-    if (next === undefined) return
+  #sendNext(host: string, { waiting, open }: Lane): void {
+    const next = open.size < MAX_OPEN ? waiting.shift() : undefined
+    if (next === undefined) {
+      // Phones choose the hosts, within a domain, so an idle one takes no memory.
+      if (open.size === 0) this.#lanes.delete(host)
+      return
+    }
     const sent: Promise<void> = wakePhone(this.#service, next, this.#stop.signal)
       .catch((failure: unknown) => this.#log.error({ err: failure }, 'a phone could not be woken'))
       .finally(() => {
         open.delete(sent)
-        this.#sendTo(host)
+        this.#sendNext(host, { waiting, open })
       })
     open.add(sent)
   }

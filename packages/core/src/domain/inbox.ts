@@ -23,8 +23,9 @@ const WAITS_MS = [MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, HOUR_MS] as const
  * How long a tenant stores its sessions changes no limit.
  */
 export const INBOX_HISTORY_MS = 48 * HOUR_MS
-/** How often a user is woken in an hour: by all tenants, where each one counts once. */
-export const MAX_WAKE_UPS = { count: 4, withinMs: HOUR_MS } as const
+/** How often all tenants together wake a user in the time in which each one does so once. */
+export const MAX_WAKE_UPS = 4
+export const WAKE_UPS_WITHIN_MS = HOUR_MS
 /** How long a push service stores a wake-up for a phone that it does not reach. */
 export const WAKE_UP_TTL_MS = 10 * MINUTE_MS
 /** How long a report pauses a tenant: the first one, and each further one. */

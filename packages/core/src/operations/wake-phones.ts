@@ -42,7 +42,10 @@ export async function setPush(
   const { endpoint, issued_at } = request
   const problem = endpoint === null ? undefined : service.push.endpointProblem(endpoint)
   if (problem !== undefined)
-    return reject('invalid_member', { param: 'endpoint', detail: `${problem}.` })
+    return reject('invalid_member', {
+      param: 'endpoint',
+      detail: `The service sends nothing to it: ${problem}.`,
+    })
   const { id: device_id, subjectId: subject_id } = device
   const origin = service.settings.publicOrigin
   const payload = devicePushPayload({ device_id, subject_id, issued_at, origin, endpoint })
@@ -86,7 +89,7 @@ export async function wakePhone(
 ): Promise<void> {
   const { clock, meter, push, settings, store } = service
   const key = await store.read((tables) => pushKeyOf(service, tables))
-  if (key === undefined) return
+  if (key === undefined) return meter.wokePhone('dropped')
   const result = await push.send({ endpoint, key, contact: settings.publicOrigin }, signal)
   if (!hasEnded(result)) return meter.wokePhone(resultOf(result))
   meter.wokePhone('ended')

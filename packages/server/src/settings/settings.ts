@@ -346,8 +346,7 @@ export const SETTINGS = [
   {
     name: 'BONDED_PUSH_HOSTS',
     key: 'push_hosts',
-    about:
-      'Push services that may wake phones, beside those of Chrome, Edge, Firefox, and Safari. Their addresses must be public, and their port 443',
+    about: 'Push services that may wake phones, beside those of Chrome, Edge, Firefox, and Safari',
     fallback: 'none',
     expects:
       'host names, several separated by commas; `*.` before a name stands for any of its own',

@@ -24,7 +24,7 @@ type Scene = Awaited<ReturnType<typeof subscribed>>
 /** A user whose phone is subscribed at a push service of this machine. */
 async function subscribed(options: Parameters<typeof inboxHarness>[0] = {}) {
   const service = await pushService()
-  const scene = await inboxHarness({ push: service.transport, ...options })
+  const scene = await inboxHarness({ push: (clock) => service.transport(clock), ...options })
   const push = async () => (await scene.open()).body.push
   const endpoint = service.subscribe('phone', (await push()).public_key)
   assert.equal((await scene.setPush(scene.phone, endpoint)).status, 204)

@@ -1,4 +1,4 @@
-import { MAX_WAKE_UPS } from '@bonded/core/domain/inbox'
+import { MAX_WAKE_UPS, WAKE_UPS_WITHIN_MS } from '@bonded/core/domain/inbox'
 import type { PushTable } from '@bonded/core/ports/tables/push-table'
 import type { Dialect } from '../dialect.ts'
 import { changed, row, rows, sent } from '../statement.ts'
@@ -73,7 +73,7 @@ export function pushTable({ lockSubject }: Pick<Dialect, 'lockSubject'>): PushTa
          where tenant_id = $1 and subject_id = $2 and not (${COUNTS})
            and (select count(*) from pairwise_subject
              where subject_id = $2 and ${COUNTS}) < $5`,
-        [tenantId, subjectId, now - MAX_WAKE_UPS.withinMs + 1, now, MAX_WAKE_UPS.count],
+        [tenantId, subjectId, now - WAKE_UPS_WITHIN_MS + 1, now, MAX_WAKE_UPS],
       )
       return counted === 1
     },

@@ -11,15 +11,15 @@ const TOKEN_LIFETIME_S = 60 * 60
 
 /** The stored key by which push services recognize the service (RFC 8292). */
 export function pushKeys(wrappingKeys: ReadonlyMap<string, KeyObject>): PushKeys {
-  const { encrypt, open } = storedKey(wrappingKeys, 'push')
+  const sealed = storedKey(wrappingKeys, 'push')
   return {
     create() {
       const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-      return encrypt(privateKey.export({ format: 'der', type: 'pkcs8' }))
+      return sealed.encrypt(privateKey.export({ format: 'der', type: 'pkcs8' }))
     },
-    open(sealed) {
+    open(text) {
       try {
-        const { key, stored } = open(sealed)
+        const { key, stored } = sealed.open(text)
         return { key: pushKey(key), stored }
       } catch (failure) {
         if (failure instanceof IdKeyError) return undefined

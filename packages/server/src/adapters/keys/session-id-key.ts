@@ -7,11 +7,11 @@ const KEY_BYTES = 16
 
 /** The stored key of session ids. */
 export function sessionIdKeys(wrappingKeys: ReadonlyMap<string, KeyObject>): IdKeys {
-  const { encrypt, open } = storedKey(wrappingKeys, 'session-ids')
+  const sealed = storedKey(wrappingKeys, 'session-ids')
   return {
-    create: () => encrypt(randomBytes(KEY_BYTES)),
-    open(sealed) {
-      const { key, stored } = open(sealed)
+    create: () => sealed.encrypt(randomBytes(KEY_BYTES)),
+    open(text) {
+      const { key, stored } = sealed.open(text)
       return { cipher: blockCipher(key), stored }
     },
   }
