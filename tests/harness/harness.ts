@@ -257,7 +257,6 @@ export async function harness(options: HarnessOptions = {}) {
         ...tampering,
       }),
     })
-
   const now = () => new Date(clock.now()).toISOString()
 
   const claim = (phone: TestPhone, session: { id: string; nonce: string }) =>
