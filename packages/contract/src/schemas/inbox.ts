@@ -65,7 +65,7 @@ export const Inbox = closed({
   }),
   cursor: nullable(Type.String({ description: 'Of the next page; null on the last one.' })),
   paused: Type.Array(InboxPause),
-  push: nullable(InboxPush),
+  push: Type.Optional(nullable(InboxPush)),
 })
 export type Inbox = Static<typeof Inbox>
 
