@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { canonicalJson, type RequestId, type SessionId } from '@bonded/contract'
 import type { Tenant } from '../../src/domain/tenant.ts'
+import { WakeUps } from '../../src/collections/wake-ups.ts'
 import { cancelSession } from '../../src/operations/cancel-session.ts'
 import { createSession, type SessionRequest } from '../../src/operations/create-session.ts'
 import { expireSessions } from '../../src/operations/expire-sessions.ts'
@@ -19,6 +20,7 @@ function start() {
   const parts = {
     store: memoryStore({ publish: (notification) => void announced.push(notification) }),
     clock: { now: () => now },
+    wakeUps: new WakeUps(),
     random: { id: () => Uint8Array.from({ length: 16 }, () => ids++ % 256) },
     keys: {
       currentKeyId: 'k1',
