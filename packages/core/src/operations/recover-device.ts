@@ -64,7 +64,7 @@ export async function recoverDevice(
     if (failed !== undefined)
       return yield* rejectAndSuspectDevice(service, tables, { ...failed, device, issuedAt })
     yield* tables.devices.offerToken(device.id, made.row)
-    // Whoever recovers is woken where they ask for it, and nowhere else.
+    // The browser before the recovery may be that of a thief.
     yield* tables.push.subscribe(device.id, null)
     const change = { at: clock.now(), kind: 'token_recovered' as const, step: null }
     yield* recordDeviceChange(tables, device.id, change)

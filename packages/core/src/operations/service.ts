@@ -102,7 +102,7 @@ export interface Settings {
   readonly backendAddresses?: BlockList | undefined
   /** Hosts with ports that webhooks may reach although they are not public. Absent: none. */
   readonly webhookHosts?: readonly string[]
-  /** Hosts of push services beside the known ones; `*.` before a name stands for one of its own. */
+  /** Hosts of push services beside the known ones; `*.` permits each name below. */
   readonly pushHosts?: readonly string[]
   /** The periods that a tenant can have. Absent: the default. */
   readonly retentionBounds?: RetentionBounds

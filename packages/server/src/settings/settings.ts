@@ -349,7 +349,7 @@ export const SETTINGS = [
     about: 'Push services that may wake phones, beside those of Chrome, Edge, Firefox, and Safari',
     fallback: 'none',
     expects:
-      'host names, several separated by commas; `*.` before a name stands for any of its own',
+      'host names, several separated by commas; `*.` before a name permits each name below it',
     secret: false,
   },
   {

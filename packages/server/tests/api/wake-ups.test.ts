@@ -55,7 +55,7 @@ test('a request wakes the phone of its user once, by a message that another impl
   assert.equal((await tryCreate({ workflow: 'day' }, h.shop.server, key)).status, 201)
   await service.reached(1)
   assert.deepEqual(service.received, ['/send/phone'])
-  // A repeated call is no reminder, also hours later.
+  // A repeated call sends no reminder, also hours later.
   h.clock.advance(3 * HOUR)
   const decided = scene.decided()
   assert.equal((await tryCreate({ workflow: 'day' }, h.shop.server, key)).status, 201)
