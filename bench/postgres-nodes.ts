@@ -52,10 +52,10 @@ export async function postgresNode(now: number): Promise<PostgresNode | undefine
 
 /** In the parent: a PostgreSQL server on the disk, for the nodes of one variant after another. */
 export class BenchPostgres {
-  readonly #server: PostgresServer
+  readonly server: PostgresServer
 
   private constructor(server: PostgresServer) {
-    this.#server = server
+    this.server = server
   }
 
   static async start(): Promise<BenchPostgres> {
@@ -64,7 +64,7 @@ export class BenchPostgres {
 
   /** The environments of the nodes of a new database, that of the first one first. */
   async environments(nodes: number): Promise<readonly Record<string, string>[]> {
-    const databaseUrl = await this.#server.newDatabase()
+    const databaseUrl = await this.server.newDatabase()
     const rootKey = randomBytes(32).toString('base64url')
     return Array.from({ length: nodes }, (_, node) => ({
       [VARIABLE]: JSON.stringify({ databaseUrl, rootKey, joins: node > 0 } satisfies NodeSettings),
@@ -73,7 +73,7 @@ export class BenchPostgres {
 
   /** Microseconds of CPU time of the server's processes that now run. Linux only. */
   cpuMicros(): number {
-    const main = this.#server.pid()
+    const main = this.server.pid()
     let nanoseconds = 0
     for (const entry of readdirSync('/proc')) {
       if (!/^\d+$/.test(entry)) continue
@@ -89,6 +89,6 @@ export class BenchPostgres {
   }
 
   stop(): Promise<void> {
-    return this.#server.stop('fast')
+    return this.server.stop('fast')
   }
 }
