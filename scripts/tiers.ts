@@ -33,6 +33,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'packages/cli/tests/{audit,cli,doctor,killed-commands,receipt,subject-data,webhook}.test.ts',
     'packages/server/tests/webhook-kill.test.ts',
     'packages/integrator/tests/{python-client,receipt-python}.test.ts',
+    'packages/integrator/tests/mcp/stdio.test.ts',
     'packages/sandbox/tests/{clock,clock-command,init-command,phone-keys,prove-durability,prove-relay,relay-people,trigger-command}.test.ts',
     'packages/service/tests/{audited-commands,command-tree,failures,help}.test.ts',
     'packages/cli/tests/{restore,restored-log,serve-*,tenant-*}.test.ts',

@@ -1,6 +1,8 @@
 import { against, INTEGRATOR } from './against.ts'
 
 const APPROVALS = `${INTEGRATOR}/src/approval/approvals.ts`
+const MCP = `${INTEGRATOR}/src/mcp/mcp.ts`
+const MCP_TESTS = `${INTEGRATOR}/tests/mcp/mcp.test.ts`
 const TESTS = `${INTEGRATOR}/tests/approval/approvals.test.ts`
 
 /** The library that runs an approved action: another action, or the same one twice. */
@@ -30,6 +32,14 @@ export const APPROVAL_MUTANTS = [
       `${INTEGRATOR}/tests/approval/approval-store.test.ts`,
       'sqlite: moves a row',
     ],
+    [
+      'an agent repeats a call whose outcome is unknown, and the user approves again',
+      MCP,
+      "new Set(['waiting', 'approved', 'review', 'outcome_unknown'])",
+      "new Set(['waiting', 'approved', 'review'])",
+      MCP_TESTS,
+      'while an outcome is unknown',
+    ],
   ]),
   ...against('forged', [
     [
@@ -56,6 +66,14 @@ export const APPROVAL_MUTANTS = [
       `${INTEGRATOR}/tests/approval/request-text.test.ts`,
       'escapes a Cyrillic',
     ],
+    [
+      'an approval of one tool runs another tool',
+      APPROVALS,
+      'workflow === this.#options.workflow && action === this.#options.action',
+      "workflow === this.#options.workflow && action !== ''",
+      MCP_TESTS,
+      'an approval of another tool',
+    ],
   ]),
   ...against('cross-tenant', [
     [
@@ -65,6 +83,22 @@ export const APPROVAL_MUTANTS = [
       '!isOwner(owner) ||',
       TESTS,
       'runs nothing for another owner',
+    ],
+    [
+      'all users of an MCP server over HTTP are one caller',
+      MCP,
+      'if (extra.requestInfo === undefined && extra.authInfo === undefined) return caller',
+      "if (typeof caller === 'object') return caller",
+      MCP_TESTS,
+      'one caller for all users',
+    ],
+    [
+      'a call without a token has a caller',
+      MCP,
+      'if (extra.authInfo !== undefined) return',
+      'if (extra !== undefined) return',
+      MCP_TESTS,
+      'a request without a verified token',
     ],
   ]),
 ]

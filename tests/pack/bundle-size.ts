@@ -1,6 +1,9 @@
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 
+/** Peers of a module, which the program that uses it has. */
+const PEERS = ['@modelcontextprotocol/sdk', 'zod']
+
 /** Bytes of a bundle with everything that an installed package exports, minified and compressed. */
 export async function bundleBytes(name: string, folder: string): Promise<number> {
   const { outputFiles } = await build({
@@ -10,7 +13,7 @@ export async function bundleBytes(name: string, folder: string): Promise<number>
     format: 'esm',
     platform: 'neutral',
     mainFields: ['module', 'main'],
-    external: ['node:*'],
+    external: ['node:*', ...PEERS],
     write: false,
   })
   return gzipSync(outputFiles[0]?.contents ?? '', { level: 9 }).length

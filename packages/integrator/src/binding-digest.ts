@@ -18,7 +18,8 @@ export async function bindingDigest(record: object): Promise<string> {
   return encodeBase64url(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)))
 }
 
-function rejectUnsafeIntegers(value: unknown): void {
+/** @throws {NotCanonicalError} for integers beyond 2^53 - 1 */
+export function rejectUnsafeIntegers(value: unknown): void {
   if (Number.isInteger(value) && !Number.isSafeInteger(value))
     throw new NotCanonicalError(
       `${String(value)} may stand for several integers: pass it as a string`,

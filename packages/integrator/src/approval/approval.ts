@@ -1,10 +1,10 @@
 export type { ApprovalState, ApprovalStore, StoredApproval } from './approval-store.ts'
 export {
-  type ApprovalOutcome,
   type ApprovalRef,
   type ApprovalRequest,
   Approvals,
   type ApprovalsOptions,
+  type ApprovalStatus,
   createApprovals,
   type UnknownOutcome,
 } from './approvals.ts'

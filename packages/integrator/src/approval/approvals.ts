@@ -50,8 +50,20 @@ export interface ApprovalRef {
   readonly owner: string
 }
 
-/** The answer of the user. `ended` is any other end: `execute` throws its reasons. */
-export type ApprovalOutcome = 'approved' | 'review' | 'declined' | 'reported' | 'expired' | 'ended'
+/**
+ * What has become of a request. `executed` and `outcome_unknown` are of an action that was started.
+ * `ended` is any other end: `execute` throws its reasons.
+ */
+export type ApprovalStatus =
+  | 'waiting'
+  | 'approved'
+  | 'review'
+  | 'declined'
+  | 'reported'
+  | 'expired'
+  | 'executed'
+  | 'outcome_unknown'
+  | 'ended'
 
 /** An action whose outcome is unknown. */
 export interface UnknownOutcome extends ApprovalRef {
@@ -82,6 +94,14 @@ interface Row extends Data {
 
 const FIRST_POLL_MS = 1_000
 const LONGEST_POLL_MS = 10_000
+const STARTED = {
+  running: 'outcome_unknown',
+  unknown: 'outcome_unknown',
+  done: 'executed',
+  completed: 'executed',
+  failed: 'ended',
+} as const
+const DECIDED = { accept: 'approved', review: 'review', reject: 'ended' } as const
 /** The service does not complete the session, now or later. */
 const FINAL: readonly GateErrorCode[] = ['not_found', 'invalid_request']
 
@@ -114,6 +134,10 @@ export class Approvals<Args extends object> {
     this.#policy = parsePolicy(options.policy ?? {})
   }
 
+  get action(): string {
+    return this.#options.action
+  }
+
   /**
    * Asks the user. `inboxUrl` is the same for every request and opens none: send it to the user.
    *
@@ -130,7 +154,7 @@ export class Approvals<Args extends object> {
       { workflow, action, subject_ref, context },
       key === undefined
         ? encodeBase64url(this.#service.random(24))
-        : await bindingDigest({ owner, subject_ref, digest, key }),
+        : await bindingDigest({ owner, subject_ref, context, key }),
     )
     const { id, completion_secret, expires_at } = created
     const of: Data = { workflow, action, owner, subject_ref, requester, digest, completion_secret }
@@ -144,23 +168,32 @@ export class Approvals<Args extends object> {
     return { id, inboxUrl: new URL('/inbox', created.universal_link).href }
   }
 
+  /** The status at this moment. `waiting` also while the service cannot be reached. */
+  async status(approval: ApprovalRef): Promise<ApprovalStatus> {
+    const row = await this.#find(approval)
+    if (row.state !== 'waiting') return STARTED[row.state]
+    try {
+      return this.#statusOf(row, await getSession(this.#service, row.id))
+    } catch (error) {
+      if (!(error instanceof GateError)) throw error
+      if (error.retryable) return 'waiting'
+      if (error.code === 'not_found') return 'expired'
+      throw error
+    }
+  }
+
   /** Resolves when the user has answered, or no longer can. */
   async wait(
     approval: ApprovalRef,
     { signal }: { readonly signal?: AbortSignal } = {},
-  ): Promise<ApprovalOutcome> {
-    const row = await this.#find(approval)
+  ): Promise<Exclude<ApprovalStatus, 'waiting'>> {
     const { aborted, end } = abortOf(signal)
     try {
       for (let pauseMs = FIRST_POLL_MS; ; pauseMs = Math.min(pauseMs * 1.5, LONGEST_POLL_MS)) {
-        const session = await Promise.race([aborted, this.#poll(row.id)])
-        const outcome = session && this.#outcomeOf(row, session)
-        if (outcome !== undefined) return outcome
+        const status = await Promise.race([aborted, this.status(approval)])
+        if (status !== 'waiting') return status
         await Promise.race([aborted, this.#service.clock.sleep(pauseMs)])
       }
-    } catch (error) {
-      if (error instanceof GateError && error.code === 'not_found') return 'expired'
-      throw error
     } finally {
       end()
     }
@@ -238,16 +271,6 @@ export class Approvals<Args extends object> {
     return row
   }
 
-  /** Undefined while the service does not answer: a request waits for longer than that. */
-  async #poll(id: SessionId): Promise<FullSession | undefined> {
-    try {
-      return await getSession(this.#service, id)
-    } catch (error) {
-      if (error instanceof GateError && error.retryable) return undefined
-      throw error
-    }
-  }
-
   #judge(row: Row, session: FullSession): GateVerdict {
     const { workflow, action } = this.#options
     const { tenant_id, passport = {} } = this.#policy
@@ -286,15 +309,14 @@ export class Approvals<Args extends object> {
     return startedAt + Math.min(leftMs, VERDICT_TTL_MS)
   }
 
-  #outcomeOf(row: Row, session: FullSession): ApprovalOutcome | undefined {
+  #statusOf(row: Row, session: FullSession): ApprovalStatus {
     const { state, ended_reason } = session
-    if (state === 'pending' || state === 'step_up_required') return undefined
+    if (state === 'pending' || state === 'step_up_required') return 'waiting'
     if (state === 'expired') return 'expired'
-    if (state === 'completed') return 'approved'
+    if (state === 'completed') return 'executed'
     if (ended_reason === 'user_declined') return 'declined'
     if (ended_reason === 'user_unexpected') return 'reported'
-    const { decision } = this.#judge(row, session)
-    return { accept: 'approved', review: 'review', reject: 'ended' }[decision] as ApprovalOutcome
+    return DECIDED[this.#judge(row, session).decision]
   }
 
   /** Shows the user that the action is done. `reconcile` repeats it where the service failed. */

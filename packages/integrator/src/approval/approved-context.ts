@@ -1,5 +1,5 @@
 import { canonicalJson, type GivenContext } from '@bonded/contract'
-import { bindingDigest } from '../binding-digest.ts'
+import { bindingDigest, rejectUnsafeIntegers } from '../binding-digest.ts'
 import { cleanDisplay } from '../display-text.ts'
 import { GateError } from '../errors.ts'
 import { deepFreeze } from '../verbs/deep-freeze.ts'
@@ -40,6 +40,7 @@ export async function contextOf<Args extends object>(
 /** The arguments as canonical JSON has them, so that no getter and no later change matters. */
 function frozenCopy<Args extends object>(args: Args): Args {
   try {
+    rejectUnsafeIntegers(args)
     const copy = JSON.parse(canonicalJson(args), rejectProto) as Args
     // Of a list, `describe` could read no member by its name.
     if (typeof copy === 'object' && copy !== null && !Array.isArray(copy)) return deepFreeze(copy)
