@@ -24,6 +24,7 @@ const EVERY_TEST = [
 export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = {
   /** Real browsers, real processes, installed tarballs. */
   e2e: [
+    'examples/agents/tests/agents.test.ts',
     'examples/demo/tests/layout.test.ts',
     'examples/demo/tests/scenarios.test.ts',
     'packages/phone-page/tests/*.test.ts',
@@ -42,7 +43,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'packages/widget/tests/{accessibility,appearance,bond,cold-load,csp,every-language}.test.ts',
     'packages/widget/tests/{foreign-messages,layout,network,npm,own-members,page,unfit}.test.ts',
     'packages/widget/tests/replaced-built-ins.test.ts',
-    'tests/{batch,browser-key,display-texts,lost-phone,npm-signals,npm-start,quickstart}.test.ts',
+    'tests/{agent-guide,batch,browser-key,display-texts,lost-phone,npm-signals,npm-start,quickstart}.test.ts',
     'tests/outside/*.test.ts',
     'tests/samples/programs.test.ts',
     'tests/widget/*/*.test.ts',

@@ -8,6 +8,7 @@ const PAGE = 'docs/guides/standards.md'
 const STANDARDS = [
   'NIST SP 800-63B-4',
   'ASVS 5.0',
+  'AISVS 1.01',
   'API Security Top 10',
   'WebAuthn Level 3',
   'BCP 247',
