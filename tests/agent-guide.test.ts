@@ -34,9 +34,8 @@ test('the tenant of the guide has the preset agent', { timeout: 120_000 }, () =>
 
 test('the agent of the guide runs what the user approved, once', { timeout: 120_000 }, async () => {
   using folder = emptyFolder()
-  writeFileSync(join(folder.path, 'package.json'), '{"type":"module"}')
-  writeFileSync(join(folder.path, 'server.js'), codeOf('new McpServer'))
-  writeFileSync(join(folder.path, 'agent.js'), codeOf('new Client'))
+  writeFileSync(join(folder.path, 'server.mjs'), codeOf('new McpServer'))
+  writeFileSync(join(folder.path, 'agent.mjs'), codeOf('new Client'))
   await using user = await inboxHarness({
     workflows: [
       { name: 'page', actions: ['act'] },
@@ -49,7 +48,7 @@ test('the agent of the guide runs what the user approved, once', { timeout: 120_
     ],
   })
   const { h, phone } = user
-  const agent = spawn('sh', ['-ec', codeOf('node agent.js').replace('node', '"$NODE"')], {
+  const agent = spawn('sh', ['-ec', codeOf('node agent.mjs').replace('node', '"$NODE"')], {
     cwd: folder.path,
     env: {
       ...process.env,

@@ -211,8 +211,9 @@ const BUDGET_BYTES = {
   // Texts of forms, the rules of display and of policies, and the errors of a gated form. Logs of
   // receipts that were closed, and the links of reasons, have 1.2 kB.
   '@bonded/integrator': 30_000,
-  // Without the SDK and zod, which the server has. Half of it is the approval library.
-  '@bonded/integrator/mcp': 12_000,
+  '@bonded/integrator/approval': 12_800,
+  // Without the SDK and zod, which the server has, and the approvals, which it is given.
+  '@bonded/integrator/mcp': 2_500,
   '@bonded/phone': 20_700,
   '@bonded/attestation': 38_000,
 }
