@@ -169,7 +169,7 @@ function verifyCommand(): Command {
       print(options, report, [
         log === undefined
           ? `${entries} entries follow each other. The service has no log of receipts, so none is checkpointed.`
-          : `${logged} entries are in the log of receipts ${log.origin}, of ${log.size} leaves.`,
+          : `${logged} entries are covered by the log of receipts ${log.origin}, of ${log.size} leaves.`,
         ...(log === undefined || waiting === 0 ? [] : [`${waiting} wait for the next checkpoint.`]),
         ...(purged === 0 ? [] : [`${purged} of them have reached the end of their retention.`]),
         ...(outside ? ['The log continues your checkpoint.'] : []),

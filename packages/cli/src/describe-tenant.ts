@@ -1,3 +1,4 @@
+import { credentialName } from '@bonded/core/operations/admin/apply-tenant'
 import type { SomeLimits } from '@bonded/core/domain/limits'
 import { isRevoked, type Tenant } from '@bonded/core/domain/tenant'
 import type { KeyListing } from '@bonded/core/ports/tables/tenant-table'
@@ -57,6 +58,11 @@ export function describeKey(listing: KeyListing) {
   }
 }
 
+/** The addresses of the service, which an integrator needs. */
+export function addressesOf(publicOrigin: string) {
+  return { workerBaseUrl: publicOrigin, scriptUrl: `${publicOrigin}/v1/pulse.js` }
+}
+
 /**
  * The configuration that an operator hands to the integrator, in the names of the API description.
  * A credential is named, never shown: it is stored as a hash.
@@ -65,7 +71,7 @@ export function describeKey(listing: KeyListing) {
  */
 export function integrationOf(
   { id, name, environment, origins, workflows, sessionEndpoint }: Tenant,
-  { keys, origin, now }: { keys: readonly KeyListing[]; origin: string; now: number },
+  { keys, publicOrigin, now }: { keys: readonly KeyListing[]; publicOrigin: string; now: number },
 ) {
   const newest = (kind: KeyListing['kind']) =>
     keys.findLast((key) => key.kind === kind && !isRevoked(key, now))
@@ -74,11 +80,10 @@ export function integrationOf(
     tenantId: id,
     name,
     environment,
-    workerBaseUrl: origin,
-    scriptUrl: `${origin}/v1/pulse.js`,
+    ...addressesOf(publicOrigin),
     sessionEndpoint: sessionEndpoint ?? null,
     publishableKey: newest('publishable')?.key ?? null,
-    serverCredential: credential ? (credential.name ?? `sk_beta_${credential.key}_…`) : null,
+    serverCredential: credential ? credentialName(credential) : null,
     allowedOrigins: origins,
     workflows: workflows.map(({ name: workflow, actions, passport = 'none' }) => ({
       name: workflow,

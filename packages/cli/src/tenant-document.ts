@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { PUBLISHABLE_KEY, parseId, type TenantId, WrittenWorkflow } from '@bonded/contract'
 import { checkSessionEndpoint } from '@bonded/core/operations/admin/check-origin'
-import { credentialName, type WantedTenant } from '@bonded/core/operations/admin/apply-tenant'
+import type { WantedTenant } from '@bonded/core/operations/admin/apply-tenant'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { presetProblems, writeOut } from '@bonded/core/operations/admin/presets'
 import { nameProblems, tenantProblems } from '@bonded/core/operations/admin/tenants'
@@ -11,9 +11,10 @@ import {
   retentionProblem,
   type SomeRetention,
 } from '@bonded/core/domain/retention'
-import { isRevoked, type Tenant } from '@bonded/core/domain/tenant'
+import type { Tenant } from '@bonded/core/domain/tenant'
 import type { KeyListing } from '@bonded/core/ports/tables/tenant-table'
 import { type Document, isMap, isNode, LineCounter, parseDocument, visit } from 'yaml'
+import { addressesOf, integrationOf } from './describe-tenant.ts'
 import { KEY_NAME } from './key.ts'
 
 type Path = readonly (string | number)[]
@@ -185,56 +186,36 @@ function* valueProblems(
 }
 
 function wantedOf(tenant: WrittenTenant): WantedTenant {
-  const { name, environment, demo, sessionEndpoint, publishableKey, serverCredential } = tenant
-  const { tenantId: id, allowedOrigins: origins, limits, retention, suspended } = tenant
+  const { tenantId: id, allowedOrigins: origins, limits, ...same } = tenant
   const rates = Object.entries(limits ?? {}).map(([limit, rate]) => `${limit}=${rate}`)
-  const keys = { publishableKey, serverCredential }
-  const given = { id, demo, origins, sessionEndpoint, ...keys, retention, suspended }
   return {
-    name,
-    environment,
+    ...same,
+    id,
+    origins,
     workflows: tenant.workflows.map(writeOut),
     allowSimilarName: false,
     limits: limits && (rates.length === 0 ? {} : parseLimits(rates.join(','))),
-    ...(Object.fromEntries(
-      Object.entries(given).filter(([, value]) => value !== undefined),
-    ) as Partial<typeof given>),
   }
-}
-
-/** The addresses of the service, which an integrator needs. */
-export function addressesOf(publicOrigin: string) {
-  return { workerBaseUrl: publicOrigin, scriptUrl: `${publicOrigin}/v1/pulse.js` }
 }
 
 /** A tenant as `readTenants` reads it. */
 export function writeTenant(
   tenant: Tenant,
-  { keys, publicOrigin, now }: { keys: readonly KeyListing[]; publicOrigin: string; now: number },
+  given: { keys: readonly KeyListing[]; publicOrigin: string; now: number },
 ): WrittenTenant {
-  const { id, name, environment, demo, origins, workflows, limits = {} } = tenant
-  const newest = (kind: KeyListing['kind']) =>
-    keys.findLast((key) => key.kind === kind && !isRevoked(key, now))
-  const [publishable, server] = [newest('publishable'), newest('server')]
+  const { demo, workflows, limits = {}, retention = {}, suspendedAt } = tenant
+  const { publishableKey, serverCredential, ...integration } = integrationOf(tenant, given)
   return {
-    tenantId: id,
-    name,
-    environment,
+    ...integration,
     demo,
-    ...addressesOf(publicOrigin),
-    sessionEndpoint: tenant.sessionEndpoint ?? null,
-    ...(publishable && { publishableKey: publishable.key }),
-    ...(server && { serverCredential: credentialName(server) }),
-    allowedOrigins: origins,
-    workflows: workflows.map((workflow) => ({
-      ...workflow,
-      passport: workflow.passport ?? 'none',
-    })),
+    ...(publishableKey !== null && { publishableKey }),
+    ...(serverCredential !== null && { serverCredential }),
+    workflows: workflows.map((each) => ({ ...each, passport: each.passport ?? 'none' })),
     limits: Object.fromEntries(
-      Object.values(limits).map(({ name: limit, quota, burst }) => [limit, `${quota}/${burst}`]),
+      Object.values(limits).map(({ name, quota, burst }) => [name, `${quota}/${burst}`]),
     ),
-    retention: tenant.retention ?? {},
-    suspended: tenant.suspendedAt !== undefined,
+    retention,
+    suspended: suspendedAt !== undefined,
   }
 }
 

@@ -138,14 +138,14 @@ function createCommand(): Command {
 }
 
 async function showTenant(id: TenantId, options: Options): Promise<void> {
-  const { tenant, keys, origin } = await withService(options, async (service) => ({
+  const { tenant, keys, publicOrigin } = await withService(options, async (service) => ({
     tenant: await findTenant(service, id),
     keys: await listKeys(service, id),
-    origin: service.settings.publicOrigin,
+    publicOrigin: service.settings.publicOrigin,
   }))
   const described = describeTenant(tenant)
   const keyDocuments = keys.map(describeKey)
-  const configuration = integrationOf(tenant, { keys, origin, now: Date.now() })
+  const configuration = integrationOf(tenant, { keys, publicOrigin, now: Date.now() })
   const workflows = configuration.workflows
     .map(({ name, actions, passport }) => `${name}:${actions.join(',')}:passport=${passport}`)
     .join(' ')
@@ -167,7 +167,7 @@ async function showTenant(id: TenantId, options: Options): Promise<void> {
       allowedOrigins: configuration.allowedOrigins.join(' ') || null,
       workflows,
     }),
-    `Your backend creates sessions at ${origin}/api/v1/sessions. Pulse.init takes sessionEndpoint, ` +
+    `Your backend creates sessions at ${publicOrigin}/api/v1/sessions. Pulse.init takes sessionEndpoint, ` +
       'the address on your own backend that does so for your page.',
   ])
 }

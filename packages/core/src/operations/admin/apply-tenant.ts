@@ -12,9 +12,10 @@ import { setSuspended } from './suspend-tenant.ts'
 import { rejectOlderPages, similarTenant } from './tenants.ts'
 
 /** A tenant as a document describes it. A member that is undefined stays as it is. */
-export interface WantedTenant
-  extends Pick<Tenant, 'name' | 'environment' | 'workflows'>,
-    Partial<Pick<Tenant, 'id' | 'demo' | 'origins'>> {
+export interface WantedTenant extends Pick<Tenant, 'name' | 'environment' | 'workflows'> {
+  readonly id?: Tenant['id'] | undefined
+  readonly demo?: boolean | undefined
+  readonly origins?: Tenant['origins'] | undefined
   /** Null removes it. */
   readonly sessionEndpoint?: string | null | undefined
   readonly limits?: SomeLimits | undefined

@@ -1,12 +1,6 @@
-import { markedEntries } from '../../domain/audit.ts'
+import { hex, markedEntries } from '../../domain/audit.ts'
 import { edgeTiles, MerkleTree, type Tile, TILE_WIDTH } from '../../domain/merkle.ts'
-import {
-  base64,
-  checkpointFacts,
-  LOG_BATCH,
-  LOG_RETENTION_MS,
-  logOrigin,
-} from '../../domain/receipt-log.ts'
+import { base64, checkpointFacts, logOrigin } from '../../domain/receipt-log.ts'
 import type { LogHead } from '../../ports/tables/receipt-log-table.ts'
 import { readTiles } from '../read-tiles.ts'
 import type { Service } from '../service.ts'
@@ -54,11 +48,12 @@ export async function verifyAudit(
     problems.push(
       `The log of receipts states ${logged} audit entries, and the database ${head.auditSize}.`,
     )
-  const entries = await rows.readRest()
+  await rows.readTo(Infinity)
+  const { entries, purged } = rows
   const origin = logOrigin(service.settings.publicOrigin, head.epoch)
   return {
     entries,
-    purged: rows.purged,
+    purged,
     logged,
     log: head.size === 0 ? undefined : { origin, size: head.size },
     problems,
@@ -102,7 +97,10 @@ async function outsideRoot(
   return []
 }
 
-/** Reads the log to its end. @returns how many audit entries it states */
+/**
+ * Reads the log to its end, and compares each entry before a marker. @returns how many audit
+ * entries the log states
+ */
 async function compareWithLog(
   service: Service,
   of: {
@@ -113,35 +111,19 @@ async function compareWithLog(
   },
 ): Promise<number> {
   const { head, roots, rows, problems } = of
-  let stated = 0
-  // The leaves since the latest marker, as far as a run of audit entries can reach back.
-  let waiting: readonly Uint8Array[] = []
-  const readMarkers = async (leaf: Uint8Array, isAfterDeleted: boolean) => {
-    const marked = markedEntries(leaf)
-    if (marked === undefined) {
-      waiting = [...waiting.slice(1 - LOG_BATCH), leaf]
-      return
-    }
-    const run = marked > stated ? waiting.slice(stated - marked) : []
-    if (isAfterDeleted && stated === 0) await skipDeleted(service, { marked, rows, problems })
-    else if (run.length === 0 || run.length !== marked - stated)
-      problems.push(`The log of receipts states ${marked} audit entries after ${stated}.`)
-    else await rows.compare(run)
-    stated = marked
-    waiting = []
-  }
-  const first = await firstTile(service, head)
-  let size = first * TILE_WIDTH
-  let edge: readonly Tile[] = await service.store.read(({ receiptLog }) =>
-    readTiles(receiptLog, edgeTiles(size)),
-  )
   const { sha256Bytes: sha256 } = service.keys
-  while (size < head.size) {
+  let stated = 0
+  let before: Uint8Array | undefined
+  let edge: readonly Tile[] | undefined
+  for (let size = 0; size < head.size; size += TILE_WIDTH) {
     const leaves = await leavesAt(service, size, head)
+    // The retention of the log deletes its first tiles, never the last one.
+    if (leaves.length === 0 && edge === undefined && size + TILE_WIDTH < head.size) continue
     if (leaves.length === 0) {
       problems.push(`The log of receipts lacks its leaves from ${size} on.`)
-      return stated
+      break
     }
+    edge ??= await service.store.read(({ receiptLog }) => readTiles(receiptLog, edgeTiles(size)))
     const tree = new MerkleTree(sha256, size, edge)
     for (const leaf of leaves) {
       const changed = tree.append([leaf])
@@ -149,9 +131,13 @@ async function compareWithLog(
       for (const known of roots.filter((root) => root.size === tree.size))
         if (base64(tree.root()) !== known.root)
           problems.push(`The log of receipts is not the one of ${known.of}.`)
-      await readMarkers(leaf, first > 0)
+      const marked = markedEntries(leaf)
+      const hash = marked && (await rows.readTo(marked))
+      if (hash && before && hash !== hex(before))
+        problems.push(`Entry ${marked} is not what the log of receipts has.`)
+      stated = marked ?? stated
+      before = leaf
     }
-    size = tree.size
   }
   return stated
 }
@@ -175,26 +161,4 @@ async function leavesAt(
   return Array.from({ length: count }, (_, index) =>
     entries.slice(index * LEAF_BYTES, (index + 1) * LEAF_BYTES),
   )
-}
-
-/** The first tile that the retention of the log has not deleted. */
-async function firstTile({ store }: Service, { size }: LogHead): Promise<number> {
-  for (let index = 0; index * TILE_WIDTH < size; index++) {
-    const tile = await store.read(({ receiptLog }) => receiptLog.tile(0, index))
-    if (tile !== undefined) return index
-  }
-  return 0
-}
-
-/** Skips entries whose leaves were deleted, which only those of the retention may be. */
-async function skipDeleted(
-  { clock, settings }: Service,
-  of: { readonly marked: number; readonly rows: AuditRows; readonly problems: string[] },
-): Promise<void> {
-  const { logRetentionMs = LOG_RETENTION_MS } = settings
-  const newest = await of.rows.skip(of.marked)
-  if (newest > clock.now() - logRetentionMs)
-    of.problems.push(
-      `The leaves of audit entries up to ${of.marked} are deleted before their retention.`,
-    )
 }
