@@ -95,7 +95,7 @@ async function writePulseScript(dist: string): Promise<void> {
 
 async function writePhonePage(dist: string): Promise<void> {
   const { bundle } = await import('../packages/phone-page/build/bundle.ts')
-  const { script, style, languages, start, tooOldWords, frame, portal } = await bundle()
+  const { script, style, languages, start, tooOldWords, frame, portal, inbox } = await bundle()
   writeFileSync(join(dist, 'phone-page-languages.json'), JSON.stringify(languages))
   writeFileSync(join(dist, 'phone-page-start.js'), start)
   writeFileSync(join(dist, 'phone-page-too-old-words.json'), JSON.stringify(tooOldWords))
@@ -105,4 +105,6 @@ async function writePhonePage(dist: string): Promise<void> {
   writeFileSync(join(dist, 'browser-frame.css'), frame.style)
   writeFileSync(join(dist, 'webhook-portal.js'), portal.script)
   writeFileSync(join(dist, 'webhook-portal.css'), portal.style)
+  writeFileSync(join(dist, 'inbox.js'), inbox.script)
+  writeFileSync(join(dist, 'inbox.css'), inbox.style)
 }

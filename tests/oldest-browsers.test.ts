@@ -22,6 +22,7 @@ const SCRIPTS = [
   'packages/widget/src/npm/element.ts',
   'packages/phone-page/src/document/start.ts',
   'packages/phone-page/src/main.ts',
+  'packages/phone-page/src/inbox/main.ts',
   'packages/phone-page/src/frame/main.ts',
   'packages/phone-page/src/portal/main.ts',
 ]
@@ -32,10 +33,10 @@ test('no script uses what one of the oldest browsers lacks', TIMEOUT, async () =
 
 test('no style uses what one of the oldest browsers lacks', TIMEOUT, async () => {
   const { files } = await loadPulseScript()
-  const { style, frame, portal } = await loadPhonePage()
+  const { style, frame, portal, inbox } = await loadPhonePage()
   const widget = files.filter(({ path }) => path.endsWith('.css')).map(({ source }) => source)
   assert.equal(widget.length, 1)
-  for (const css of [...widget, style, frame.style, portal.style])
+  for (const css of [...widget, style, frame.style, portal.style, inbox.style])
     assert.deepEqual(checkStyles(css), [])
 })
 

@@ -27,7 +27,7 @@ interface TooOldWords {
 
 /** The phone page and the service's frame, ready to be served. */
 export interface PhonePageFiles extends DocumentFiles {
-  /** JSON of the words of each language but English, by its tag. */
+  /** JSON of the words of each language but English, by its tag, and for the inbox by `inbox-tag`. */
   readonly languages: ReadonlyMap<string, string>
   /**
    * Sixteen hexadecimal digits over all languages: the script loads them from an address with it.
@@ -43,6 +43,8 @@ export interface PhonePageFiles extends DocumentFiles {
   readonly frame: DocumentFiles
   /** The portal in which a tenant sees its webhook deliveries. */
   readonly portal: DocumentFiles
+  /** The page of the requests that wait for a user. */
+  readonly inbox: DocumentFiles
 }
 
 interface Sources {
@@ -59,6 +61,7 @@ export interface PhonePageBundle {
   readonly tooOldWords: Readonly<Record<string, TooOldWords>>
   readonly frame: Sources
   readonly portal: Sources
+  readonly inbox: Sources
 }
 
 /**
@@ -68,7 +71,7 @@ export interface PhonePageBundle {
  * @example const { script, style } = await loadPhonePage()
  */
 export async function loadPhonePage(): Promise<PhonePageFiles> {
-  const { languages, start, tooOldWords, frame, portal, ...page } =
+  const { languages, start, tooOldWords, frame, portal, inbox, ...page } =
     (await prebuilt()) ?? (await bundle())
   return {
     ...documentFiles(page),
@@ -79,6 +82,7 @@ export async function loadPhonePage(): Promise<PhonePageFiles> {
     languagesHash: hashOf(languages),
     frame: documentFiles(frame),
     portal: documentFiles(portal),
+    inbox: documentFiles(inbox),
   }
 }
 
@@ -122,6 +126,7 @@ async function prebuilt(): Promise<PhonePageBundle | undefined> {
         script: await read('./webhook-portal.js'),
         style: await read('./webhook-portal.css'),
       },
+      inbox: { script: await read('./inbox.js'), style: await read('./inbox.css') },
     }
   } catch {
     // The repository has no prebuilt files.
@@ -129,14 +134,23 @@ async function prebuilt(): Promise<PhonePageBundle | undefined> {
   }
 }
 
-/** Reads `languages/`, in a fixed order and without white space. */
+type Words = Readonly<Record<string, object>>
+
+/**
+ * Reads `languages/`, in a fixed order and without white space. The inbox has words of its own too:
+ * `inbox-de` is German with both.
+ */
 async function readLanguages(): Promise<Record<string, string>> {
   const folder = new URL('../languages/', import.meta.url)
+  const read = async (url: URL) => JSON.parse(await readFile(url, 'utf8')) as object
+  const inbox = (await read(new URL('../inbox-words.json', import.meta.url))) as Words
   const languages: Record<string, string> = {}
-  for (const file of (await readdir(folder)).toSorted())
-    languages[file.replace(/\.json$/, '')] = JSON.stringify(
-      JSON.parse(await readFile(new URL(file, folder), 'utf8')),
-    )
+  for (const file of (await readdir(folder)).toSorted()) {
+    const tag = file.replace(/\.json$/, '')
+    const words = await read(new URL(file, folder))
+    languages[tag] = JSON.stringify(words)
+    languages[`inbox-${tag}`] = JSON.stringify({ ...words, ...inbox[tag] })
+  }
   return languages
 }
 
@@ -156,6 +170,8 @@ export async function bundle(): Promise<PhonePageBundle> {
       'frame-style': 'src/frame/style.css',
       portal: 'src/portal/main.ts',
       'portal-style': 'src/portal/style.css',
+      inbox: 'src/inbox/main.ts',
+      'inbox-style': 'src/inbox/style.css',
     },
     outdir: 'dist',
     bundle: true,
@@ -197,6 +213,7 @@ export async function bundle(): Promise<PhonePageBundle> {
     ) as PhonePageBundle['tooOldWords'],
     frame: { script: textOf('frame.js'), style: textOf('frame-style.css') },
     portal: { script: textOf('portal.js'), style: textOf('portal-style.css') },
+    inbox: { script: textOf('inbox.js'), style: textOf('inbox-style.css') },
   }
 }
 

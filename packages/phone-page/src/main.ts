@@ -1,87 +1,57 @@
-import {
-  CHALLENGE_DEVICE,
-  decodeBase64url,
-  type Handoff,
-  READ_INVITATION,
-  requestPath,
-} from '@bonded/contract'
-import {
-  createPhone,
-  createWebAuthnSigner,
-  type Phone,
-  PhoneError,
-  type PhoneStore,
-  type WebAuthnSigner,
-} from '@bonded/phone'
+import { CHALLENGE_DEVICE, type Handoff, READ_INVITATION, requestPath } from '@bonded/contract'
+import { createPhone, type Phone, type PhoneStore } from '@bonded/phone'
 import { startApp, type App } from './app.ts'
 import { createDeviceStore } from './device-store.ts'
 import { createEvidenceAhead } from './evidence-ahead.ts'
 import { handoffIn } from './link.ts'
-import { chooseLanguage, type Language, loadLanguage } from './messages/language.ts'
-import { createMotionRecorder } from './motion.ts'
-import { type ProblemKind, problemOf } from './problem.ts'
-import { createRecovery } from './recovery.ts'
-import { createRequestsAhead } from './requests-ahead.ts'
-import type { ProblemScreen } from './screen.ts'
+import { en } from './messages/en.ts'
+import { type Language, loadLanguage } from './messages/language.ts'
+import {
+  browserOptions,
+  createBrowserSigner,
+  network,
+  obstacle,
+  onReturn,
+  problemScreen,
+  root,
+  schedule,
+  startDrawing,
+} from './page.ts'
 import { canAttest, observeSigner } from './passkey.ts'
+import { problemOf } from './problem.ts'
+import { createRecovery } from './recovery.ts'
+import type { PageScreen } from './screen.ts'
 import { createTabMemory } from './tab.ts'
-import { createTapGuard, watchAttention } from './tap-guard.ts'
+import { drawScreen } from './view/draw-screen.ts'
 import { createView } from './view/view.ts'
 
-/** The longest a poll is held, and a little: a request without a response must end. */
-const FETCH_TIMEOUT_MS = 40_000
+if (root !== null) void loadLanguage(en).then((language) => main(root!, language))
 
-const network = createRequestsAhead((url, request) =>
-  fetch(url, { ...request, signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) }),
-)
-
-// In a browser that is too old, the document's own script shows a sentence instead.
-const root = document.querySelector<HTMLElement>('main:not([data-too-old])')
-if (root !== null)
-  void loadLanguage(chooseLanguage(navigator.languages)).then((language) => main(root, language))
-
-function main(root: HTMLElement, { tag, dir, messages }: Language): void {
-  document.documentElement.lang = tag
-  document.documentElement.dir = dir
+function main(root: HTMLElement, language: Language): void {
   let app: App | undefined
-  const motion = createMotionRecorder(window)
-  const guard = createTapGuard({
-    now: () => performance.now(),
-    schedule: (delayMs, act) => setTimeout(act, delayMs),
-  })
-  watchAttention(window, guard)
-  const view = createView(root, {
-    messages,
-    languages: [tag, ...navigator.languages],
+  const drawing = startDrawing(language)
+  const { motion } = drawing
+  const context = {
+    ...drawing,
     onChoice: (choice) => app?.choose(choice),
     onRemove: (removal) => app?.remove(removal),
-    motion,
-    guard,
-    read: new Set(),
-  })
+  } satisfies Parameters<typeof drawScreen>[1]
+  const view = createView(root, (screen: PageScreen) => drawScreen(screen, context), drawing.guard)
   const handoff = handoffIn(location)
+  const appLink = appLinkOf(location)
   // Without any request, the page lists the user's phones.
-  if (handoff === undefined && location.search !== '') return view.show(problem('link_incomplete'))
-  // A device with only a fine pointer is a computer. The page is for a phone that the user carries.
-  if (!matchMedia('(any-pointer: coarse)').matches)
-    return view.show({ name: 'desktop', link: location.href })
-  if (typeof PublicKeyCredential === 'undefined') return view.show(problem('open_in_browser'))
+  if (handoff === undefined && location.search !== '')
+    return view.show(problemScreen('link_incomplete', appLink))
+  const stop = obstacle(appLink)
+  if (stop !== undefined) return view.show(stop)
 
   const store = createDeviceStore(location.origin)
-  const signer = createWebAuthnSigner({
-    credentials: navigator.credentials,
-    rpId: location.hostname,
-    signalUnknownCredential: PublicKeyCredential.signalUnknownCredential?.bind(PublicKeyCredential),
-    rpName: location.hostname,
-    // A user may have several, of other browsers or of earlier times.
-    keyName: `${messages['page.title']} · ${new Date().toLocaleDateString(tag, { dateStyle: 'medium' })}`,
-    random: (length) => crypto.getRandomValues(new Uint8Array(length)),
-  })
+  const signer = createBrowserSigner(language)
   const observed = observeSigner(signer, {
     beforeSigning: async () => app?.beforeSigning(),
     onSigned: (key) => app?.onSigned(key),
   })
-  const phoneOn = (storage: PhoneStore) => createBrowserPhone(observed, storage)
+  const phoneOn = (storage: PhoneStore) => createPhone(browserOptions(observed, storage))
   const phone = phoneOn(store)
   const { bondedInvitation } = window as { bondedInvitation?: Promise<Response> }
   if (handoff !== undefined && bondedInvitation !== undefined)
@@ -104,33 +74,14 @@ function main(root: HTMLElement, { tag, dir, messages }: Language): void {
     handoff,
     origin: location.origin,
     link: location.href,
-    appLink: appLinkOf(location),
+    appLink,
     canAttest: canAttest(navigator),
-    show: (screen) => view.show(screen),
+    // This page shows no screen of the inbox.
+    show: (screen) => view.show(screen as PageScreen),
     close: () => window.close(),
     alone: (act) => navigator.locks.request('bonded-phone', act),
   })
-  for (const type of ['online', 'focus', 'pageshow'])
-    window.addEventListener(type, () => app?.reconnect())
-}
-
-/** A phone on the browser's network and clock. */
-function createBrowserPhone(signer: WebAuthnSigner, store: PhoneStore): Phone {
-  return createPhone({
-    origin: location.origin,
-    signer,
-    store,
-    sha256: async (bytes) =>
-      new Uint8Array(await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)),
-    fetch: (url, { signal: _signal, ...request }) => network.fetch(url, request),
-    clock: { now: () => performance.now(), schedule },
-    WebSocket,
-    isolatesValues: true,
-    showsText: true,
-    // An attested passkey of Android is not discoverable, so a computer cannot ask for it.
-    createBrowserKey: ({ challenge, rp_id }) =>
-      signer.register(bytesOf(challenge), { rp_id, attestation: 'none' }),
-  })
+  onReturn(() => app?.reconnect())
 }
 
 /** Requests the challenge of a key while the user reads what the key is for. */
@@ -149,17 +100,6 @@ function urlOf(path: string): string {
   return location.origin + path
 }
 
-function bytesOf(challenge: string): Uint8Array {
-  const bytes = decodeBase64url(challenge)
-  if (bytes === undefined) throw new PhoneError('answer_unreadable', { reason: 'challenge' })
-  return bytes
-}
-
-function schedule(delayMs: number, act: () => void): () => void {
-  const timer = setTimeout(act, delayMs)
-  return () => clearTimeout(timer)
-}
-
 /** Whether the service responds at all. A rejection of this session is a response. */
 function responds(phone: Phone, handoff: Handoff): Promise<boolean> {
   return phone.readInvitation(handoff).then(
@@ -171,15 +111,4 @@ function responds(phone: Phone, handoff: Handoff): Promise<boolean> {
 function appLinkOf({ search }: Location): string | null {
   const scheme = document.querySelector<HTMLMetaElement>('meta[name=bonded-app-scheme]')?.content
   return scheme === undefined ? null : `${scheme}://bond${search}`
-}
-
-function problem(problem: ProblemKind): ProblemScreen {
-  return {
-    name: 'problem',
-    problem,
-    need: null,
-    requestId: null,
-    link: location.href,
-    appLink: appLinkOf(location),
-  }
 }

@@ -1,12 +1,16 @@
 import type { CompletionOutcome } from '@bonded/contract'
 import type { ListedKey, ShownRequest } from '@bonded/phone'
+import type { InboxScreen } from './inbox/screen.ts'
 import type { ShownInvitation } from './invitation.ts'
 import type { Need, ProblemKind } from './problem.ts'
 
 /**
- * What the page can show. One screen at a time; the view draws it and reports what the user chose.
+ * What a page can show. One screen at a time; the view draws it and reports what the user chose.
  */
-export type Screen =
+export type Screen = PageScreen | InboxScreen
+
+/** What both pages can show. */
+export type PageScreen =
   | { readonly name: 'loading' }
   | { readonly name: 'desktop'; readonly link: string }
   | SetupScreen

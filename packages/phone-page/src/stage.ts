@@ -89,6 +89,13 @@ export class Stage {
     this.untilContinued.cancel()
   }
 
+  /** The user has left the session. */
+  leave(): void {
+    this.#watching.abort()
+    this.claimed = undefined
+    this.untilContinued.cancel()
+  }
+
   /** Shows a session in the state that the service returned. A reopened link may find any state. */
   presentClaimed(known: ClaimedSession): void {
     const { state, outcome } = known.session
@@ -148,16 +155,17 @@ export class Stage {
    * response was lost.
    */
   async #refresh(): Promise<void> {
-    if (this.claimed === undefined) return
-    const outcome = await this.#dependencies.phone.getSession(this.claimed).then(
+    const { claimed } = this
+    if (claimed === undefined) return
+    const outcome = await this.#dependencies.phone.getSession(claimed).then(
       (known) => () => {
         this.claimed = known
         this.presentClaimed(known)
       },
       (failure: unknown) => () => this.fail(failure),
     )
-    // The user may have decided meanwhile.
-    if (UNDECIDED.has(this.screen.name)) outcome()
+    // The user may have decided meanwhile, or opened another request.
+    if (this.claimed === claimed && UNDECIDED.has(this.screen.name)) outcome()
   }
 }
 

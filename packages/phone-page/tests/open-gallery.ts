@@ -15,7 +15,7 @@ export interface Gallery {
 
 /** Builds the view with every screen. */
 export async function buildGallery(): Promise<Gallery> {
-  const { style } = await bundle()
+  const { inbox } = await bundle()
   const { outputFiles } = await build({
     entryPoints: [join(import.meta.dirname, 'gallery/gallery.ts')],
     bundle: true,
@@ -30,7 +30,7 @@ export async function buildGallery(): Promise<Gallery> {
       const context = await browser.newContext({ hasTouch: true, isMobile: true, ...options })
       const page = await context.newPage()
       await page.setContent(
-        `<!doctype html><html lang="en"><head><title>x</title><meta name="viewport" content="width=device-width, initial-scale=1"><style>${style}</style></head><body><main></main></body></html>`,
+        `<!doctype html><html lang="en"><head><title>x</title><meta name="viewport" content="width=device-width, initial-scale=1"><style>${inbox.style}</style></head><body><main></main></body></html>`,
       )
       await page.addScriptTag({ content: script })
       return page
@@ -41,8 +41,13 @@ export async function buildGallery(): Promise<Gallery> {
 /** A language as the gallery draws it, from the file that the service serves. `en` is `null`. */
 export function languageIn(tag: string): string {
   if (tag === 'en') return 'null'
-  const wordsOf = (of: string) =>
-    JSON.parse(readFileSync(join(import.meta.dirname, `../languages/${of}.json`), 'utf8')) as object
+  const read = (file: string) =>
+    JSON.parse(readFileSync(join(import.meta.dirname, '..', file), 'utf8')) as Record<
+      string,
+      object
+    >
+  const inbox = read('inbox-words.json')
+  const wordsOf = (of: string) => ({ ...read(`languages/${of}.json`), ...inbox[of] })
   const words = JSON.stringify(tag === LONGEST ? longestOf(LANGUAGES.map(wordsOf)) : wordsOf(tag))
   return `{ tag: '${tag}', dir: '${directionOf(tag)}', words: ${words} }`
 }

@@ -19,6 +19,7 @@ import {
 } from './keys/subject-keys.ts'
 import { originOf } from './origin.ts'
 import type { AbortSignalLike } from './ports.ts'
+import { queue } from './queue.ts'
 import { type Approving, approve } from './session/approve.ts'
 import {
   claim,
@@ -249,15 +250,5 @@ export function createPhone(options: PhoneOptions): Phone {
         ),
       ),
     waitForEnd: (claimed, waiting) => waitForEnd(phone, claimed, waiting),
-  }
-}
-
-/** Runs acts one after the other. A failed act does not stop the next. */
-function queue(): <T>(act: () => Promise<T>) => Promise<T> {
-  let last: Promise<unknown> = Promise.resolve()
-  return (act) => {
-    const turn = last.then(act, act)
-    last = turn.catch(() => {})
-    return turn
   }
 }

@@ -103,6 +103,7 @@ export const en = {
   'keys.title': 'Your phones',
   'keys.body':
     'These phones can approve requests as you. Remove a phone that you do not recognize.',
+  'inbox.title': 'Inbox',
   'keys.own': 'This phone',
   'keys.other': 'Another phone',
   'keys.added': 'Added {date}',

@@ -1,5 +1,5 @@
 import { directionOf, matchLanguage } from '@bonded/contract'
-import { en, type MessageKey, type Messages } from './en.ts'
+import type { Messages } from './en.ts'
 
 /** The address of the language files, without the language. The build inserts it. */
 declare const BONDED_WORDS_PATH: string
@@ -14,13 +14,11 @@ export const LANGUAGES = (
 const LOAD_TIMEOUT_MS = 4_000
 
 /** The page's language: its tag, the direction of its script, and its words. */
-export interface Language {
+export interface Language<M extends Messages = Messages> {
   readonly tag: string
   readonly dir: 'ltr' | 'rtl'
-  readonly messages: Messages
+  readonly messages: M
 }
-
-const ENGLISH: Language = { tag: 'en', dir: 'ltr', messages: en }
 
 /**
  * The first of the user's languages that the page has, else English.
@@ -31,28 +29,34 @@ export function chooseLanguage(wanted: readonly string[]): string {
   return matchLanguage(wanted, ['en', ...LANGUAGES]) ?? 'en'
 }
 
-/** Loads the words of one language; English where that fails, so that the page always starts. */
-export async function loadLanguage(tag: string): Promise<Language> {
-  if (tag === 'en') return ENGLISH
+/**
+ * Loads the words of the user's language; English where that fails, so that the page always starts.
+ *
+ * @param en the page's words in English
+ * @param prefix of the names of the page's files
+ */
+export async function loadLanguage<M extends Messages>(en: M, prefix = ''): Promise<Language<M>> {
+  const english: Language<M> = { tag: 'en', dir: 'ltr', messages: en }
+  const tag = chooseLanguage(navigator.languages)
+  if (tag === 'en') return english
   try {
-    const response = await fetch(`${BONDED_WORDS_PATH}/${tag}.json`, {
+    const response = await fetch(`${BONDED_WORDS_PATH}/${prefix}${tag}.json`, {
       signal: AbortSignal.timeout(LOAD_TIMEOUT_MS),
       redirect: 'error',
     })
-    if (!response.ok) return ENGLISH
+    if (!response.ok) return english
     const words: unknown = await response.json()
-    return { tag, dir: directionOf(tag), messages: messagesFrom(words) }
+    return { tag, dir: directionOf(tag), messages: messagesFrom(words, en) }
   } catch {
-    return ENGLISH
+    return english
   }
 }
 
-function messagesFrom(words: unknown): Messages {
+function messagesFrom<M extends Messages>(words: unknown, en: M): M {
   const given = new Map<string, unknown>(Object.entries(words as object))
-  const keys = Object.keys(en) as MessageKey[]
-  const texts = keys.map((key) => {
+  const texts = Object.entries(en).map(([key, english]) => {
     const text = given.get(key)
-    return [key, typeof text === 'string' ? text : en[key]] as const
+    return [key, typeof text === 'string' ? text : english] as const
   })
-  return Object.fromEntries(texts) as Messages
+  return Object.fromEntries(texts) as M
 }

@@ -26,7 +26,10 @@ export function drawKeys({ keys, notice }: KeysScreen, context: DrawingContext):
     { symbol: ['phone', 'busy'], title: messages['keys.title'], body: [messages['keys.body']] },
     ...(notice === null ? [] : [noticeBox(messages[`notice.${notice}`])]),
     ...keys.map((key) => drawKey(key, { keys, context })),
-    footer(closeButton(context)),
+    footer(
+      closeButton(context),
+      element('a', { class: 'button plain', href: '/inbox' }, messages['inbox.title']),
+    ),
   )
 }
 

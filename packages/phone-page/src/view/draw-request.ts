@@ -34,7 +34,7 @@ export function drawRequest(screen: RequestScreen, context: DrawingContext): Dra
   const list = pairs(rowsOf(screen, context))
   const rows = Array.from(list.children, (row) => row as HTMLElement)
   const requester = drawRequester(request, messages)
-  const page = drawPage(request.requesting_origin, messages)
+  const page = context.isInbox === true ? [] : [drawPage(request.requesting_origin, messages)]
   const text = request.text === null ? [] : [drawLines(request.text)]
   const lines = text.flatMap(({ children }) => Array.from(children, (line) => line as HTMLElement))
   const noPage = request.requesting_origin === null
@@ -44,7 +44,7 @@ export function drawRequest(screen: RequestScreen, context: DrawingContext): Dra
     {
       request,
       lead: rows[0] ?? warning,
-      parts: [heading, ...requester, page, warning, ...rows, ...lines],
+      parts: [heading, ...requester, ...page, warning, ...rows, ...lines],
       endMs: lines.length > 0 ? TEXT_END_MS : 0,
     },
     context,
@@ -62,7 +62,7 @@ export function drawRequest(screen: RequestScreen, context: DrawingContext): Dra
       timer.content,
       ...noticesOf(screen, messages),
       ...requester,
-      page,
+      ...page,
       warning,
       element('section', { 'aria-label': messages['request.details'] }, list),
       ...text,
@@ -132,7 +132,7 @@ function drawTimer(expiresInMs: number, messages: Messages) {
   const endsAt = performance.now() + expiresInMs
   const content = element('p', { class: 'note', role: 'timer' })
   const tick = () => {
-    const time = minutesAndSeconds(endsAt - performance.now())
+    const time = timeLeft(endsAt - performance.now())
     content.replaceChildren(...fillNodes(messages['request.time'], { time }))
   }
   tick()
@@ -198,7 +198,10 @@ function rowsOf({ request }: RequestScreen, { messages, languages }: DrawingCont
   ]
 }
 
-function minutesAndSeconds(ms: number): string {
+/** Minutes and seconds, with the hours where there are any: 1:05, 23:59:05. */
+function timeLeft(ms: number): string {
   const seconds = Math.max(0, Math.ceil(ms / 1_000))
-  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
+  const [hours, minutes] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60]
+  const parts = hours > 0 ? [hours, minutes, seconds % 60] : [minutes, seconds % 60]
+  return parts.map((part, index) => String(part).padStart(index && 2, '0')).join(':')
 }

@@ -1,5 +1,4 @@
-import type { Messages } from '../messages/en.ts'
-import type { AwaitingBrowserScreen, CompletedScreen, End, Screen } from '../screen.ts'
+import type { AwaitingBrowserScreen, CompletedScreen, End, PageScreen } from '../screen.ts'
 import { element } from './dom.ts'
 import { icon, type IconName, type Tone } from './icon.ts'
 import { drawKeys, drawRemoval } from './draw-keys.ts'
@@ -23,7 +22,7 @@ import {
 } from './parts.ts'
 
 // oxlint-disable-next-line max-lines-per-function -- a switch: one case for each screen
-export function drawScreen(screen: Screen, context: DrawingContext): DrawnScreen {
+export function drawScreen(screen: PageScreen, context: DrawingContext): DrawnScreen {
   const { messages, onChoice } = context
   const goOn = () => button(messages['action.continue'], () => onChoice('continue'))
   /** A step that the user takes on this phone. */
@@ -83,7 +82,7 @@ export function drawScreen(screen: Screen, context: DrawingContext): DrawnScreen
       }
     }
     case 'approved':
-      return drawApproved(screen, messages)
+      return drawApproved(screen, context)
     case 'completed':
       return drawCompleted(screen, context)
     case 'ended': {
@@ -126,14 +125,16 @@ function drawAwaitingBrowser(
 }
 
 function drawApproved(
-  { request, isSynced }: Extract<Screen, { name: 'approved' }>,
-  messages: Messages,
+  { request, isSynced }: Extract<PageScreen, { name: 'approved' }>,
+  context: DrawingContext,
 ): DrawnScreen {
+  const { messages } = context
   const body = fillNodes(messages['approved.body'], { tenant: request.tenant_name })
   return statement(
     { symbol: ['check', 'good'], title: messages['approved.title'], body },
     ...summaryOf(request),
     ...(isSynced ? [element('p', { class: 'note' }, messages['approved.synced'])] : []),
+    ...(context.isInbox === true ? [footer(closeButton(context))] : []),
   )
 }
 
@@ -162,7 +163,7 @@ function drawCompleted(
 }
 
 /** Lists the user's phones, once nothing is left to decide. */
-function keysButton({ messages, onChoice }: DrawingContext): HTMLButtonElement {
+export function keysButton({ messages, onChoice }: DrawingContext): HTMLButtonElement {
   return button(messages['keys.title'], () => onChoice('keys'), { plain: true })
 }
 

@@ -33,6 +33,8 @@ export interface DrawingContext {
   readonly motion: Pick<MotionRecorder, 'access' | 'seconds'>
   readonly guard: TapGuard
   readonly read: ReadRequests
+  /** Whether the requests come from no page, and the user returns to a list of them. */
+  readonly isInbox?: boolean
 }
 
 /** Closes the page. Some browsers do not permit it; the user then closes the tab. */

@@ -1,18 +1,22 @@
 import type { Screen } from '../screen.ts'
-import { drawScreen } from './draw-screen.ts'
-import type { DrawingContext, DrawnScreen } from './parts.ts'
+import type { TapGuard } from '../tap-guard.ts'
+import type { DrawnScreen } from './parts.ts'
 import { element } from './dom.ts'
 
 /** The page's view: draws screens and reports choices. */
-export interface View {
-  show(screen: Screen): void
+export interface View<S> {
+  show(screen: S): void
 }
 
 /**
  * Draws into an element of the document. A new screen moves the focus to its heading, so that a
  * screen reader announces it; a redraw of the same screen leaves the focus alone.
  */
-export function createView(root: HTMLElement, context: DrawingContext): View {
+export function createView<S extends Screen>(
+  root: HTMLElement,
+  draw: (screen: S) => DrawnScreen,
+  guard: Pick<TapGuard, 'restart'>,
+): View<S> {
   let drawn: DrawnScreen | undefined
   let drawnName: Screen['name'] | undefined
   let ticking: ReturnType<typeof setInterval> | undefined
@@ -22,8 +26,8 @@ export function createView(root: HTMLElement, context: DrawingContext): View {
       if (drawn?.update?.(screen) === true) return
       clearInterval(ticking)
       const isFirst = drawn === undefined
-      context.guard.restart()
-      drawn = drawScreen(screen, context)
+      guard.restart()
+      drawn = draw(screen)
       const article = element('article', { 'data-screen': screen.name }, ...drawn.content)
       root.replaceChildren(article)
       document.title = drawn.title

@@ -1,9 +1,21 @@
 import type { ListedKey, ShownRequest } from '@bonded/phone'
-import { en, type MessageKey, type Messages } from '../../src/messages/en.ts'
+import { drawInbox } from '../../src/inbox/draw.ts'
+import { inboxEn, inboxMessages, type InboxMessages } from '../../src/inbox/messages.ts'
+import type { ListedRequest, ListScreen } from '../../src/inbox/screen.ts'
+import { en } from '../../src/messages/en.ts'
 import type { MotionAccess } from '../../src/motion.ts'
 import type { Need, ProblemKind } from '../../src/problem.ts'
 import type { ShownInvitation } from '../../src/invitation.ts'
-import type { Choice, End, RequestScreen, Screen, SetupScreen } from '../../src/screen.ts'
+import type {
+  Choice,
+  End,
+  PageScreen,
+  RequestScreen,
+  Screen,
+  SetupScreen,
+} from '../../src/screen.ts'
+import { drawScreen } from '../../src/view/draw-screen.ts'
+import type { TapGuard } from '../../src/tap-guard.ts'
 import { createView, type View } from '../../src/view/view.ts'
 
 const REQUEST: ShownRequest = {
@@ -55,6 +67,39 @@ const TEXT: ShownRequest = {
     '}',
   ].join('\n'),
 }
+const AGENTS_REQUEST: ShownRequest = {
+  ...REQUEST,
+  requesting_origin: null,
+  requester: TEXT.requester,
+  expires_in_ms: 86_000_000,
+}
+const ITEM: ListedRequest = {
+  session_id: 'sess_1',
+  nonce: '',
+  origin: '',
+  tenant_name: REQUEST.tenant_name,
+  workflow_title: { en: 'Payments', de: 'Zahlungen', ar: 'المدفوعات' },
+  action_title: null,
+  requester: TEXT.requester,
+  created_at: '2026-11-27T09:00:00.000Z',
+  expires_in_ms: 86_000_000,
+  createdAtMs: performance.now() - 90_000,
+  endsAtMs: performance.now() + 240_000,
+}
+const ITEMS: readonly ListedRequest[] = [
+  ITEM,
+  {
+    ...ITEM,
+    session_id: 'sess_2',
+    tenant_name: LONGEST.tenant_name,
+    workflow_title: LONGEST.workflow_title,
+    action_title: LONGEST.action_title,
+    requester: { kind: 'person', name: 'משה כהן בע״מ', detail: null },
+    createdAtMs: performance.now() - 40_000_000,
+    endsAtMs: performance.now() + 46_000_000,
+  },
+  { ...ITEM, session_id: 'sess_3', workflow_title: null, requester: null },
+]
 /** A drawn logo, because the gallery reaches no network. */
 const LOGO = `data:image/svg+xml,${encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 120 32"><rect width="32" height="32" rx="8" fill="#0b57d0"/><path d="M6 22q5-8 10 0t10 0" stroke="#fff" stroke-width="3" fill="none"/><rect x="40" y="10" width="80" height="12" rx="6" fill="#76838f"/></svg>')}`
 const INVITATION: ShownInvitation = {
@@ -171,6 +216,36 @@ const screens: Record<string, { screen: Screen; access?: MotionAccess }> = {
   ...Object.fromEntries(
     NEEDS.map((need) => [`need-${need}`, { screen: problemOf('app_required', need) }]),
   ),
+  'inbox-waiting': { screen: { name: 'inbox', waiting: 3 } },
+  'inbox-empty': { screen: { name: 'inbox', waiting: 0 }, access: 'recording' },
+  'inbox-list': { screen: listScreen() },
+  'inbox-list-newer': {
+    screen: listScreen({ items: [ITEM], cursor: null, paused: [], hasNewer: true, isOver: true }),
+  },
+  'inbox-list-empty': { screen: listScreen({ items: [], cursor: null, paused: [] }) },
+  'inbox-none': { screen: { name: 'no_inbox', hasNotRecovered: true } },
+  'inbox-request': { screen: requestScreen({ request: AGENTS_REQUEST }) },
+  'inbox-approved': { screen: { name: 'approved', request: AGENTS_REQUEST, isSynced: false } },
+  'inbox-reported': { screen: { name: 'ended', end: 'reported', tenant: 'Harbour Bank' } },
+}
+
+function listScreen(members: Partial<ListScreen> = {}): ListScreen {
+  return {
+    name: 'list',
+    items: ITEMS,
+    waiting: ITEMS.length,
+    cursor: 'sess_1',
+    paused: [
+      {
+        tenant_id: 'ten_1',
+        tenant_name: LONGEST.tenant_name,
+        paused_until: '2026-11-28T09:00:00.000Z',
+      },
+    ],
+    hasNewer: false,
+    isOver: false,
+    ...members,
+  }
 }
 
 function setupScreen(members: Partial<SetupScreen> = {}): Screen {
@@ -216,18 +291,18 @@ function pseudo(text: string): string {
 }
 
 const PSEUDO = Object.fromEntries(
-  Object.entries(en).map(([key, text]) => [key as MessageKey, pseudo(text)]),
-) as Messages
+  Object.entries(inboxEn).map(([key, text]) => [key, pseudo(text)]),
+) as InboxMessages
 
 /** A language as a test inserts it: its words, by the page's own language files. */
 interface GalleryLanguage {
   readonly tag: string
   readonly dir: string
-  readonly words: Messages
+  readonly words: InboxMessages
 }
 
 const choices: Choice[] = []
-let drawnIn: View | undefined
+let drawnIn: View<Screen> | undefined
 
 Object.assign(globalThis, {
   gallery: {
@@ -241,16 +316,32 @@ Object.assign(globalThis, {
       choices.length = 0
       document.documentElement.lang = language?.tag ?? 'en'
       document.documentElement.dir = language?.dir ?? 'ltr'
-      drawnIn = createView(root, {
-        messages: language?.words ?? en,
+      const isInbox = name.startsWith('inbox-')
+      const words = language?.words ?? inboxEn
+      const choose = (choice: Choice) => void choices.push(choice)
+      const guard: TapGuard = {
+        restart: () => {},
+        permits: () => true,
+        follow: (listener) => listener(false),
+      }
+      const context = {
+        messages: isInbox ? inboxMessages(words) : words,
         languages: [language?.tag ?? 'en'],
-        onChoice: (choice) => void choices.push(choice),
+        onChoice: choose,
         onRemove: () => {},
         // Drawn as it is after the first second.
-        guard: { restart: () => {}, permits: () => true, follow: (listener) => listener(false) },
-        read: new Set(),
+        guard,
+        read: new Set<string>(),
+        isInbox,
+        actions: { open() {}, more() {}, select() {}, resume() {} },
         motion: { access: () => drawn.access ?? 'needs_permission', seconds: () => 4 },
-      })
+      } as const
+      drawnIn = createView(
+        root,
+        (screen: Screen) =>
+          isInbox ? drawInbox(screen, context) : drawScreen(screen as PageScreen, context),
+        guard,
+      )
       drawnIn.show(drawn.screen)
     },
     /** Draws another screen after the last one. */

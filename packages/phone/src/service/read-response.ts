@@ -3,6 +3,8 @@ import {
   DeviceChallenge,
   EvidenceResponse,
   firstMismatch,
+  Inbox,
+  InboxCount,
   Invitation,
   PhoneSession,
   RegisteredDevice,
@@ -52,6 +54,16 @@ export function readToken(body: unknown): RotatedToken {
 /** Reads the keys of a subject. @throws {PhoneError} `answer_unreadable` */
 export function readKeys(body: unknown): SubjectKeys {
   return read(SubjectKeys, body)
+}
+
+/** Reads how many requests wait. @throws {PhoneError} `answer_unreadable` */
+export function readInboxCount(body: unknown): InboxCount {
+  return read(InboxCount, body)
+}
+
+/** Reads a page of the inbox. @throws {PhoneError} `answer_unreadable` */
+export function readInbox(body: unknown): Inbox {
+  return read(Inbox, body)
 }
 
 /**

@@ -57,13 +57,7 @@ export function requestOf(session: PhoneSession): ShownRequest {
     action: action === null ? null : sanitizeDisplayText(action),
     workflow_title: sanitizeTitles(session.workflow_title),
     action_title: sanitizeTitles(session.action_title),
-    requester: requester
-      ? {
-          kind: requester.kind,
-          name: sanitizeDisplayText(requester.name),
-          detail: requester.detail === undefined ? null : sanitizeDisplayValue(requester.detail),
-        }
-      : null,
+    requester: requesterOf(requester),
     text: text === undefined ? null : sanitizeDisplayLines(text),
     display: (context?.display ?? []).map(({ label, value }) => ({
       label: sanitizeDisplayText(label),
@@ -73,7 +67,21 @@ export function requestOf(session: PhoneSession): ShownRequest {
   }
 }
 
-function sanitizeTitles(titles: Titles | null): Titles | null {
+type Requester = NonNullable<NonNullable<PhoneSession['context']>['requester']>
+
+/** A requester for a screen. */
+export function requesterOf(requester: Requester | null | undefined): ShownRequester | null {
+  if (!requester) return null
+  const { kind, name, detail } = requester
+  return {
+    kind,
+    name: sanitizeDisplayText(name),
+    detail: detail === undefined ? null : sanitizeDisplayValue(detail),
+  }
+}
+
+/** The titles of a workflow or an action for a screen. */
+export function sanitizeTitles(titles: Titles | null): Titles | null {
   return (
     titles &&
     Object.fromEntries(

@@ -14,7 +14,7 @@ import {
 
 /** The files of the phone page, as `@bonded/phone-page` builds them. */
 export interface PhonePageFiles extends DocumentFiles {
-  /** JSON of the words of each language but English, by its tag. */
+  /** JSON of the words of each language but English, by its tag; for the inbox by `inbox-tag`. */
   readonly languages: ReadonlyMap<string, string>
   /** Hexadecimal hash of all languages, used in their URLs. */
   readonly languagesHash: string
@@ -28,6 +28,8 @@ export interface PhonePageFiles extends DocumentFiles {
   readonly frame: DocumentFiles
   /** The portal of webhooks. */
   readonly portal: DocumentFiles
+  /** The page of the requests that wait for a user. */
+  readonly inbox: DocumentFiles
 }
 
 /**
@@ -37,36 +39,53 @@ export interface PhonePageFiles extends DocumentFiles {
 export type LoadPhonePage = () => Promise<PhonePageFiles>
 
 export const PHONE_PAGE_PATH = '/bond'
-const SCRIPT_PATH = '/bond/page-:hash.js'
 const LANGUAGE_PATH = '/bond/words-:hash/:language.json'
 
+/** A document, and the prefix of the names of its languages. */
+interface PageAddress {
+  readonly path: string
+  readonly prefix: string
+}
+const HANDOFF: PageAddress = { path: PHONE_PAGE_PATH, prefix: '' }
+const INBOX: PageAddress = { path: '/inbox', prefix: 'inbox-' }
+
 /**
- * Serves the page of a handoff link, where the user approves on a phone without the app. The
- * document is the same for every link. A request for it changes no state, because messengers fetch
- * links to preview them.
+ * Serves the page of a handoff link, where the user approves on a phone without the app, and the
+ * inbox, to which no link leads a request. Each document is the same for everybody. A request for
+ * it changes no state, because messengers fetch links to preview them.
  */
 export function servePhonePage(
   app: FastifyInstance,
   { service, load }: { readonly service: Service; readonly load: LoadPhonePage },
 ): void {
-  const page = buildOnce(async () => assemble(await load(), service.settings))
+  const files = buildOnce(load)
+  const page = buildOnce(async () => assemble(await files(), service.settings, HANDOFF))
+  const inbox = buildOnce(async () => {
+    const all = await files()
+    return assemble({ ...all, ...all.inbox }, service.settings, INBOX)
+  })
 
-  app.get(PHONE_PAGE_PATH, limitPage(service, 'handoff'), async (request, reply) => {
-    const { html, contentSecurityPolicy, tags } = await page()
-    const wanted = acceptedLanguages(request.headers['accept-language'])
-    const file = await html.get(matchLanguage(wanted, tags) ?? 'en')!()
-    reply
-      .header('content-security-policy', contentSecurityPolicy)
-      .header('permissions-policy', PERMISSIONS_POLICY)
-      // A page that opened this one cannot navigate it to another request under the user's finger.
-      .header('cross-origin-opener-policy', 'same-origin')
-    const vary = 'Accept-Encoding, Accept-Language'
-    return sendStaticFile(request, reply, { file, cacheControl: 'no-cache', vary })
-  })
-  app.get(SCRIPT_PATH, limitPage(service, 'handoff'), async (request, reply) => {
-    const { script, scriptHash } = await page()
-    return sendHashedFile(request, reply, { file: script, hash: scriptHash })
-  })
+  for (const [{ path }, served] of [
+    [HANDOFF, page],
+    [INBOX, inbox],
+  ] as const) {
+    app.get(path, limitPage(service, 'handoff'), async (request, reply) => {
+      const { html, contentSecurityPolicy, tags } = await served()
+      const wanted = acceptedLanguages(request.headers['accept-language'])
+      const file = await html.get(matchLanguage(wanted, tags) ?? 'en')!()
+      reply
+        .header('content-security-policy', contentSecurityPolicy)
+        .header('permissions-policy', PERMISSIONS_POLICY)
+        // A page that opened this one cannot navigate it to another request under the user's finger.
+        .header('cross-origin-opener-policy', 'same-origin')
+      const vary = 'Accept-Encoding, Accept-Language'
+      return sendStaticFile(request, reply, { file, cacheControl: 'no-cache', vary })
+    })
+    app.get(`${path}/page-:hash.js`, limitPage(service, 'handoff'), async (request, reply) => {
+      const { script, scriptHash } = await served()
+      return sendHashedFile(request, reply, { file: script, hash: scriptHash })
+    })
+  }
   app.get<{ Params: { language: string } }>(
     LANGUAGE_PATH,
     limitPage(service, 'handoff'),
@@ -95,7 +114,11 @@ interface ServedPage extends Pick<PhonePageFiles, 'scriptHash' | 'languagesHash'
   readonly contentSecurityPolicy: string
 }
 
-async function assemble(files: PhonePageFiles, settings: Settings): Promise<ServedPage> {
+async function assemble(
+  files: PhonePageFiles,
+  settings: Settings,
+  address: PageAddress,
+): Promise<ServedPage> {
   const { script, scriptHash, startHash, styleHash, languages, languagesHash, tooOldWords } = files
   const socketOrigin = settings.publicOrigin.replace(/^http/, 'ws')
   const tags = [...tooOldWords.keys()]
@@ -126,7 +149,12 @@ async function assemble(files: PhonePageFiles, settings: Settings): Promise<Serv
     html: new Map(
       tags.map((tag) => [
         tag,
-        buildOnce(() => staticFile(documentIn(tag, files, settings), 'text/html; charset=utf-8')),
+        buildOnce(async () =>
+          staticFile(
+            documentIn(tag, { ...files, ...address }, settings),
+            'text/html; charset=utf-8',
+          ),
+        ),
       ]),
     ),
   }
@@ -150,6 +178,8 @@ function acceptedLanguages(header = ''): readonly string[] {
 function documentIn(
   tag: string,
   {
+    path,
+    prefix,
     style,
     scriptHash,
     scriptIntegrity,
@@ -157,7 +187,7 @@ function documentIn(
     languages,
     languagesHash,
     tooOldWords,
-  }: PhonePageFiles,
+  }: PhonePageFiles & PageAddress,
   { appScheme, appLinks }: Settings,
 ): string {
   const { title, body } = tooOldWords.get(tag)!
@@ -167,7 +197,7 @@ function documentIn(
       : ''
   // Beside the script, which would request the words only after its own arrival.
   const words = languages.has(tag)
-    ? `<link rel="preload" as="fetch" href="/bond/words-${languagesHash}/${tag}.json" crossorigin="anonymous">\n`
+    ? `<link rel="preload" as="fetch" href="/bond/words-${languagesHash}/${prefix}${tag}.json" crossorigin="anonymous">\n`
     : ''
   return `<!doctype html>
 <html lang="${tag}" dir="${directionOf(tag)}">
@@ -180,7 +210,7 @@ function documentIn(
 <meta name="theme-color" content="#12181f" media="(prefers-color-scheme: dark)">
 ${scheme}<title>Approve on your phone</title>
 ${words}<style>${style}</style>
-<script defer src="/bond/page-${scriptHash}.js" integrity="${scriptIntegrity}" crossorigin="anonymous"></script>
+<script defer src="${path}/page-${scriptHash}.js" integrity="${scriptIntegrity}" crossorigin="anonymous"></script>
 </head>
 <body><main><noscript><article lang="en" dir="ltr"><h1>This page needs JavaScript</h1><p>Turn on JavaScript for this site, then open the link again.</p></article></noscript><article hidden data-screen="too_old"><h1>${title}</h1><p>${body}</p></article></main><script>${start}</script></body>
 </html>

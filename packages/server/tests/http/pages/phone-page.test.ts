@@ -27,54 +27,58 @@ test('changes no state when a handoff link is fetched', async () => {
   )
 })
 
-test('allows only its own script and style, and forbids framing', async () => {
-  const { headers, text } = await h.call('GET', '/bond')
-  const policy = String(headers['content-security-policy'])
-  assert.equal(headers['cross-origin-opener-policy'], 'same-origin')
-  const style = /<style>([\s\S]*)<\/style>/.exec(text)?.[1] ?? ''
-  const styleHash = createHash('sha256').update(style).digest('base64')
-  const start = /<script>([\s\S]*?)<\/script>/.exec(text)?.[1] ?? ''
-  const startHash = createHash('sha256').update(start).digest('base64')
-  assert.ok(policy.startsWith(`default-src 'none'; script-src 'self' 'sha256-${startHash}'; `))
-  assert.ok(policy.includes(`style-src 'sha256-${styleHash}'`))
-  assert.match(policy, /frame-ancestors 'none'/)
-  assert.match(policy, /require-trusted-types-for 'script'; trusted-types 'none'$/)
-  assert.doesNotMatch(policy, /unsafe|\*/)
-})
+for (const path of ['/bond', '/inbox'])
+  test(`allows only its own script and style, and forbids framing: ${path}`, async () => {
+    const { headers, text } = await h.call('GET', path)
+    const policy = String(headers['content-security-policy'])
+    assert.equal(headers['cross-origin-opener-policy'], 'same-origin')
+    const style = /<style>([\s\S]*)<\/style>/.exec(text)?.[1] ?? ''
+    const styleHash = createHash('sha256').update(style).digest('base64')
+    const start = /<script>([\s\S]*?)<\/script>/.exec(text)?.[1] ?? ''
+    const startHash = createHash('sha256').update(start).digest('base64')
+    assert.ok(policy.startsWith(`default-src 'none'; script-src 'self' 'sha256-${startHash}'; `))
+    assert.ok(policy.includes(`style-src 'sha256-${styleHash}'`))
+    assert.match(policy, /frame-ancestors 'none'/)
+    assert.match(policy, /require-trusted-types-for 'script'; trusted-types 'none'$/)
+    assert.doesNotMatch(policy, /unsafe|\*/)
+  })
 
-test('loads the words of the first language that the browser accepts, and of no other', async () => {
-  for (const [accepted, lang] of [
-    ['de-AT,en;q=0.8', 'de'],
-    ['sw, pt-BR;q=0.9', 'pt'],
-    ['zh-TW,zh;q=0.9,en;q=0.8', 'zh-Hans'],
-    ['en-US', 'en'],
-    ['*', 'en'],
-    ['sw,sw,sw,de', 'en'],
-    ['"><script>', 'en'],
-  ] as const) {
-    const headers = { 'accept-language': accepted }
-    const { text } = await h.call('GET', '/bond', { headers })
-    assert.ok(text.startsWith(`<!doctype html>\n<html lang="${lang}" dir="ltr">`), accepted)
-    const preloads = [...text.matchAll(/<link rel="preload"[^>]* href="([^"]+)"/g)]
-    assert.equal(preloads.length, lang === 'en' ? 0 : 1, accepted)
-    for (const [, href = ''] of preloads) {
-      assert.ok(href.endsWith(`/${lang}.json`))
-      assert.equal((await h.call('GET', href)).status, 200)
+for (const path of ['/bond', '/inbox'])
+  test(`loads the words of the first language that the browser accepts, and of no other: ${path}`, async () => {
+    for (const [accepted, lang] of [
+      ['de-AT,en;q=0.8', 'de'],
+      ['sw, pt-BR;q=0.9', 'pt'],
+      ['zh-TW,zh;q=0.9,en;q=0.8', 'zh-Hans'],
+      ['en-US', 'en'],
+      ['*', 'en'],
+      ['sw,sw,sw,de', 'en'],
+      ['"><script>', 'en'],
+    ] as const) {
+      const headers = { 'accept-language': accepted }
+      const { text } = await h.call('GET', path, { headers })
+      assert.ok(text.startsWith(`<!doctype html>\n<html lang="${lang}" dir="ltr">`), accepted)
+      const preloads = [...text.matchAll(/<link rel="preload"[^>]* href="([^"]+)"/g)]
+      assert.equal(preloads.length, lang === 'en' ? 0 : 1, accepted)
+      for (const [, href = ''] of preloads) {
+        assert.ok(href.endsWith(path === '/bond' ? `/${lang}.json` : `/inbox-${lang}.json`))
+        assert.equal((await h.call('GET', href)).status, 200)
+      }
     }
-  }
-})
+  })
 
-test('serves only the pinned script, cacheable for a year', async () => {
-  const { text } = await h.call('GET', '/bond')
-  const [, path = '', integrity = ''] =
-    /<script defer src="([^"]+)" integrity="([^"]+)"/.exec(text) ?? []
-  const script = await h.call('GET', path)
-  assert.equal(script.status, 200)
-  assert.match(String(script.headers['cache-control']), /immutable/)
-  const digest = createHash('sha384').update(script.text).digest('base64')
-  assert.equal(integrity, `sha384-${digest}`)
-  assert.equal((await h.call('GET', '/bond/page-0000000000000000.js')).status, 404)
-})
+for (const path of ['/bond', '/inbox'])
+  test(`serves only the pinned script, cacheable for a year: ${path}`, async () => {
+    const { text } = await h.call('GET', path)
+    const [, address = '', integrity = ''] =
+      /<script defer src="([^"]+)" integrity="([^"]+)"/.exec(text) ?? []
+    assert.ok(address.startsWith(path))
+    const script = await h.call('GET', address)
+    assert.equal(script.status, 200)
+    assert.match(String(script.headers['cache-control']), /immutable/)
+    const digest = createHash('sha384').update(script.text).digest('base64')
+    assert.equal(integrity, `sha384-${digest}`)
+    assert.equal((await h.call('GET', `${path}/page-0000000000000000.js`)).status, 404)
+  })
 
 test('serves the page, its script and its languages compressed, and not again to who has them', async () => {
   const { text } = await h.call('GET', '/bond')

@@ -1,0 +1,229 @@
+import {
+  isRejection,
+  type OpenedInbox,
+  type Phone,
+  PhoneError,
+  type PhoneInbox,
+} from '@bonded/phone'
+import { createDeciding } from '../decide.ts'
+import type { DeviceStore } from '../device-store.ts'
+import type { EvidenceAhead } from '../evidence-ahead.ts'
+import type { MotionRecorder } from '../motion.ts'
+import { problemOf } from '../problem.ts'
+import type { Choice } from '../screen.ts'
+import { Stage, type StageDependencies } from '../stage.ts'
+import type { InboxActions, ListedRequest, ListScreen } from './screen.ts'
+
+/** How often a visible page asks for the number. */
+const COUNT_EVERY_MS = 5_000
+
+interface InboxDependencies extends Omit<StageDependencies, 'tab'> {
+  readonly phone: Phone
+  readonly inbox: PhoneInbox
+  readonly store: DeviceStore
+  readonly motion: MotionRecorder
+  readonly evidence: EvidenceAhead
+  readonly isVisible: () => boolean
+  readonly schedule: (delayMs: number, act: () => void) => () => void
+  /** Leaves for the list of phones. */
+  readonly showPhones: () => void
+}
+
+/** The controller of the inbox. */
+export interface InboxApp extends InboxActions {
+  choose(choice: Choice): void
+  /** Resolves when the phone may prompt its user for a signature. */
+  beforeSigning(): Promise<void>
+  /** A key has signed. */
+  onSigned(key: { readonly isSynced: boolean }): void
+}
+
+/** Shows how many requests wait, lists them on demand, and takes one at a time to its end. */
+// oxlint-disable-next-line max-lines-per-function -- short steps of one page
+export function startInbox(dependencies: InboxDependencies): InboxApp {
+  const { phone, inbox, store, motion, evidence } = dependencies
+  // The user chooses each request in a list, so none replaces another unnoticed.
+  const stage = new Stage({ ...dependencies, tab: { isAnotherRequest: () => false } })
+  let deciding = createDeciding(stage, dependencies)
+  let list: ListScreen | undefined
+  /** Whether the next signature is one that the user has just asked for. */
+  let isExpected = false
+  const shows = (...names: string[]) => names.includes(stage.screen.name)
+
+  const leave = () => {
+    stage.leave()
+    // What was fetched for one request must not approve the next.
+    void evidence.take()
+  }
+  const start = async (hasNotRecovered = false) => {
+    leave()
+    list = undefined
+    stage.present({ name: 'loading' })
+    try {
+      if ((await store.device()) === undefined)
+        return stage.present({ name: 'no_inbox', hasNotRecovered })
+      stage.present({ name: 'inbox', waiting: await inbox.waiting() })
+    } catch (failure) {
+      stage.fail(failure)
+    }
+  }
+  const showList = (changes: Partial<ListScreen> = {}) => {
+    leave()
+    if (list === undefined) return void start()
+    list = { ...list, isOver: false, ...changes }
+    stage.present(list)
+  }
+  const without = (gone: string, { items, waiting }: ListScreen): Partial<ListScreen> => ({
+    items: items.filter(({ session_id }) => session_id !== gone),
+    waiting: Math.max(0, waiting - 1),
+  })
+
+  /** Runs what prompts the user, who has just asked for it. A closed prompt changes nothing. */
+  const ask = async (act: () => Promise<void>) => {
+    const { screen } = stage
+    stage.present({ name: 'loading' })
+    try {
+      await act()
+    } catch (failure) {
+      const isClosed = failure instanceof PhoneError && failure.code === 'user_verification_failed'
+      if (isClosed) stage.present(screen)
+      else stage.fail(failure)
+    }
+  }
+  const signed = async <T>(act: () => Promise<T>) => {
+    isExpected = true
+    try {
+      return await act()
+    } finally {
+      isExpected = false
+    }
+  }
+  const read = async (cursor: string | null = null) => {
+    const opened = await signed(() => inbox.open({ cursor }))
+    list = listOf(opened, cursor === null ? [] : (list?.items ?? []))
+  }
+  const claim = (id: string) => {
+    const item = list?.items.find(({ session_id }) => session_id === id)
+    if (item === undefined) throw new PhoneError('refused', { reason: 'session_not_live' })
+    return phone.claim(item)
+  }
+  const select = async (id: string) => {
+    const claimed = await claim(id).catch(async (failure: unknown) => {
+      if (!isRejection(failure, 'challenge_expired')) throw failure
+      // A nonce of the list opens its request for two to four minutes.
+      await read()
+      return claim(id)
+    })
+    deciding = createDeciding(stage, dependencies)
+    stage.claimed = claimed
+    stage.presentClaimed(claimed)
+    if (claimed.session.state === 'pending') evidence.start(claimed)
+  }
+  const back = () => {
+    const { claimed, screen } = stage
+    // The report has ended other requests too, and has paused their tenant.
+    if (screen.name === 'ended' && screen.end === 'reported') return void start()
+    const isOpen = claimed === undefined || shows('request', 'problem')
+    showList(isOpen || list === undefined ? {} : without(claimed.session.id, list))
+  }
+  stage.onBack = () => showList()
+
+  const count = async () => {
+    const { screen } = stage
+    if (!dependencies.isVisible() || !shows('inbox', 'list')) return
+    const waiting = await inbox.waiting().catch(() => undefined)
+    // The user has gone on meanwhile.
+    if (waiting === undefined || stage.screen !== screen) return
+    if (screen.name === 'inbox') stage.present({ name: 'inbox', waiting })
+    if (screen.name !== 'list') return
+    const hasNewer = screen.hasNewer || waiting > screen.waiting
+    list = { ...screen, hasNewer, waiting: Math.min(screen.waiting, waiting) }
+    stage.present(list)
+  }
+  const watch = () => dependencies.schedule(COUNT_EVERY_MS, () => void count().finally(watch))
+  watch()
+
+  const reject = (reason: 'user_declined' | 'user_unexpected') => {
+    const { claimed, screen } = stage
+    const needsApp = screen.name === 'problem' && screen.problem === 'app_required'
+    if (claimed !== undefined && (needsApp || shows('request', 'step_up', 'browser_key')))
+      void deciding.decline(claimed, reason)
+  }
+  const act: Readonly<Partial<Record<Choice, () => void>>> = {
+    approve: () =>
+      void (stage.claimed !== undefined && shows('request') && deciding.approve(stage.claimed)),
+    decline: () => reject('user_declined'),
+    report: () => reject('user_unexpected'),
+    continue: () => stage.untilContinued.end(),
+    retry: back,
+    close: back,
+    recover: () =>
+      void ask(() =>
+        phone.recover().then(
+          () => start(),
+          () => start(true),
+        ),
+      ),
+    set_up_again: () =>
+      void store.forget().then(
+        () => start(),
+        (failure: unknown) => stage.fail(failure),
+      ),
+    keys: dependencies.showPhones,
+  }
+
+  void start()
+  return {
+    choose: (choice) => act[choice]?.(),
+    open: () =>
+      // The sensors record while the user reads. Some browsers allow that only after a tap.
+      void motion.requestAccess().then(() => ask(() => read().then(() => showList()))),
+    more: () => void ask(() => read(list?.cursor).then(() => showList())),
+    select: ({ session_id: id }) =>
+      void ask(() =>
+        select(id).catch((failure: unknown) => {
+          if (list === undefined || !OVER.has(problemOf(failure))) throw failure
+          showList({ ...without(id, list), isOver: true })
+        }),
+      ),
+    resume: ({ tenant_id }) =>
+      void ask(async () => {
+        await signed(() => inbox.resume(tenant_id))
+        const paused = list?.paused.filter((pause) => pause.tenant_id !== tenant_id)
+        showList({ paused: paused ?? [] })
+      }),
+    async beforeSigning() {
+      // A renewal of the token prompts although the user did nothing, so the page explains it.
+      const { screen } = stage
+      if (isExpected || !shows('loading', 'inbox', 'list')) return
+      stage.present({ name: 'renew' })
+      await stage.untilContinued()
+      stage.present(screen)
+    },
+    onSigned: ({ isSynced }) => void (stage.isSynced = isSynced),
+  }
+}
+
+/** Another phone holds the request, or it has ended. */
+const OVER: ReadonlySet<string> = new Set([
+  'qr_code_expired',
+  'session_over',
+  'claimed_by_other_phone',
+])
+
+function listOf(
+  { server_time, waiting, items, cursor, paused }: OpenedInbox,
+  known: readonly ListedRequest[],
+): ListScreen {
+  const now = performance.now()
+  const listed = items.map((item) => ({
+    ...item,
+    createdAtMs: now + Date.parse(item.created_at) - Date.parse(server_time),
+    endsAtMs: now + item.expires_in_ms,
+  }))
+  const before = known.filter(
+    ({ session_id }) => !items.some((item) => item.session_id === session_id),
+  )
+  const all = [...before, ...listed]
+  return { name: 'list', items: all, waiting, cursor, paused, hasNewer: false, isOver: false }
+}

@@ -1,0 +1,176 @@
+import { purposeOf } from '@bonded/phone'
+import type { Screen } from '../screen.ts'
+import { element } from '../view/dom.ts'
+import { drawScreen, keysButton } from '../view/draw-screen.ts'
+import { fill, fillNodes } from '../view/fill.ts'
+import {
+  button,
+  type DrawingContext,
+  type DrawnScreen,
+  footer,
+  headingOf,
+  noticeBox,
+  statement,
+} from '../view/parts.ts'
+import { verbatim } from '../view/verbatim.ts'
+import type { InboxMessages } from './messages.ts'
+import type { InboxActions, InboxScreen, ListedRequest, ListScreen } from './screen.ts'
+
+export interface InboxContext extends DrawingContext {
+  readonly messages: InboxMessages
+  readonly actions: InboxActions
+}
+
+/** Draws the inbox, and the screens of one request with a way back to it. */
+export function drawInbox(screen: Screen, context: InboxContext): DrawnScreen {
+  const { messages, onChoice } = context
+  switch (screen.name) {
+    case 'inbox':
+      return drawWaiting(screen, context)
+    case 'list':
+      return drawList(screen, context)
+    case 'no_inbox':
+      return statement(
+        {
+          symbol: ['phone', 'busy'],
+          title: messages['inbox.title'],
+          body: [messages['inbox.none']],
+        },
+        ...(screen.hasNotRecovered ? [noticeBox(messages['setup.recover.failed'])] : []),
+        footer(button(messages['setup.recover'], () => onChoice('recover'))),
+      )
+    case 'request': {
+      const drawn = drawScreen(screen, context)
+      const back = button(messages['action.back'], () => onChoice('close'), { plain: true })
+      back.classList.add('back')
+      return { ...drawn, content: [back, ...drawn.content] }
+    }
+    default:
+      return drawScreen(screen, context)
+  }
+}
+
+type WaitingScreen = Extract<InboxScreen, { name: 'inbox' }>
+
+/** The number, which changes in place: the focus stays where the user has it. */
+function drawWaiting(first: WaitingScreen, context: InboxContext): DrawnScreen {
+  const { messages, actions, motion } = context
+  const lead = new Text()
+  const drawn = statement(
+    { symbol: ['phone', 'busy'], title: messages['inbox.title'], body: [lead] },
+    ...(motion.access() === 'needs_permission'
+      ? [element('p', { class: 'note' }, messages['motion.note'])]
+      : []),
+    // The list has the pauses too, so it opens without a request.
+    footer(button(messages['inbox.open'], actions.open), keysButton(context)),
+  )
+  const { heading } = drawn
+  heading?.setAttribute('aria-live', 'polite')
+  const show = ({ waiting }: WaitingScreen) => {
+    const count = waiting.toLocaleString(context.languages[0])
+    if (heading !== undefined) heading.textContent = fill(messages['inbox.waiting'], { count })
+    lead.data = messages[waiting === 0 ? 'inbox.empty' : 'inbox.body']
+  }
+  show(first)
+  return {
+    ...drawn,
+    update(next) {
+      if (next.name === 'inbox') show(next)
+      return next.name === 'inbox'
+    },
+  }
+}
+
+function drawList(first: ListScreen, context: InboxContext): DrawnScreen {
+  const { messages, actions } = context
+  const { items, paused, cursor, isOver } = first
+  const title = messages['inbox.title']
+  const heading = headingOf([title])
+  const rows = items.map((item) => drawItem(item, context))
+  const newer = footer(button(messages['inbox.newer'], actions.open))
+  newer.hidden = !first.hasNewer
+  return {
+    title,
+    heading,
+    tick: () => rows.forEach(({ tick }) => tick()),
+    update(next) {
+      if (next.name !== 'list' || next.items !== items || next.paused !== paused || isOver)
+        return false
+      newer.hidden = !next.hasNewer
+      return true
+    },
+    content: [
+      heading,
+      ...(isOver ? [noticeBox(messages['problem.session_over.title'])] : []),
+      items.length === 0
+        ? element('p', { class: 'lead' }, messages['inbox.empty'])
+        : element('ul', { class: 'inbox' }, ...rows.map(({ content }) => content)),
+      ...(cursor === null ? [] : [button(messages['inbox.more'], actions.more, { plain: true })]),
+      ...paused.map((pause) => drawPause(pause, context)),
+      keysButton(context),
+      newer,
+    ],
+  }
+}
+
+/** A tenant that the user has reported, and the way to permit its requests again. */
+function drawPause(pause: ListScreen['paused'][number], context: InboxContext): HTMLElement {
+  const { messages, languages, actions } = context
+  const time = new Date(pause.paused_until).toLocaleString(languages[0], {
+    dateStyle: 'short',
+    timeStyle: 'short',
+  })
+  const said = fillNodes(messages['inbox.paused'], { tenant: pause.tenant_name, time })
+  const resume = button(messages['inbox.resume'], () => actions.resume(pause), { plain: true })
+  return element(
+    'div',
+    { class: 'key' },
+    element('p', {}, ...said),
+    element('div', { class: 'refusals' }, resume),
+  )
+}
+
+/** One request: which tenant asks for what, for whom, how old it is, and how long it waits. */
+function drawItem(item: ListedRequest, context: InboxContext) {
+  const { languages, messages, actions } = context
+  const purpose = purposeOf({ ...item, workflow: null, action: null, display: [] }, languages)
+  const line = (text: string, look: string) =>
+    element('bdi', { class: look, dir: 'auto' }, ...verbatim(text))
+  const age = element('span', { class: 'note' })
+  const tick = () => {
+    const now = performance.now()
+    const time = durationIn(languages[0], item.endsAtMs - now)
+    age.textContent = `${agoIn(languages[0], now - item.createdAtMs)} · ${fill(messages['request.time'], { time })}`
+  }
+  tick()
+  const content = element(
+    'button',
+    { type: 'button', class: 'item' },
+    line(item.tenant_name, 'tenant'),
+    ...(purpose === null ? [] : [line(purpose, 'purpose')]),
+    ...(item.requester === null ? [] : [line(item.requester.name, 'requester')]),
+    age,
+  )
+  content.addEventListener('click', () => actions.select(item))
+  return { content: element('li', {}, content), tick }
+}
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+
+/** Hours from an hour on, else minutes. */
+function inUnit(ms: number, round: (value: number) => number) {
+  const [unit, unitMs] =
+    ms < HOUR_MS ? (['minute', MINUTE_MS] as const) : (['hour', HOUR_MS] as const)
+  return { unit, value: Math.max(0, round(ms / unitMs)) }
+}
+
+function agoIn(language: string | undefined, ms: number): string {
+  const { unit, value } = inUnit(ms, Math.floor)
+  return new Intl.RelativeTimeFormat(language, { numeric: 'auto' }).format(-value, unit)
+}
+
+function durationIn(language: string | undefined, ms: number): string {
+  const { unit, value } = inUnit(ms, Math.ceil)
+  return new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: 'long' }).format(value)
+}

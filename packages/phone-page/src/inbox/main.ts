@@ -1,0 +1,81 @@
+import { createInbox, createPhone } from '@bonded/phone'
+import { createDeviceStore } from '../device-store.ts'
+import { createEvidenceAhead } from '../evidence-ahead.ts'
+import { type Language, loadLanguage } from '../messages/language.ts'
+import {
+  browserOptions,
+  createBrowserSigner,
+  network,
+  obstacle,
+  onReturn,
+  root,
+  schedule,
+  startDrawing,
+} from '../page.ts'
+import { observeSigner } from '../passkey.ts'
+import { createRecovery } from '../recovery.ts'
+import type { Screen } from '../screen.ts'
+import { createView } from '../view/view.ts'
+import { type InboxApp, startInbox } from './app.ts'
+import { drawInbox, type InboxContext } from './draw.ts'
+import { inboxEn, inboxMessages, type InboxMessages } from './messages.ts'
+
+if (root !== null)
+  void loadLanguage(inboxEn, 'inbox-').then((language) =>
+    main(root!, { ...language, messages: inboxMessages(language.messages) }),
+  )
+
+function main(root: HTMLElement, language: Language<InboxMessages>): void {
+  let app: InboxApp | undefined
+  const drawing = startDrawing(language)
+  const { motion } = drawing
+  const context: InboxContext = {
+    ...drawing,
+    messages: language.messages,
+    onChoice: (choice) => app?.choose(choice),
+    // The inbox lists no phones.
+    onRemove: () => {},
+    isInbox: true,
+    actions: {
+      open: () => app?.open(),
+      more: () => app?.more(),
+      select: (item) => app?.select(item),
+      resume: (pause) => app?.resume(pause),
+    },
+  }
+  const view = createView(root, (screen: Screen) => drawInbox(screen, context), drawing.guard)
+  const stop = obstacle(null)
+  if (stop !== undefined) return view.show(stop)
+
+  const store = createDeviceStore(location.origin)
+  const signer = observeSigner(createBrowserSigner(language), {
+    beforeSigning: async () => app?.beforeSigning(),
+    onSigned: (key) => app?.onSigned(key),
+  })
+  const options = browserOptions(signer, store)
+  const phone = createPhone(options)
+  const recovery = createRecovery({
+    probe: () =>
+      network.fetch('/health/live', { redirect: 'error' }).then(
+        ({ ok }) => ok,
+        () => false,
+      ),
+    schedule,
+    random: Math.random,
+  })
+  app = startInbox({
+    phone,
+    inbox: createInbox(options),
+    store,
+    motion,
+    evidence: createEvidenceAhead({ phone, motion, page: window }),
+    recovery,
+    link: location.href,
+    appLink: null,
+    show: (screen) => view.show(screen),
+    isVisible: () => document.visibilityState === 'visible',
+    schedule,
+    showPhones: () => location.assign('/bond'),
+  })
+  onReturn(() => recovery.hurry())
+}

@@ -1,0 +1,35 @@
+import type { OpenedInbox, WaitingRequest } from '@bonded/phone'
+
+/** What only the inbox shows. */
+export type InboxScreen =
+  | { readonly name: 'inbox'; readonly waiting: number }
+  | { readonly name: 'no_inbox'; readonly hasNotRecovered: boolean }
+  | ListScreen
+
+/** A request with its times on the page's own clock. */
+export interface ListedRequest extends WaitingRequest {
+  readonly createdAtMs: number
+  readonly endsAtMs: number
+}
+
+/** The open inbox. */
+export interface ListScreen extends Pick<OpenedInbox, 'cursor' | 'paused'> {
+  readonly name: 'list'
+  readonly items: readonly ListedRequest[]
+  /** How many requests waited when the list was read, without those that the user has answered. */
+  readonly waiting: number
+  readonly hasNewer: boolean
+  /** Whether the request that the user chose has ended. */
+  readonly isOver: boolean
+}
+
+/** What the user can do in the inbox, beside the choices about one request. */
+export interface InboxActions {
+  /** Lists the requests anew. The phone asks for the screen lock. */
+  open(): void
+  /** Lists the next ones too. */
+  more(): void
+  select(item: ListedRequest): void
+  /** Ends the pause of a tenant. */
+  resume(pause: OpenedInbox['paused'][number]): void
+}

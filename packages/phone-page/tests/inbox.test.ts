@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { browserMissing } from '../../../tests/browser.ts'
+import { press, recordPrompts, screen } from './phone-browser.ts'
+import { Sandbox } from './sandbox.ts'
+
+/** Set it to a folder to keep pictures. */
+const PICTURES = process.env.SCREENSHOTS_DIR
+const browserTest = { skip: browserMissing, timeout: 120_000 }
+const REQUESTER = { kind: 'agent', name: 'Invoice agent', detail: 'Pays invoices up to €20,000' }
+
+/** A user who has approved on a page once, and a phone at its inbox. */
+async function openScene(look?: Parameters<Sandbox['phone']>[1]) {
+  const sandbox = await Sandbox.start({
+    workflows: [
+      {},
+      {
+        name: 'agent',
+        actions: ['pay'],
+        delivery: 'inbox',
+        session_ttl_seconds: 86_400,
+        title: { en: 'Payments' },
+      },
+    ],
+  })
+  const phone = await sandbox.phone({}, look)
+  const first = await sandbox.create()
+  await phone.open(first)
+  await phone.page.locator('.actions > .button').click()
+  await screen(phone.page, 'approved')
+  const { subject_ref } = await sandbox.stateOf(first)
+  // A request of the millisecond in which the key was made is not younger than the key.
+  sandbox.advance(1)
+  const ask = (context: object = {}) =>
+    sandbox.create({
+      workflow: 'agent',
+      action: 'pay',
+      subject_ref,
+      context: {
+        requester: REQUESTER,
+        display: [{ label: 'Pay an invoice', value: '€12,500.00' }],
+        ...context,
+      },
+    })
+  const visit = async () => {
+    await phone.page.goto(`${sandbox.origin}/inbox`)
+    await screen(phone.page, 'inbox', 'no_inbox', 'problem')
+  }
+  return {
+    sandbox,
+    phone,
+    page: phone.page,
+    ask,
+    visit,
+    [Symbol.asyncDispose]: () => sandbox[Symbol.asyncDispose](),
+  }
+}
+
+const items = (page: Page) => page.locator('.item')
+async function openList(page: Page): Promise<void> {
+  await press(page, 'Open')
+  await screen(page, 'list')
+}
+
+async function picture(page: Page, name: string): Promise<void> {
+  if (PICTURES === undefined) return
+  mkdirSync(PICTURES, { recursive: true })
+  await page.screenshot({ path: join(PICTURES, `inbox-${name}.png`) })
+}
+
+test('approves one request and declines another, each with one prompt', browserTest, async () => {
+  await using scene = await openScene()
+  const { sandbox, page, ask, visit } = scene
+  const prompts = await recordPrompts(page)
+  await visit()
+  await page.getByRole('heading', { name: 'Requests waiting: 0' }).waitFor()
+  const paid = await ask()
+  const refused = await ask()
+  await page.getByRole('heading', { name: 'Requests waiting: 2' }).waitFor()
+  await picture(page, 'waiting')
+  await openList(page)
+  assert.deepEqual(prompts, ['get'])
+  await picture(page, 'list')
+  assert.deepEqual(await page.locator('.item').first().locator('bdi').allTextContents(), [
+    'Harbour Bank',
+    'Payments',
+    'Invoice agent',
+  ])
+  // The newest request is the first.
+  await items(page).first().click()
+  await screen(page, 'request')
+  await picture(page, 'request')
+  assert.doesNotMatch(await page.locator('article').innerText(), /Page|Not known/)
+  assert.match(await page.getByRole('timer').innerText(), /^23:59:\d\d left$/)
+  await press(page, 'Back')
+  assert.equal(await items(page).count(), 2)
+
+  await items(page).first().click()
+  await press(page, 'Decline')
+  await page.getByRole('heading', { name: 'Declined' }).waitFor()
+  await press(page, 'Back')
+  assert.equal(await items(page).count(), 1)
+  assert.equal((await sandbox.stateOf(refused)).state, 'killed')
+
+  await items(page).first().click()
+  await press(page, 'Approve')
+  await screen(page, 'approved')
+  await picture(page, 'approved')
+  assert.equal((await sandbox.stateOf(paid)).state, 'bonded')
+  assert.deepEqual(prompts, ['get', 'get'])
+  await press(page, 'Back')
+  assert.equal(await items(page).count(), 0)
+  await page.getByText('New requests appear here by themselves.').waitFor()
+})
+
+test(
+  'a report ends the other requests and pauses the tenant, until the user lifts it',
+  browserTest,
+  async () => {
+    await using scene = await openScene()
+    const { page, ask, visit } = scene
+    await ask()
+    await ask()
+    await visit()
+    await openList(page)
+    await items(page).first().click()
+    await press(page, 'This wasn’t me')
+    await page.getByText('cannot ask you again for now').waitFor()
+    await press(page, 'Back')
+    await page.getByRole('heading', { name: 'Requests waiting: 0' }).waitFor()
+    await assert.rejects(ask(), /inbox_paused/)
+    await openList(page)
+    await page.getByText('You reported a request from Harbour Bank.').waitFor()
+    await picture(page, 'paused')
+    await press(page, 'Allow requests again')
+    await page.getByText('You reported').waitFor({ state: 'detached' })
+    await screen(page, 'list')
+    // Two requests in a row ended without an approval, so the next one waits.
+    scene.sandbox.advance(6 * 60_000)
+    await ask()
+    await press(page, 'Show new requests')
+    await items(page).waitFor()
+  },
+)
