@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { browserMissing } from '../../../tests/browser.ts'
-import { press, recordPrompts, screen } from './phone-browser.ts'
+import { press, readAll, recordPrompts, screen } from './phone-browser.ts'
 import { Sandbox } from './sandbox.ts'
 
 /** Set it to a folder to keep pictures. */
@@ -143,5 +143,101 @@ test(
     await ask()
     await press(page, 'Show new requests')
     await items(page).waitFor()
+  },
+)
+
+test('a new number moves neither the focus nor the list', browserTest, async () => {
+  await using scene = await openScene()
+  const { page, ask, visit } = scene
+  const focused = () => page.evaluate<string>('document.activeElement.className')
+  await ask()
+  await visit()
+  await page.getByRole('button', { name: 'Open' }).focus()
+  await ask()
+  await page.getByRole('heading', { name: 'Requests waiting: 2' }).waitFor()
+  assert.equal(await focused(), 'button')
+  await openList(page)
+  await items(page).nth(1).focus()
+  await ask()
+  await page.getByRole('button', { name: 'Show new requests' }).waitFor()
+  assert.equal(await focused(), 'item')
+  assert.equal(await items(page).count(), 2)
+})
+
+test(
+  'an expired nonce and a request that has ended lead back to the list',
+  browserTest,
+  async () => {
+    await using scene = await openScene()
+    const { sandbox, page, ask, visit } = scene
+    await ask()
+    const canceled = await ask()
+    await visit()
+    await openList(page)
+    await sandbox.kill(canceled)
+    await items(page).first().click()
+    await page.getByText('This request has ended').waitFor()
+    assert.equal(await items(page).count(), 1)
+    sandbox.advance(10 * 60_000)
+    await items(page).click()
+    await screen(page, 'request')
+    // A prompt that the user closes changes nothing.
+    await press(page, 'Back')
+    await scene.phone.setUserVerified(false)
+    sandbox.advance(10 * 60_000)
+    await items(page).click()
+    await screen(page, 'list')
+  },
+)
+
+test(
+  'a text of 200 lines is approved once its end was in view, on a small phone',
+  browserTest,
+  async () => {
+    await using scene = await openScene({ viewport: { width: 360, height: 560 } })
+    const { sandbox, page, ask, visit } = scene
+    const text = Array.from({ length: 200 }, (_, line) => `"line ${line}": 1`).join('\n')
+    const session = await ask({ text })
+    await visit()
+    await openList(page)
+    await items(page).click()
+    await screen(page, 'request')
+    const approve = page.locator('.actions > .button')
+    assert.equal(await approve.getAttribute('aria-disabled'), 'true')
+    await picture(page, 'text')
+    await readAll(page)
+    // It waits until the button is live.
+    await press(page, 'Approve')
+    await screen(page, 'approved')
+    assert.equal((await sandbox.stateOf(session)).state, 'bonded')
+  },
+)
+
+test(
+  'an outage ends by itself, and a phone without its storage recovers',
+  browserTest,
+  async () => {
+    await using scene = await openScene({ locale: 'ar' })
+    const { page, phone, ask, visit } = scene
+    await ask()
+    await page.route('**/api/v1/inbox', (route) => route.abort())
+    await visit()
+    await screen(page, 'problem')
+    await page.unroute('**/api/v1/inbox')
+    await page.evaluate(`dispatchEvent(new Event('online'))`)
+    await screen(page, 'inbox')
+    await page.getByRole('heading', { name: 'الطلبات المنتظرة: ١' }).waitFor()
+    assert.equal(await page.evaluate('document.documentElement.dir'), 'rtl')
+
+    await phone.clearStorage()
+    await visit()
+    await screen(page, 'no_inbox')
+    await page.locator('.actions > .button').click()
+    await screen(page, 'inbox')
+    // Each page leads to the other.
+    await page.locator('.actions > .plain').click()
+    await screen(page, 'keys')
+    await page.locator('.actions > .plain').click()
+    await screen(page, 'inbox')
   },
 )

@@ -22,7 +22,7 @@ interface InboxDependencies extends Omit<StageDependencies, 'tab'> {
   readonly inbox: PhoneInbox
   readonly store: DeviceStore
   readonly motion: MotionRecorder
-  readonly evidence: EvidenceAhead
+  readonly createEvidence: () => EvidenceAhead
   readonly isVisible: () => boolean
   readonly schedule: (delayMs: number, act: () => void) => () => void
   /** Leaves for the list of phones. */
@@ -41,10 +41,12 @@ export interface InboxApp extends InboxActions {
 /** Shows how many requests wait, lists them on demand, and takes one at a time to its end. */
 // oxlint-disable-next-line max-lines-per-function -- short steps of one page
 export function startInbox(dependencies: InboxDependencies): InboxApp {
-  const { phone, inbox, store, motion, evidence } = dependencies
+  const { phone, inbox, store, motion, createEvidence } = dependencies
   // The user chooses each request in a list, so none replaces another unnoticed.
   const stage = new Stage({ ...dependencies, tab: { isAnotherRequest: () => false } })
-  let deciding = createDeciding(stage, dependencies)
+  // What was fetched for one request must not approve the next.
+  let evidence = createEvidence()
+  let deciding = createDeciding(stage, { ...dependencies, evidence })
   let list: ListScreen | undefined
   /** Whether the next signature is one that the user has just asked for. */
   let isExpected = false
@@ -52,7 +54,6 @@ export function startInbox(dependencies: InboxDependencies): InboxApp {
 
   const leave = () => {
     stage.leave()
-    // What was fetched for one request must not approve the next.
     void evidence.take()
   }
   const start = async (hasNotRecovered = false) => {
@@ -81,6 +82,8 @@ export function startInbox(dependencies: InboxDependencies): InboxApp {
   /** Runs what prompts the user, who has just asked for it. A closed prompt changes nothing. */
   const ask = async (act: () => Promise<void>) => {
     const { screen } = stage
+    // A second tap, before the first one had its effect.
+    if (screen.name === 'loading') return
     stage.present({ name: 'loading' })
     try {
       await act()
@@ -114,7 +117,8 @@ export function startInbox(dependencies: InboxDependencies): InboxApp {
       await read()
       return claim(id)
     })
-    deciding = createDeciding(stage, dependencies)
+    evidence = createEvidence()
+    deciding = createDeciding(stage, { ...dependencies, evidence })
     stage.claimed = claimed
     stage.presentClaimed(claimed)
     if (claimed.session.state === 'pending') evidence.start(claimed)

@@ -68,7 +68,7 @@ function main(root: HTMLElement, language: Language<InboxMessages>): void {
     inbox: createInbox(options),
     store,
     motion,
-    evidence: createEvidenceAhead({ phone, motion, page: window }),
+    createEvidence: () => createEvidenceAhead({ phone, motion, page: window }),
     recovery,
     link: location.href,
     appLink: null,
