@@ -165,7 +165,7 @@ test('a new number moves neither the focus nor the list', browserTest, async () 
 })
 
 test(
-  'an expired nonce and a request that has ended lead back to the list',
+  'a request that has ended leaves the list, and an expired nonce is renewed with one prompt',
   browserTest,
   async () => {
     await using scene = await openScene()
@@ -181,12 +181,6 @@ test(
     sandbox.advance(10 * 60_000)
     await items(page).click()
     await screen(page, 'request')
-    // A prompt that the user closes changes nothing.
-    await press(page, 'Back')
-    await scene.phone.setUserVerified(false)
-    sandbox.advance(10 * 60_000)
-    await items(page).click()
-    await screen(page, 'list')
   },
 )
 
@@ -226,7 +220,7 @@ test(
     await page.unroute('**/api/v1/inbox')
     await page.evaluate(`dispatchEvent(new Event('online'))`)
     await screen(page, 'inbox')
-    await page.getByRole('heading', { name: 'الطلبات المنتظرة: ١' }).waitFor()
+    await page.getByRole('heading', { name: /^الطلبات المنتظرة: [1١]$/ }).waitFor()
     assert.equal(await page.evaluate('document.documentElement.dir'), 'rtl')
 
     await phone.clearStorage()

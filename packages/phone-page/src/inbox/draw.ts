@@ -62,7 +62,10 @@ function drawWaiting(first: WaitingScreen, context: InboxContext): DrawnScreen {
       ? [element('p', { class: 'note' }, messages['motion.note'])]
       : []),
     // The list has the pauses too, so it opens without a request.
-    footer(button(messages['inbox.open'], actions.open), keysButton(context)),
+    footer(
+      button(messages['inbox.open'], () => actions.open()),
+      keysButton(context),
+    ),
   )
   const { heading } = drawn
   heading?.setAttribute('aria-live', 'polite')
@@ -87,15 +90,15 @@ function drawList(first: ListScreen, context: InboxContext): DrawnScreen {
   const title = messages['inbox.title']
   const heading = headingOf([title])
   const rows = items.map((item) => drawItem(item, context))
-  const newer = footer(button(messages['inbox.newer'], actions.open))
+  const newer = footer(button(messages['inbox.newer'], () => actions.open()))
   newer.hidden = !first.hasNewer
   return {
     title,
     heading,
     tick: () => rows.forEach(({ tick }) => tick()),
     update(next) {
-      if (next.name !== 'list' || next.items !== items || next.paused !== paused || isOver)
-        return false
+      if (next.name !== 'list' || next.items !== items || next.paused !== paused) return false
+      if (next.isOver !== isOver) return false
       newer.hidden = !next.hasNewer
       return true
     },
@@ -105,7 +108,9 @@ function drawList(first: ListScreen, context: InboxContext): DrawnScreen {
       items.length === 0
         ? element('p', { class: 'lead' }, messages['inbox.empty'])
         : element('ul', { class: 'inbox' }, ...rows.map(({ content }) => content)),
-      ...(cursor === null ? [] : [button(messages['inbox.more'], actions.more, { plain: true })]),
+      ...(cursor === null
+        ? []
+        : [button(messages['inbox.more'], () => actions.more(), { plain: true })]),
       ...paused.map((pause) => drawPause(pause, context)),
       keysButton(context),
       newer,
