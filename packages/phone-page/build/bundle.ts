@@ -27,7 +27,7 @@ interface TooOldWords {
 
 /** The phone page and the service's frame, ready to be served. */
 export interface PhonePageFiles extends DocumentFiles {
-  /** JSON of the words of each language but English, by its tag, and for the inbox by `inbox-tag`. */
+  /** JSON of the words of each language but English, by tag, and of the inbox by `inbox-tag`. */
   readonly languages: ReadonlyMap<string, string>
   /**
    * Sixteen hexadecimal digits over all languages: the script loads them from an address with it.

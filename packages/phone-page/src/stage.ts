@@ -93,7 +93,6 @@ export class Stage {
   leave(): void {
     this.#watching.abort()
     this.claimed = undefined
-    this.untilContinued.cancel()
   }
 
   /** Shows a session in the state that the service returned. A reopened link may find any state. */

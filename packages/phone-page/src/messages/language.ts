@@ -45,18 +45,9 @@ export async function loadLanguage<M extends Messages>(en: M, prefix = ''): Prom
       redirect: 'error',
     })
     if (!response.ok) return english
-    const words: unknown = await response.json()
-    return { tag, dir: directionOf(tag), messages: messagesFrom(words, en) }
+    const words = (await response.json()) as M
+    return { tag, dir: directionOf(tag), messages: { ...en, ...words } }
   } catch {
     return english
   }
-}
-
-function messagesFrom<M extends Messages>(words: unknown, en: M): M {
-  const given = new Map<string, unknown>(Object.entries(words as object))
-  const texts = Object.entries(en).map(([key, english]) => {
-    const text = given.get(key)
-    return [key, typeof text === 'string' ? text : english] as const
-  })
-  return Object.fromEntries(texts) as M
 }

@@ -34,7 +34,7 @@ export function drawRequest(screen: RequestScreen, context: DrawingContext): Dra
   const list = pairs(rowsOf(screen, context))
   const rows = Array.from(list.children, (row) => row as HTMLElement)
   const requester = drawRequester(request, messages)
-  const page = context.isInbox === true ? [] : [drawPage(request.requesting_origin, messages)]
+  const page = context.isInbox ? [] : [drawPage(request.requesting_origin, messages)]
   const text = request.text === null ? [] : [drawLines(request.text)]
   const lines = text.flatMap(({ children }) => Array.from(children, (line) => line as HTMLElement))
   const noPage = request.requesting_origin === null
@@ -198,10 +198,13 @@ function rowsOf({ request }: RequestScreen, { messages, languages }: DrawingCont
   ]
 }
 
+const LAST_SECOND_OF_DAY_MS = 86_399_000
+
 /** Minutes and seconds, with the hours where there are any: 1:05, 23:59:05. */
 function timeLeft(ms: number): string {
-  const seconds = Math.max(0, Math.ceil(ms / 1_000))
-  const [hours, minutes] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60]
-  const parts = hours > 0 ? [hours, minutes, seconds % 60] : [minutes, seconds % 60]
-  return parts.map((part, index) => String(part).padStart(index && 2, '0')).join(':')
+  const wholeMs = Math.min(Math.max(0, Math.ceil(ms / 1_000) * 1_000), LAST_SECOND_OF_DAY_MS)
+  return new Date(wholeMs)
+    .toISOString()
+    .slice(11, 19)
+    .replace(/^(00:)?0?/, '')
 }

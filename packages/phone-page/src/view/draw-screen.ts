@@ -134,7 +134,7 @@ function drawApproved(
     { symbol: ['check', 'good'], title: messages['approved.title'], body },
     ...summaryOf(request),
     ...(isSynced ? [element('p', { class: 'note' }, messages['approved.synced'])] : []),
-    ...(context.isInbox === true ? [footer(closeButton(context))] : []),
+    ...(context.isInbox ? [footer(closeButton(context))] : []),
   )
 }
 

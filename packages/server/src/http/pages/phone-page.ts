@@ -76,7 +76,7 @@ export function servePhonePage(
       reply
         .header('content-security-policy', contentSecurityPolicy)
         .header('permissions-policy', PERMISSIONS_POLICY)
-        // A page that opened this one cannot navigate it to another request under the user's finger.
+        // A page that opened this one cannot navigate it to another request under the finger.
         .header('cross-origin-opener-policy', 'same-origin')
       const vary = 'Accept-Encoding, Accept-Language'
       return sendStaticFile(request, reply, { file, cacheControl: 'no-cache', vary })
