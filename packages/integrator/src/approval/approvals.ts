@@ -140,10 +140,13 @@ export class Approvals<Args extends object> {
 
   /**
    * Asks the user. `inboxUrl` is the same for every request and opens none: send it to the user.
+   * The user can answer for `expiresInMs`.
    *
    * @throws {GateError} the service's rejection, for example `inbox_full` or `inbox_paused`
    */
-  async request(request: ApprovalRequest<Args>): Promise<{ id: string; inboxUrl: string }> {
+  async request(
+    request: ApprovalRequest<Args>,
+  ): Promise<{ id: string; inboxUrl: string; expiresInMs: number }> {
     const { owner, subjectRef: subject_ref, requester, args, key } = request
     const { workflow, action, store } = this.#options
     if (!isOwner(owner)) throw new GateError('invalid_request', 'owner must be a non-empty string.')
@@ -156,7 +159,7 @@ export class Approvals<Args extends object> {
         ? encodeBase64url(this.#service.random(24))
         : await bindingDigest({ owner, subject_ref, context, key }),
     )
-    const { id, completion_secret, expires_at } = created
+    const { id, completion_secret, expires_at, expires_in_ms: expiresInMs } = created
     const of: Data = { workflow, action, owner, subject_ref, requester, digest, completion_secret }
     await store.put({
       id,
@@ -165,7 +168,7 @@ export class Approvals<Args extends object> {
       changed_at: this.#service.clock.now(),
       expires_at: Date.parse(expires_at),
     })
-    return { id, inboxUrl: new URL('/inbox', created.universal_link).href }
+    return { id, inboxUrl: new URL('/inbox', created.universal_link).href, expiresInMs }
   }
 
   /** The status at this moment. `waiting` also while the service cannot be reached. */
@@ -197,6 +200,11 @@ export class Approvals<Args extends object> {
     } finally {
       end()
     }
+  }
+
+  /** The answer of the user, or undefined while there is none. */
+  async outcome(approval: ApprovalRef): Promise<ApprovalOutcome | undefined> {
+    return this.#poll(await this.#find(approval))
   }
 
   /**

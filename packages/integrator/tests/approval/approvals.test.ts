@@ -19,8 +19,9 @@ function counted() {
 
 test('a request has the requester, the pairs, the arguments as text, and a digest', async () => {
   const { approvals, service } = approvalsOf()
-  const { id, inboxUrl } = await approvals.request(REQUEST)
+  const { id, inboxUrl, expiresInMs } = await approvals.request(REQUEST)
   assert.equal(inboxUrl, 'https://bonded.test/inbox')
+  assert.equal(expiresInMs, 300_000)
   const session = service.session(id)
   assert.deepEqual(session?.context, {
     requester: AGENT,
