@@ -32,7 +32,7 @@ const provider = new Provider(ISSUER, {
     ciba: {
       enabled: true,
       deliveryModes: ['poll'],
-      processLoginHint: (_: unknown, hint: string) => hint,
+      processLoginHint: (_: unknown, hint?: string) => hint,
       validateBindingMessage: () => {},
       validateRequestContext: () => {},
       verifyUserCode: () => {},
@@ -65,8 +65,9 @@ async function approve(request: IncomingMessage, response: ServerResponse): Prom
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': 2 }).end('{}')
 }
 
-const server = createServer((request, response) =>
-  request.url === '/approve' ? void approve(request, response) : oidc(request, response),
+const server = createServer(
+  (request, response) =>
+    void (request.url === '/approve' ? approve(request, response) : oidc(request, response)),
 )
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo

@@ -2,10 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { join, resolve } from 'node:path'
 
 const ROOT = resolve(import.meta.dirname, '..')
-/** Installs what every other package needs, which tests/release.test.ts compares. */
-const WHOLE = 'sandbox'
-/** What the container image and the tarball for Linux have. */
-const SERVICE = 'service'
+/** What installs the packages, first what the container image and the tarball for Linux have. */
+const PLACES = ['service', 'sandbox', 'ciba']
 
 interface Component {
   readonly 'bom-ref': string
@@ -17,17 +15,17 @@ interface Component {
 
 /** The body of `docs/reference/licenses.md`: the license of each package that is installed. */
 export function licensesPage(): string {
-  const inService = new Set(componentsOf(SERVICE).map((component) => component['bom-ref']))
-  const rows = componentsOf(WHOLE)
-    .filter((component) => !component['bom-ref'].startsWith('@bonded/'))
-    .map((component) => {
+  const places = new Map<string, { component: Component; place: string }>()
+  for (const place of PLACES)
+    for (const component of componentsOf(place)) {
       const ref = component['bom-ref']
-      const at = ref.lastIndexOf('@')
-      const place = inService.has(ref) ? 'service' : 'sandbox'
-      return `| \`${ref.slice(0, at)}\` | ${ref.slice(at + 1)} | ${licenseOf(component)} | ${place} |`
-    })
-    .toSorted()
-  return `# Licenses\n\nThe packages of this repository have the [Apache License 2.0](../../LICENSE). They install the packages of others below, in these or newer versions. \`service\` means that the container image and the tarball for Linux have the package; \`sandbox\`, that only \`@bonded/sandbox\` installs it.\n\nThe [bill of materials](../guides/for-your-audit.md#bill-of-materials) of each package, of the image, and of the tarball repeats the license of each part. The image also has Node, whose license is MIT, and Debian packages, whose licenses are in \`/usr/share/doc\` of the image.\n\n| package | version | license | installed with |\n|---|---|---|---|\n${rows.join('\n')}\n`
+      if (!ref.startsWith('@bonded/') && !places.has(ref)) places.set(ref, { component, place })
+    }
+  const rows = Array.from(places, ([ref, { component, place }]) => {
+    const at = ref.lastIndexOf('@')
+    return `| \`${ref.slice(0, at)}\` | ${ref.slice(at + 1)} | ${licenseOf(component)} | ${place} |`
+  }).toSorted()
+  return `# Licenses\n\nThe packages of this repository have the [Apache License 2.0](../../LICENSE). They install the packages of others below, in these or newer versions. \`service\` means that the container image and the tarball for Linux have the package; \`sandbox\` and \`ciba\`, that only \`@bonded/sandbox\` or \`@bonded/ciba\` installs it.\n\nThe [bill of materials](../guides/for-your-audit.md#bill-of-materials) of each package, of the image, and of the tarball repeats the license of each part. The image also has Node, whose license is MIT, and Debian packages, whose licenses are in \`/usr/share/doc\` of the image.\n\n| package | version | license | installed with |\n|---|---|---|---|\n${rows.join('\n')}\n`
 }
 
 function componentsOf(name: string): readonly Component[] {

@@ -30,6 +30,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'packages/phone-page/tests/*.test.ts',
     'packages/integrator/tests/{redis-pending-store,approval/redis-approval-store}.test.ts',
     'packages/store/tests/sqlite/full-disk.test.ts',
+    'packages/ciba/tests/{ciba,ciba-process,guide}.test.ts',
     'packages/cli/tests/beside-a-service.test.ts',
     'packages/cli/tests/{audit,cli,doctor,killed-commands,receipt,subject-data,webhook}.test.ts',
     'packages/server/tests/webhook-kill.test.ts',

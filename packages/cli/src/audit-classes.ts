@@ -69,6 +69,8 @@ export const AUDIT_CLASSES: Readonly<Record<string, AuditClass>> = {
   'webhook delivery': 'reads_person',
   'webhook retry': 'changes',
   'webhook recover': 'changes',
+  // It is a backend of a tenant.
+  'ciba serve': 'neither',
   // The sandbox's.
   'clock show': 'neither',
   'clock advance': 'neither',

@@ -5,7 +5,7 @@ import { describeOption } from './help.ts'
 
 /** The help of this command lists the settings, so that no other help repeats them. */
 const LISTS_SETTINGS = 'config'
-const READ_NO_SETTINGS = ['completion', 'durability', 'relay']
+const READ_NO_SETTINGS = ['completion', 'durability', 'relay', 'ciba serve']
 
 /** Stores the value under the setting's name, so that no other option can be mistaken for it. */
 class SettingFlag extends Option {
@@ -34,7 +34,8 @@ export function isSettingFlag(option: Option): boolean {
 export function addSettingFlags(command: Command): void {
   for (const child of command.commands) addSettingFlags(child)
   if (command.name() === LISTS_SETTINGS) command.addHelpText('after', listOfSettings)
-  if (command.commands.length > 0 || READ_NO_SETTINGS.includes(command.name())) return
+  const names = [command.name(), `${command.parent?.name()} ${command.name()}`]
+  if (command.commands.length > 0 || READ_NO_SETTINGS.some((name) => names.includes(name))) return
   for (const flag of settingFlags()) {
     if (command.options.some(({ long }) => long === flag.long)) continue
     command.addOption(flag.hideHelp())

@@ -1,6 +1,6 @@
 import { EXIT_CODES, exitCodeOf } from '@bonded/cli/exit-codes'
 import { CommanderError } from 'commander'
-import { loadSandbox } from './program.ts'
+import { loadParts } from './program.ts'
 
 /** How a command ends that has thrown. */
 interface Failure {
@@ -23,7 +23,8 @@ export async function failureOf(failure: unknown, name: string | undefined): Pro
           isPrinted: true,
         }
   }
-  const { explain } = (await loadSandbox(name)) ?? (await import('@bonded/cli/explain'))
+  const [part] = await loadParts(name)
+  const { explain } = part ?? (await import('@bonded/cli/explain'))
   const { code, message, usage } = explain(failure)
   return { exitCode: exitCodeOf({ code, usage }), error: { code, message }, isPrinted: false }
 }

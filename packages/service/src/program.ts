@@ -1,12 +1,14 @@
 import { type CommandPart, commandTree, OPERATOR_COMMANDS } from '@bonded/cli/program'
 import type { Command } from 'commander'
 
-/** An optional package, which a production image lacks, so its name is not resolved here. */
-const SANDBOX: string = '@bonded/sandbox'
-const SANDBOX_COMMANDS = ['clock', 'dev', 'init', 'listen', 'open', 'phone', 'prove', 'trigger']
+/** Optional packages, which a production image lacks, so their names are not resolved here. */
+const PARTS: Readonly<Record<string, readonly string[]>> = {
+  '@bonded/ciba': ['ciba'],
+  '@bonded/sandbox': ['clock', 'dev', 'init', 'listen', 'open', 'phone', 'prove', 'trigger'],
+}
 
 /**
- * The commands of `bonded` that are installed: the operator's, and the sandbox's.
+ * The commands of `bonded` that are installed: the operator's, and those of optional packages.
  *
  * @param name of one command, to load only that one
  * @param isSilent whether a usage error is thrown without printing it
@@ -19,30 +21,43 @@ export async function bondedProgram({
   readonly name?: string | undefined
   readonly isSilent?: boolean
 } = {}): Promise<Command> {
-  const sandbox = await loadSandbox(name)
-  const commands = { ...OPERATOR_COMMANDS, ...sandbox?.COMMANDS }
+  const parts = await loadParts(name)
+  const commands = Object.assign({}, OPERATOR_COMMANDS, ...parts.map(({ COMMANDS }) => COMMANDS))
   const program = await commandTree(commands, { name, isSilent })
-  if (sandbox === undefined && SANDBOX_COMMANDS.includes(name))
-    program.error(`error: bonded ${name} needs the package ${SANDBOX}, which is not installed`)
+  const owner = ownerOf(name)
+  if (owner !== undefined && parts.length === 0)
+    program.error(`error: bonded ${name} needs the package ${owner}, which is not installed`)
   return program
 }
 
-/** Undefined if it is not installed, or not needed: `name` is a command of the operator. */
-export async function loadSandbox(name = ''): Promise<CommandPart | undefined> {
-  if (Object.hasOwn(OPERATOR_COMMANDS, name)) return undefined
+/** The installed packages that are needed: none if `name` is a command of the operator. */
+export async function loadParts(name = ''): Promise<readonly CommandPart[]> {
+  if (Object.hasOwn(OPERATOR_COMMANDS, name)) return []
+  const owner = ownerOf(name)
+  const wanted = owner === undefined ? Object.keys(PARTS) : [owner]
+  const loaded = await Promise.all(wanted.map(loadPart))
+  return loaded.filter((part) => part !== undefined)
+}
+
+function ownerOf(name: string): string | undefined {
+  return Object.keys(PARTS).find((part) => PARTS[part]?.includes(name))
+}
+
+/** Undefined if it is not installed. */
+async function loadPart(part: string): Promise<CommandPart | undefined> {
   try {
-    return (await import(SANDBOX)) as CommandPart
+    return (await import(part)) as CommandPart
   } catch (failure) {
-    if (isMissing(failure)) return undefined
+    if (isMissing(failure, part)) return undefined
     throw failure
   }
 }
 
-function isMissing(failure: unknown): boolean {
+function isMissing(failure: unknown, part: string): boolean {
   return (
     failure instanceof Error &&
     'code' in failure &&
     failure.code === 'ERR_MODULE_NOT_FOUND' &&
-    failure.message.includes(`'${SANDBOX}'`)
+    failure.message.includes(`'${part}'`)
   )
 }

@@ -202,11 +202,6 @@ export class Approvals<Args extends object> {
     }
   }
 
-  /** The answer of the user, or undefined while there is none. */
-  async outcome(approval: ApprovalRef): Promise<ApprovalOutcome | undefined> {
-    return this.#poll(await this.#find(approval))
-  }
-
   /**
    * Calls `run` if the user has approved these arguments, at most once. `run` receives the approved
    * arguments, frozen, and the id, by which your other systems can recognize the action.

@@ -1,0 +1,20 @@
+import { type Explained, explain as explainOperator } from '@bonded/cli/explain'
+import type { Commands } from '@bonded/cli/program'
+import { escapeHidden } from '@bonded/contract'
+import { GateError } from '@bonded/integrator'
+import { CibaConfigError } from './config.ts'
+
+/** The commands that this package adds to `bonded`. */
+export const COMMANDS: Commands = {
+  ciba: async () => (await import('./command.ts')).cibaCommand(),
+}
+
+/** Explains a failure to the operator. */
+export function explain(failure: unknown): Explained {
+  const isConfiguration =
+    failure instanceof CibaConfigError ||
+    (failure instanceof GateError && failure.code === 'invalid_configuration')
+  if (!isConfiguration) return explainOperator(failure)
+  const message = failure.message.split('\n').map(escapeHidden).join('\n')
+  return { code: 'configuration_invalid', message, usage: true }
+}

@@ -1,0 +1,252 @@
+import { createHash } from 'node:crypto'
+import { canonicalJson, Secret } from '@bonded/contract'
+import {
+  type Approvals,
+  type ApprovalStatus,
+  type ApprovalStore,
+  createApprovals,
+  NotStarted,
+} from '@bonded/integrator/approval'
+import {
+  type AuthorizationDetail,
+  errors,
+  type KoaContextWithOIDC,
+  type Provider,
+} from 'oidc-provider'
+import type { Logger } from 'pino'
+import type { ApprovalType, CibaConfig } from './config.ts'
+import { oauthError } from './oauth-error.ts'
+import { ServiceClient } from './service-client.ts'
+import type { SqliteRows } from './sqlite-rows.ts'
+import { render } from './template.ts'
+
+/** The `acr` of ID tokens: the user has approved one action, and has not signed in. */
+export const APPROVAL_ACR = 'urn:bonded-sessions:acr:approval'
+
+/** What the user approves, and what the phone shows all of. */
+interface Args {
+  readonly authorization_details: AuthorizationDetail
+  readonly binding_message?: string
+}
+
+/** The parameters of a request, as the provider stores them. */
+interface StoredParams {
+  readonly authorization_details: string
+  readonly binding_message?: string
+  /** The id of the approval. */
+  readonly approval?: string
+}
+
+type Request = InstanceType<Provider['BackchannelAuthenticationRequest']>
+
+/** How often the provider asks the service about one request. */
+const POLL_PAUSE_S = 1
+/** A token may be on its way just before its request expires. */
+const GRACE_S = 30
+/** How long a request is answered with `expired_token`. */
+const EXPIRED_KEPT_S = 3_600
+/** No token takes so long to issue: its process has ended. */
+const UNKNOWN_AFTER_MS = 60_000
+
+const REJECTIONS: Readonly<Record<Exclude<ApprovalStatus, 'waiting' | 'approved'>, () => Error>> = {
+  declined: () => new errors.AccessDenied('the user declined'),
+  reported: () => new errors.AccessDenied('the user reported that the request is not theirs'),
+  review: () => new errors.AccessDenied('the approval needs a review'),
+  ended: () => new errors.AccessDenied('the request was ended'),
+  expired: () => new errors.ExpiredToken('the request has expired'),
+  executed: () => new errors.InvalidGrant('the request has given its token'),
+  outcome_unknown: () => new errors.InvalidGrant('the request may have given its token'),
+}
+
+export interface RequestsOptions {
+  readonly config: CibaConfig
+  readonly credential: string
+  readonly store: ApprovalStore
+  readonly rows: SqliteRows
+  readonly log: Logger
+  /** Seconds since the epoch. */
+  readonly now: () => number
+}
+
+/** The requests of clients, each with an approval of the service. */
+export class Requests {
+  readonly #options: RequestsOptions
+  readonly #approvals: ReadonlyMap<string, Approvals<Args>>
+  readonly #service: ServiceClient
+  readonly #asked = new Map<string, number>()
+
+  /** @throws {GateError} `invalid_configuration` */
+  constructor(options: RequestsOptions) {
+    const { config, credential, store } = options
+    const { service, types, message_label } = config
+    this.#options = options
+    this.#approvals = new Map(
+      types.map((type) => [
+        type.type,
+        createApprovals<Args>({
+          service: { baseUrl: service, serverCredential: credential },
+          store,
+          workflow: type.workflow,
+          action: type.action,
+          version: type.version,
+          describe: (args) => describe(type, message_label, args),
+        }),
+      ]),
+    )
+    this.#service = new ServiceClient(service, new Secret(credential))
+  }
+
+  /** Asks the user of a request. */
+  async ask(ctx: KoaContextWithOIDC, request: Request): Promise<void> {
+    const { clientId, accountId = '' } = request
+    const client = this.#options.config.clients.find(({ client_id }) => client_id === clientId)
+    try {
+      if (client === undefined) throw new errors.InvalidClient('unknown client')
+      const params = paramsOf(request)
+      const args = argsOf(params)
+      const { id, expiresInMs } = await this.#of(args).request({
+        owner: client.client_id,
+        subjectRef: accountId,
+        requester: client.requester,
+        args,
+      })
+      request.params = { ...params, approval: id }
+      // The client does not wait for longer than the user can answer.
+      const seconds = Math.min(request.expiration, Math.floor(expiresInMs / 1_000))
+      request.exp = this.#options.now() + seconds
+      await request.save()
+      ctx.body = { ...(ctx.body as object), expires_in: seconds }
+    } catch (error) {
+      await request.destroy()
+      throw oauthError(error, () => new errors.TemporarilyUnavailable('try again later'))
+    }
+  }
+
+  /** Answers a poll. `issue` is the provider's own answer, which issues a token once. */
+  async answer(ctx: KoaContextWithOIDC, issue: () => Promise<void>): Promise<void> {
+    const { client, params, provider } = ctx.oidc
+    const id = params?.['auth_req_id']
+    const request =
+      typeof id === 'string'
+        ? await provider.BackchannelAuthenticationRequest.find(id, { ignoreExpiration: true })
+        : undefined
+    // The provider itself rejects what is unknown, of another client, expired, or used.
+    if (request === undefined || request.clientId !== client?.clientId) return issue()
+    const { approval, ...stored } = paramsOf(request)
+    if (request.isExpired || request.consumed !== undefined || approval === undefined)
+      return issue()
+    this.#slowDown(request.jti)
+    const args = argsOf(stored)
+    rejectOthers(params?.['authorization_details'], args)
+    if (![undefined, request.resource].includes(params?.['resource'] as string | undefined))
+      throw new errors.InvalidTarget()
+    const approvals = this.#of(args)
+    const ref = { id: approval, owner: request.clientId as string }
+    try {
+      const status = await approvals.status(ref)
+      // The provider answers that the request is pending.
+      if (status === 'waiting') return await issue()
+      if (status !== 'approved') throw REJECTIONS[status]()
+      await approvals.execute({ ...ref, args }, () => this.#issue(ctx, request, approval, issue))
+    } catch (error) {
+      throw oauthError(error, () => new errors.AuthorizationPending())
+    }
+    this.#options.log.info({ client: request.clientId, session: approval }, 'issued a token')
+  }
+
+  /** Ends what has expired, and repeats what a crash has interrupted. Call it periodically. */
+  async sweep(): Promise<void> {
+    const { rows, now, log } = this.#options
+    for (const [id, at] of this.#asked) if (at < now() - POLL_PAUSE_S) this.#asked.delete(id)
+    for (const request of rows.expiredRequests(now() - GRACE_S)) {
+      const { approval } = request.payload.params as unknown as StoredParams
+      if (approval !== undefined) await this.#service.endSession(approval)
+      rows.end(request)
+    }
+    rows.removeExpired(now() - EXPIRED_KEPT_S)
+    for (const approvals of this.#approvals.values())
+      await approvals.reconcile(async ({ id, since }) => {
+        if (now() * 1_000 - since < UNKNOWN_AFTER_MS) return undefined
+        // A token that was issued has expired. No other one will be.
+        log.warn({ session: id }, 'a token may have been issued before the process ended')
+        return 'failed'
+      })
+  }
+
+  #of(args: Args): Approvals<Args> {
+    const approvals = this.#approvals.get(args.authorization_details.type)
+    if (approvals !== undefined) return approvals
+    throw new errors.InvalidAuthorizationDetails('the type is not configured')
+  }
+
+  async #issue(
+    ctx: KoaContextWithOIDC,
+    request: Request,
+    approval: string,
+    issue: () => Promise<void>,
+  ): Promise<void> {
+    const { provider } = ctx.oidc
+    const { clientId, accountId } = request
+    try {
+      const receipt = await this.#service.receipt(approval)
+      ctx.state['approval'] = {
+        session_id: approval,
+        receipt_sha256: createHash('sha256').update(receipt).digest('base64url'),
+      }
+      const grant = new provider.Grant({ clientId, accountId })
+      grant.addOIDCScope('openid')
+      await grant.save()
+      const { authorization_details } = argsOf(paramsOf(request))
+      const rar = [authorization_details]
+      await provider.backchannelResult(request, grant, { acr: APPROVAL_ACR, rar })
+      await issue()
+      const { scope: _none, ...tokens } = ctx.body as Record<string, unknown>
+      // The service returns another one once the session is completed.
+      ctx.body = { ...tokens, receipt }
+    } catch (cause) {
+      // No token has left this process.
+      throw new NotStarted('No token was issued.', { cause })
+    }
+  }
+
+  /** A client that polls more often would use up the rate limit of the tenant. */
+  #slowDown(id: string): void {
+    const { now } = this.#options
+    const last = this.#asked.get(id) ?? 0
+    this.#asked.set(id, now())
+    if (now() - last < POLL_PAUSE_S) throw new errors.SlowDown()
+  }
+}
+
+function describe(
+  { display }: ApprovalType,
+  message_label: string,
+  { authorization_details, binding_message }: Args,
+) {
+  const pairs = display.map(({ label, value }) => ({
+    label,
+    value: render(value, authorization_details),
+  }))
+  return binding_message === undefined
+    ? pairs
+    : [...pairs, { label: message_label, value: binding_message }]
+}
+
+function paramsOf({ params }: Request): StoredParams {
+  return params as unknown as StoredParams
+}
+
+function argsOf({ authorization_details, binding_message }: StoredParams): Args {
+  const [details] = JSON.parse(authorization_details) as [AuthorizationDetail]
+  return {
+    authorization_details: details,
+    ...(binding_message !== undefined && { binding_message }),
+  }
+}
+
+/** A token is for what the user has approved: a client cannot ask for other details with it. */
+function rejectOthers(given: unknown, { authorization_details }: Args): void {
+  if (given === undefined) return
+  const isSame = canonicalJson(JSON.parse(String(given))) === canonicalJson([authorization_details])
+  if (!isSame) throw new errors.InvalidAuthorizationDetails('the user approved other details')
+}

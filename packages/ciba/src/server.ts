@@ -1,0 +1,127 @@
+import { closeSync, openSync } from 'node:fs'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { DatabaseSync } from 'node:sqlite'
+import { sqliteApprovalStore } from '@bonded/integrator/approval'
+import type { Logger } from 'pino'
+import type { errors, KoaContextWithOIDC, Provider } from 'oidc-provider'
+import { type CibaConfig, CibaConfigError } from './config.ts'
+import { cibaProvider } from './provider.ts'
+import { Requests } from './requests.ts'
+import { signingKeys } from './signing-keys.ts'
+import { SqliteRows } from './sqlite-rows.ts'
+
+/** The library has more routes, which need no client and have no use here. */
+const ROUTES = [
+  'GET /.well-known/openid-configuration',
+  'GET /jwks',
+  'POST /backchannel',
+  'POST /token',
+]
+const SWEEP_MS = 10_000
+const REQUEST_TIMEOUT_MS = 30_000
+
+export interface RunningCiba extends AsyncDisposable {
+  readonly port: number
+  readonly requests: Requests
+}
+
+/**
+ * Serves clients until it is disposed.
+ *
+ * @throws {CibaConfigError | GateError} if the configuration is wrong
+ */
+export async function serveCiba(
+  config: CibaConfig,
+  { credential, log }: { readonly credential: string; readonly log: Logger },
+): Promise<RunningCiba> {
+  const now = () => Math.floor(Date.now() / 1_000)
+  const jwks = signingKeys(config.signing_keys)
+  const db = openDatabase(config.database)
+  const rows = new SqliteRows(db, now)
+  const store = sqliteApprovalStore(db)
+  const requests = new Requests({ config, credential, store, rows, log, now })
+  const provider = cibaProvider({ config, jwks, rows, requests })
+  await rejectClients(provider, config)
+  logErrors(provider, log)
+  const server = createServer(handlerOf(provider, config.issuer))
+  server.requestTimeout = REQUEST_TIMEOUT_MS
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(config.port, config.host, resolve)
+  })
+  let sweeping = Promise.resolve()
+  const sweep = () => {
+    sweeping = sweeping
+      .then(() => requests.sweep())
+      .catch((err: unknown) => log.warn({ err }, 'expired requests are ended later'))
+  }
+  sweep()
+  const timer = setInterval(sweep, SWEEP_MS)
+  return {
+    port: (server.address() as AddressInfo).port,
+    requests,
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer)
+      const closed = new Promise((resolve) => void server.close(resolve))
+      server.closeIdleConnections()
+      await closed
+      await sweeping
+      db.close()
+    },
+  }
+}
+
+/** Requests have secrets of sessions, so only the account of the process reads them. */
+function openDatabase(file: string): DatabaseSync {
+  closeSync(openSync(file, 'a', 0o600))
+  const db = new DatabaseSync(file)
+  db.exec('pragma busy_timeout = 5000; pragma journal_mode = wal; pragma synchronous = full')
+  return db
+}
+
+/** The library checks a client when it first comes. */
+async function rejectClients(provider: Provider, { clients }: CibaConfig): Promise<void> {
+  const problems: string[] = []
+  for (const [index, { client_id }] of clients.entries())
+    await provider.Client.find(client_id).catch((error: { error_description?: string }) =>
+      problems.push(`/clients/${index}: ${error.error_description ?? String(error)}`),
+    )
+  if (problems.length > 0)
+    throw new CibaConfigError(`The configuration is invalid:\n${problems.join('\n')}`)
+}
+
+function logErrors(provider: Provider, log: Logger): void {
+  const rejected = ({ oidc: { client } }: KoaContextWithOIDC, err: errors.OIDCProviderError) =>
+    log.info(
+      {
+        client: client?.clientId,
+        error: err.error,
+        detail: err.error_detail ?? err.error_description,
+      },
+      'rejected a client',
+    )
+  provider.on('server_error', (_ctx, err) => log.error({ err }, 'a request failed'))
+  provider.on('backchannel_authentication.error', rejected)
+  // Every poll before the answer is one.
+  provider.on('grant.error', (ctx, err) => {
+    if (err.error !== 'authorization_pending') rejected(ctx, err)
+  })
+}
+
+/** The provider reads its own address from headers, which are therefore set to the issuer. */
+function handlerOf(provider: Provider, issuer: string): RequestListener {
+  const { host, protocol } = new URL(issuer)
+  const handle = provider.callback()
+  return (request, response) => {
+    if (!ROUTES.includes(`${request.method} ${request.url}`))
+      return void response.writeHead(404).end()
+    // No page of a browser is a client.
+    delete request.headers.origin
+    Object.assign(request.headers, {
+      host,
+      'x-forwarded-host': host,
+      'x-forwarded-proto': protocol.slice(0, -1),
+    })
+    void handle(request, response)
+  }
+}

@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto'
+import type { DatabaseSync } from 'node:sqlite'
+import { type Adapter, type AdapterPayload, errors } from 'oidc-provider'
+
+/** A request that expired before it was used. */
+export interface ExpiredRequest {
+  readonly key: string
+  readonly payload: AdapterPayload
+}
+
+const REQUEST = 'BackchannelAuthenticationRequest'
+const REPLAY = 'ReplayDetection'
+const TABLE = `create table if not exists oidc (
+  kind text not null, key text not null, payload text not null, expires_at integer not null,
+  used_at integer, primary key (kind, key)) strict, without rowid;
+  create index if not exists oidc_expires_at on oidc (expires_at)`
+
+/**
+ * The rows of the OpenID provider in SQLite. Each write is one statement, durable when it returns.
+ * An id is the credential of its row, so the table has its hash.
+ */
+export class SqliteRows {
+  readonly #db: DatabaseSync
+  readonly #now: () => number
+
+  /** @param now in seconds since the epoch */
+  constructor(db: DatabaseSync, now: () => number) {
+    db.exec(TABLE)
+    this.#db = db
+    this.#now = now
+  }
+
+  /** The adapter of one kind of row. */
+  adapter(kind: string): Adapter {
+    const missing = async () => undefined
+    return {
+      upsert: async (id, payload, seconds = 0) => this.#put(kind, { id, payload, seconds }),
+      find: async (id) => {
+        const sql = 'select payload, used_at from oidc where kind = ? and key = ?'
+        const row = this.#db.prepare(sql).get(kind, hash(id))
+        if (row === undefined) return undefined
+        const used = row['used_at'] === null ? {} : { consumed: Number(row['used_at']) }
+        return { ...(JSON.parse(String(row['payload'])) as AdapterPayload), ...used, jti: id }
+      },
+      consume: async (id) => {
+        if (!this.use(kind, hash(id))) throw new errors.InvalidGrant('already consumed')
+      },
+      destroy: async (id) =>
+        void this.#db.prepare('delete from oidc where kind = ? and key = ?').run(kind, hash(id)),
+      revokeByGrantId: async (grantId) =>
+        void this.#db
+          .prepare("delete from oidc where kind = ? and payload ->> 'grantId' = ?")
+          .run(kind, grantId),
+      findByUid: missing,
+      findByUserCode: missing,
+    }
+  }
+
+  /** Requests that expired before this time, in seconds, and were not used. */
+  expiredRequests(before: number): readonly ExpiredRequest[] {
+    const sql = `select key, payload from oidc
+      where expires_at < ? and kind = '${REQUEST}' and used_at is null`
+    return this.#db
+      .prepare(sql)
+      .all(before)
+      .map(({ key, payload }) => ({
+        key: String(key),
+        payload: JSON.parse(String(payload)) as AdapterPayload,
+      }))
+  }
+
+  /** Marks a request as used. True once. */
+  use(kind: string, key: string): boolean {
+    const sql = 'update oidc set used_at = ? where kind = ? and key = ? and used_at is null'
+    return this.#db.prepare(sql).run(this.#now(), kind, key).changes === 1
+  }
+
+  /** Ends a request that has expired: it is listed no more. */
+  end({ key }: ExpiredRequest): void {
+    this.use(REQUEST, key)
+  }
+
+  removeExpired(before: number): void {
+    this.#db.prepare('delete from oidc where expires_at < ?').run(before)
+  }
+
+  #put(kind: string, row: { id: string; payload: AdapterPayload; seconds: number }): void {
+    const { jti: _id, ...payload } = row.payload
+    const values = [JSON.stringify(payload), this.#now() + row.seconds]
+    // The library reads before it writes: of two that replay an assertion, the second must not win.
+    const conflict =
+      kind === REPLAY
+        ? 'do nothing'
+        : '(kind, key) do update set payload = excluded.payload, expires_at = excluded.expires_at'
+    const sql = `insert into oidc (kind, key, payload, expires_at) values (?, ?, ?, ?)
+      on conflict ${conflict}`
+    const { changes } = this.#db.prepare(sql).run(kind, hash(row.id), ...values)
+    if (changes !== 1) throw new errors.InvalidRequest('an assertion was replayed')
+  }
+}
+
+function hash(id: string): string {
+  return createHash('sha256').update(id).digest('base64url')
+}

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { cibaSetup, DETAILS, openidClient, phoneOf } from './harness.ts'
+
+const MAIN = join(import.meta.dirname, '../../service/src/main.ts')
+const processes: ChildProcess[] = []
+after(() => {
+  for (const child of processes) child.kill('SIGKILL')
+})
+
+/** Starts the command, and resolves when it is ready. */
+async function serve(file: string, credential: string): Promise<ChildProcess> {
+  const { NODE_TEST_CONTEXT: _testContext, ...inherited } = process.env
+  const words = ['--conditions=@bonded/source', '--disable-warning=ExperimentalWarning', MAIN]
+  const child = spawn(process.execPath, [...words, 'ciba', 'serve', '--config', file, '--json'], {
+    env: { ...inherited, BONDED_SERVER_CREDENTIAL: credential },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  processes.push(child)
+  const [ready] = (await once(child.stdout, 'data')) as [Buffer]
+  assert.match(ready.toString(), /"ready"/)
+  return child
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  const ended = once(child, 'exit')
+  child.kill('SIGKILL')
+  await ended
+}
+
+test('requests and used approvals survive a kill of the process', async () => {
+  await using setup = await cibaSetup()
+  const { file, credential, issuer, agent, inbox } = setup
+  const phone = phoneOf(inbox)
+  const first = await serve(file, credential)
+  const { ask, poll } = await openidClient(issuer, agent)
+  const { auth_req_id } = await ask({ login_hint: inbox.subjectRef, requested_expiry: '600' })
+  await kill(first)
+  await phone.approve()
+  const second = await serve(file, credential)
+  const { authorization_details } = await poll(auth_req_id)
+  assert.deepEqual(authorization_details, [DETAILS])
+  await kill(second)
+  const third = await serve(file, credential)
+  await assert.rejects(poll(auth_req_id), { error: 'invalid_grant' })
+  const ended = once(third, 'exit')
+  third.kill('SIGTERM')
+  assert.deepEqual(await ended, [0, null])
+})
