@@ -142,7 +142,7 @@ export const INBOX: readonly Mutant[] = [
     [
       'a recovered phone is woken where it was before',
       `${CORE}/src/operations/recover-device.ts`,
-      'yield* tables.push.subscribe(device.id, null)',
+      'yield* tables.push.subscribe(device, null)',
       '',
       WAKE_UPS,
       'removal, block, recovery',

@@ -168,7 +168,13 @@ export const PERSONAL_DATA: Readonly<Record<string, TableData>> = {
       ['request_issued_at token_issued_at offered_token_issued_at', 'personal', 'rejects replays'],
       ['browser_key_id browser_public_key browser_key', 'personal', 'the passkey of the browser'],
       ['browser_rp_id browser_counter', 'personal', 'verifies what that passkey signs'],
-      ['push_endpoint', 'personal', 'where the push service of the browser wakes the phone'],
+    ],
+  },
+  push_subscription: {
+    until: 'the removal, a block or a recovery of the device, or the end by its push service',
+    columns: [
+      ['device_id subject_id', 'personal', 'the phone, and its user'],
+      ['endpoint', 'personal', 'where the push service of the browser wakes the phone'],
     ],
   },
   device_continuity: {

@@ -65,7 +65,7 @@ export async function recoverDevice(
       return yield* rejectAndSuspectDevice(service, tables, { ...failed, device, issuedAt })
     yield* tables.devices.offerToken(device.id, made.row)
     // The browser before the recovery may be that of a thief.
-    yield* tables.push.subscribe(device.id, null)
+    yield* tables.push.subscribe(device, null)
     const change = { at: clock.now(), kind: 'token_recovered' as const, step: null }
     yield* recordDeviceChange(tables, device.id, change)
     return accept({ device, made })

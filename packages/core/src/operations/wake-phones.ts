@@ -53,7 +53,7 @@ export async function setPush(
     const signed = { call: 'push', device, payload, signed: request } as const
     const taken = yield* takeDeviceRequest(service, tables, signed)
     if (!taken.ok) return taken
-    yield* tables.push.subscribe(device.id, endpoint)
+    yield* tables.push.subscribe(device, endpoint)
     const kind = endpoint === null ? 'push_off' : 'push_on'
     const change = { at: service.clock.now(), kind, step: 'phone' } as const
     yield* recordDeviceChange(tables, device.id, change)

@@ -128,9 +128,12 @@ export const STEPS_FROM_24: typeof MIGRATIONS = [
     name: 'wake-ups of phones',
     statements: [
       'create table push_key (number bigint primary key, sealed text not null)',
-      'alter table device add column push_endpoint text',
-      `create index device_by_push_endpoint on device (push_endpoint)
-       where push_endpoint is not null`,
+      // A table of its own: a lock on the devices behind one on the sessions, which an earlier step
+      // can hold, would deadlock with the calls of phones.
+      `create table push_subscription (device_id text primary key, subject_id text not null,
+        endpoint text not null)`,
+      'create index push_subscription_by_subject on push_subscription (subject_id)',
+      'create index push_subscription_by_endpoint on push_subscription (endpoint)',
       'alter table pairwise_subject add column inbox_woken_at bigint not null default 0',
       `create index pairwise_subject_woken on pairwise_subject (subject_id, inbox_woken_at)
        where inbox_woken_at > 0`,

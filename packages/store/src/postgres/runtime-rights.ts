@@ -23,6 +23,7 @@ const RIGHTS: Readonly<Record<string, string>> = {
   pairwise_subject: 'select, insert, update, delete',
   publishable_key: 'select, insert, update',
   push_key: 'select, insert, update',
+  push_subscription: 'select, insert, update, delete',
   receipt: 'select, insert, update, delete',
   receipt_log: 'select, update',
   receipt_log_closed: 'select, insert, update',

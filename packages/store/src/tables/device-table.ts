@@ -96,17 +96,17 @@ export function deviceTable({ cause, dialect }: Pick<Writing, 'cause' | 'dialect
     },
 
     *move(id, { from, to }) {
+      yield* changed('delete from push_subscription where device_id = $1', [id])
       if (to === 'removed') {
         yield* changed('delete from device_receipt where device_id = $1', [id])
         yield* changed('delete from device_motion where device_id = $1', [id])
       }
       const states = from.map((status) => `'${status}'`).join(', ')
       return (
-        (yield* changed(
-          `update device set status = $2, push_endpoint = null
-           where id = $1 and status in (${states})`,
-          [id, to],
-        )) === 1
+        (yield* changed(`update device set status = $2 where id = $1 and status in (${states})`, [
+          id,
+          to,
+        ])) === 1
       )
     },
 

@@ -2,12 +2,12 @@ import { MAX_WAKE_UPS, WAKE_UPS_WITHIN_MS } from '@bonded/core/domain/inbox'
 import type { PushTable } from '@bonded/core/ports/tables/push-table'
 import type { Dialect } from '../dialect.ts'
 import { changed, row, rows, sent } from '../statement.ts'
-import { deviceFromRow, SELECT_DEVICE } from './device-table.ts'
+import { deviceFromRow } from './device-table.ts'
 
 /** Whether a wake-up counts now. One after now is of a clock that was ahead. */
 const COUNTS = 'inbox_woken_at > 0 and inbox_woken_at between $3 and $4'
 
-/** The SQL of wake-ups. A subscription is a column of its device. */
+/** The SQL of wake-ups. */
 export function pushTable({ lockSubject }: Pick<Dialect, 'lockSubject'>): PushTable {
   return {
     *key() {
@@ -25,22 +25,24 @@ export function pushTable({ lockSubject }: Pick<Dialect, 'lockSubject'>): PushTa
     },
 
     *endpoint(id) {
-      const found = yield* row('select push_endpoint from device where id = $1', [id])
-      return (found?.push_endpoint ?? undefined) as string | undefined
+      const found = yield* row('select endpoint from push_subscription where device_id = $1', [id])
+      return (found?.endpoint ?? undefined) as string | undefined
     },
 
-    *subscribe(id, endpoint) {
-      if (endpoint !== null)
-        yield* sent(
-          'update device set push_endpoint = null where push_endpoint = $1 and id <> $2',
-          [endpoint, id],
-        )
-      yield* sent('update device set push_endpoint = $2 where id = $1', [id, endpoint])
+    *subscribe({ id, subjectId }, endpoint) {
+      yield* sent('delete from push_subscription where device_id = $1', [id])
+      if (endpoint === null) return
+      yield* sent('delete from push_subscription where endpoint = $1', [endpoint])
+      yield* sent(
+        `insert into push_subscription (device_id, subject_id, endpoint) values ($1, $2, $3)
+         on conflict (device_id) do update set endpoint = excluded.endpoint`,
+        [id, subjectId, endpoint],
+      )
     },
 
     *end(id, endpoint) {
       const ended = yield* changed(
-        'update device set push_endpoint = null where id = $1 and push_endpoint = $2',
+        'delete from push_subscription where device_id = $1 and endpoint = $2',
         [id, endpoint],
       )
       return ended === 1
@@ -48,22 +50,18 @@ export function pushTable({ lockSubject }: Pick<Dialect, 'lockSubject'>): PushTa
 
     *subscriptions(id) {
       const found = yield* rows(
-        `${SELECT_DEVICE} where subject_id = $1 and status <> 'removed'
-           and push_endpoint is not null order by created_at, id`,
+        `select device.*, endpoint, exists (select 1 from blocked_subject
+             where blocked_subject.subject_id = device.subject_id) as subject_blocked
+         from push_subscription join device on device.id = device_id
+         where push_subscription.subject_id = $1 and status <> 'removed'
+         order by created_at, id`,
         [id],
       )
-      return found.map((each) => ({
-        device: deviceFromRow(each),
-        endpoint: String(each.push_endpoint),
-      }))
+      return found.map((each) => ({ device: deviceFromRow(each), endpoint: String(each.endpoint) }))
     },
 
     *count() {
-      const found = yield* row(
-        'select count(*) as phones from device where push_endpoint is not null',
-        [],
-      )
-      return Number(found?.phones)
+      return Number((yield* row('select count(*) as phones from push_subscription', []))?.phones)
     },
 
     *countWakeUp({ tenantId, subjectId }, now) {

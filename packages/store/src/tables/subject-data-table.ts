@@ -24,7 +24,7 @@ const KEYS: { readonly [Table in SearchedTable]: readonly [key: string, first: S
   webhook_delivery: ['ordinal', 0],
 }
 
-const OF_DEVICE = ['device_event', 'device_motion', 'device_receipt'] as const
+const OF_DEVICE = ['device_event', 'device_motion', 'device_receipt', 'push_subscription'] as const
 const OF_SESSION = ['session_event', 'session_device', 'session_old_id'] as const
 
 /** The rows of one subject in all tables, for its copy and its erasure. */

@@ -34,10 +34,7 @@ export function subjectTable({ dialect }: Pick<Writing, 'dialect'>): SubjectTabl
         'insert into blocked_subject (subject_id, blocked_at) values ($1, $2) on conflict (subject_id) do nothing returning subject_id',
         [id, now],
       )
-      yield* sent(
-        'update device set push_endpoint = null where subject_id = $1 and push_endpoint is not null',
-        [id],
-      )
+      yield* sent('delete from push_subscription where subject_id = $1', [id])
       return blocked !== undefined
     },
 

@@ -20,7 +20,7 @@ export interface PushTable {
    * Sets the endpoint of a device; null ends its subscription. An endpoint is one phone's, so the
    * subscription of another device with it ends.
    */
-  subscribe(id: DeviceId, endpoint: string | null): Work<void>
+  subscribe(device: Pick<Device, 'id' | 'subjectId'>, endpoint: string | null): Work<void>
   /** Ends a subscription, unless the device has replaced it. @returns false if nothing ended */
   end(id: DeviceId, endpoint: string): Work<boolean>
   /** The subscriptions of a user's devices that are not removed. */
