@@ -206,3 +206,32 @@ test(
     assert.equal((await sandbox.stateOf(session)).state, 'bonded')
   },
 )
+
+test(
+  'an outage ends by itself, and a phone without its storage recovers',
+  browserTest,
+  async () => {
+    await using scene = await openScene({ locale: 'ar' })
+    const { page, phone, ask, visit } = scene
+    await ask()
+    await page.route('**/api/v1/inbox', (route) => route.abort())
+    await visit()
+    await screen(page, 'problem')
+    await page.unroute('**/api/v1/inbox')
+    await page.evaluate(`dispatchEvent(new Event('online'))`)
+    await screen(page, 'inbox')
+    await page.getByRole('heading', { name: /^الطلبات المنتظرة: [1١]$/ }).waitFor()
+    assert.equal(await page.evaluate('document.documentElement.dir'), 'rtl')
+
+    await phone.clearStorage()
+    await visit()
+    await screen(page, 'no_inbox')
+    await page.locator('.actions > .button').click()
+    await screen(page, 'inbox')
+    // Each page leads to the other.
+    await page.locator('.actions > .plain').click()
+    await screen(page, 'keys')
+    await page.locator('.actions > .plain').click()
+    await screen(page, 'inbox')
+  },
+)

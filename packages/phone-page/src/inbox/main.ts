@@ -1,3 +1,4 @@
+import { COUNT_INBOX, requestPath } from '@bonded/contract'
 import { createInbox, createPhone } from '@bonded/phone'
 import { createDeviceStore } from '../device-store.ts'
 import { createEvidenceAhead } from '../evidence-ahead.ts'
@@ -55,9 +56,10 @@ function main(root: HTMLElement, language: Language<InboxMessages>): void {
   const options = browserOptions(signer, store)
   const phone = createPhone(options)
   const recovery = createRecovery({
+    // Any answer shows that the service is back, and a rejection without a token costs it least.
     probe: () =>
-      network.fetch('/health/live', { redirect: 'error' }).then(
-        ({ ok }) => ok,
+      network.fetch(requestPath(COUNT_INBOX, {}), { redirect: 'error' }).then(
+        ({ status }) => status < 500,
         () => false,
       ),
     schedule,
