@@ -61,7 +61,7 @@ test('a node of an older version reads a session of an inbox as not found, and c
     operator.jsonMeanwhile('tenant', 'update', tenant_id, '--add-workflow', 'pay:a:preset=agent')
   await assert.rejects(configure(), /A node of an older version serves/)
 
-  // It stops, counts as ended, and goes on: nothing else lets a session of an inbox exist beside it.
+  // It stops, counts as ended, and goes on. No session of an inbox can exist beside it otherwise.
   older.pause()
   await runSql(databaseUrl, `update node_message set sent_at = sent_at - interval '11 seconds'`)
   await configure()
