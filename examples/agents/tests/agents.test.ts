@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import type { InboxItem } from '@bonded/contract'
-import { MockLanguageModelV4 } from 'ai/test'
+import { MockLanguageModelV3 } from 'ai/test'
 import { inboxHarness } from '../../../tests/harness/inbox.ts'
 import { runAgent, transferApprovals } from '../transfer-agent.ts'
 
@@ -50,7 +50,7 @@ const USAGE = {
 
 /** A model that calls the tool, and then repeats its result. */
 function scriptedModel() {
-  return new MockLanguageModelV4({
+  return new MockLanguageModelV3({
     async doGenerate({ prompt }) {
       const last = prompt.at(-1)
       const result = last?.role === 'tool' ? JSON.stringify(last.content) : undefined
