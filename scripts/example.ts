@@ -5,12 +5,13 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   symlinkSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, join, resolve } from 'node:path'
+import { delimiter, dirname, join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 
 /**
@@ -113,8 +114,15 @@ async function packIntegrator(): Promise<void> {
   const modules = join(copy, 'node_modules')
   mkdirSync(join(modules, '@bonded'), { recursive: true })
   symlinkSync(join(copy, 'packages/contract'), join(modules, '@bonded/contract'), 'junction')
-  for (const name of ['typebox', 'typescript'])
+  // With the types of optional peers, which the compiler reads.
+  const { dependencies, peerDependencies } = JSON.parse(
+    readFileSync(join(ROOT, 'packages/integrator/package.json'), 'utf8'),
+  ) as Record<'dependencies' | 'peerDependencies', Readonly<Record<string, string>>>
+  const others = Object.keys({ ...dependencies, ...peerDependencies })
+  for (const name of ['typescript', ...others]) {
+    mkdirSync(dirname(join(modules, name)), { recursive: true })
     symlinkSync(join(ROOT, 'node_modules', name), join(modules, name), 'junction')
+  }
   const vendor = join(folder, 'vendor')
   await run(process.execPath, ['scripts/pack.ts', vendor, 'integrator'], copy)
   // Without the version, package.json and the lockfile stay the same from release to release.
