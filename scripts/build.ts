@@ -95,7 +95,8 @@ async function writePulseScript(dist: string): Promise<void> {
 
 async function writePhonePage(dist: string): Promise<void> {
   const { bundle } = await import('../packages/phone-page/build/bundle.ts')
-  const { script, style, languages, start, tooOldWords, frame, portal, inbox } = await bundle()
+  const { script, style, languages, start, tooOldWords, frame, portal, inbox, serviceWorker } =
+    await bundle()
   writeFileSync(join(dist, 'phone-page-languages.json'), JSON.stringify(languages))
   writeFileSync(join(dist, 'phone-page-start.js'), start)
   writeFileSync(join(dist, 'phone-page-too-old-words.json'), JSON.stringify(tooOldWords))
@@ -107,4 +108,5 @@ async function writePhonePage(dist: string): Promise<void> {
   writeFileSync(join(dist, 'webhook-portal.css'), portal.style)
   writeFileSync(join(dist, 'inbox.js'), inbox.script)
   writeFileSync(join(dist, 'inbox.css'), inbox.style)
+  writeFileSync(join(dist, 'inbox-worker.js'), serviceWorker)
 }

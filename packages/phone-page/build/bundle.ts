@@ -45,6 +45,8 @@ export interface PhonePageFiles extends DocumentFiles {
   readonly portal: DocumentFiles
   /** The page of the requests that wait for a user. */
   readonly inbox: DocumentFiles
+  /** The service worker of the inbox. */
+  readonly serviceWorker: string
 }
 
 interface Sources {
@@ -62,6 +64,7 @@ export interface PhonePageBundle {
   readonly frame: Sources
   readonly portal: Sources
   readonly inbox: Sources
+  readonly serviceWorker: string
 }
 
 /**
@@ -71,7 +74,7 @@ export interface PhonePageBundle {
  * @example const { script, style } = await loadPhonePage()
  */
 export async function loadPhonePage(): Promise<PhonePageFiles> {
-  const { languages, start, tooOldWords, frame, portal, inbox, ...page } =
+  const { languages, start, tooOldWords, frame, portal, inbox, serviceWorker, ...page } =
     (await prebuilt()) ?? (await bundle())
   return {
     ...documentFiles(page),
@@ -83,6 +86,7 @@ export async function loadPhonePage(): Promise<PhonePageFiles> {
     frame: documentFiles(frame),
     portal: documentFiles(portal),
     inbox: documentFiles(inbox),
+    serviceWorker,
   }
 }
 
@@ -127,6 +131,7 @@ async function prebuilt(): Promise<PhonePageBundle | undefined> {
         style: await read('./webhook-portal.css'),
       },
       inbox: { script: await read('./inbox.js'), style: await read('./inbox.css') },
+      serviceWorker: await read('./inbox-worker.js'),
     }
   } catch {
     // The repository has no prebuilt files.
@@ -172,6 +177,7 @@ export async function bundle(): Promise<PhonePageBundle> {
       'portal-style': 'src/portal/style.css',
       inbox: 'src/inbox/main.ts',
       'inbox-style': 'src/inbox/style.css',
+      'inbox-worker': 'src/inbox/worker.ts',
     },
     outdir: 'dist',
     bundle: true,
@@ -214,6 +220,7 @@ export async function bundle(): Promise<PhonePageBundle> {
     frame: { script: textOf('frame.js'), style: textOf('frame-style.css') },
     portal: { script: textOf('portal.js'), style: textOf('portal-style.css') },
     inbox: { script: textOf('inbox.js'), style: textOf('inbox-style.css') },
+    serviceWorker: textOf('inbox-worker.js'),
   }
 }
 

@@ -1,11 +1,14 @@
 import {
   COUNT_INBOX,
+  devicePushPayload,
   inboxPayload,
   inboxResumePayload,
   type InboxPause,
+  type InboxPush,
   OPEN_INBOX,
   RESUME_INBOX,
   sanitizeDisplayText,
+  SET_PUSH,
 } from '@bonded/contract'
 import { signPayload } from './assertion.ts'
 import type { PhoneDevice } from './device.ts'
@@ -44,6 +47,8 @@ export interface OpenedInbox {
   readonly cursor: string | null
   /** The tenants that cannot send requests, because the user reported one. */
   readonly paused: readonly InboxPause[]
+  /** How the service can wake this phone; null or absent if it cannot. */
+  readonly push?: InboxPush | null
 }
 
 interface Waiting {
@@ -73,6 +78,13 @@ export interface PhoneInbox {
    * @throws {PhoneError} as `waiting`, and `refused` (`key_too_new`: use an older phone)
    */
   resume(tenant_id: string, options?: Waiting): Promise<void>
+  /**
+   * Lets the service wake this phone. The key signs. Call it only after the user agreed.
+   *
+   * @param endpoint of a Web Push subscription with the `public_key` of `open`; null ends it
+   * @throws {PhoneError} as `waiting`, and `refused` (`invalid_member`: no known push service)
+   */
+  push(endpoint: string | null, options?: Waiting): Promise<void>
 }
 
 /**
@@ -96,7 +108,7 @@ export function createInbox(options: PhoneDependencies): PhoneInbox {
     call(phone, COUNT_INBOX, { parameters: {}, device, read: readInboxCount, signal })
   /** Calls with the service's time, and a signature over it. */
   const signed = <T>(
-    route: typeof OPEN_INBOX | typeof RESUME_INBOX,
+    route: typeof OPEN_INBOX | typeof RESUME_INBOX | typeof SET_PUSH,
     { more, payloadOf, read, signal }: SignedCall<T>,
   ) =>
     withDevice(async (device) => {
@@ -142,6 +154,10 @@ export function createInbox(options: PhoneDependencies): PhoneInbox {
     async resume(tenant_id, { signal } = {}) {
       const payloadOf = (fields: SignedFields) => inboxResumePayload({ tenant_id, ...fields })
       await signed(RESUME_INBOX, { more: { tenant_id }, payloadOf, read: () => {}, signal })
+    },
+    async push(endpoint, { signal } = {}) {
+      const payloadOf = (fields: SignedFields) => devicePushPayload({ endpoint, ...fields })
+      await signed(SET_PUSH, { more: { endpoint }, payloadOf, read: () => {}, signal })
     },
   }
 }

@@ -1,6 +1,7 @@
 export { authenticatorData } from './assertion.ts'
 export type { PhoneDevice } from './device.ts'
 export { isRejection, PHONE_ERROR_CODES, PhoneError, type PhoneErrorCode } from './errors.ts'
+export type { InboxPush } from '@bonded/contract'
 export { createInbox, type OpenedInbox, type PhoneInbox, type WaitingRequest } from './inbox.ts'
 export type { AddedKey, ListedKey } from './keys/subject-keys.ts'
 export { browserKeyOptions, type BrowserKeyNames } from './keys/browser-key.ts'

@@ -50,13 +50,14 @@ const InboxPause = closed({
 export type InboxPause = Static<typeof InboxPause>
 
 /** How this phone can be woken. */
-const InboxPush = closed({
+export const InboxPush = closed({
   public_key: Type.String({
     description:
       'The `applicationServerKey` of the subscription: an uncompressed P-256 point, base64url.',
   }),
   is_on: Type.Boolean({ description: 'Whether the service wakes this phone.' }),
 })
+export type InboxPush = Static<typeof InboxPush>
 
 export const Inbox = closed({
   server_time: Timestamp,

@@ -12,6 +12,7 @@ import type { MotionRecorder } from '../motion.ts'
 import { problemOf } from '../problem.ts'
 import type { Choice } from '../screen.ts'
 import { Stage, type StageDependencies } from '../stage.ts'
+import type { Notifications } from './notifications.ts'
 import type { InboxActions, ListedRequest, ListScreen } from './screen.ts'
 
 /** How often a visible page asks for the number. */
@@ -25,6 +26,8 @@ interface InboxDependencies extends Omit<StageDependencies, 'tab'> {
   readonly createEvidence: () => EvidenceAhead
   readonly isVisible: () => boolean
   readonly schedule: (delayMs: number, act: () => void) => () => void
+  /** Absent where this browser has none. */
+  readonly notifications: Notifications | undefined
   /** Leaves for the list of phones. */
   readonly showPhones: () => void
 }
@@ -41,7 +44,7 @@ export interface InboxApp extends InboxActions {
 /** Shows how many requests wait, lists them on demand, and takes one at a time to its end. */
 // oxlint-disable-next-line max-lines-per-function -- short steps of one page
 export function startInbox(dependencies: InboxDependencies): InboxApp {
-  const { phone, inbox, store, motion, createEvidence } = dependencies
+  const { phone, inbox, store, motion, notifications, createEvidence } = dependencies
   // The user chooses each request in a list, so none replaces another unnoticed.
   const stage = new Stage({ ...dependencies, tab: { isAnotherRequest: () => false } })
   // What was fetched for one request must not approve the next.
@@ -196,6 +199,16 @@ export function startInbox(dependencies: InboxDependencies): InboxApp {
         const paused = list?.paused.filter((pause) => pause.tenant_id !== tenant_id)
         showList({ paused: paused ?? [] })
       }),
+    notify:
+      notifications &&
+      ((push) =>
+        void ask(async () => {
+          const endpoint = push.is_on ? null : await notifications.subscribe(push.public_key)
+          if (endpoint === undefined) return showList({ isBlocked: true })
+          await signed(() => inbox.push(endpoint))
+          if (endpoint === null) await notifications.unsubscribe()
+          showList({ push: { ...push, is_on: !push.is_on }, isBlocked: false })
+        })),
     async beforeSigning() {
       // A renewal of the token prompts although the user did nothing, so the page explains it.
       const { screen } = stage
@@ -216,7 +229,7 @@ const OVER: ReadonlySet<string> = new Set([
 ])
 
 function listOf(
-  { server_time, waiting, items, cursor, paused }: OpenedInbox,
+  { server_time, waiting, items, cursor, paused, push = null }: OpenedInbox,
   known: readonly ListedRequest[],
 ): ListScreen {
   const now = performance.now()
@@ -229,5 +242,6 @@ function listOf(
     ({ session_id }) => !items.some((item) => item.session_id === session_id),
   )
   const all = [...before, ...listed]
-  return { name: 'list', items: all, waiting, cursor, paused, hasNewer: false, isOver: false }
+  const fresh = { hasNewer: false, isOver: false, isBlocked: false }
+  return { name: 'list', items: all, waiting, cursor, paused, push, ...fresh }
 }

@@ -86,7 +86,7 @@ function drawWaiting(first: WaitingScreen, context: InboxContext): DrawnScreen {
 
 function drawList(first: ListScreen, context: InboxContext): DrawnScreen {
   const { messages, actions } = context
-  const { items, paused, cursor, isOver } = first
+  const { items, paused, push, cursor, isOver, isBlocked } = first
   const title = messages['inbox.title']
   const heading = headingOf([title])
   const rows = items.map((item) => drawItem(item, context))
@@ -98,7 +98,8 @@ function drawList(first: ListScreen, context: InboxContext): DrawnScreen {
     tick: () => rows.forEach(({ tick }) => tick()),
     update(next) {
       if (next.name !== 'list' || next.items !== items || next.paused !== paused) return false
-      if (next.isOver !== isOver) return false
+      if (next.isOver !== isOver || next.push !== push) return false
+      if (next.isBlocked !== isBlocked) return false
       newer.hidden = !next.hasNewer
       return true
     },
@@ -112,10 +113,22 @@ function drawList(first: ListScreen, context: InboxContext): DrawnScreen {
         ? []
         : [button(messages['inbox.more'], () => actions.more(), { plain: true })]),
       ...paused.map((pause) => drawPause(pause, context)),
+      ...drawNotify(first, context),
       keysButton(context),
       newer,
     ],
   }
+}
+
+/** The switch of notifications, and why it stays off. */
+function drawNotify({ push, isBlocked }: ListScreen, { messages, actions }: InboxContext) {
+  const { notify } = actions
+  if (!push || notify === undefined) return []
+  const label = messages[push.is_on ? 'inbox.push.off' : 'inbox.push.on']
+  return [
+    ...(isBlocked ? [noticeBox(messages['inbox.push.blocked'])] : []),
+    button(label, () => notify(push), { plain: true }),
+  ]
 }
 
 /** A tenant that the user has reported, and the way to permit its requests again. */

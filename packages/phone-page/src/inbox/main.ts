@@ -17,6 +17,7 @@ import { observeSigner } from '../passkey.ts'
 import { createRecovery } from '../recovery.ts'
 import type { Screen } from '../screen.ts'
 import { createView } from '../view/view.ts'
+import { browserNotifications } from './notifications.ts'
 import { type InboxApp, startInbox } from './app.ts'
 import { drawInbox, type InboxContext } from './draw.ts'
 import { inboxEn, inboxMessages, type InboxMessages } from './messages.ts'
@@ -30,6 +31,7 @@ function main(root: HTMLElement, language: Language<InboxMessages>): void {
   let app: InboxApp | undefined
   const drawing = startDrawing(language)
   const { motion } = drawing
+  const notifications = browserNotifications()
   const context: InboxContext = {
     ...drawing,
     messages: language.messages,
@@ -42,6 +44,7 @@ function main(root: HTMLElement, language: Language<InboxMessages>): void {
       more: () => app?.more(),
       select: (item) => app?.select(item),
       resume: (pause) => app?.resume(pause),
+      notify: notifications && ((push) => app?.notify?.(push)),
     },
   }
   const view = createView(root, (screen: Screen) => drawInbox(screen, context), drawing.guard)
@@ -70,6 +73,7 @@ function main(root: HTMLElement, language: Language<InboxMessages>): void {
     inbox: createInbox(options),
     store,
     motion,
+    notifications,
     createEvidence: () => createEvidenceAhead({ phone, motion, page: window }),
     recovery,
     link: location.href,

@@ -16,6 +16,10 @@ export const inboxOnly = {
   'inbox.reported':
     'Nothing was approved. {tenant} sees that you did not expect this request, and cannot ask you again for now.',
   'inbox.over': 'It was approved, declined, or canceled, or its time is over.',
+  'inbox.push.on': 'Turn on notifications',
+  'inbox.push.off': 'Turn off notifications',
+  'inbox.push.blocked':
+    'This browser blocks notifications. Allow them for this site in its settings.',
 } as const
 
 export type InboxMessages = Messages & Readonly<Record<keyof typeof inboxOnly, string>>

@@ -1,4 +1,4 @@
-import type { OpenedInbox, WaitingRequest } from '@bonded/phone'
+import type { InboxPush, OpenedInbox, WaitingRequest } from '@bonded/phone'
 
 /** What only the inbox shows. */
 export type InboxScreen =
@@ -13,7 +13,7 @@ export interface ListedRequest extends WaitingRequest {
 }
 
 /** The open inbox. */
-export interface ListScreen extends Pick<OpenedInbox, 'cursor' | 'paused'> {
+export interface ListScreen extends Pick<OpenedInbox, 'cursor' | 'paused' | 'push'> {
   readonly name: 'list'
   readonly items: readonly ListedRequest[]
   /** How many requests waited when the list was read, without those that the user has answered. */
@@ -21,6 +21,8 @@ export interface ListScreen extends Pick<OpenedInbox, 'cursor' | 'paused'> {
   readonly hasNewer: boolean
   /** Whether the request that the user chose has ended. */
   readonly isOver: boolean
+  /** Whether the user or the browser has permitted no notification. */
+  readonly isBlocked: boolean
 }
 
 /** What the user can do in the inbox, beside the choices about one request. */
@@ -32,4 +34,6 @@ export interface InboxActions {
   select(item: ListedRequest): void
   /** Ends the pause of a tenant. */
   resume(pause: OpenedInbox['paused'][number]): void
+  /** Turns notifications on or off. Absent where this browser has none. */
+  readonly notify: ((push: InboxPush) => void) | undefined
 }

@@ -244,6 +244,8 @@ function listScreen(members: Partial<ListScreen> = {}): ListScreen {
     ],
     hasNewer: false,
     isOver: false,
+    isBlocked: true,
+    push: { public_key: '', is_on: false },
     ...members,
   }
 }
@@ -333,7 +335,7 @@ Object.assign(globalThis, {
         guard,
         read: new Set<string>(),
         isInbox,
-        actions: { open() {}, more() {}, select() {}, resume() {} },
+        actions: { open() {}, more() {}, select() {}, resume() {}, notify() {} },
         motion: { access: () => drawn.access ?? 'needs_permission', seconds: () => 4 },
       } as const
       drawnIn = createView(

@@ -30,6 +30,8 @@ export interface PhonePageFiles extends DocumentFiles {
   readonly portal: DocumentFiles
   /** The page of the requests that wait for a user. */
   readonly inbox: DocumentFiles
+  /** The service worker of the inbox. */
+  readonly serviceWorker: string
 }
 
 /**
@@ -45,9 +47,15 @@ const LANGUAGE_PATH = '/bond/words-:hash/:language.json'
 interface PageAddress {
   readonly path: string
   readonly prefix: string
+  /** The path of its service worker, and the policy of Trusted Types that returns it. */
+  readonly worker?: { readonly path: string; readonly policy: string }
 }
 const HANDOFF: PageAddress = { path: PHONE_PAGE_PATH, prefix: '' }
-const INBOX: PageAddress = { path: '/inbox', prefix: 'inbox-' }
+const INBOX = {
+  path: '/inbox',
+  prefix: 'inbox-',
+  worker: { path: '/inbox/worker.js', policy: 'inbox-worker' },
+} as const satisfies PageAddress
 
 /**
  * Serves the page of a handoff link, where the user approves on a phone without the app, and the
@@ -86,6 +94,16 @@ export function servePhonePage(
       return sendHashedFile(request, reply, { file: script, hash: scriptHash })
     })
   }
+  const worker = buildOnce(async () =>
+    staticFile((await files()).serviceWorker, 'text/javascript; charset=utf-8'),
+  )
+  app.get(INBOX.worker.path, limitPage(service, 'handoff'), async (request, reply) => {
+    reply
+      // The worker can fetch nothing.
+      .header('content-security-policy', "default-src 'none'")
+      .header('service-worker-allowed', INBOX.path)
+    return sendStaticFile(request, reply, { file: await worker(), cacheControl: 'no-cache' })
+  })
   app.get<{ Params: { language: string } }>(
     LANGUAGE_PATH,
     limitPage(service, 'handoff'),
@@ -143,7 +161,12 @@ async function assemble(
       "form-action 'none'",
       "frame-ancestors 'none'",
       "require-trusted-types-for 'script'",
-      "trusted-types 'none'",
+      ...(address.worker === undefined
+        ? ["trusted-types 'none'"]
+        : [
+            `trusted-types ${address.worker.policy}`,
+            `worker-src ${settings.publicOrigin}${address.worker.path}`,
+          ]),
     ].join('; '),
     tags,
     html: new Map(

@@ -39,9 +39,22 @@ for (const path of ['/bond', '/inbox'])
     assert.ok(policy.startsWith(`default-src 'none'; script-src 'self' 'sha256-${startHash}'; `))
     assert.ok(policy.includes(`style-src 'sha256-${styleHash}'`))
     assert.match(policy, /frame-ancestors 'none'/)
-    assert.match(policy, /require-trusted-types-for 'script'; trusted-types 'none'$/)
+    const end =
+      path === '/bond'
+        ? "trusted-types 'none'"
+        : 'trusted-types inbox-worker; worker-src https://bond.example/inbox/worker.js'
+    assert.ok(policy.endsWith(`; require-trusted-types-for 'script'; ${end}`))
     assert.doesNotMatch(policy, /unsafe|\*/)
   })
+
+test('serves the service worker of the inbox for its page alone, and permits it no request', async () => {
+  const { status, headers } = await h.call('GET', '/inbox/worker.js')
+  assert.equal(status, 200)
+  assert.equal(headers['content-type'], 'text/javascript; charset=utf-8')
+  assert.equal(headers['content-security-policy'], "default-src 'none'")
+  assert.equal(headers['service-worker-allowed'], '/inbox')
+  assert.equal(headers['cache-control'], 'no-cache')
+})
 
 for (const path of ['/bond', '/inbox'])
   test(`loads the words of the first language that the browser accepts, and of no other: ${path}`, async () => {
