@@ -82,12 +82,16 @@ test('a user turns notifications on, and a message shows one sentence', browserT
   assert.equal(left, 0)
 })
 
-test('offers no notifications where the browser has none, and on an iPhone', browserTest, async () => {
-  for (const look of [{ userAgent: IPHONE }, {}]) {
-    await using scene = await openScene(look)
-    const { page, openList } = scene
-    if (!('userAgent' in look)) await page.addInitScript('delete globalThis.PushManager')
-    await openList()
-    assert.equal(await page.getByRole('button', { name: /notifications/ }).count(), 0)
-  }
-})
+test(
+  'offers no notifications where the browser has none, and on an iPhone',
+  browserTest,
+  async () => {
+    for (const look of [{ userAgent: IPHONE }, {}]) {
+      await using scene = await openScene(look)
+      const { page, openList } = scene
+      if (!('userAgent' in look)) await page.addInitScript('delete globalThis.PushManager')
+      await openList()
+      assert.equal(await page.getByRole('button', { name: /notifications/ }).count(), 0)
+    }
+  },
+)
