@@ -15,7 +15,7 @@ import { Sandbox } from './sandbox.ts'
 const FOLDER = join(import.meta.dirname, '../languages')
 const MAX_PAGE_BYTES = 41_000
 const MAX_LANGUAGE_BYTES = 4_200
-const MAX_INBOX_BYTES = 43_000
+const MAX_INBOX_BYTES = 43_500
 const MAX_INBOX_WORDS_BYTES = 4_600
 
 const wordsOf = (tag: string) =>
@@ -72,7 +72,7 @@ test('chooses the first language that the user reads and the page has', () => {
     assert.equal(chooseLanguage(wanted), chosen, wanted.join())
 })
 
-test('with any one language the page is at most 41 kB compressed, and the inbox 43 kB', async () => {
+test('with any one language the page is at most 41 kB compressed, and the inbox 43.5 kB', async () => {
   const { inbox, languages, ...page } = await loadPhonePage()
   const sizeOf = (text: string) => gzipSync(text, { level: 9 }).length
   const sizes = [page, inbox].map(({ script, style }) => sizeOf(script) + sizeOf(style))
