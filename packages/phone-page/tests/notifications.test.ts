@@ -65,7 +65,7 @@ test(
 )
 
 test(
-  'offers no notifications where the browser has none, and on an iPhone',
+  'offers no notifications where the browser has none or on an iPhone, and says if it blocks them',
   browserTest,
   async () => {
     await using scene = await openScene({ userAgent: IPHONE })
@@ -75,6 +75,10 @@ test(
     assert.equal(await offers.count(), 0)
     await page.addInitScript(`Object.defineProperty(navigator, 'userAgent', { value: 'Android' })`)
     await openList()
+    assert.equal(await offers.count(), 1)
+    // A headless browser permits none until a test grants it.
+    await offers.click()
+    await page.getByText('This browser blocks notifications.').waitFor()
     assert.equal(await offers.count(), 1)
     await page.addInitScript('delete globalThis.PushManager')
     await openList()
