@@ -1,3 +1,5 @@
+import { setTimeout } from 'node:timers/promises'
+import { StoreError } from '@bonded/core/ports/store'
 import type { Row } from '../statement.ts'
 import { checksum, MigrationError, type MigrationState } from '../migrations/migrate.ts'
 import { MIGRATIONS } from '../migrations/migrations.ts'
@@ -10,6 +12,14 @@ const LOCK = '108170755826020'
 /** A node waits this long for another one that migrates. A step may run for a long time. */
 const BEGIN = `begin; set local lock_timeout = '60s'; set local statement_timeout = '10min';
   select set_config(name, '0', true) from pg_settings where name = 'transaction_timeout'`
+/**
+ * A step waits this long for the calls that use a table, and then begins anew. It is shorter than
+ * the second after which PostgreSQL ends one side of a deadlock, which could be a call.
+ */
+const LOCK_TABLES = `set local lock_timeout = '100ms'; lock table`
+/** How long the steps are begun anew, and the pause before. */
+const RETRY_MS = 60_000
+const PAUSE_MS = 200
 const TABLE = `create table if not exists migration (number bigint primary key, name text not null,
   checksum text not null, applied_at bigint not null, expands boolean not null)`
 
@@ -32,6 +42,23 @@ export async function migratePostgres(
   connections: Connections,
   now: number,
   { runtimeRole }: { readonly runtimeRole?: string | undefined } = {},
+): Promise<readonly string[]> {
+  const until = performance.now() + RETRY_MS
+  for (;;) {
+    try {
+      return await migrateOnce(connections, now, runtimeRole)
+    } catch (failure) {
+      const isLocked = failure instanceof StoreError && failure.kind === 'locked'
+      if (!isLocked || performance.now() > until) throw failure
+      await setTimeout(PAUSE_MS)
+    }
+  }
+}
+
+function migrateOnce(
+  connections: Connections,
+  now: number,
+  runtimeRole: string | undefined,
 ): Promise<readonly string[]> {
   const { shown: where } = connections.settings.address
   return inTransaction(connections, async (connection) => {
@@ -57,6 +84,7 @@ async function applyMissing(connection: Connection, now: number): Promise<readon
   await connection.run({ text: TABLE, values: [] })
   const applied = await appliedSteps(connection)
   const pending = MIGRATIONS.filter(({ number }) => !applied.has(number))
+  await lockTables(connection, pending)
   for (const { number, name, statements, postgres = statements, expands = false } of pending) {
     for (const text of postgres) await connection.run({ text, values: [] })
     await connection.run({
@@ -65,6 +93,23 @@ async function applyMissing(connection: Connection, now: number): Promise<readon
     })
   }
   return pending.map(({ number, name }) => `${number} ${name}`)
+}
+
+/** Locks the tables that the steps change before the first change, so that calls go on meanwhile. */
+async function lockTables(
+  connection: Connection,
+  pending: readonly (typeof MIGRATIONS)[number][],
+): Promise<void> {
+  const changed = pending
+    .flatMap(({ statements, postgres = statements }) => postgres)
+    .flatMap((text) => text.match(/(?<=\balter table |^create index \w+\s+on )\w+/g) ?? [])
+  const found = (await connection.run({
+    text: 'select name from unnest($1::text[]) name where to_regclass(name) is not null',
+    values: [`{${[...new Set(changed)].join(',')}}`],
+  })) as readonly Row[]
+  if (found.length === 0) return
+  const text = `${LOCK_TABLES} ${found.map(({ name }) => String(name)).join(', ')}`
+  await connection.run({ text, values: [] })
 }
 
 /** Lists every step of this program and when it was applied. Changes nothing. */
