@@ -95,7 +95,7 @@ async function applyMissing(connection: Connection, now: number): Promise<readon
   return pending.map(({ number, name }) => `${number} ${name}`)
 }
 
-/** Locks the tables that the steps change before the first change, so that calls go on meanwhile. */
+/** Locks the tables that the steps change before the first change. */
 async function lockTables(
   connection: Connection,
   pending: readonly (typeof MIGRATIONS)[number][],
