@@ -70,14 +70,14 @@ function scriptedModel() {
   })
 }
 
-for (const [action, sends, said] of [
+for (const [action, sends, expected] of [
   ['approve', [ARGS], /sent sess_/],
   ['decline', [], /Not sent: declined/],
 ] as const)
   test(`an agent of the AI SDK sends ${sends.length} transfers after ${action}`, async () => {
     await using user = await userWithPhone()
     const sent: object[] = []
-    const told = runAgent(
+    const output = runAgent(
       scriptedModel(),
       'Pay the invoice.',
       transferApprovals(user.service),
@@ -90,7 +90,7 @@ for (const [action, sends, said] of [
     const context = await user.answer(action)
     assert.equal(context?.requester?.name, 'Invoice agent')
     assert.match(context?.text ?? '', /"cents": 125000/)
-    assert.match(await told, said)
+    assert.match(await output, expected)
     assert.deepEqual(sent, sends)
   })
 
