@@ -159,7 +159,7 @@ export class Requests {
     const { rows, now, log } = this.#options
     for (const [id, at] of this.#asked) if (at < now() - POLL_PAUSE_S) this.#asked.delete(id)
     for (const request of rows.expiredRequests(now() - GRACE_S)) {
-      const { approval } = request.payload.params as unknown as StoredParams
+      const { approval } = paramsOf(request.payload)
       if (approval !== undefined) await this.#service.endSession(approval)
       rows.end(request)
     }
@@ -232,8 +232,9 @@ function describe(
     : [...pairs, { label: message_label, value: binding_message }]
 }
 
-function paramsOf({ params }: Request): StoredParams {
-  return params as unknown as StoredParams
+/** The provider stores what this class has put there, without a type. */
+function paramsOf({ params }: { readonly params?: unknown }): StoredParams {
+  return params as StoredParams
 }
 
 function argsOf({ authorization_details, binding_message }: StoredParams): Args {
