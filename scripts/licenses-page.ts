@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 
 const ROOT = resolve(import.meta.dirname, '..')
 /** What installs the packages, first what the container image and the tarball for Linux have. */
-const PLACES = ['service', 'sandbox', 'ciba']
+const PLACES = ['service', 'sandbox', 'ciba', 'console']
 
 interface Component {
   readonly 'bom-ref': string
@@ -25,7 +25,7 @@ export function licensesPage(): string {
     const at = ref.lastIndexOf('@')
     return `| \`${ref.slice(0, at)}\` | ${ref.slice(at + 1)} | ${licenseOf(component)} | ${place} |`
   }).toSorted()
-  return `# Licenses\n\nThe packages of this repository have the [Apache License 2.0](../../LICENSE). They install the packages of others below, in these or newer versions. \`service\` means that the container image and the tarball for Linux have the package; \`sandbox\` and \`ciba\`, that only \`@bonded/sandbox\` or \`@bonded/ciba\` installs it.\n\nThe [bill of materials](../guides/for-your-audit.md#bill-of-materials) of each package, of the image, and of the tarball repeats the license of each part. The image also has Node, whose license is MIT, and Debian packages, whose licenses are in \`/usr/share/doc\` of the image.\n\n| package | version | license | installed with |\n|---|---|---|---|\n${rows.join('\n')}\n`
+  return `# Licenses\n\nThe packages of this repository have the [Apache License 2.0](../../LICENSE). They install the packages of others below, in these or newer versions. \`service\` means that the container image and the tarball for Linux have the package; \`sandbox\`, \`ciba\` and \`console\`, that only \`@bonded/sandbox\`, \`@bonded/ciba\` or \`@bonded/console\` installs it.\n\nThe [bill of materials](../guides/for-your-audit.md#bill-of-materials) of each package, of the image, and of the tarball repeats the license of each part. The image also has Node, whose license is MIT, and Debian packages, whose licenses are in \`/usr/share/doc\` of the image.\n\n| package | version | license | installed with |\n|---|---|---|---|\n${rows.join('\n')}\n`
 }
 
 function componentsOf(name: string): readonly Component[] {

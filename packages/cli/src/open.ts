@@ -151,6 +151,15 @@ async function openDatabase(
   return { openStore, clock }
 }
 
+/** Opens the configured database for an operator. A service may be running on the same file. */
+export async function openBeside(
+  config: Config,
+  given: Pick<ServiceParts, 'clock' | 'log'> = {},
+): Promise<ComposedService> {
+  if (config.postgres === undefined) rejectServedByOlder(config.databaseFile)
+  return openService(config, { ...given, waitForLockMs: WAIT_FOR_LOCK_MS })
+}
+
 /**
  * Runs `work` on the configured database and closes it. A service may be running on the same file.
  * The audit log records it as the class of the command demands.
@@ -160,20 +169,16 @@ export async function withService<T>(
   work: (service: Service) => Promise<T>,
   given: Pick<ServiceParts, 'clock'> = {},
 ): Promise<T> {
-  const config = await readServiceConfig(options)
-  if (config.postgres === undefined) rejectServedByOlder(config.databaseFile)
-  const service = await openService(config, {
-    ...given,
-    waitForLockMs: WAIT_FOR_LOCK_MS,
-  })
+  const service = await openBeside(await readServiceConfig(options), given)
   try {
-    return await recorded(service, options.audited, work)
+    return await runRecorded(service, options.audited, work)
   } finally {
     await closeService(service)
   }
 }
 
-async function recorded<T>(
+/** Runs `work`, which the audit log records as its class demands. */
+export async function runRecorded<T>(
   service: Service,
   audited: AuditedCall | undefined,
   work: (service: Service) => Promise<T>,

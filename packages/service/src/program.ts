@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 /** Optional packages, which a production image lacks, so their names are not resolved here. */
 const PARTS: Readonly<Record<string, readonly string[]>> = {
   '@bonded/ciba': ['ciba'],
+  '@bonded/console': ['console'],
   '@bonded/sandbox': ['clock', 'dev', 'init', 'listen', 'open', 'phone', 'prove', 'trigger'],
 }
 

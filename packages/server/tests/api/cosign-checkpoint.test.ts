@@ -312,6 +312,7 @@ test('doctor warns when no witness has cosigned for a day', async () => {
   await s.round()
   assert.deepEqual(await reportReceiptLog(s.service), {
     entries: 1,
+    auditEntries: 0,
     closed: 0,
     cosigners: 3,
     warnings: [],

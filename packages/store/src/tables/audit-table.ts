@@ -52,7 +52,8 @@ export function auditTable(dialect: Dialect): AuditTable {
     *list(query) {
       const { where, values } = conditions(query)
       const found = yield* rows(
-        `select * from audit_entry where ${where.join(' and ')} order by number limit $1`,
+        `select * from audit_entry where ${where.join(' and ')}
+         order by number ${query.newestFirst ? 'desc' : 'asc'} limit $1`,
         values,
       )
       return found.map(entryFromRow)
@@ -113,9 +114,10 @@ function conditions(query: AuditQuery): {
   readonly where: readonly string[]
   readonly values: readonly SqlValue[]
 } {
-  const { since, until, tenantId, person, action, hasContent, after = 0, limit } = query
+  const { since, until, tenantId, person, action, hasContent, after = 0, before, limit } = query
   const given: readonly (readonly [string, SqlValue | undefined])[] = [
     ['number >', after],
+    ['number <', before],
     ['at >=', since],
     ['at <=', until],
     ['tenant_id =', tenantId],

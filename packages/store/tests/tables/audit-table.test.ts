@@ -57,6 +57,8 @@ for (const [kind, open] of DRIVERS) {
     assert.deepEqual(await driver.read((tables) => tables.audit.last()), entries[2])
     const numbers = async (query: object) => (await list(query)).map(({ number }) => number)
     assert.deepEqual(await numbers({ after: 1, limit: 1 }), [2])
+    assert.deepEqual(await numbers({ newestFirst: true, limit: 2 }), [3, 2])
+    assert.deepEqual(await numbers({ newestFirst: true, before: 2 }), [1])
     assert.deepEqual(await numbers({ since: NOW + 2 }), [2, 3])
     assert.deepEqual(await numbers({ until: NOW + 2 }), [1, 2])
     assert.deepEqual(await numbers({ tenantId }), [2])

@@ -8,6 +8,8 @@ const WARN_MS = 24 * 60 * 60_000
 /** The log of receipts, and what is wrong with it. */
 export interface ReceiptLogReport {
   readonly entries: number
+  /** How many of them are entries of the audit log. */
+  readonly auditEntries: number
   /** The logs before this one, which a restore or a failover has closed. */
   readonly closed: number
   /** How many of the configured witnesses have cosigned the latest cosigned checkpoint. */
@@ -56,5 +58,11 @@ export async function reportReceiptLog(service: Service): Promise<ReceiptLogRepo
       `No witness has cosigned the log of receipts ${since}. The service's log names the problem of each.`,
     )
   }
-  return { entries: head.size, closed: closed.length, cosigners: cosigners.length, warnings }
+  return {
+    entries: head.size,
+    auditEntries: head.auditSize,
+    closed: closed.length,
+    cosigners: cosigners.length,
+    warnings,
+  }
 }

@@ -16,6 +16,10 @@ export interface AuditQuery {
   readonly hasContent?: true
   /** Only entries after this number. */
   readonly after?: number | undefined
+  /** Only entries before this number. */
+  readonly before?: number | undefined
+  /** Whether the newest come first. */
+  readonly newestFirst?: boolean | undefined
   readonly limit: number
 }
 
@@ -25,7 +29,7 @@ export interface AuditTable {
   lock(): Work<void>
   last(): Work<AuditEntry | undefined>
   add(entry: AuditEntry): Work<void>
-  /** The entries in their order, oldest first. */
+  /** The entries in their order, oldest first unless the query says otherwise. */
   list(query: AuditQuery): Work<readonly AuditEntry[]>
   /** The entries whose content is due: by the period of their tenant, and at the longest of all. */
   due(due: Due): Work<readonly AuditEntry[]>

@@ -1,0 +1,90 @@
+import { parseId, type TenantId } from '@bonded/contract'
+import type { AuditEntry } from '@bonded/core/domain/audit'
+import { listAudit } from '@bonded/core/operations/admin/list-audit'
+import { reportReceiptLog } from '@bonded/core/operations/admin/report-receipt-log'
+import { PAGE_ROWS, textIn, timeIn, withMember } from '../fields.ts'
+import { type Html, html, type Part } from '../html.ts'
+import { badge, factsOf, idOf, stored, tableOf, timeOf } from '../layout.ts'
+import { type Asked, page } from '../page.ts'
+
+/** What operators and tenants did, newest first, and whether the log of it is intact. */
+export const changes = page({
+  path: '/changes',
+  action: 'audit list',
+  role: 'viewer',
+  title: 'What changed',
+  input: ({ query }: Asked) => ({
+    query,
+    tenantId: parseId('ten', textIn(query, 'tenant') ?? ''),
+    action: textIn(query, 'action'),
+    since: timeIn(query, 'since'),
+    until: timeIn(query, 'until'),
+    before: Number(textIn(query, 'before')) || undefined,
+  }),
+  target: ({ tenantId }: { readonly tenantId: TenantId | undefined }) => ({ tenantId }),
+  async read(service, { query: _query, tenantId, ...query }) {
+    const entries = await listAudit(service, {
+      target: { tenantId },
+      query: { ...query, newestFirst: true, limit: PAGE_ROWS },
+    })
+    return { entries, log: await reportReceiptLog(service) }
+  },
+  draw({ entries, log }, { now }, { query }) {
+    const last = entries.length === PAGE_ROWS ? entries.at(-1) : undefined
+    return html`${filters(query)}
+${tableOf(
+  ['Time', 'Who', 'What', 'About', 'Result', 'Change'],
+  entries.map((entry) => rowOf(entry, now)),
+  'Nothing was recorded with these filters. Remove one, or take a longer time.',
+)}
+${last && html`<p><a class="button quiet" href="/changes${withMember(query, 'before', String(last.number))}">Earlier entries</a></p>`}
+<h2>The log of it</h2>
+${log.warnings.map((warning) => html`<p>${badge('warning', 'bad')} ${warning}</p>`)}
+${factsOf([
+  ['Entries and receipts under a checkpoint', String(log.entries)],
+  ['Audit entries among them', String(log.auditEntries)],
+  ['Witnesses that cosigned the latest checkpoint', String(log.cosigners)],
+  ['Logs that were closed before', String(log.closed)],
+])}
+<p class="hint">To verify every entry against a checkpoint that you have stored, run <code>bonded audit verify --checkpoint &lt;file&gt;</code>. For a SIEM, run <code>bonded audit export</code>.</p>`
+  },
+})
+
+function rowOf(entry: AuditEntry, now: number): readonly Part[] {
+  const { at, actorKind, actor, issuer, address, action, result, reason, tenantId, person } = entry
+  return [
+    timeOf(at, now),
+    html`${stored(actor)}<p class="hint">${actorKind}${address && html`, ${address}`}${issuer && html`, ${issuer}`}</p>`,
+    html`<code>${action}</code>${reason && html`<p class="hint">${stored(reason)}</p>`}`,
+    html`${tenantId && html`<a href="/tenants/${tenantId}">${tenantId}</a>`}${person && html`<p class="hint">User ${idOf(person)}</p>`}`,
+    result === 'success' ? badge('done', 'good') : badge(result, 'bad'),
+    difference(entry),
+  ]
+}
+
+/** The members that changed, each before and after. */
+function difference({ valueBefore, valueAfter }: AuditEntry): Html | false {
+  const [before, after] = [valueBefore, valueAfter].map(
+    (value) => JSON.parse(value ?? '{}') as Readonly<Record<string, unknown>>,
+  ) as [Readonly<Record<string, unknown>>, Readonly<Record<string, unknown>>]
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
+  if (names.length === 0) return false
+  const lines = names.map(
+    (name) =>
+      html`<div><code>${name}</code> <bdi>${shown(before[name])}</bdi> → <bdi>${shown(after[name])}</bdi></div>`,
+  )
+  return html`<details><summary>${names.length} ${names.length === 1 ? 'member' : 'members'}</summary>${lines}</details>`
+}
+
+function shown(value: unknown): string {
+  return value === undefined || value === null ? 'none' : JSON.stringify(value)
+}
+
+function filters(query: URLSearchParams): Html {
+  return html`<form class="filters">
+<label class="wide">Tenant <input name="tenant" value="${query.get('tenant')}" placeholder="ten_…" autocomplete="off" spellcheck="false"></label>
+<label>Action <input name="action" value="${query.get('action')}" placeholder="device block" autocomplete="off"></label>
+<label>From (UTC) <input type="datetime-local" name="since" value="${query.get('since')}"></label>
+<label>To (UTC) <input type="datetime-local" name="until" value="${query.get('until')}"></label>
+<button>Filter</button></form>`
+}

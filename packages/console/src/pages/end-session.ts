@@ -1,0 +1,33 @@
+import { hasEnded } from '@bonded/contract'
+import { inspectSession } from '@bonded/core/operations/admin/inspect-session'
+import { killSessionAsOperator } from '@bonded/core/operations/admin/kill-session'
+import { html } from '../html.ts'
+import { factsOf, idOf, stored } from '../layout.ts'
+import { action } from '../page.ts'
+import { SESSION_INPUT, stateOf } from './session.ts'
+
+/** Ends a live session of any tenant. */
+export const endSession = action({
+  ...SESSION_INPUT,
+  path: '/sessions/:session/end',
+  action: 'session show',
+  changes: 'session kill',
+  role: 'support',
+  title: 'End this session?',
+  verb: 'End the session',
+  read: inspectSession,
+  draw: ({ session, state }, _view, id) => html`${factsOf([
+    ['Session', idOf(id)],
+    ['State', stateOf(state)],
+    ['Tenant', idOf(session.tenantId)],
+    ['User, as the tenant knows them', idOf(session.subjectRef ?? session.wantedSubjectRef)],
+    ['Action', stored(`${session.workflow} ${session.action}`)],
+  ])}
+<p>${
+    hasEnded(state)
+      ? 'The session has ended already. Ending it again changes nothing.'
+      : 'The service notifies the user’s page and phone at once, and the tenant’s backend gets session.killed. What was approved can no longer be completed. You cannot undo this. The user can start again.'
+  }</p>`,
+  run: killSessionAsOperator,
+  next: (id) => `/sessions/${id}`,
+})

@@ -1,0 +1,110 @@
+import { hasEnded, parseId, type SessionId, type TimelineEntry } from '@bonded/contract'
+import { inspectSession } from '@bonded/core/operations/admin/inspect-session'
+import { type Html, html } from '../html.ts'
+import { badge, factsOf, idOf, stored, timeOf } from '../layout.ts'
+import { type Asked, page, type View } from '../page.ts'
+import { includes } from '../roles.ts'
+import { whyOf } from './rejections.ts'
+
+/** The session that the path of a page names. */
+export const SESSION_INPUT = {
+  input: ({ params }: Asked) => parseId('sess', params['session'] ?? ''),
+  target: (sessionId: SessionId) => ({ sessionId }),
+}
+
+/** One session, and everything that happened in it. */
+export const session = page({
+  ...SESSION_INPUT,
+  path: '/sessions/:session',
+  action: 'session timeline',
+  role: 'support',
+  title: 'Session',
+  read: inspectSession,
+  draw({ session: found, state, timeline }, view, id) {
+    const { now } = view
+    const isOver = hasEnded(state)
+    const facts = factsOf([
+      ['Session', idOf(id)],
+      [
+        'State',
+        html`${stateOf(state)} ${found.endedReason && html`<code>${found.endedReason}</code>`}`,
+      ],
+      ['Tenant', html`<a href="/tenants/${found.tenantId}">${found.tenantId}</a>`],
+      ['Workflow and action', html`<code>${found.workflow}</code> <code>${found.action}</code>`],
+      ['Created', timeOf(found.createdAt, now)],
+      isOver ? ['Ended', timeOf(found.endedAt, now)] : ['Expires', timeOf(found.expiresAt, now)],
+      ['Phone', idOf(found.deviceId)],
+      ['User, as the tenant knows them', idOf(found.subjectRef ?? found.wantedSubjectRef)],
+    ])
+    const mayEnd = !isOver && includes(view.session.role, 'support')
+    return html`${facts}
+<p>${found.bondedAt !== null && html`<a class="button quiet" href="/receipt?session=${id}">Check the receipt</a>`}
+${mayEnd && html`<a class="button quiet" href="/sessions/${id}/end">End this session…</a>`}</p>
+<h2>What happened</h2>
+<ol class="timeline">${timeline.map((entry) => drawEntry(entry, view))}</ol>
+${context(found.context)}`
+  },
+})
+
+/** A state, whose color says whether the user has approved. */
+export function stateOf(state: string): Html {
+  const isGood = state === 'bonded' || state === 'completed'
+  return badge(state, isGood ? 'good' : state === 'killed' ? 'bad' : 'plain')
+}
+
+const LANES = ['Page', 'Service', 'Phone'] as const
+type Lane = (typeof LANES)[number]
+
+/** Who acted, by the kind of an entry. The service is behind all others. */
+const ACTORS: Readonly<Record<string, readonly Lane[]>> = {
+  created: ['Page'],
+  completed: ['Page'],
+  scanned: ['Phone'],
+  evaluating: ['Phone'],
+  evidence_issued: ['Phone', 'Service'],
+  bonded: ['Phone', 'Service'],
+  refused: ['Phone', 'Service'],
+  containment: ['Page'],
+}
+
+function drawEntry(entry: TimelineEntry, { now, publicOrigin }: View): Html {
+  const { kind, at, reason, step, request_id, key_id, key_name } = entry
+  const isRefused = kind === 'refused'
+  // A key of a backend or a page sent it, where there is one.
+  const actors = isRefused && key_id !== null ? ['Page', 'Service'] : (ACTORS[kind] ?? ['Service'])
+  const lanes = LANES.map(
+    (lane) => html`<span${actors.includes(lane) && html` class="on"`}>${lane}<b></b></span>`,
+  )
+  return html`<li${isRefused && html` class="refused"`}>${timeOf(at, now)}
+<div class="lanes" aria-label="${actors.join(' and ')}">${lanes}</div>
+<div><strong>${isRefused ? badge('rejected', 'bad') : kind.replaceAll('_', ' ')}</strong>
+${isRefused || step !== null ? whyOf({ reason, step, publicOrigin }) : reason && html`<code>${reason}</code>`}
+${request_id && html`<p class="hint">Reference ${idOf(request_id)}</p>`}
+${key_id && html`<p class="hint">Key ${stored(key_name ?? key_id)}</p>`}</div></li>`
+}
+
+/** What the phone shows. */
+export function context(
+  shown: {
+    readonly display?: readonly { readonly label: string; readonly value: string }[] | undefined
+    readonly requester?: { readonly kind: string; readonly name: string; readonly detail?: string }
+    readonly text?: string
+  } | null,
+): Html | false {
+  if (shown === null) return false
+  const { display = [], requester, text } = shown
+  const facts = [
+    ...(requester === undefined
+      ? []
+      : [
+          [
+            `Requester (${requester.kind})`,
+            stored([requester.name, requester.detail].filter(Boolean).join(', ')),
+          ] as const,
+        ]),
+    ...display.map(({ label, value }) => [html`<bdi>${label}</bdi>`, stored(value)] as const),
+  ]
+  return html`<h2>What the phone showed</h2>
+${facts.length > 0 && factsOf(facts)}
+${text !== undefined && html`<pre>${text.split('\n').map((line) => html`<bdi>${line}</bdi>\n`)}</pre>`}`
+}

@@ -1,0 +1,39 @@
+import { html } from '../html.ts'
+import { NOTHING, page } from '../page.ts'
+import { includes } from '../roles.ts'
+
+/** The questions of an operator, each with the shortest way to its answer. */
+export const start = page({
+  ...NOTHING,
+  path: '/',
+  action: 'console',
+  role: 'viewer',
+  title: 'What do you want to know?',
+  read: async () => undefined,
+  draw(_nothing, { session: { role } }) {
+    const helps = includes(role, 'support')
+    return html`<div class="cards">
+${helps && WHY}
+${helps && WHO}
+<section class="card"><h2>What changed?</h2>
+<p>Everything that operators and tenants did, who did it, and whether the log of it is intact.</p>
+<p><a class="button" href="/changes">Open the changes</a></p></section>
+<section class="card"><h2>How is a tenant set up?</h2>
+<p>Its document, as <code>bonded apply</code> takes it, and its keys.</p>
+<p><a class="button" href="/tenants">Open the tenants</a></p></section>
+</div>`
+  },
+})
+
+const WHY = html`<section class="card"><h2>Why was this request rejected?</h2>
+<form class="ask" action="/rejections">
+<label class="wide">Reference on the user’s screen, session id, or subject_ref
+<input name="q" autocomplete="off" spellcheck="false" placeholder="req_…" autofocus></label>
+<button>Search</button></form>
+<p class="hint">You have neither? <a href="/rejections">Search by time and reason.</a></p></section>`
+
+const WHO = html`<section class="card"><h2>Who approved what?</h2>
+<form class="ask" action="/receipt">
+<label class="wide">Session id <input name="session" autocomplete="off" spellcheck="false" placeholder="sess_…" required></label>
+<button>Check the receipt</button></form>
+<p class="hint">The receipt is verified while the page loads. It outlives its session.</p></section>`

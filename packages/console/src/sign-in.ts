@@ -1,0 +1,139 @@
+import type { AuditActor } from '@bonded/core/domain/audit'
+import type { Keyring } from '@bonded/core/ports/keyring'
+import type { Logger } from 'pino'
+import {
+  type Answer,
+  ATTEMPT_COOKIE,
+  type Call,
+  cookie,
+  redirect,
+  SESSION_COOKIE,
+} from './answer.ts'
+import { ATTEMPT_SECONDS, Attempts } from './attempts.ts'
+import { type Provider, SignInError, type SignInFailure } from './provider.ts'
+import type { Sessions, SignedIn } from './sessions.ts'
+import { messagePage } from './pages/message.ts'
+
+/** After it, the provider states the groups again. Its own session answers that unseen. */
+const CLAIMS_MS = 10 * 60_000
+/** Callbacks that wait for the provider. Beyond it, someone calls them in vain. */
+const MAX_CALLBACKS = 8
+
+/** Records a sign-in, or its rejection with a code. */
+type RecordSignIn = (action: string, actor: AuditActor, result?: string) => Promise<void>
+
+/** What every way to sign in works with. */
+export interface SignInParts {
+  readonly sessions: Sessions
+  readonly keys: Pick<Keyring, 'same'>
+  readonly now: () => number
+  readonly log: Logger
+  readonly record: RecordSignIn
+}
+
+/** A way to sign in. */
+export interface SignInMethod {
+  /** Answers the requests to its own addresses. Undefined for all others. */
+  answer(call: Call): Promise<Answer | undefined>
+  /** Whether the role of a session is recent enough to show something. */
+  isCurrent(session: SignedIn): boolean
+}
+
+/** What the page says. */
+const MESSAGES: Readonly<Record<SignInFailure, string>> = {
+  provider_unavailable:
+    'The sign-in provider did not answer. Try again in a minute, or ask whoever runs it.',
+  not_signed_in:
+    'The provider did not confirm a new sign-in. Usually it was canceled, took too long, or was opened twice.',
+  token_rejected:
+    'The answer of the provider was rejected, because it does not verify. The log of the console has the reason.',
+  no_role: 'None of your groups has a role here. Ask an administrator of your provider for one.',
+}
+
+/** Signs operators in with an OpenID provider. */
+export class ProviderSignIn implements SignInMethod {
+  readonly #parts: SignInParts
+  readonly #provider: Provider
+  readonly #attempts: Attempts
+  #callbacks = 0
+
+  constructor(provider: Provider, parts: SignInParts) {
+    this.#parts = parts
+    this.#provider = provider
+    this.#attempts = new Attempts(parts.now)
+  }
+
+  async answer(call: Call): Promise<Answer | undefined> {
+    const place = `${call.method} ${call.url.pathname}`
+    if (place === 'GET /sign-in') return this.#begin(call)
+    return place === 'GET /callback' ? this.#finish(call) : undefined
+  }
+
+  isCurrent({ claimedAt }: SignedIn): boolean {
+    return this.#parts.now() < claimedAt + CLAIMS_MS
+  }
+
+  /** Sends the browser to the provider. */
+  async #begin({ url }: Call): Promise<Answer> {
+    const value = this.#attempts.begin(url.searchParams)
+    try {
+      const attempt = this.#attempts.read(value)
+      if (attempt === undefined) throw new SignInError('not_signed_in')
+      const address = await this.#provider.addressOf(attempt)
+      return redirect(address.href, [cookie(ATTEMPT_COOKIE, value, ATTEMPT_SECONDS)])
+    } catch (failure) {
+      return this.#rejected(failure, undefined)
+    }
+  }
+
+  /** Begins a session for the operator whom the provider names. */
+  async #finish(call: Call): Promise<Answer> {
+    const { sessions, keys, record } = this.#parts
+    const attempt = this.#attempts.read(call.cookies.get(ATTEMPT_COOKIE) ?? '')
+    const state = call.url.searchParams.get('state') ?? ''
+    const isOurs = attempt !== undefined && keys.same(state, attempt.secret('state'))
+    if (!isOurs || this.#callbacks >= MAX_CALLBACKS)
+      return this.#rejected(new SignInError('not_signed_in'), undefined)
+    this.#callbacks++
+    try {
+      const address = new URL(this.#provider.redirectUri)
+      address.search = call.url.search
+      const operator = await this.#provider.operatorOf(address, attempt)
+      const { subject: name, issuer } = operator
+      await record('console sign-in', { kind: 'console', name, issuer, address: call.address })
+      const id = sessions.begin(operator, call.session)
+      return redirect(attempt.to, [cookie(SESSION_COOKIE, id), cookie(ATTEMPT_COOKIE, '', 0)])
+    } catch (failure) {
+      return await this.#rejected(failure, call)
+    } finally {
+      this.#callbacks--
+    }
+  }
+
+  /** @param call of a callback, whose rejection is recorded if the provider issued a token */
+  async #rejected(failure: unknown, call: Call | undefined): Promise<Answer> {
+    if (!(failure instanceof SignInError)) throw failure
+    const { code, subject } = failure
+    const { log, record, sessions } = this.#parts
+    log.warn({ code, detail: detailOf(failure.cause) }, 'a sign-in was rejected')
+    if (call !== undefined && (subject !== undefined || code === 'token_rejected')) {
+      // An operator whose groups no longer give a role is signed out at once.
+      if (call.session !== undefined && code === 'no_role') sessions.end(call.session)
+      const actor = { kind: 'console', name: subject ?? 'unknown', address: call.address } as const
+      await record('console sign-in', actor, code)
+    }
+    return messagePage({
+      status: code === 'provider_unavailable' ? 503 : 403,
+      title: 'You are not signed in',
+      text: MESSAGES[code],
+      link: { to: '/sign-in', text: 'Sign in again' },
+    })
+  }
+}
+
+/** The messages of an error. What it carries beside them can have a token. */
+function detailOf(cause: unknown): string | undefined {
+  if (!(cause instanceof Error)) return undefined
+  const inner = detailOf(cause.cause)
+  return inner === undefined ? cause.message : `${cause.message}: ${inner}`
+}

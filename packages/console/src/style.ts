@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto'
+
+/** The only style. Every length is a multiple of the step, and every text has one of four sizes. */
+export const STYLE = `:root{color-scheme:light dark;--ground:light-dark(#f4f6f8,#0b1015);--surface:light-dark(#fff,#12181f);--ink:light-dark(#15202b,#e9eef3);--muted:light-dark(#51606f,#a8b4c1);--line:light-dark(#d8dee6,#37424e);--edge:light-dark(#76838f,#6f7c89);--accent:light-dark(#0b57d0,#8ab4f8);--on-accent:light-dark(#fff,#0c1a30);--good:light-dark(#11692f,#81c995);--bad:light-dark(#b3261e,#f2a7a0);--s:.875rem;font:1rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;font-variant-numeric:tabular-nums}
+*{box-sizing:border-box}
+body{margin:0;background:var(--ground);color:var(--ink);overflow-wrap:anywhere}
+a{color:var(--accent)}
+:focus-visible{outline:3px solid var(--accent);outline-offset:2px;border-radius:4px}
+main:focus{outline:0}
+.skip{position:absolute;inset-inline-start:-99rem}
+.skip:focus{inset-inline-start:1rem;top:.5rem;padding:.5rem;background:var(--surface);z-index:1}
+header{display:flex;flex-wrap:wrap;gap:.25rem 1rem;align-items:center;justify-content:space-between;padding:.5rem 1.5rem;background:var(--surface);border-block-end:1px solid var(--line);font-size:var(--s)}
+nav ul{display:flex;flex-wrap:wrap;gap:.25rem;margin:0;padding:0;list-style:none}
+nav a{display:block;padding:.5rem .75rem;border-radius:.5rem;color:var(--ink);text-decoration:none}
+nav a:hover{background:var(--ground)}
+nav a[aria-current]{background:var(--ground);color:var(--accent);font-weight:600}
+.who,.ago,.none,.hint,dt{color:var(--muted)}
+main{max-width:72rem;margin:0 auto;padding:1.5rem}
+h1{margin:0 0 1rem;font-size:1.5rem;line-height:1.25}
+h2{margin:2rem 0 .75rem;font-size:1.125rem;line-height:1.25}
+p{margin:0 0 .75rem;max-width:44rem}
+.hint,.ago{font-size:var(--s)}
+.cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,22rem),1fr));gap:1rem}
+.card,dl,.table,.timeline,.empty,pre{background:var(--surface);border:1px solid var(--line);border-radius:.75rem}
+.card{padding:1.25rem}
+.card h2{margin:0 0 .5rem}
+.card>:last-child{margin-block-end:0}
+form.filters,form.ask{display:flex;flex-wrap:wrap;gap:.75rem;align-items:end;margin:0 0 1rem}
+label{display:grid;gap:.25rem;font-size:var(--s);color:var(--muted);flex:0 1 auto}
+label.wide{flex:1 1 16rem}
+input,select,button,.button{font:inherit;min-height:2.75rem;padding:.5rem .75rem;border:1px solid var(--edge);border-radius:.5rem;background:var(--surface);color:var(--ink);max-width:100%}
+label.wide input{width:100%}
+button,.button{display:inline-flex;align-items:center;background:var(--accent);border-color:transparent;color:var(--on-accent);font-weight:600;text-decoration:none;cursor:pointer}
+button.quiet,.button.quiet{background:none;border-color:var(--edge);color:var(--ink);font-weight:400}
+button.stop,.button.stop{background:var(--bad);color:var(--surface)}
+dl{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,20rem),1fr));gap:1px;margin:0 0 1rem;overflow:hidden}
+dl>div{padding:.625rem 1rem;box-shadow:0 0 0 1px var(--line)}
+dt{font-size:var(--s)}
+dd{margin:0}
+.id{user-select:all;font-size:var(--s)}
+code,pre{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:var(--s)}
+details{margin:0 0 1rem}
+summary{cursor:pointer;min-height:2.75rem;padding:.5rem 0}
+td summary{min-height:0;padding:0}
+pre{padding:1rem;margin:0 0 1rem;overflow-x:auto;white-space:pre-wrap}
+.open{font-size:var(--s)}
+.nowrap{white-space:nowrap}
+.empty{padding:1.25rem;color:var(--muted);max-width:none}
+.table{overflow-x:auto;margin:0 0 1rem}
+table{width:100%;border-collapse:collapse}
+th,td{padding:.625rem 1rem;text-align:start;vertical-align:top;border-block-end:1px solid var(--line)}
+tbody tr:last-child td{border:0}
+th{font-size:var(--s);font-weight:600;color:var(--muted);white-space:nowrap}
+.badge{display:inline-block;white-space:nowrap;padding:0 .5rem;border:1px solid currentColor;border-radius:1rem;font-size:var(--s);font-weight:600}
+.good{color:var(--good)}
+.bad{color:var(--bad)}
+.timeline{list-style:none;margin:0 0 1rem;padding:0}
+.timeline>li{display:grid;grid-template-columns:14rem 12rem minmax(0,1fr);gap:.25rem 1rem;padding:.75rem 1rem;border-block-end:1px solid var(--line)}
+.timeline>li:last-child{border:0}
+.lanes{display:grid;grid-template-columns:repeat(3,1fr);align-self:start;text-align:center;font-size:.75rem;color:var(--muted)}
+.lanes b{display:block;height:.75rem;margin:.25rem auto;width:.75rem;border-radius:50%;background:var(--line)}
+.lanes .on{color:var(--ink);font-weight:600}
+.lanes .on b{background:var(--accent)}
+.refused .lanes .on b{background:var(--bad)}
+.timeline p{margin:.25rem 0 0}
+.pages{display:flex;gap:.75rem}
+@media (max-width:44rem){header{padding:.5rem 1rem}main{padding:1rem}.timeline>li{grid-template-columns:minmax(0,1fr)}.lanes{max-width:14rem;width:100%}.table{border:0;background:none}thead{display:none}table,tbody,tr,td{display:block}tr{padding:.5rem 0;margin-block-end:.75rem;background:var(--surface);border:1px solid var(--line);border-radius:.75rem}td{border:0;padding:.25rem 1rem}td:empty{display:none}td::before{content:attr(data-heading);display:block;font-size:var(--s);color:var(--muted)}}
+@media print{:root{color-scheme:light}header,form,.skip,.open,.button{display:none}body{background:#fff}main{max-width:none;padding:0}.card,dl,.table,.timeline,pre{border-radius:0}.timeline>li,tr{break-inside:avoid}}
+@media (forced-colors:active){.lanes .on b{background:Highlight}.badge{border:1px solid}}
+`
+
+/** The path has the hash, so that a browser keeps the file until it changes. */
+export const STYLE_PATH = `/style-${createHash('sha256').update(STYLE).digest('hex').slice(0, 16)}.css`
