@@ -71,7 +71,7 @@ export const AUDIT_CLASSES: Readonly<Record<string, AuditClass>> = {
   'webhook recover': 'changes',
   // It is a backend of a tenant.
   'ciba serve': 'neither',
-  // It records each page and action of a person under the command that does the same.
+  // It records each page and action under the command that does the same.
   console: 'neither',
   // The sandbox's.
   'clock show': 'neither',

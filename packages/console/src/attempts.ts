@@ -17,8 +17,8 @@ export interface Attempt {
 }
 
 /**
- * The attempts to sign in. All secrets of one are derived from its cookie, so that nothing is stored
- * for anonymous callers. A changed cookie gives other secrets, with which it fails.
+ * The attempts to sign in. All secrets of one are derived from its cookie, so that the console
+ * stores nothing for anonymous callers. A changed cookie gives other secrets, with which it fails.
  */
 export class Attempts {
   readonly #key = randomBytes(32)

@@ -4,8 +4,8 @@ import { partiesOf, personReference } from '../audit.ts'
 import type { Service } from '../service.ts'
 
 /**
- * The entries of the audit log, by default oldest first. A target that names a user narrows them to that user,
- * and one that names only a tenant to that tenant.
+ * The entries of the audit log, by default oldest first. A target that names a user narrows them to
+ * that user, and one that names only a tenant to that tenant.
  */
 export async function listAudit(
   service: Service,
