@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Mutant, Tests } from './mutant.ts'
+import { environment, type Outcome, Tester } from './tester.ts'
 
 /** The workspaces' links in `node_modules`, copied as links, so that they lead into the copy. */
 const OWN_SCOPE = '@bonded'
@@ -22,22 +23,8 @@ const COPIED = ['packages', 'tests/harness', 'package.json']
 /** A multiple of the time of all files together. A test that never ends counts as a failure too. */
 const TIMEOUT_MS = 300_000
 
-/**
- * Each process loads it first: it then ends by itself when it gets a signal, and Node stores what
- * it has compiled. Without this, a third of the time of a mutant is the compiling of what is the
- * same.
- */
-const STORING = "data:text/javascript,process.once('SIGTERM', () => process.exit(1))"
-
 /** The name of the test that waits until all files are loaded. */
 const LOADED = 'all files are loaded'
-
-/** The result of a run of test files. */
-export type Outcome =
-  | { readonly kind: 'passed'; readonly tests: readonly string[] }
-  | { readonly kind: 'failed'; readonly test: string }
-  /** The file does not load, so it needs no test to detect the mutant. */
-  | { readonly kind: 'broken'; readonly file: string; readonly why: string }
 
 /**
  * A copy of the sources to mutate, so that the working tree stays unchanged. Installed packages are
@@ -46,6 +33,7 @@ export type Outcome =
  */
 export class SourcesCopy implements Disposable {
   readonly root: string
+  readonly #tester: Tester
 
   constructor(from: string) {
     this.root = mkdtempSync(join(tmpdir(), 'bonded-mutants-'))
@@ -62,6 +50,7 @@ export class SourcesCopy implements Disposable {
       })
     const [installed, linked] = [join(from, 'node_modules'), join(this.root, 'node_modules')]
     mkdirSync(linked)
+    this.#tester = new Tester(this.root)
     for (const name of readdirSync(installed)) {
       if (name === OWN_SCOPE)
         cpSync(join(installed, name), join(linked, name), {
@@ -75,7 +64,7 @@ export class SourcesCopy implements Disposable {
   /** Runs the mutant's tests with the mutant planted, up to the first one that fails. */
   outcomeOf(mutant: Mutant): Promise<Outcome> {
     const { file, begin = '' } = mutant.noticedBy
-    return this.withMutant(mutant, () => this.#runFile(join(this.root, file), [begin]))
+    return this.withMutant(mutant, () => this.#tester.outcomeOf(join(this.root, file), begin))
   }
 
   /** Acts while a mutant is planted. */
@@ -104,25 +93,15 @@ export class SourcesCopy implements Disposable {
     return this.#runFile(all, [LOADED, ...new Set(tests.map(({ begin = '' }) => begin))])
   }
 
-  /** Ends the run at the first failure: later tests would add nothing, and some would hang. */
   async #runFile(file: string, begins: readonly string[]): Promise<Outcome> {
-    const { NODE_TEST_CONTEXT: _ours, ...inherited } = process.env
     const named = begins.map((begin) => `--test-name-pattern=^${escaped(begin)}`)
-    const running = spawn(
-      process.execPath,
-      [`--import=${STORING}`, '--test-reporter=tap', ...named, file],
-      {
-        cwd: this.root,
-        env: {
-          ...inherited,
-          NODE_OPTIONS: '--conditions=@bonded/source',
-          NODE_COMPILE_CACHE: join(this.root, 'compiled'),
-        },
-        stdio: ['ignore', 'pipe', 'pipe'],
-        timeout: TIMEOUT_MS,
-        killSignal: 'SIGKILL',
-      },
-    )
+    const running = spawn(process.execPath, ['--test-reporter=tap', ...named, file], {
+      cwd: this.root,
+      env: environment(),
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: TIMEOUT_MS,
+      killSignal: 'SIGKILL',
+    })
     const closed = once(running, 'close')
     const printed: string[] = []
     running.stderr.setEncoding('utf8').on('data', (text: string) => void printed.push(text))
@@ -135,18 +114,17 @@ export class SourcesCopy implements Disposable {
         passed.push(test)
         continue
       }
-      running.kill('SIGTERM')
+      running.kill('SIGKILL')
       await closed
       return { kind: 'failed', test }
     }
-    const [status, signal] = await closed
+    const [status] = await closed
     if (status === 0) return { kind: 'passed', tests: passed }
-    return signal === null
-      ? { kind: 'broken', file, why: `ended with ${status}: ${printed.join('').slice(-2_000)}` }
-      : { kind: 'failed', test: `${file} does not end` }
+    return { kind: 'broken', why: `ended with ${status}: ${printed.join('').slice(-2_000)}` }
   }
 
   [Symbol.dispose](): void {
+    this.#tester[Symbol.dispose]()
     rmSync(this.root, { recursive: true, force: true })
   }
 }
