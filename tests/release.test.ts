@@ -105,7 +105,9 @@ test('a bill of materials lists the packages whose code is in the tarball', () =
 
 test('the list of licenses has each dependency of each package, with a license that permits use', () => {
   const text = readFileSync(join(ROOT, 'docs/reference/licenses.md'), 'utf8')
-  const rows = [...text.matchAll(/^\| `(.+)` \| (.+) \| (.+) \| (?:service|sandbox|ciba|console) \|$/gm)]
+  const rows = [
+    ...text.matchAll(/^\| `(.+)` \| (.+) \| (.+) \| (?:service|sandbox|ciba|console) \|$/gm),
+  ]
   const listed = rows.map(([, name]) => name)
   for (const { dependencies = {}, folder } of packages)
     for (const name of Object.keys(dependencies))
