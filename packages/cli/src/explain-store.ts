@@ -1,9 +1,12 @@
 import type { StoreError, StoreFailure } from '@bonded/core/ports/store'
 
 /** Why the database does not work, and what to do about it. */
-export function explainStore({ kind, where = 'the database', message, cause }: StoreError): string {
+export function explainStore(failure: StoreError): string {
+  const { kind, where = 'the database', isServer, message, cause } = failure
+  if (kind === undefined) return message
   const detail = cause instanceof Error ? cause.message : message
-  return kind === undefined ? message : `${WHAT[kind](where, detail)} ${REMEDY[kind]}`
+  const onServer = isServer ? ON_SERVER[kind] : undefined
+  return onServer?.(where, detail) ?? `${WHAT[kind](where, detail)} ${REMEDY[kind]}`
 }
 
 const WHAT: Readonly<Record<StoreFailure, (where: string, detail: string) => string>> = {
@@ -39,4 +42,18 @@ const REMEDY: Readonly<Record<StoreFailure, string>> = {
     'Check the user, the password and the database in BONDED_DATABASE_URL. The removal of a tenant needs the role that owns the database.',
   unsuitable: 'Nothing was changed.',
   not_migrated: 'Nothing was changed.',
+}
+
+/** What differs on PostgreSQL, where the operator repairs a server and not a file. */
+const ON_SERVER: Readonly<
+  Partial<Record<StoreFailure, (where: string, detail: string) => string>>
+> = {
+  locked: (where, detail) =>
+    `Another transaction on ${where} was in the way (${detail}). Nothing was changed. Try again. If it fails again, find the sessions that hold a lock with pg_blocking_pids() over pg_stat_activity.`,
+  read_only: (where, detail) =>
+    `${where} accepts no writes (${detail}). Nothing was changed. Set BONDED_DATABASE_URL to the primary, or wait until it is one.`,
+  damaged: (where, detail) =>
+    `The server found damaged data in ${where} (${detail}). Read its log, and restore a backup.`,
+  input_output: (where, detail) =>
+    `The server could not read or write its files of ${where} (${detail}). Check its disk and its log.`,
 }

@@ -106,14 +106,17 @@ export class StoreError extends Error {
   readonly kind: StoreFailure | undefined
   /** The location of the store, for the operator who repairs it. */
   readonly where: string | undefined
+  /** Whether it is a server, which is repaired in another way than a file. */
+  readonly isServer: boolean
 
   constructor(
     message: string,
-    options: { kind?: StoreFailure; where?: string; cause?: unknown } = {},
+    options: { kind?: StoreFailure; where?: string; isServer?: boolean; cause?: unknown } = {},
   ) {
     super(message, { cause: options.cause })
     this.kind = options.kind
     this.where = options.where
+    this.isServer = options.isServer ?? false
   }
 }
 

@@ -130,7 +130,7 @@ export function asStoreError(
   if (problem !== undefined)
     return new StoreError(`${where} cannot be used: ${problem}`, { kind: 'unsuitable', where })
   const { kind, failure, text } = classify(cause)
-  return kind === 'defect'
-    ? cause
-    : new StoreError(`the store refused to ${to}: ${text}`, { kind: failure, where, cause })
+  if (kind === 'defect') return cause
+  const given = { kind: failure, where, isServer: true, cause }
+  return new StoreError(`the store refused to ${to}: ${text}`, given)
 }
