@@ -41,6 +41,7 @@ export async function pushService() {
   return {
     received,
     status,
+    port,
     /** Binds a subscription to a key, as `pushManager.subscribe()` does. */
     subscribe(name: string, publicKey: string): string {
       assert.equal(Buffer.from(publicKey, 'base64url').length, 65)
@@ -53,12 +54,7 @@ export async function pushService() {
     },
     transport(given: TestClock) {
       clock = given
-      return pushTransport({
-        clock: given,
-        hosts: [],
-        resolve: async () => ['93.184.215.14'],
-        connect: () => connect({ host: '127.0.0.1', port }),
-      })
+      return transportTo(port, given)
     },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
@@ -66,6 +62,16 @@ export async function pushService() {
       await once(server, 'close')
     },
   }
+}
+
+/** The service's own transport, whose connections lead to a push service of this machine. */
+export function transportTo(port: number, clock: TestClock) {
+  return pushTransport({
+    clock,
+    hosts: [],
+    resolve: async () => ['93.184.215.14'],
+    connect: () => connect({ host: '127.0.0.1', port }),
+  })
 }
 
 /** Returns `ok`, or the rule that the message breaks. */
