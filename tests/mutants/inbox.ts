@@ -134,8 +134,8 @@ export const INBOX: readonly Mutant[] = [
     [
       'a phone names any host as its push service',
       `${SERVER}/src/adapters/push/push-transport.ts`,
-      'known.some((name) => isHostOf(name, destination.host))',
-      'known.some((name) => isHostOf(name, destination.host) || name)',
+      'known.find((name) => isHostOf(name, host))',
+      'known.find((name) => isHostOf(name, host) || name)',
       WAKE_UPS,
       'an endpoint is a public',
     ],

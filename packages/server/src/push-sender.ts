@@ -6,7 +6,10 @@ import type { ClockGuard } from './clock-guard.ts'
 
 /** How many wake-ups are open at one push service. A slow one delays no other. */
 const MAX_OPEN = 32
-/** How many wait. Those of a push service that is down are dropped before others. */
+/**
+ * How many wait for it. If each attempt takes its longest time, the last one begins after 8 minutes:
+ * before a push service would drop it.
+ */
 const MAX_WAITING = 1_000
 
 /** The wake-ups of one push service. */
@@ -24,7 +27,7 @@ export class PushSender implements AsyncDisposable {
   readonly #log: Logger
   readonly #guard: ClockGuard
   readonly #stop = new AbortController()
-  /** By the host of the push service. */
+  /** By push service, and not by host: phones choose the hosts. */
   readonly #lanes = new Map<string, Lane>()
 
   constructor(service: Service, log: Logger, guard: ClockGuard) {
@@ -44,28 +47,26 @@ export class PushSender implements AsyncDisposable {
   }
 
   #add(wakeUp: WakeUp): void {
-    const { host } = new URL(wakeUp.endpoint)
-    const lane: Lane = this.#lanes.get(host) ?? { waiting: [], open: new Set() }
+    const { push, meter } = this.#service
+    const name = push.serviceOf(wakeUp.endpoint)
     // A push service rejects the signature of a clock that is wrong, which ends the subscription.
-    if (this.#stop.signal.aborted || !this.#guard.maySend() || lane.waiting.length >= MAX_WAITING)
-      return this.#service.meter.wokePhone('dropped')
-    this.#lanes.set(host, lane)
+    const maySend = !this.#stop.signal.aborted && this.#guard.maySend()
+    if (name === undefined || !maySend) return meter.wokePhone('dropped')
+    const lane: Lane = this.#lanes.get(name) ?? { waiting: [], open: new Set() }
+    if (lane.waiting.length >= MAX_WAITING) return meter.wokePhone('dropped')
+    this.#lanes.set(name, lane)
     lane.waiting.push(wakeUp)
-    this.#sendNext(host, lane)
+    this.#sendNext(lane)
   }
 
-  #sendNext(host: string, { waiting, open }: Lane): void {
+  #sendNext({ waiting, open }: Lane): void {
     const next = open.size < MAX_OPEN ? waiting.shift() : undefined
-    if (next === undefined) {
-      // Phones choose the hosts, within a domain, so an idle one takes no memory.
-      if (open.size === 0) this.#lanes.delete(host)
-      return
-    }
+    if (next === undefined) return
     const sent: Promise<void> = wakePhone(this.#service, next, this.#stop.signal)
       .catch((failure: unknown) => this.#log.error({ err: failure }, 'a phone could not be woken'))
       .finally(() => {
         open.delete(sent)
-        this.#sendNext(host, { waiting, open })
+        this.#sendNext({ waiting, open })
       })
     open.add(sent)
   }

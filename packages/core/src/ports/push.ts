@@ -7,6 +7,11 @@ export interface PushTransport {
   send(message: PushMessage, signal: AbortSignal): Promise<AttemptResult>
   /** What prevents a URL from being an endpoint of a push service; undefined if nothing does. */
   endpointProblem(endpoint: string): string | undefined
+  /**
+   * The name of the push service of an endpoint, one of a fixed list; undefined if it has none. A
+   * push service can have many hosts.
+   */
+  serviceOf(endpoint: string): string | undefined
 }
 
 export interface PushMessage {

@@ -28,18 +28,20 @@ export function pushTransport({ hosts, ...options }: TransportOptions): PushTran
   const known = [...PUSH_HOSTS, ...hosts]
   const limits = { timeoutMs: ATTEMPT_TIMEOUT_MS, maxResponseBytes: MAX_RESPONSE_BYTES }
   const post = checkedPost({ ...options, ...limits, hosts: [] })
-  const endpointProblem = (endpoint: string) => {
-    const destination = readDestination(endpoint, [])
-    if (typeof destination === 'string') return destination
-    return known.some((name) => isHostOf(name, destination.host))
-      ? undefined
-      : 'its host is no known push service'
+  const serviceOf = (endpoint: string) => {
+    const { host } = new URL(endpoint)
+    return known.find((name) => isHostOf(name, host))
   }
   return {
-    endpointProblem,
+    serviceOf,
+    endpointProblem(endpoint) {
+      const destination = readDestination(endpoint, [])
+      if (typeof destination === 'string') return destination
+      return serviceOf(endpoint) === undefined ? 'its host is no known push service' : undefined
+    },
     // Checked again, because the operator can have removed a host since.
     async send({ endpoint, key, contact }, stop) {
-      if (endpointProblem(endpoint) !== undefined) return { error: 'address_rejected' }
+      if (serviceOf(endpoint) === undefined) return { error: 'address_rejected' }
       const now = options.clock.now()
       const authorization = await key.authorization({ endpoint, contact, now })
       return post({ url: endpoint, body: '', headers: () => headersOf(authorization) }, stop)
