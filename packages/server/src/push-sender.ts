@@ -7,8 +7,8 @@ import type { ClockGuard } from './clock-guard.ts'
 /** How many wake-ups are open at one push service. A slow one delays no other. */
 const MAX_OPEN = 32
 /**
- * How many wait for it. If each attempt takes its longest time, the last one begins after 8 minutes:
- * before a push service would drop it.
+ * How many wait for it. If each attempt takes its longest time, the last one begins after 8
+ * minutes: before a push service would drop it.
  */
 const MAX_WAITING = 1_000
 

@@ -14,8 +14,8 @@ import { keyringOf } from '../src/adapters/keys/keyring.ts'
 import { composeService, startService } from '../src/compose.ts'
 
 /**
- * What happens to a wake-up once its request is stored: it is handed over to the sender, which sends
- * it and records the result. A node can die before each.
+ * What happens to a wake-up once its request is stored: it is handed over to the sender, which
+ * sends it and records the result. A node can die before each.
  */
 export const STEPS = ['handed over', 'sent', 'recorded'] as const
 export type Step = (typeof STEPS)[number]
