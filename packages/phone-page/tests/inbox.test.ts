@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import type { Workflow } from '@bonded/contract'
 import type { Page } from 'playwright-core'
 import { browserMissing } from '../../../tests/browser.ts'
 import { press, readAll, recordPrompts, screen } from './phone-browser.ts'
@@ -12,39 +13,37 @@ const PICTURES = process.env.SCREENSHOTS_DIR
 const browserTest = { skip: browserMissing, timeout: 120_000 }
 const REQUESTER = { kind: 'agent', name: 'Invoice agent', detail: 'Pays invoices up to €20,000' }
 
+const WORKFLOWS: readonly Partial<Workflow>[] = [
+  {},
+  {
+    name: 'agent',
+    actions: ['pay'],
+    delivery: 'inbox',
+    session_ttl_seconds: 86_400,
+    title: { en: 'Payments' },
+  },
+]
+
 /** A user who has approved on a page once, and a phone at its inbox. */
 async function openScene(look?: Parameters<Sandbox['phone']>[1]) {
-  const sandbox = await Sandbox.start({
-    workflows: [
-      {},
-      {
-        name: 'agent',
-        actions: ['pay'],
-        delivery: 'inbox',
-        session_ttl_seconds: 86_400,
-        title: { en: 'Payments' },
-      },
-    ],
-  })
+  const sandbox = await Sandbox.start({ workflows: WORKFLOWS })
   const phone = await sandbox.phone({}, look)
-  const first = await sandbox.create()
-  await phone.open(first)
-  await phone.page.locator('.actions > .button').click()
-  await screen(phone.page, 'approved')
-  const { subject_ref } = await sandbox.stateOf(first)
-  // A request of the millisecond in which the key was made is not younger than the key.
-  sandbox.advance(1)
-  const ask = (context: object = {}) =>
-    sandbox.create({
-      workflow: 'agent',
-      action: 'pay',
-      subject_ref,
-      context: {
-        requester: REQUESTER,
-        display: [{ label: 'Pay an invoice', value: '€12,500.00' }],
-        ...context,
-      },
-    })
+  /** Bonds the phone on a page of a tenant. @returns a function that creates requests */
+  const meet = async (by = sandbox.serverCredential) => {
+    const first = await sandbox.create({}, by)
+    await phone.open(first)
+    await phone.page.locator('.actions > .button').click()
+    await screen(phone.page, 'approved')
+    const { subject_ref } = await sandbox.stateOf(first, undefined, by)
+    // A request of the millisecond in which the key was made is not younger than the key.
+    sandbox.advance(1)
+    return (context: object = {}) => {
+      const display = [{ label: 'Pay an invoice', value: '€12,500.00' }]
+      const given = { requester: REQUESTER, display, ...context }
+      return sandbox.create({ workflow: 'agent', action: 'pay', subject_ref, context: given }, by)
+    }
+  }
+  const ask = await meet()
   const visit = async () => {
     await phone.page.goto(`${sandbox.origin}/inbox`)
     await screen(phone.page, 'inbox', 'no_inbox', 'problem')
@@ -53,6 +52,7 @@ async function openScene(look?: Parameters<Sandbox['phone']>[1]) {
     sandbox,
     phone,
     page: phone.page,
+    meet,
     ask,
     visit,
     [Symbol.asyncDispose]: () => sandbox[Symbol.asyncDispose](),
@@ -233,5 +233,77 @@ test(
     await screen(page, 'keys')
     await page.locator('.actions > .plain').click()
     await screen(page, 'inbox')
+  },
+)
+
+test(
+  'lists more than 20 requests, and goes on where the user was, on a small phone',
+  browserTest,
+  async () => {
+    await using scene = await openScene({ viewport: { width: 375, height: 553 } })
+    const { sandbox, page, ask, meet, visit } = scene
+    const asking = [ask]
+    for (const name of ['Northern Bank', 'Sunrise Insurance', 'Blue Travel', 'City Energy'])
+      asking.push(await meet(await sandbox.addTenant(name, WORKFLOWS)))
+    // No tenant has more than five, so no list of one tenant is that long.
+    for (const each of asking) for (let count = 0; count < 5; count++) await each()
+    const prompts = await recordPrompts(page)
+    await visit()
+    await page.getByRole('heading', { name: 'Requests waiting: 25' }).waitFor()
+    await openList(page)
+    assert.equal(await items(page).count(), 20)
+    assert.equal(await page.evaluate('scrollY'), 0)
+    const more = page.getByRole('button', { name: 'Show more' })
+    await more.click()
+    await items(page).nth(24).waitFor()
+    assert.deepEqual(prompts, ['get', 'get'])
+    assert.equal(await more.count(), 0)
+    await picture(page, 'list-long')
+    /** The position of the focused request, if the user sees it. */
+    const place = () =>
+      page.evaluate<number>(`(() => {
+        const { top, bottom } = document.activeElement.getBoundingClientRect()
+        if (top < 0 || bottom > innerHeight) return 'out of view'
+        return [...document.querySelectorAll('.item')].indexOf(document.activeElement)
+      })()`)
+    assert.equal(await place(), 20)
+    await items(page).nth(22).click()
+    await press(page, 'Back')
+    assert.equal(await place(), 22)
+    await items(page).nth(23).click()
+    await press(page, 'Approve')
+    await screen(page, 'approved')
+    await press(page, 'Back')
+    assert.equal(await items(page).count(), 24)
+  },
+)
+
+test(
+  'a prompt that the user closes changes nothing, and can be repeated',
+  browserTest,
+  async () => {
+    await using scene = await openScene({ viewport: { width: 390, height: 553 } })
+    const { sandbox, phone, page, ask, visit } = scene
+    const session = await ask()
+    const prompts = await recordPrompts(page)
+    await visit()
+    await phone.setUserVerified(false)
+    for (const count of [1, 2]) {
+      await press(page, 'Open')
+      while (prompts.length < count) await page.evaluate('0')
+      await screen(page, 'inbox')
+      await page.getByRole('heading', { name: 'Requests waiting: 1' }).waitFor()
+    }
+    await phone.setUserVerified(true)
+    await openList(page)
+    await items(page).click()
+    await phone.setUserVerified(false)
+    await press(page, 'Approve')
+    await page.getByRole('alert').waitFor()
+    assert.equal((await sandbox.stateOf(session)).state, 'pending')
+    await phone.setUserVerified(true)
+    await press(page, 'Approve')
+    await screen(page, 'approved')
+    assert.equal((await sandbox.stateOf(session)).state, 'bonded')
   },
 )

@@ -156,21 +156,43 @@ export class Sandbox implements AsyncDisposable {
     this.#clock.advance(ms)
   }
 
+  /** Creates another tenant. @returns its server credential */
+  async addTenant(name: string, workflows: readonly Partial<Workflow>[]): Promise<string> {
+    const { serverCredential } = await createTenant(this.#running.service, {
+      name,
+      environment: 'sandbox',
+      origins: [],
+      workflows: workflows.map((workflow) => ({ ...WORKFLOW, ...workflow })),
+      demo: false,
+    })
+    return serverCredential.reveal()
+  }
+
   /** Creates a session, as the tenant's backend does. */
-  async create(body: object = {}): Promise<CreatedSession> {
-    const response = await this.#backend('POST', '/sessions', {
+  async create(body: object = {}, by = this.serverCredential): Promise<CreatedSession> {
+    const given = {
       workflow: WORKFLOW.name,
       action: WORKFLOW.actions[0],
       context: { display: DISPLAY },
       ...body,
+    }
+    const response = await this.#backend('POST', '/sessions', given, {
+      authorization: `Bearer ${by}`,
     })
     if (!response.ok) throw new Error(await response.text())
     return (await response.json()) as CreatedSession
   }
 
   /** @param secret of the page's browser, which a form carries to the backend */
-  async stateOf({ id }: Pick<CreatedSession, 'id'>, secret?: string): Promise<FullSession> {
-    const headers = secret === undefined ? {} : { [BROWSER_SECRET_HEADER]: secret }
+  async stateOf(
+    { id }: Pick<CreatedSession, 'id'>,
+    secret?: string,
+    by = this.serverCredential,
+  ): Promise<FullSession> {
+    const headers = {
+      authorization: `Bearer ${by}`,
+      ...(secret !== undefined && { [BROWSER_SECRET_HEADER]: secret }),
+    }
     const response = await this.#backend('GET', `/sessions/${id}`, undefined, headers)
     return (await response.json()) as FullSession
   }

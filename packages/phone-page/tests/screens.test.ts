@@ -140,6 +140,39 @@ test('the actions of every screen are in view, and one is primary', browserTest,
   }
 })
 
+/** Phones of today, with the bars of their browsers. */
+const SIZES = [
+  [320, 568],
+  [360, 560],
+  [375, 553],
+  [390, 553],
+] as const
+
+test('the inbox fits phones of four sizes in every language', browserTest, async () => {
+  const page = await open(looks.light)
+  for (const [width, height] of SIZES) {
+    await page.setViewportSize({ width, height })
+    for (const tag of MEASURED) {
+      const wrong = await page.evaluate<string[]>(`Object.keys(gallery.screens).filter((screen) => {
+        if (!screen.startsWith('inbox-')) return false
+        gallery.draw(screen, ${languageIn(tag)})
+        const isHidden = (action) => {
+          const { top, bottom, left, right, height } = action.getBoundingClientRect()
+          return top < 0 || bottom > innerHeight || left < 0 || right > innerWidth || height < 44
+        }
+        const actions = [...document.querySelectorAll('.actions .button')].filter((action) => action.checkVisibility())
+        const isCut = ({ scrollWidth, clientWidth }) => scrollWidth > clientWidth
+        const texts = [document.documentElement, ...document.querySelectorAll('h1, p, button')]
+        return actions.some(isHidden) || texts.some(isCut)
+      })`)
+      assert.deepEqual(wrong, [], `${tag} at ${width} × ${height}`)
+    }
+    await draw(page, 'inbox-list', 'null')
+    await picture(page, `inbox-${width}x${height}`)
+  }
+  await page.context().close()
+})
+
 test('each problem says how to leave it', browserTest, async () => {
   const page = await open(looks.light)
   const silent = await page.evaluate<string[]>(`Object.keys(gallery.screens)

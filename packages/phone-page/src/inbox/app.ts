@@ -74,7 +74,7 @@ export function startInbox(dependencies: InboxDependencies): InboxApp {
   const showList = (changes: Partial<ListScreen> = {}) => {
     leave()
     if (list === undefined) return void start()
-    list = { ...list, isOver: false, ...changes }
+    list = { ...list, at: null, isOver: false, ...changes }
     stage.present(list)
   }
   const without = (gone: string, { items, waiting }: ListScreen): Partial<ListScreen> => ({
@@ -130,8 +130,9 @@ export function startInbox(dependencies: InboxDependencies): InboxApp {
     const { claimed, screen } = stage
     // The report has ended other requests too, and has paused their tenant.
     if (screen.name === 'ended' && screen.end === 'reported') return void start()
-    const isOpen = claimed === undefined || shows('request', 'problem')
-    showList(isOpen || list === undefined ? {} : without(claimed.session.id, list))
+    const id = claimed?.session.id
+    if (id === undefined || list === undefined) return showList()
+    showList(shows('request', 'problem') ? { at: id } : without(id, list))
   }
   stage.onBack = () => showList()
 
@@ -185,7 +186,12 @@ export function startInbox(dependencies: InboxDependencies): InboxApp {
     open: () =>
       // The sensors record while the user reads. Some browsers allow that only after a tap.
       void motion.requestAccess().then(() => ask(() => read().then(() => showList()))),
-    more: () => void ask(() => read(list?.cursor).then(() => showList())),
+    more: () =>
+      void ask(async () => {
+        const known = list?.items.length ?? 0
+        await read(list?.cursor)
+        showList({ at: list?.items[known]?.session_id ?? null })
+      }),
     select: ({ session_id: id }) =>
       void ask(() =>
         select(id).catch((failure: unknown) => {
@@ -242,6 +248,6 @@ function listOf(
     ({ session_id }) => !items.some((item) => item.session_id === session_id),
   )
   const all = [...before, ...listed]
-  const fresh = { hasNewer: false, isOver: false, isBlocked: false }
+  const fresh = { at: null, hasNewer: false, isOver: false, isBlocked: false }
   return { name: 'list', items: all, waiting, cursor, paused, push, ...fresh }
 }

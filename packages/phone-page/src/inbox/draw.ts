@@ -90,11 +90,12 @@ function drawList(first: ListScreen, context: InboxContext): DrawnScreen {
   const title = messages['inbox.title']
   const heading = headingOf([title])
   const rows = items.map((item) => drawItem(item, context))
+  const place = rows[items.findIndex(({ session_id }) => session_id === first.at)]
   const newer = footer(button(messages['inbox.newer'], () => actions.open()))
   newer.hidden = !first.hasNewer
   return {
     title,
-    heading,
+    heading: place?.open ?? heading,
     tick: () => rows.forEach(({ tick }) => tick()),
     update(next) {
       if (next.name !== 'list' || next.items !== items || next.paused !== paused) return false
@@ -161,7 +162,7 @@ function drawItem(item: ListedRequest, context: InboxContext) {
     age.textContent = `${agoIn(languages[0], now - item.createdAtMs)} · ${fill(messages['request.time'], { time })}`
   }
   tick()
-  const content = element(
+  const open = element(
     'button',
     { type: 'button', class: 'item' },
     line(item.tenant_name, 'tenant'),
@@ -169,8 +170,8 @@ function drawItem(item: ListedRequest, context: InboxContext) {
     ...(item.requester === null ? [] : [line(item.requester.name, 'requester')]),
     age,
   )
-  content.addEventListener('click', () => actions.select(item))
-  return { content: element('li', {}, content), tick }
+  open.addEventListener('click', () => actions.select(item))
+  return { content: element('li', {}, open), open, tick }
 }
 
 const MINUTE_MS = 60_000

@@ -19,6 +19,8 @@ export interface ListScreen extends Pick<OpenedInbox, 'cursor' | 'paused' | 'pus
   /** How many requests waited when the list was read, without those that the user has answered. */
   readonly waiting: number
   readonly hasNewer: boolean
+  /** The request at which the user goes on reading; null for the beginning of the list. */
+  readonly at: string | null
   /** Whether the request that the user chose has ended. */
   readonly isOver: boolean
   /** Whether the user or the browser has permitted no notification. */

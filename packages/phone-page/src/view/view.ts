@@ -31,8 +31,8 @@ export function createView<S extends Screen>(
       const article = element('article', { 'data-screen': screen.name }, ...drawn.content)
       root.replaceChildren(article)
       document.title = drawn.title
-      if (!isFirst || screen.name !== 'loading') drawn.heading?.focus()
       if (drawnName !== screen.name) scrollTo(0, 0)
+      if (!isFirst || screen.name !== 'loading') drawn.heading?.focus()
       drawnName = screen.name
       drawn.onView?.()
       if (drawn.tick !== undefined) ticking = setInterval(drawn.tick, 1_000)

@@ -242,6 +242,7 @@ function listScreen(members: Partial<ListScreen> = {}): ListScreen {
         paused_until: '2026-11-28T09:00:00.000Z',
       },
     ],
+    at: null,
     hasNewer: false,
     isOver: false,
     isBlocked: true,
