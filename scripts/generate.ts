@@ -206,6 +206,8 @@ ${rows.join('\n')}
 
 For the service, set \`BONDED_RATE_LIMITS=create=1200/200,get=240\`: the quota and, after a slash, the burst. \`off\` is accepted in a sandbox only. For a tenant, use \`bonded tenant create --limit create=1200/200\`, and \`bonded tenant limits <tenant> --limit get=240\` later. Omit \`--limit\` to restore the service's limits.
 
+The service counts in memory. A restart begins every count anew, and nodes on PostgreSQL [share theirs](../decisions/0058-shared-limits.md). A node stores at least 20,000 buckets of each limit that are not full. A quota in total for a session lasts for 24 hours, so on a node with more sessions than that it can begin anew earlier: at most once for each 20,000 other sessions and devices that use the limit. What decides about an approval is stored and exact: used signatures, failed and valid assertions, and the [limits of an inbox](protocol.md#15-the-inbox).
+
 ## Networks
 
 The limits per network count these prefixes of an address, and a call must be within the quota of each:

@@ -122,6 +122,31 @@ test('stays within its bound under a burst of keys and keeps the buckets in use'
   assert.ok(limiter.size() <= 2_000, `${limiter.size()} buckets`)
 })
 
+test('the quota of a session begins anew at most once for each generation of other sessions', () => {
+  const clock = new TestClock()
+  const maxKeys = 1_000
+  const limiter = memoryLimiter(clock, { maxKeys })
+  const take = { limit: USUAL_LIMITS.evidence, key: 'greedy' }
+  const { quota } = USUAL_LIMITS.evidence
+  /** A phone that waits until its bucket is gone, which any call would keep. */
+  const takeAll = () => {
+    let granted = 0
+    while (limiter.peek([take]).granted) granted += limiter.take([take]).granted ? 1 : 0
+    return granted
+  }
+  let granted = takeAll()
+  assert.equal(granted, quota)
+  for (let other = 1; other <= 50_000; other++) {
+    void limiter.take([{ ...take, key: `session ${other}` }])
+    granted += takeAll()
+    // The sessions of a day are spread over it.
+    if (other % 100 === 0) clock.advance(60_000)
+    if (other <= maxKeys) assert.equal(granted, quota)
+    assert.ok(granted <= quota * (1 + Math.floor(other / maxKeys)), `${granted} after ${other}`)
+  }
+  assert.ok(granted > quota)
+})
+
 test('bounds its memory while callers come from ever new IPv4 and IPv6 networks', () => {
   const clock = new TestClock()
   const limiter = memoryLimiter(clock, { maxKeys: 1_000 })
