@@ -8,107 +8,83 @@ import {
   REQUESTER_KINDS,
 } from '@bonded/contract'
 import type { Requester } from '@bonded/integrator/approval'
-import type { JWKS } from 'oidc-provider'
+import { isThisMachine } from '@bonded/server/settings/this-machine'
+import type { JWK } from 'oidc-provider'
+import { type Static, type TProperties, type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Settings } from 'typebox/system'
 import { parse } from 'yaml'
 import { placeholdersOf } from './template.ts'
 
+const Text = Type.String({ minLength: 1 })
+const some = <T extends TSchema>(items: T, rules: object = {}) =>
+  Type.Array(items, { minItems: 1, ...rules })
+const distinct = { uniqueItems: true }
+const closed = <T extends TProperties>(members: T) =>
+  Type.Object(members, { additionalProperties: false })
+
 /** What clients can ask for: one workflow with `delivery: inbox`, and one action of it. */
-export interface ApprovalType {
+const ApprovalType = closed({
   /** The type of its `authorization_details` (RFC 9396). */
-  readonly type: string
-  readonly workflow: string
-  readonly action: string
+  type: Text,
+  workflow: Text,
+  action: Text,
   /** Raise it when the meaning of the action changes: earlier approvals then get no token. */
-  readonly version: string
+  version: Text,
   /** The resource that accepts its tokens: an absolute URI. */
-  readonly audience: string
+  audience: Text,
   /** The members of its details, as JSON Schemas. All are required unless `optional` names them. */
-  readonly members: Readonly<Record<string, object>>
-  readonly optional?: readonly string[]
+  members: Type.Unsafe<Record<string, object>>({
+    type: 'object',
+    minProperties: 1,
+    additionalProperties: { type: 'object' },
+  }),
+  optional: Type.Optional(Type.Array(Text, distinct)),
   /** What the phone shows before the details. `{name}` is a member, `{name.name}` one of it. */
-  readonly display: readonly { readonly label: string; readonly value: string }[]
-}
+  // One of the eight pairs is for the message.
+  display: some(closed({ label: Text, value: Text }), { ...distinct, maxItems: 7 }),
+})
+export type ApprovalType = Static<typeof ApprovalType>
 
 /** A client, which authenticates by `private_key_jwt`. */
-export interface CibaClient {
-  readonly client_id: string
-  readonly requester: Requester
+const CibaClient = closed({
+  client_id: Type.String({ pattern: '^[!-~]{1,200}$' }),
+  requester: closed({
+    kind: Type.Unsafe<Requester['kind']>({ enum: REQUESTER_KINDS }),
+    name: Text,
+    detail: Type.Optional(Text),
+  }),
   /** The users that it can ask, each as the tenant's `subject_ref`. */
-  readonly subjects: readonly string[]
-  readonly types: readonly string[]
+  subjects: some(Type.String({ pattern: '^[0-9A-Za-z_-]{43}$' }), distinct),
+  types: some(Text, distinct),
   /** Its public keys. */
-  readonly jwks: JWKS
-}
+  jwks: closed({ keys: some(Type.Unsafe<JWK>({ type: 'object', required: ['kty'] }), distinct) }),
+})
 
-export interface CibaConfig {
+const CibaConfig = closed({
   /** The public origin of this provider. */
-  readonly issuer: string
+  issuer: Text,
   /** The origin of the Bonded Sessions service. */
-  readonly service: string
-  readonly host: string
-  readonly port: number
+  service: Text,
+  host: Text,
+  port: Type.Integer({ minimum: 0, maximum: 65_535 }),
   /** The SQLite file of requests. */
-  readonly database: string
+  database: Text,
   /** The file of the keys that sign tokens. */
-  readonly signing_keys: string
+  signing_keys: Text,
   /** The label of a client's `binding_message`. */
-  readonly message_label: string
-  readonly types: readonly ApprovalType[]
-  readonly clients: readonly CibaClient[]
-}
+  message_label: Text,
+  types: some(ApprovalType),
+  clients: some(CibaClient),
+})
+export type CibaConfig = Static<typeof CibaConfig>
+
+const DEFAULTS = { host: '127.0.0.1', port: 8790, message_label: 'Message' }
 
 /** Everything that is wrong with a configuration. */
 export class CibaConfigError extends Error {
   override readonly name = 'CibaConfigError'
 }
-
-const DEFAULTS = { host: '127.0.0.1', port: 8790, message_label: 'Message' }
-
-const text = { type: 'string', minLength: 1 }
-const some = (items: object) => ({ type: 'array', minItems: 1, items })
-const list = (items: object) => ({ ...some(items), uniqueItems: true })
-const closed = (properties: object, optional: readonly string[] = []) => ({
-  type: 'object',
-  additionalProperties: false,
-  required: Object.keys(properties).filter((name) => !optional.includes(name)),
-  properties,
-})
-const SCHEMA = closed({
-  issuer: text,
-  service: text,
-  host: text,
-  port: { type: 'integer', minimum: 0, maximum: 65_535 },
-  database: text,
-  signing_keys: text,
-  message_label: text,
-  types: some(
-    closed(
-      {
-        type: text,
-        workflow: text,
-        action: text,
-        version: text,
-        audience: text,
-        members: { type: 'object', minProperties: 1, additionalProperties: { type: 'object' } },
-        optional: { type: 'array', uniqueItems: true, items: text },
-        // One of the eight pairs is for the message.
-        display: { ...list(closed({ label: text, value: text })), maxItems: 7 },
-      },
-      ['optional'],
-    ),
-  ),
-  clients: some(
-    closed({
-      client_id: { type: 'string', pattern: '^[!-~]{1,200}$' },
-      requester: closed({ kind: { enum: REQUESTER_KINDS }, name: text, detail: text }, ['detail']),
-      subjects: list({ type: 'string', pattern: '^[0-9A-Za-z_-]{43}$' }),
-      types: list(text),
-      jwks: closed({ keys: list({ type: 'object', required: ['kty'] }) }),
-    }),
-  ),
-})
 
 /**
  * Reads a configuration file (YAML). Relative paths in it begin at its folder.
@@ -120,7 +96,7 @@ export function readConfig(file: string): CibaConfig {
   const config = typeof value === 'object' && value !== null ? { ...DEFAULTS, ...value } : value
   // By default, it names the first eight.
   Settings.Set({ maxErrors: 1_000 })
-  const errors = Compile(SCHEMA as never).Errors(config)
+  const errors = Compile(CibaConfig).Errors(config)
   const problems =
     errors.length > 0
       ? errors.flatMap(({ keyword, instancePath, message }) =>
@@ -147,7 +123,9 @@ function parsed(file: string): unknown {
 
 /** What the schema cannot say. */
 function* problemsOf({ issuer, types, clients, ...config }: CibaConfig): Generator<string> {
-  if (!isExactOrigin(issuer) || !isSecure(issuer))
+  // Plain http is for this machine only.
+  const isSecure = () => issuer.startsWith('https:') || isThisMachine(new URL(issuer).hostname)
+  if (!isExactOrigin(issuer) || !isSecure())
     yield '/issuer: must be an origin with https, without a path, such as https://approve.example'
   if (!isDisplayText(config.message_label)) yield '/message_label: is no text that a phone may show'
   for (const [index, type] of types.entries())
@@ -198,10 +176,4 @@ function* repeated<T extends object>(path: string, name: keyof T & string, list:
   const values = list.map((item) => item[name])
   for (const [index, value] of values.entries())
     if (values.indexOf(value) !== index) yield `${path}/${index}: ${String(value)} is there twice`
-}
-
-/** Plain http is for this machine only. */
-function isSecure(origin: string): boolean {
-  const { protocol, hostname } = new URL(origin)
-  return protocol === 'https:' || ['127.0.0.1', 'localhost', '[::1]'].includes(hostname)
 }
