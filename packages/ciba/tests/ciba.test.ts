@@ -5,8 +5,11 @@ import { test } from 'node:test'
 import { type ReceiptKeySet, verifyReceipt } from '@bonded/integrator'
 import { calculateJwkThumbprint, createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose'
 import * as client from 'openid-client'
+import { carriedSignals } from '../../../tests/carried-signals.ts'
 import { AUDIENCE, cibaHarness, DETAILS, GRANT, openidClient } from './harness.ts'
 import { resourceOf } from './resource.ts'
+
+type Harness = Awaited<ReturnType<typeof cibaHarness>>
 
 test('an approved request gives one token for what the user has read', async (t) => {
   const h = await cibaHarness(t)
@@ -75,11 +78,47 @@ test('a request gives no second token, neither later nor to concurrent polls', a
   await assert.rejects(h.poll(auth_req_id), { error: 'invalid_grant' })
 })
 
-test('a declined request gives no token', async (t) => {
-  const h = await cibaHarness(t)
+const ANSWERS: Readonly<Record<string, (h: Harness) => Promise<unknown>>> = {
+  declined: (h) => h.decline(),
+  reported: (h) => h.decline('user_unexpected'),
+  'approved without any motion': (h) => {
+    const { local_auth } = carriedSignals(h.inbox.h.clock.now())
+    return h.approve({ local_auth })
+  },
+}
+
+for (const [answer, give] of Object.entries(ANSWERS))
+  test(`a request that is ${answer} gives no token`, async (t) => {
+    const h = await cibaHarness(t)
+    const { auth_req_id } = await h.ask({ login_hint: h.inbox.subjectRef })
+    await give(h)
+    for (let poll = 0; poll < 2; poll++) {
+      await assert.rejects(h.poll(auth_req_id), { error: 'access_denied' })
+      h.pause()
+    }
+    const [line, ...more] = h.lines.map((each) => JSON.parse(each))
+    assert.equal(more.length, 1)
+    assert.deepEqual(
+      [line.msg, line.client, line.error],
+      ['rejected a client', 'invoice-agent', 'access_denied'],
+    )
+  })
+
+test('a request stays pending during a step-up of the phone', async (t) => {
+  const h = await cibaHarness(t, { workflow: 'strict' })
   const { auth_req_id } = await h.ask({ login_hint: h.inbox.subjectRef })
-  await h.decline()
-  await assert.rejects(h.poll(auth_req_id), { error: 'access_denied' })
+  const weak = carriedSignals(h.inbox.h.clock.now())
+  await h.approve({ ...weak, local_auth: { ...weak.local_auth, result: 'failed', method: 'none' } })
+  await assert.rejects(h.poll(auth_req_id), { error: 'authorization_pending' })
+  const session = await h.approve()
+  h.pause()
+  assert.ok((await h.poll(auth_req_id)).access_token)
+  const lines = h.lines.map((line) => JSON.parse(line))
+  assert.deepEqual(
+    lines.map(({ msg, client: asking, session: of }) => [msg, asking, of]),
+    [['issued a token', 'invoice-agent', session]],
+  )
+  assert.doesNotMatch(h.lines.join(), /ACME|1250/)
 })
 
 test('a request ends with requested_expiry, on the phone too', async (t) => {
@@ -128,7 +167,7 @@ test('a client asks only its own users, about its own types, in its own name', a
 })
 
 test('rejects a user without a phone', async (t) => {
-  const h = await cibaHarness(t, ['y'.repeat(43)])
+  const h = await cibaHarness(t, { subjects: ['y'.repeat(43)] })
   await assert.rejects(h.ask({ login_hint: 'y'.repeat(43) }), { error: 'unknown_user_id' })
 })
 

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { mock, type TestContext } from 'node:test'
+import type { EvidenceSignals } from '@bonded/contract'
 import * as client from 'openid-client'
 import pino from 'pino'
 import { stringify } from 'yaml'
@@ -63,8 +64,15 @@ export function configOf(
   }
 }
 
+interface CibaOptions {
+  /** Further users of the first client. */
+  readonly subjects?: readonly string[]
+  /** The workflow of payments. */
+  readonly workflow?: string
+}
+
 /** A service whose user has a phone, and the file of a provider with two clients. */
-export async function cibaSetup(subjects: readonly string[] = []) {
+export async function cibaSetup({ subjects = [], workflow = 'agent' }: CibaOptions = {}) {
   const clock = new TestClock()
   // A provider has the clock of the machine.
   clock.set(Date.now() - clock.now())
@@ -74,10 +82,11 @@ export async function cibaSetup(subjects: readonly string[] = []) {
   const service = `http://127.0.0.1:${inbox.h.running.port}`
   const [agent, other] = [newClient('invoice-agent'), newClient('other-agent')]
   const file = join(folder, 'ciba.yaml')
-  const config = configOf({ issuer, service }, [
+  const { types, ...given } = configOf({ issuer, service }, [
     { client: agent, subjects: [inbox.subjectRef, ...subjects] },
     { client: other, subjects: ['x'.repeat(43)] },
   ])
+  const config = { ...given, types: types.map((type) => ({ ...type, workflow })) }
   writeFileSync(file, stringify(config))
   return {
     inbox,
@@ -96,8 +105,8 @@ export async function cibaSetup(subjects: readonly string[] = []) {
 }
 
 /** A provider in this process, and a client of it. The clock is moved by `mock.timers`. */
-export async function cibaHarness(t: TestContext, subjects: readonly string[] = []) {
-  const setup = await cibaSetup(subjects)
+export async function cibaHarness(t: TestContext, options: CibaOptions = {}) {
+  const setup = await cibaSetup(options)
   mock.timers.enable({ apis: ['Date'], now: Date.now() })
   const lines: string[] = []
   const log = pino({}, { write: (line: string) => void lines.push(line) })
@@ -141,15 +150,17 @@ export function phoneOf({ h, phone, open }: Awaited<ReturnType<typeof inboxHarne
       await h.claim(phone, request)
       return (await h.view(phone, request)).context
     },
-    async approve() {
+    /** @param signals those of a phone that is carried, by default */
+    async approve(signals?: EvidenceSignals) {
       const request = await first()
       await h.claim(phone, request)
-      const { status, text } = await h.attest(phone, await h.view(phone, request))
+      const seen = await h.view(phone, request)
+      const { status, text } = await h.attest(phone, seen, signals && { signals })
       if (status !== 200) throw new Error(text)
       return request.id
     },
     id: async () => (await first()).id,
-    decline: async () => h.decline(phone, await first()),
+    decline: async (reason?: string) => h.decline(phone, await first(), reason),
     waiting: async () => ((await open()).body as { items: unknown[] }).items.length,
   }
 }
