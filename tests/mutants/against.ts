@@ -24,8 +24,9 @@ type Row = readonly [
   begin?: string,
 ]
 
-export const [ATTESTATION, CLI, CONTRACT, CORE, INTEGRATOR, SERVER, STORE] = [
+export const [ATTESTATION, CIBA, CLI, CONTRACT, CORE, INTEGRATOR, SERVER, STORE] = [
   'packages/attestation',
+  'packages/ciba',
   'packages/cli',
   'packages/contract',
   'packages/core',

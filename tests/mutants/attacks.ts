@@ -1,6 +1,7 @@
 import { APPROVAL_MUTANTS } from './approvals.ts'
 import { against, CORE, INTEGRATOR, SERVER, STORE } from './against.ts'
 import { AUDIT_MUTANTS } from './audit.ts'
+import { CIBA_MUTANTS } from './ciba.ts'
 import { FORGED } from './forged.ts'
 import { INBOX } from './inbox.ts'
 import type { Mutant } from './mutant.ts'
@@ -332,6 +333,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...RECEIPT_MUTANTS,
   ...AUDIT_MUTANTS,
   ...APPROVAL_MUTANTS,
+  ...CIBA_MUTANTS,
   ...CROSS_TENANT,
   ...LEAKED,
   ...DOUBLED,

@@ -1,0 +1,53 @@
+import { against, CIBA } from './against.ts'
+
+const TESTS = `${CIBA}/tests/ciba.test.ts`
+const ROWS = `${CIBA}/src/sqlite-rows.ts`
+const ROW_TESTS = `${CIBA}/tests/sqlite-rows.test.ts`
+
+/** The OpenID provider: a token for another user, another key or other details, or a second one. */
+export const CIBA_MUTANTS = [
+  ...against('forged', [
+    [
+      'a token is bound to no key of the client',
+      `${CIBA}/src/provider.ts`,
+      'dpop_bound_access_tokens: true',
+      'dpop_bound_access_tokens: false',
+      TESTS,
+      'a poll without a proof',
+    ],
+    [
+      'a client asks a user of another client',
+      `${CIBA}/src/provider.ts`,
+      'clients.find(({ client_id }) => client_id === ctx.oidc.client?.clientId)',
+      'clients.find(({ subjects }) => ctx.oidc.client && subjects.includes(subject))',
+      TESTS,
+      'a client asks only its own users',
+    ],
+    [
+      'a poll changes the details that the user has approved',
+      `${CIBA}/src/requests.ts`,
+      'if (!isSame) throw new errors.InvalidAuthorizationDetails',
+      "if (!isSame && given === '') throw new errors.InvalidAuthorizationDetails",
+      TESTS,
+      'a poll cannot change the details',
+    ],
+  ]),
+  ...against('replayed', [
+    [
+      'the assertion of a client authenticates two requests',
+      ROWS,
+      'kind === REPLAY',
+      'kind === REQUEST',
+      ROW_TESTS,
+      'of two requests with one assertion',
+    ],
+    [
+      'an auth_req_id gives two tokens',
+      ROWS,
+      "where kind = ? and key = ? and used_at is null'",
+      "where kind = ? and key = ?'",
+      ROW_TESTS,
+      'of two tokens for one request',
+    ],
+  ]),
+]
