@@ -83,6 +83,7 @@ export const AUDIT_CLASSES: Readonly<Record<string, AuditClass>> = {
   'phone register': 'neither',
   'phone approve': 'neither',
   'phone decline': 'neither',
+  'phone inbox': 'neither',
   'phone list-keys': 'neither',
   'phone add-key': 'neither',
   'phone remove-key': 'neither',

@@ -31,6 +31,7 @@ export { type ScannedRequest, type ShownSession } from './scanned-request.ts'
 export { simulateCarriedPhone, type Random } from './sensors.ts'
 export {
   createSimulatedPhone,
+  inboxLink,
   PHONE_FORMATS,
   type PhoneFormat,
   type RunOptions,

@@ -2,12 +2,13 @@ import type { PhoneSession } from '@bonded/contract'
 import type { PhoneDevice } from '@bonded/phone'
 import { isRejection, PhoneError } from '@bonded/phone'
 import { originOf } from '@bonded/phone'
-import { createPhone, type Phone } from '@bonded/phone'
+import { createInbox, createPhone, type Phone, type PhoneInbox } from '@bonded/phone'
 import type {
   AbortSignalLike,
   CreateBrowserKey,
   FetchLike,
   PhoneClock,
+  WaitingRequest,
   WebSocketConstructor,
 } from '@bonded/phone'
 import type { ClaimedSession } from '@bonded/phone'
@@ -102,6 +103,13 @@ export interface SimulatedPhone {
    */
   library(origin?: string): Promise<Phone>
   /**
+   * Returns the inbox of this phone's user at the given origin, or that of the options. `inboxLink`
+   * of an item is what `run` takes.
+   *
+   * @throws {PhoneError} `origin_not_usable`
+   */
+  inbox(origin?: string): Promise<PhoneInbox>
+  /**
    * Deletes the device and replaces the key for the given origin, or that of the options. The phone
    * registers again at its next use.
    *
@@ -147,21 +155,24 @@ export function createSimulatedPhone(options: SimulatedPhoneOptions = {}): Simul
   const phones = new Map<string, { enrolled: Enrollment; phone: Phone }>()
   const assertion = rememberAssertion(fetch)
 
-  const make = (origin: string, { signer, store }: Pick<Enrollment, 'signer' | 'store'>) =>
-    createPhone({
-      origin,
-      signer,
-      store,
-      sha256,
-      fetch: assertion.fetch,
-      WebSocket,
-      clock,
-      createBrowserKey: options.createBrowserKey,
-      // `describeRequest` writes the marks as escapes.
-      isolatesValues: true,
-      // It also prints the requester, and each line of a text with its number.
-      showsText: true,
-    })
+  const dependencies = (
+    origin: string,
+    { signer, store }: Pick<Enrollment, 'signer' | 'store'>,
+  ): Parameters<typeof createPhone>[0] => ({
+    origin,
+    signer,
+    store,
+    sha256,
+    fetch: assertion.fetch,
+    WebSocket,
+    clock,
+    createBrowserKey: options.createBrowserKey,
+    // `describeRequest` writes the marks as escapes.
+    isolatesValues: true,
+    // It also prints the requester, and each line of a text with its number.
+    showsText: true,
+  })
+  const make = (...of: Parameters<typeof dependencies>) => createPhone(dependencies(...of))
   let made: TestAuthority | undefined
   const authority = () =>
     (made ??=
@@ -214,6 +225,10 @@ export function createSimulatedPhone(options: SimulatedPhoneOptions = {}): Simul
       return scannedRequest(phone, claimed, { clock, random, passport: options.passport })
     },
     library: async (origin) => (await ownAt(originOf({ origin }, own))).phone,
+    async inbox(origin) {
+      const at = originOf({ origin }, own)
+      return createInbox(dependencies(at, (await ownAt(at)).enrolled))
+    },
     reset: async (origin) => (await ownAt(originOf({ origin }, own))).enrolled.reset(),
     async run(input, outcome, { onShow, waitForCompletion, signal } = {}) {
       const handoff = readHandoff(input)
@@ -255,6 +270,11 @@ export function createSimulatedPhone(options: SimulatedPhoneOptions = {}): Simul
       return resultOf({ outcome, session_id: handoff.session_id, known, rejection, steps })
     },
   }
+}
+
+/** The link that opens a request of the inbox, as `run` and `scan` take it. */
+export function inboxLink({ origin, session_id, nonce }: WaitingRequest): string {
+  return `${origin}/bond?${new URLSearchParams({ session_id, nonce })}`
 }
 
 /** Registers a new key once if the service no longer knows the device or key. */

@@ -20,6 +20,7 @@ import { storedClock } from '../clock/sandbox-clock.ts'
 import { describeRejection, describeRun } from './describe-run.ts'
 import { fields, print } from '@bonded/cli/output'
 import { originOption, readSandboxConfig } from '../sandbox-options.ts'
+import { inboxCommand } from './phone-inbox.ts'
 import { keyCommands, type PhoneOptions } from './phone-keys.ts'
 
 interface RunOptions extends PhoneOptions {
@@ -78,6 +79,7 @@ export function phoneCommand(): Command {
       print(options, document, fields(document))
     })
   for (const run of RUNS) command.addCommand(runCommand(run))
+  command.addCommand(inboxCommand(phoneAt, (handoff, options) => play(handoff, 'approve', options)))
   for (const keyCommand of keyCommands(phoneAt))
     command.addCommand(keyCommand.addOption(originOption()))
   return command
@@ -99,17 +101,24 @@ function runCommand({ verb, description, variants }: Run): Command {
     .addOption(originOption())
     .option('--no-wait', 'Exit without waiting for the backend to complete the session')
     .addOption(jsonOption())
-    .action(async (options: RunOptions) => {
-      const result = await phoneAt(options).run(handoffOf(options.qr), options.as ?? verb, {
-        waitForCompletion: options.wait,
-        onShow: (session) =>
-          void (options.json !== true && process.stdout.write(`${describeRequest(session)}\n\n`)),
-      })
-      const { rejection } = result
-      const error = rejection && { code: rejection.code, message: describeRejection(rejection) }
-      print(options, { ...result, ...(error && { error }) }, describeRun(result))
-      if (error !== undefined) process.exitCode = 1
-    })
+    .action((options: RunOptions) => play(handoffOf(options.qr), options.as ?? verb, options))
+}
+
+/** Shows a request, answers it, and prints what came of it. */
+async function play(
+  handoff: HandoffInput,
+  outcome: Outcome,
+  options: PhoneOptions & { readonly wait: boolean },
+): Promise<void> {
+  const result = await phoneAt(options).run(handoff, outcome, {
+    waitForCompletion: options.wait,
+    onShow: (session) =>
+      void (options.json !== true && process.stdout.write(`${describeRequest(session)}\n\n`)),
+  })
+  const { rejection } = result
+  const error = rejection && { code: rejection.code, message: describeRejection(rejection) }
+  print(options, { ...result, ...(error && { error }) }, describeRun(result))
+  if (error !== undefined) process.exitCode = 1
 }
 
 /**

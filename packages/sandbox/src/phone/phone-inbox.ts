@@ -1,0 +1,57 @@
+import { type HandoffInput, inboxLink, type SimulatedPhone } from '@bonded/simulator'
+import { Command } from 'commander'
+import { jsonOption } from '@bonded/cli/arguments'
+import { print, table } from '@bonded/cli/output'
+import { OperatorError } from '@bonded/core/operations/admin/operator-error'
+import { originOption } from '../sandbox-options.ts'
+import type { PhoneOptions } from './phone-keys.ts'
+
+interface InboxOptions extends PhoneOptions {
+  readonly approve?: string
+  readonly wait: boolean
+}
+
+/** `bonded phone inbox`: the requests that wait for the user of the simulated phone. */
+export function inboxCommand(
+  openPhone: (options: InboxOptions) => SimulatedPhone,
+  approve: (handoff: HandoffInput, options: InboxOptions) => Promise<void>,
+): Command {
+  return new Command('inbox')
+    .description('List the requests that wait in the inbox of the simulated phone, or approve one')
+    .option('--approve <session>', 'Show the request of this session and approve it')
+    .addOption(originOption())
+    .option('--no-wait', 'Exit without waiting for the backend to complete the session')
+    .addOption(jsonOption())
+    .action(async (options: InboxOptions) => {
+      const items = await listed(openPhone(options))
+      if (options.approve === undefined) {
+        const rows = items.map(({ session_id, tenant_name, requester, created_at }) => ({
+          session_id,
+          tenant_name,
+          requester: requester?.name ?? null,
+          created_at,
+        }))
+        const names = ['session_id', 'tenant_name', 'requester', 'created_at'] as const
+        return print(options, rows, table(names, rows, 'No requests wait.'))
+      }
+      const item = items.find(({ session_id }) => session_id === options.approve)
+      if (item === undefined)
+        throw new OperatorError(`No request of ${options.approve} waits in the inbox`, {
+          code: 'not_found',
+        })
+      await approve(inboxLink(item), options)
+    })
+}
+
+/** Every page of the inbox. */
+async function listed(phone: SimulatedPhone) {
+  const inbox = await phone.inbox()
+  const page = await inbox.open()
+  const items = [...page.items]
+  for (let { cursor } = page; cursor !== null; ) {
+    const next = await inbox.open({ cursor })
+    items.push(...next.items)
+    cursor = next.cursor
+  }
+  return items
+}
