@@ -21,6 +21,12 @@ const RUNTIMES = join(import.meta.dirname, 'runtimes')
 const INSTALLED_RUNTIMES = join(ROOT, 'node_modules/.cache/pack-runtimes')
 
 /**
+ * Optional peers: of @bonded/attestation, which adds curves to Deno and Bun, and those of tools of
+ * an MCP server.
+ */
+const PEERS = ['@noble/curves@2.4.0', '@modelcontextprotocol/sdk@1.32.2', 'zod@4.6.7']
+
+/**
  * Inherits nothing of the test's own process: no source condition, no test context, no npm
  * settings.
  */
@@ -51,8 +57,7 @@ export class EmptyFolder implements Disposable {
     this.tarballs = readdirSync(folder).filter((name) => name.endsWith('.tgz'))
     writeFileSync(join(this.path, 'package.json'), '{"private": true, "type": "module"}')
     const files = this.tarballs.map((name) => `./tarballs/${name}`)
-    // With the optional peer of @bonded/attestation, which adds curves to Deno and Bun.
-    const install = ['install', '--ignore-scripts', '--prefer-offline', '@noble/curves@2.4.0']
+    const install = ['install', '--ignore-scripts', '--prefer-offline', ...PEERS]
     succeed(npm([...install, ...files], this.path))
     cpSync(join(import.meta.dirname, 'consumer'), this.path, { recursive: true })
   }

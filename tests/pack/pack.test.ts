@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { statedOutput } from '../../packages/attestation/tests/harness/examples.ts'
 import { vectorsMissing } from '../../packages/contract/tests/vectors.ts'
+import { browserMissing } from '../browser.ts'
+import { walkAgentGuide } from './agent-guide.ts'
 import { bundleBytes } from './bundle-size.ts'
 import { COMPILER, EmptyFolder, runtimes, succeed, TYPE_ROOTS } from './empty-folder.ts'
 import {
@@ -172,6 +174,31 @@ for (const framework of ['express', 'next'])
     t.diagnostic(`${framework}: ${seconds} s with downloads; ${cpu} s of CPU time`)
     assert.match(printed, /\{"outcome":"accepted","result":"A-1"\}\s*$/)
   })
+
+test('the guide for agents leads to a call that the user approved, which ran once', {
+  skip: browserMissing,
+}, async (t) => {
+  const cpuBefore = childCpuSeconds()
+  const walks = await walkAgentGuide(folder)
+  const cpu = Math.round(childCpuSeconds() - cpuBefore)
+  t.diagnostic(`${cpu} s of CPU time`)
+  assert.deepEqual(Object.keys(walks), ['sandbox', 'production'])
+  for (const { shown, agent, receipt } of Object.values(walks)) {
+    for (const text of ['Invoice agent', '€1250.00', 'DE02 1203 0000 0000 2020 51', '125000'])
+      for (const read of [shown, receipt]) assert.ok(read.includes(text), `${text}\n${read}`)
+    assert.deepEqual(agent.match(/status: '\w+'|^approval_required/gm), [
+      'approval_required',
+      "status: 'not_approved'",
+      "status: 'sent'",
+      "status: 'already_executed'",
+    ])
+    assert.match(agent, /context_mismatch/)
+    assert.match(receipt, /^completed at /)
+    assert.match(receipt, /^ {2}for the agent Invoice agent/m)
+    assert.match(receipt, /^ +2 +"cents": 125000,$/m)
+    assert.match(receipt, /^accepted$/m)
+  }
+})
 
 for (const [name, framework] of Object.entries(FRAMEWORKS))
   test(`the packed README brings a gated form into a fresh project of ${name}`, {
