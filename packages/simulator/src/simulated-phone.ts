@@ -274,7 +274,7 @@ export function createSimulatedPhone(options: SimulatedPhoneOptions = {}): Simul
 
 /** The link that opens a request of the inbox, as `run` and `scan` take it. */
 export function inboxLink({ origin, session_id, nonce }: WaitingRequest): string {
-  return `${origin}/bond?${new URLSearchParams({ session_id, nonce })}`
+  return `${origin}/bond?${new URLSearchParams({ session_id, nonce }).toString()}`
 }
 
 /** Registers a new key once if the service no longer knows the device or key. */
