@@ -44,7 +44,8 @@ export function namedSubject(
   })
 }
 
-function parseSubjectRef(text: string): string {
+/** @throws {InvalidArgumentError} where the text is not the reference of a user */
+export function parseSubjectRef(text: string): string {
   if (PATH_TEXTS.subject_ref.test(text)) return text
   throw new InvalidArgumentError('Expected 43 characters of base64url.')
 }

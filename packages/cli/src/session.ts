@@ -1,4 +1,6 @@
 import {
+  ENDED_REASONS,
+  type EndedReason,
   escapeHiddenJson,
   SESSION_STATES,
   type SessionId,
@@ -16,8 +18,10 @@ import {
   limitOption,
   optionalTenantArgument,
   parseSessionId,
+  parseTime,
   sessionArgument,
 } from './arguments.ts'
+import { parseSubjectRef } from './named-subject.ts'
 import { type Options, withService } from './open.ts'
 import { rejectionsCommand } from './rejections.ts'
 import { followSession, type SessionEnd } from './session-tail.ts'
@@ -26,6 +30,10 @@ import { stepLegend } from './step-legend.ts'
 
 interface ListOptions extends Options {
   readonly state?: SessionState
+  readonly ended?: EndedReason
+  readonly subjectRef?: string
+  readonly since?: number
+  readonly until?: number
   readonly limit: number
   readonly after?: SessionId
 }
@@ -91,13 +99,20 @@ function listCommand(): Command {
     .addOption(
       new Option('--state <state>', 'Only sessions in this state').choices([...SESSION_STATES]),
     )
+    .addOption(
+      new Option('--ended <reason>', 'Only sessions that ended so').choices([...ENDED_REASONS]),
+    )
+    .option('--subject-ref <subject_ref>', 'The user as a tenant knows them', parseSubjectRef)
+    .addOption(new Option('--since <time>', 'Created at this time or later').argParser(parseTime))
+    .addOption(new Option('--until <time>', 'Created at this time or before').argParser(parseTime))
     .addOption(limitOption())
     .option('--after <session>', 'Continue after the previous page', parseSessionId)
     .addOption(jsonOption())
     .action(async (tenantId: TenantId | undefined, options: ListOptions) => {
-      const { state, limit, after } = options
+      const { state, ended: endedReason, subjectRef, since, until, limit, after } = options
+      const filter = { tenantId, state, endedReason, subjectRef, since, until, limit, after }
       const { sessions, next } = await withService(options, (service) =>
-        listSessions(service, { tenantId, state, limit, after }),
+        listSessions(service, filter),
       )
       const documents = sessions.map(({ session, state: now }) => describeSession(session, now))
       const none = next === undefined ? 'No sessions.' : 'None of the newest sessions.'

@@ -69,6 +69,11 @@ export class SessionKeys {
   }
 }
 
+/** The lowest key of a session that was created at this time or later. */
+export function firstKeyAt(at: Instant): number {
+  return at * 2 ** SPREAD_BITS
+}
+
 /**
  * Reads the key of session ids, or creates it in a new database. Of two processes that start at
  * once, both get the same key.
@@ -131,6 +136,6 @@ function keyIn(plain: Uint8Array): number {
   const block = Buffer.from(plain.buffer, plain.byteOffset, BLOCK_BYTES)
   const time = block.readUIntBE(0, TIME_BYTES)
   if (time < TIME_LIMIT)
-    return time * 2 ** SPREAD_BITS + (block.readUInt16BE(TIME_BYTES) >>> (16 - SPREAD_BITS))
+    return firstKeyAt(time) + (block.readUInt16BE(TIME_BYTES) >>> (16 - SPREAD_BITS))
   return -1 - block.readUIntBE(TIME_BYTES, TIME_BYTES)
 }

@@ -308,7 +308,7 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
       const sessions = (yield* rows(text, values)).map(sessionFromRow)
       if (sessions.length === query.limit || !isFiltered(query))
         return { sessions, readTo: undefined }
-      const last = lastReadStatement(below)
+      const last = lastReadStatement(query, below)
       const found = yield* row(last.text, last.values)
       return { sessions, readTo: found?.id as SessionId | undefined }
     },

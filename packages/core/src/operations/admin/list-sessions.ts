@@ -1,15 +1,14 @@
-import type { SessionId, SessionState, TenantId } from '@bonded/contract'
+import type { SessionId, SessionState } from '@bonded/contract'
 import type { Session } from '../../domain/session.ts'
 import { stateAt } from '../../protocol/states.ts'
+import type { SessionQuery } from '../../ports/tables/session-table.ts'
 import type { Service } from '../service.ts'
 
 /** Which sessions to list. */
-export interface SessionFilter {
-  readonly tenantId?: TenantId | undefined
+export interface SessionFilter extends Omit<SessionQuery, 'state' | 'before'> {
   readonly state?: SessionState | undefined
   /** `next` of the page before. */
   readonly after?: SessionId | undefined
-  readonly limit: number
 }
 
 /** One page of sessions. */
@@ -25,12 +24,12 @@ export interface SessionPage {
  */
 export async function listSessions(
   service: Service,
-  { tenantId, state, after, limit }: SessionFilter,
+  { state, after, limit, ...filter }: SessionFilter,
 ): Promise<SessionPage> {
   const now = service.clock.now()
   const { sessions, readTo } = await service.store.read((tables) =>
     tables.sessions.list({
-      tenantId,
+      ...filter,
       state: state && { is: state, at: now },
       before: after,
       // One more than the limit shows whether there is another page.

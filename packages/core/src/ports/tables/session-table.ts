@@ -1,5 +1,6 @@
 import type {
   DeviceId,
+  EndedReason,
   SessionId,
   SessionState,
   SubjectId,
@@ -55,6 +56,12 @@ export interface SessionQuery {
   readonly tenantId?: TenantId | undefined
   /** Sessions that are in this state at this instant, whether or not their expiry is stored yet. */
   readonly state?: { readonly is: SessionState; readonly at: Instant } | undefined
+  readonly endedReason?: EndedReason | undefined
+  /** The user whom the session names, or who has approved it. */
+  readonly subjectRef?: string | undefined
+  /** Created at this time or later, or at this time or before. */
+  readonly since?: Instant | undefined
+  readonly until?: Instant | undefined
   /** Only sessions older than this one: the next page after it. */
   readonly before?: SessionId | undefined
   readonly limit: number
