@@ -212,13 +212,13 @@ function checkWebhooks(config: Config): Promise<Summary> {
 /** Reports the log of receipts, and warns if it lacks a receipt or no witness cosigns it. */
 function checkReceipts(config: Config): Promise<Summary> {
   return checkStored(config, 'No receipts yet.', async (service) => {
-    const { entries, closed, cosigners, warnings } = await reportReceiptLog(service)
+    const { entries, closed, witnesses, warnings } = await reportReceiptLog(service)
     if (entries === 0 && warnings.length === 0) return undefined
-    const witnesses = config.witnesses.length
+    const { length: cosigners } = witnesses.filter(({ hasCosigned }) => hasCosigned)
     const cosigned =
-      witnesses === 0
+      witnesses.length === 0
         ? 'No witness is configured.'
-        : `Cosigned by ${cosigners} of ${witnesses} witnesses.`
+        : `Cosigned by ${cosigners} of ${witnesses.length} witnesses.`
     const before = closed === 0 ? '' : ` Closed logs before it: ${closed}.`
     return { says: `The log has ${entries} entries.${before} ${cosigned}`, warnings }
   })

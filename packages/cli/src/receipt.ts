@@ -18,6 +18,7 @@ import { findReceipt } from '@bonded/core/operations/admin/find-receipt'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { Argument, Command, Option } from 'commander'
 import { jsonOption, sessionArgument } from './arguments.ts'
+import { checkReceipt } from './checked-receipt.ts'
 import { type Options, withService } from './open.ts'
 import { fields, print } from './output.ts'
 
@@ -140,8 +141,13 @@ function getCommand(): Command {
   return new Command('get')
     .description('Print the receipt of a session; it outlives the session')
     .addArgument(sessionArgument())
+    .option('--verify', 'Verify it with the keys of this service, and print what it says')
     .addOption(jsonOption('Print the JSON document of the API, with the proof of the log'))
-    .action(async (id: SessionId, options: Options) => {
+    .action(async (id: SessionId, options: Options & { readonly verify?: true }) => {
+      if (options.verify === true) {
+        const { verdict } = await withService(options, (service) => checkReceipt(service, id))
+        return report(verdict, options.json)
+      }
       const { jws, proof } = await withService(options, (service) => findReceipt(service, id))
       print(options, { receipt: jws, proof }, [jws])
     })

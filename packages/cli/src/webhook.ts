@@ -149,7 +149,7 @@ function addLogCommands(command: Command): void {
         options: Options & { state?: DeliveryState; limit: number },
       ) => {
         const { state, limit } = options
-        const deliveries = await withService(options, (service) =>
+        const { deliveries } = await withService(options, (service) =>
           listDeliveries(service, { tenantId, state, limit }),
         )
         const documents = deliveries.map(describeDelivery)

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import type { SessionId } from '@bonded/contract'
+import { checkReceipt } from '../src/checked-receipt.ts'
 import { harness, PUBLIC_ORIGIN } from '../../../tests/harness/harness.ts'
 import { machine } from '../../../tests/harness/process.ts'
 
@@ -58,4 +60,17 @@ test('receipt verify accepts a stored response or its JWS, offline, and rejects 
     assert.equal(ran.status, 1, args.join(' '))
     assert.match(ran.stderr, says)
   }
+})
+
+test('a stored receipt is verified with the keys of the service that stores it', async () => {
+  await using h = await harness()
+  const { session } = await h.reach('bonded')
+  await h.api('GET', `/sessions/${session.id}/receipt`, { token: h.shop.server })
+  const { verdict } = await checkReceipt(h.service, session.id as SessionId)
+  assert.equal(verdict.decision === 'accept' && verdict.claims.session_id, session.id)
+  const other = { ...h.service.settings, publicOrigin: 'https://other.example' }
+  const elsewhere = await checkReceipt({ ...h.service, settings: other }, session.id as SessionId)
+  assert.deepEqual(elsewhere.verdict, { decision: 'reject', reason: 'issuer_mismatch' })
+  const without = { ...h.service, receiptSigner: undefined }
+  await assert.rejects(checkReceipt(without, session.id as SessionId), /BONDED_RECEIPT_KEYS/)
 })

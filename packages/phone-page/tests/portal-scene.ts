@@ -67,8 +67,11 @@ export async function portalScene({ limits = 'off' }: { limits?: Limits | 'off' 
 /** Moves the clock until an event has an attempt. */
 async function settled(h: Harness, eventId: string): Promise<void> {
   const attempts = async () => {
-    const all = await listDeliveries(h.service, { tenantId: h.shop.tenant.id, limit: 100 })
-    return all.find((each) => each.eventId === eventId)?.history.length ?? 0
+    const { deliveries } = await listDeliveries(h.service, {
+      tenantId: h.shop.tenant.id,
+      limit: 100,
+    })
+    return deliveries.find((each) => each.eventId === eventId)?.history.length ?? 0
   }
   const before = await attempts()
   while ((await attempts()) === before) {

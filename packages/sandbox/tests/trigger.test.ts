@@ -124,7 +124,7 @@ test('says why a workflow does not lead to the event', async () => {
 const seen = new Set<string>()
 /** The events since the last call. */
 async function sentEvents(): Promise<readonly WebhookEvent[]> {
-  const deliveries = await listDeliveries(h.service, { tenantId: h.shop.tenant.id, limit: 100 })
+  const { deliveries } = await listDeliveries(h.service, { tenantId: h.shop.tenant.id, limit: 100 })
   const added = deliveries.filter(({ eventId }) => !seen.has(eventId))
   for (const { eventId } of added) seen.add(eventId)
   const logs = await Promise.all(added.map(({ eventId }) => inspectEvent(h.service, eventId)))

@@ -22,7 +22,7 @@ for (const step of STEPS)
     const { url } = receiver
     await createEndpoint(h.service, { tenantId, url, events: null, scheme: 'v1' })
     const sessions = [await h.create(), await h.create()]
-    const log = () => listDeliveries(h.service, { tenantId, limit: 10 })
+    const log = async () => (await listDeliveries(h.service, { tenantId, limit: 10 })).deliveries
 
     const database = h.databaseUrl ?? h.databaseFile
     const sender = spawn(process.execPath, [PROGRAM, step, database, receiver.host], {

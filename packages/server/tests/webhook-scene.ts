@@ -42,8 +42,8 @@ export async function scene({
   }
 }
 
-export const logOf = (h: Harness, keys = h.shop): Promise<readonly WebhookDelivery[]> =>
-  listDeliveries(h.service, { tenantId: keys.tenant.id, limit: 100 })
+export const logOf = async (h: Harness, keys = h.shop): Promise<readonly WebhookDelivery[]> =>
+  (await listDeliveries(h.service, { tenantId: keys.tenant.id, limit: 100 })).deliveries
 
 /** Moves the clock by half seconds until the condition holds. */
 export async function until(

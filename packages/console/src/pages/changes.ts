@@ -43,7 +43,10 @@ ${log.warnings.map((warning) => html`<p>${badge('warning', 'bad')} ${warning}</p
 ${factsOf([
   ['Entries and receipts under a checkpoint', String(log.entries)],
   ['Audit entries among them', String(log.auditEntries)],
-  ['Witnesses that cosigned the latest checkpoint', String(log.cosigners)],
+  [
+    'Witnesses that cosigned the latest checkpoint',
+    String(log.witnesses.filter(({ hasCosigned }) => hasCosigned).length),
+  ],
   ['Logs that were closed before', String(log.closed)],
 ])}
 <p class="hint">To verify every entry against a checkpoint that you have stored, run <code>bonded audit verify --checkpoint &lt;file&gt;</code>. For a SIEM, run <code>bonded audit export</code>.</p>`

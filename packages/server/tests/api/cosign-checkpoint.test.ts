@@ -310,13 +310,21 @@ test('doctor warns when no witness has cosigned for a day', async () => {
   await s.grow()
   assert.match((await reportReceiptLog(s.service)).warnings.join(''), /No witness .* yet/)
   await s.round()
-  assert.deepEqual(await reportReceiptLog(s.service), {
+  const { cosignedAt, origin, witnesses, ...report } = await reportReceiptLog(s.service)
+  assert.deepEqual(report, {
     entries: 1,
     auditEntries: 0,
     closed: 0,
-    cosigners: 3,
+    checkpointSize: 1,
+    cosignedSize: 1,
     warnings: [],
   })
+  assert.equal(cosignedAt, h.clock.now())
+  assert.match((await s.checkpoint()).split('\n', 1)[0] ?? '', new RegExp(`^${origin}$`))
+  assert.deepEqual(
+    witnesses.map(({ hasCosigned }) => hasCosigned),
+    [true, true, true],
+  )
   h.clock.advance(24 * HOUR_MS + 1)
   assert.match((await reportReceiptLog(s.service)).warnings.join(''), /No witness .* since 20/)
 })

@@ -1,4 +1,5 @@
 import { iso } from '../../domain/iso.ts'
+import type { Instant } from '../../domain/session.ts'
 import { LOG_DELAY_SECONDS, logOrigin } from '../../domain/receipt-log.ts'
 import type { Service } from '../service.ts'
 
@@ -12,8 +13,14 @@ export interface ReceiptLogReport {
   readonly auditEntries: number
   /** The logs before this one, which a restore or a failover has closed. */
   readonly closed: number
-  /** How many of the configured witnesses have cosigned the latest cosigned checkpoint. */
-  readonly cosigners: number
+  /** The latest checkpoint covers this many entries, and the latest cosigned one this many. */
+  readonly checkpointSize: number
+  readonly cosignedSize: number
+  /** Null before the first one. */
+  readonly cosignedAt: Instant | null
+  readonly origin: string
+  /** The configured witnesses, and whether each has cosigned the latest cosigned checkpoint. */
+  readonly witnesses: readonly { readonly name: string; readonly hasCosigned: boolean }[]
   readonly warnings: readonly string[]
 }
 
@@ -33,7 +40,6 @@ export async function reportReceiptLog(service: Service): Promise<ReceiptLogRepo
   })
   const now = clock.now()
   const lines = head.cosigned.split('\n')
-  const cosigners = witnesses.filter((witness) => lines.some((line) => witness.isLine(line)))
   const warnings: string[] = []
   if (head.refused !== '')
     warnings.push(
@@ -62,7 +68,14 @@ export async function reportReceiptLog(service: Service): Promise<ReceiptLogRepo
     entries: head.size,
     auditEntries: head.auditSize,
     closed: closed.length,
-    cosigners: cosigners.length,
+    checkpointSize: head.checkpointSize,
+    cosignedSize: head.cosignedSize,
+    cosignedAt: head.cosigned === '' ? null : head.cosignedAt,
+    origin: logOrigin(settings.publicOrigin, head.epoch),
+    witnesses: witnesses.map((witness) => ({
+      name: witness.name,
+      hasCosigned: lines.some((line) => witness.isLine(line)),
+    })),
     warnings,
   }
 }

@@ -1,8 +1,9 @@
 import { type EventId, REASONS, type WebhookEndpointId } from '@bonded/contract'
 import type { Result } from '../../domain/rejection.ts'
 import type { Instant } from '../../domain/session.ts'
-import type { DeliveryState } from '../../domain/webhooks.ts'
 import type {
+  DeliveryPage,
+  DeliveryQuery,
   WebhookDelivery,
   WebhookEndpoint,
   WebhookOwner,
@@ -59,10 +60,10 @@ export async function testEndpoint(service: Service, id: WebhookEndpointId): Pro
 
 export async function listDeliveries(
   service: Service,
-  query: { tenantId: WebhookOwner; state?: DeliveryState | undefined; limit: number },
-): Promise<readonly WebhookDelivery[]> {
+  query: DeliveryQuery,
+): Promise<DeliveryPage> {
   await findOwner(service, query.tenantId)
-  return (await deliveries.listDeliveries(service, query)).deliveries
+  return deliveries.listDeliveries(service, query)
 }
 
 export async function inspectEvent(
