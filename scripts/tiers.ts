@@ -33,7 +33,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'packages/ciba/tests/{ciba,ciba-process,guide}.test.ts',
     'packages/console/tests/{console,console-process,lies}.test.ts',
     'packages/cli/tests/beside-a-service.test.ts',
-    'packages/cli/tests/{audit,cli,doctor,killed-commands,receipt,subject-data,webhook}.test.ts',
+    'packages/cli/tests/{audit,cli,doctor,killed-commands,receipt,stats,subject-data,webhook}.test.ts',
     'packages/server/tests/{wake-up,webhook}-kill.test.ts',
     'packages/integrator/tests/{python-client,receipt-python}.test.ts',
     'packages/integrator/tests/mcp/stdio.test.ts',
@@ -101,7 +101,7 @@ export const ON_POSTGRES: readonly string[] = [
   'packages/server/tests/subject/{erase-subject,remove-tenant}.test.ts',
   'packages/server/tests/{audit-sender,wake-up-kill,webhook-claims,webhook-kill,webhook-metrics,webhook-sender}.test.ts',
   'packages/server/tests/api/{subject-keys,tenant-retention,timeline,unattested-keys}.test.ts',
-  'packages/store/tests/tables/{audit-table,table-contract}.test.ts',
+  'packages/store/tests/tables/{audit-table,table-contract,total-table}.test.ts',
   'tests/pressure/{idempotency,races}.test.ts',
 ]
 

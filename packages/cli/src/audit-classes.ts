@@ -33,6 +33,8 @@ export const AUDIT_CLASSES: Readonly<Record<string, AuditClass>> = {
   'key roll': 'changes',
   'key revoke': 'changes',
   'key list': 'neither',
+  // Counts, from which no user can be read.
+  stats: 'neither',
   'session list': 'reads_person',
   'session rejections': 'reads_person',
   'session show': 'reads_person',

@@ -7,15 +7,20 @@ const MS_PER_UNIT: Readonly<Record<string, number>> = {
   d: 86_400_000,
 }
 /** The maximum grace period. It bounds how long an operator must track an old key. */
-const MAX_MS = 30 * 86_400_000
+const MAX_DAYS = 30
 
 /** Parses `90s`, `30m`, `24h`, `7d` or `0` to milliseconds. */
-export function parseDuration(text: string): number {
-  const [, digits, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
-  const ms = text === '0' ? 0 : Number(digits) * (MS_PER_UNIT[unit ?? ''] ?? Number.NaN)
-  if (Number.isNaN(ms) || ms > MAX_MS)
-    throw new InvalidArgumentError(
-      'Expected a time such as 90s, 30m, 24h or 7d, at most 30d, or 0.',
-    )
-  return ms
+export const parseDuration = durationUpTo(MAX_DAYS)
+
+/** The same, up to a number of days. */
+export function durationUpTo(days: number): (text: string) => number {
+  return (text) => {
+    const [, digits, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
+    const ms = text === '0' ? 0 : Number(digits) * (MS_PER_UNIT[unit ?? ''] ?? Number.NaN)
+    if (Number.isNaN(ms) || ms > days * 86_400_000)
+      throw new InvalidArgumentError(
+        `Expected a time such as 90s, 30m, 24h or 7d, at most ${days}d, or 0.`,
+      )
+    return ms
+  }
 }

@@ -24,6 +24,7 @@ export const OPERATOR_COMMANDS: Commands = {
   session: async () => (await import('./session.ts')).sessionCommand(),
   device: async () => (await import('./device.ts')).deviceCommand(),
   subject: async () => (await import('./subject.ts')).subjectCommand(),
+  stats: async () => (await import('./stats.ts')).statsCommand(),
   audit: async () => (await import('./audit.ts')).auditCommand(),
   receipt: async () => (await import('./receipt.ts')).receiptCommand(),
   webhook: async () => (await import('./webhook.ts')).webhookCommand(),

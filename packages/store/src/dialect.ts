@@ -1,6 +1,6 @@
 import type { RetentionKind } from '@bonded/core/domain/retention'
 import type { Work } from '@bonded/core/ports/work'
-import { row, sent } from './statement.ts'
+import { type Row, row, rows, sent } from './statement.ts'
 
 /**
  * What differs between the SQL of SQLite and of PostgreSQL. SQLite runs one unit of work at a time.
@@ -34,6 +34,8 @@ export interface Dialect {
   lockAudit(): Work<void>
   /** Whether a node below this level has sent a message in the last 10 seconds. */
   servesBelow(level: number): Work<boolean>
+  /** The nodes that have sent a message in the last 10 seconds. */
+  nodes(): Work<readonly Row[]>
 }
 
 export const SQLITE: Dialect = {
@@ -54,6 +56,10 @@ export const SQLITE: Dialect = {
   *servesBelow() {
     return false
   },
+  // oxlint-disable-next-line require-yield -- its node sends no messages
+  *nodes() {
+    return []
+  },
 }
 
 /** PostgreSQL, in a unit that only reads one snapshot. */
@@ -63,6 +69,7 @@ export const POSTGRES_READING: Dialect = {
   rowId: 'ctid',
   eventOrder: 'ordinal',
   servesBelow,
+  nodes: recentNodes,
   daysOf: daysInJson,
 }
 
@@ -90,16 +97,27 @@ export const POSTGRES: Dialect = {
     sent('select 1 from session where session_key = $1 for no key update', [sessionKey]),
   lockAudit: () => sent(`select pg_advisory_xact_lock(hashtextextended('audit_entry', 0))`, []),
   servesBelow,
+  nodes: recentNodes,
 }
+
+const RECENT = `sent_at between statement_timestamp() - interval '10 seconds'
+       and statement_timestamp() + interval '10 seconds'`
 
 function* servesBelow(level: number): Work<boolean> {
   const found = yield* row(
-    `select 1 as found from node_message where level < $1
-     and sent_at between statement_timestamp() - interval '10 seconds'
-       and statement_timestamp() + interval '10 seconds' limit 1`,
+    `select 1 as found from node_message where level < $1 and ${RECENT} limit 1`,
     [level],
   )
   return found !== undefined
+}
+
+function recentNodes(): Work<readonly Row[]> {
+  return rows(
+    `select node, max(level) as level,
+       (extract(epoch from statement_timestamp() - max(sent_at)) * 1000)::bigint as age_ms
+     from node_message where ${RECENT} group by node order by node`,
+    [],
+  )
 }
 
 function daysInJson(kind: RetentionKind): string {

@@ -81,6 +81,23 @@ export const PERSONAL_DATA: Readonly<Record<string, TableData>> = {
     until: SESSION_END,
     columns: [['id session_key', 'plain', 'finds sessions of versions before step 14']],
   },
+  session_total: {
+    until: '400 days, or the end of the tenant',
+    columns: [
+      ['tenant_id workflow hour', 'kept', 'the hour that is counted'],
+      ['created inbox approved completed declined reported expired stopped', 'kept', 'counts'],
+      ['step_ups browser_proofs rejections', 'kept', 'counts'],
+      [
+        'latency_ms latency_0 latency_1 latency_2 latency_3 latency_4 latency_5 latency_6 latency_7',
+        'kept',
+        'how long approvals took, as a sum and as counts',
+      ],
+    ],
+  },
+  session_total_head: {
+    until: SERVICE_END,
+    columns: [['number counted_until', 'kept', 'up to when sessions are counted']],
+  },
   session_id_key: {
     until: SERVICE_END,
     columns: [['number sealed', 'kept', 'encrypts session ids; sealed under the root keys']],

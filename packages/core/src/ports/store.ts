@@ -17,6 +17,7 @@ import type { SettingTable } from './tables/setting-table.ts'
 import type { SubjectDataTable } from './tables/subject-data-table.ts'
 import type { SubjectTable } from './tables/subject-table.ts'
 import type { TenantTable } from './tables/tenant-table.ts'
+import type { TotalTable } from './tables/total-table.ts'
 import type { WebhookTable } from './tables/webhook-table.ts'
 import type { Work } from './work.ts'
 
@@ -128,6 +129,14 @@ export interface PhoneRows {
   readonly stats: DeviceStats
 }
 
+/** A node that serves, and how long ago it sent its last message. */
+export interface ServingNode {
+  readonly node: string
+  /** What its version knows: `domain/node-level.ts`. */
+  readonly level: number
+  readonly ageMs: number
+}
+
 /** All stored data, by noun. */
 export interface Tables {
   /** Whether the unit may write. */
@@ -148,11 +157,14 @@ export interface Tables {
   readonly webhooks: WebhookTable
   readonly rejections: RejectionTable
   readonly settings: SettingTable
+  readonly totals: TotalTable
   /**
    * Whether a node that does not know a feature serves, or did so in the last 10 seconds. A file of
    * SQLite has one, and is not migrated while it serves.
    */
   servesOlderNode(feature: NodeFeature): Work<boolean>
+  /** The nodes that have sent a message in the last 10 seconds. None on SQLite, which has one. */
+  nodes(): Work<readonly ServingNode[]>
   readonly receipts: ReceiptTable
   readonly receiptLog: ReceiptLogTable
   readonly audit: AuditTable

@@ -38,6 +38,11 @@ export function memoryStore({ publish }: Pick<Bus, 'publish'>): Store {
     *servesOlderNode() {
       return false
     },
+    totals: absent<Tables['totals']>('totals'),
+    // oxlint-disable-next-line require-yield -- it sends no messages
+    *nodes() {
+      return []
+    },
     audit: absent<Tables['audit']>('audit'),
     receiptLog: absent<Tables['receiptLog']>('receiptLog'),
     subjectData: absent<Tables['subjectData']>('subjectData'),

@@ -140,4 +140,25 @@ export const STEPS_FROM_24: typeof MIGRATIONS = [
     ],
     expands: true,
   },
+  {
+    number: 45,
+    name: 'hourly totals of sessions',
+    statements: [
+      `create table session_total (
+        tenant_id text not null, workflow text not null, hour bigint not null,
+        created bigint not null, inbox bigint not null, approved bigint not null,
+        completed bigint not null, declined bigint not null, reported bigint not null,
+        expired bigint not null, stopped bigint not null, step_ups bigint not null,
+        browser_proofs bigint not null, rejections bigint not null, latency_ms bigint not null,
+        latency_0 bigint not null, latency_1 bigint not null, latency_2 bigint not null,
+        latency_3 bigint not null, latency_4 bigint not null, latency_5 bigint not null,
+        latency_6 bigint not null, latency_7 bigint not null,
+        primary key (tenant_id, hour, workflow))`,
+      'create index session_total_by_hour on session_total (hour)',
+      `create table session_total_head (
+        number bigint primary key, counted_until bigint not null)`,
+      'insert into session_total_head (number, counted_until) values (1, 0)',
+    ],
+    expands: true,
+  },
 ]

@@ -35,6 +35,8 @@ const RIGHTS: Readonly<Record<string, string>> = {
   session_event: 'select, insert, delete',
   session_id_key: 'select, insert, update',
   session_old_id: 'select, delete',
+  session_total: 'select, insert, update, delete',
+  session_total_head: 'select, update',
   tenant: 'select, insert, update',
   tenant_logo: 'select, insert, delete',
   tenant_origin: 'select, insert, delete',

@@ -19,6 +19,7 @@ import { subjectDataTable } from './subject-data-table.ts'
 import { subjectTable } from './subject-table.ts'
 import { tenantCache } from './tenant-cache.ts'
 import { tenantTable } from './tenant-table.ts'
+import { totalTable } from './total-table.ts'
 import { webhookTable } from './webhook-table.ts'
 
 /** The tables as SQL: each call yields its statements and remembers nothing. */
@@ -38,7 +39,16 @@ export function sqlTables(writing: Writing): Tables {
     webhooks: webhookTable(writing.dialect),
     rejections: rejectionTable(writing.dialect),
     settings: settingTable,
+    totals: totalTable(writing.dialect),
     servesOlderNode: (feature) => writing.dialect.servesBelow(NODE_LEVELS[feature]),
+    *nodes() {
+      const found = yield* writing.dialect.nodes()
+      return found.map(({ node, level, age_ms }) => ({
+        node: String(node),
+        level: Number(level),
+        ageMs: Math.max(0, Number(age_ms)),
+      }))
+    },
     receipts: receiptTable(writing.dialect),
     receiptLog: receiptLogTable(writing.dialect),
     audit: auditTable(writing.dialect),
@@ -68,7 +78,9 @@ export function cachedTables(tables: Tables, caches: RowCaches): Tables {
     webhooks: tables.webhooks,
     rejections: tables.rejections,
     settings: tables.settings,
+    totals: tables.totals,
     servesOlderNode: (feature) => tables.servesOlderNode(feature),
+    nodes: () => tables.nodes(),
     receipts: tables.receipts,
     receiptLog: tables.receiptLog,
     audit: tables.audit,

@@ -21,6 +21,7 @@ const TABLES_OF_TENANT = [
   'webhook_endpoint',
   'webhook_delivery',
   'rejection',
+  'session_total',
   'device_continuity',
   'pairwise_subject',
 ] as const

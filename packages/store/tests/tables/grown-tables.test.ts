@@ -6,6 +6,7 @@ import { reportBrowserProof } from '../../../core/src/operations/admin/browser-p
 import { inspectSession } from '../../../core/src/operations/admin/inspect-session.ts'
 import { listSessions } from '../../../core/src/operations/admin/list-sessions.ts'
 import { reportCompletions } from '../../../core/src/operations/admin/report-completions.ts'
+import { reportTotals } from '../../../core/src/operations/admin/report-totals.ts'
 import { reportWebhooks } from '../../../core/src/operations/admin/report-webhooks.ts'
 import {
   createEndpoint,
@@ -13,6 +14,7 @@ import {
   listDeliveries,
   recoverEndpoint,
 } from '../../../core/src/operations/admin/webhooks.ts'
+import { TOTALS_GROUPINGS } from '../../../core/src/domain/totals.ts'
 import { expireSessions } from '../../../core/src/operations/expire-sessions.ts'
 import { purgeSessions } from '../../../core/src/operations/purge-sessions.ts'
 import { dueEndpoints, measureWebhooks } from '../../../core/src/operations/send-webhooks.ts'
@@ -23,7 +25,9 @@ import { MAX_FILTERED } from '../../src/tables/session-list.ts'
  * Parts of a statement, which are bounded, and tables with a few rows for each tenant. The poll of
  * webhooks, which runs twice a second, names their endpoints `e`.
  */
-const SMALL = new Set('part w counted firsts sqlite_schema tenant webhook_endpoint'.split(' '))
+const SMALL = new Set(
+  'part w counted firsts live total sqlite_schema tenant webhook_endpoint'.split(' '),
+)
 
 const h = await harness()
 after(() => h[Symbol.asyncDispose]())
@@ -65,13 +69,17 @@ test('no command, page, or background work of the operator reads a growing table
       state: 'expired',
       after: session.id as SessionId,
     })
+    const subjectRef = 'x'.repeat(43)
+    await listSessions(service, { limit: 10, subjectRef, since: now, until: now })
+    for (const by of TOTALS_GROUPINGS)
+      await reportTotals(service, { since: 0, by, limit: 10, tenantId, workflow: 'w' })
     await inspectSession(service, session.id as SessionId)
     await reportBrowserProof(service, () => undefined)
     await reportCompletions(service)
     await reportWebhooks(service)
     for (const state of [undefined, 'failed'] as const)
       await listDeliveries(service, { tenantId, limit: 10, state })
-    const [delivery] = await listDeliveries(service, { tenantId, limit: 1 })
+    const [delivery] = (await listDeliveries(service, { tenantId, limit: 1 })).deliveries
     if (delivery !== undefined) await inspectEvent(service, delivery.eventId)
     await recoverEndpoint(service, endpoint.id, now)
     await dueEndpoints(service, 10)
