@@ -35,9 +35,9 @@ export const AUDIT_MUTANTS: readonly Mutant[] = [
     ],
     [
       'the reference of a user outlives its key',
-      `${STORE}/src/tables/audit-table.ts`,
-      "'delete from audit_person_key where subject_id = $1'",
-      "'delete from audit_person_key where subject_id = $1 and false'",
+      `${STORE}/src/tables/subject-data-table.ts`,
+      'for (const table of ofSubject(scope)) {',
+      "for (const table of ofSubject(scope).filter((each) => each !== 'audit_person_key')) {",
       ENTRIES,
       'names a user by a keyed reference only',
     ],

@@ -245,8 +245,8 @@ const LEAKED: readonly Mutant[] = [
     ],
     [
       'the purge deletes a receipt that the log does not have',
-      `${STORE}/src/tables/receipt-table.ts`,
-      "only: 'log_index is not null',",
+      `${STORE}/src/tables/due-rows.ts`,
+      ", only: 'log_index is not null'",
       '',
       LOG,
       'the purge keeps a receipt until the log has it',

@@ -2,8 +2,10 @@ import type { SubjectId, TenantId } from '@bonded/contract'
 import { PATH_TEXTS } from '@bonded/contract'
 import type { NamedSubject } from '@bonded/core/operations/admin/subjects'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
-import { type Command, InvalidArgumentError, Option } from 'commander'
-import { parseTenantId } from './arguments.ts'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import type { Service } from '@bonded/core/operations/service'
+import { jsonOption, parseTenantId, subjectArgument } from './arguments.ts'
+import { type Options, withService } from './open.ts'
 
 /** The options that name a user as a tenant does. */
 export interface ReferenceOptions {
@@ -42,6 +44,35 @@ export function namedSubject(
   throw new OperatorError('Name the subject by its id, or by --subject-ref with --tenant', {
     code: 'invalid',
   })
+}
+
+/** A command about one user: what it does, and how it prints what that returns. */
+export function subjectCommandOf<T>(
+  name: string,
+  {
+    description,
+    act,
+    show,
+    json = jsonOption(),
+  }: {
+    readonly description: string
+    readonly act: (service: Service, named: NamedSubject) => Promise<T>
+    readonly show: (options: Options, result: T) => void
+    readonly json?: Option
+  },
+): Command {
+  return withReferenceOptions(new Command(name))
+    .description(description)
+    .addArgument(subjectArgument())
+    .addOption(json)
+    .action(async (id: SubjectId | undefined, options: Options & ReferenceOptions) => {
+      const named = namedSubject(id, options)
+      if (named === undefined)
+        throw new OperatorError('Name a subject, or --subject-ref with --tenant', {
+          code: 'invalid',
+        })
+      show(options, await withService(options, (service) => act(service, named)))
+    })
 }
 
 /** @throws {InvalidArgumentError} where the text is not the reference of a user */

@@ -1,84 +1,61 @@
-import {
-  decodeBase64url,
-  encodeBase64url,
-  escapeHiddenJson,
-  type SubjectId,
-} from '@bonded/contract'
+import { decodeBase64url, encodeBase64url, escapeHiddenJson } from '@bonded/contract'
 import { eraseSubject } from '@bonded/core/operations/admin/erase-subject'
 import { exportSubject } from '@bonded/core/operations/admin/export-subject'
-import { OperatorError } from '@bonded/core/operations/admin/operator-error'
-import type { NamedSubject } from '@bonded/core/operations/admin/subjects'
 import type { StoredRow } from '@bonded/core/ports/tables/subject-data-table'
-import { PERSONAL_DATA } from '@bonded/store/personal-data'
-import { Command } from 'commander'
-import { jsonOption, subjectArgument } from './arguments.ts'
+import { columnNames } from '@bonded/store/personal-data'
+import type { Command } from 'commander'
+import { jsonOption } from './arguments.ts'
 import { reasonOption } from './audited.ts'
-import { namedSubject, type ReferenceOptions, withReferenceOptions } from './named-subject.ts'
-import { type Options, withService } from './open.ts'
+import { subjectCommandOf } from './named-subject.ts'
 import { isoTime, print } from './output.ts'
-
-interface DataOptions extends Options, ReferenceOptions {}
 
 /** `bonded subject export`: the copy of their data that a user has a right to. */
 export function exportCommand(): Command {
-  return dataCommand('export')
-    .description('Print everything that is stored of one user as JSON')
-    .addOption(jsonOption('No effect: the output is always one JSON document'))
-    .action(async (id: SubjectId | undefined, options: DataOptions) => {
-      const named = subjectOf(id, options)
-      const stored = await withService(options, (service) => exportSubject(service, named))
+  return subjectCommandOf('export', {
+    description: 'Print everything that is stored of one user as JSON',
+    json: jsonOption('No effect: the output is always one JSON document'),
+    act: exportSubject,
+    show: (_options, stored) => {
       const data = Object.entries(stored)
         .filter(([, rows]) => rows.length > 0)
         .map(([table, rows]) => [table, rows.map((each) => presentRow(table, each))])
       const document = { exported_at: isoTime(Date.now()), ...Object.fromEntries(data) }
       process.stdout.write(`${escapeHiddenJson(JSON.stringify(document, null, 2))}\n`)
-    })
+    },
+  })
 }
 
 /** `bonded subject erase`: deletes it. */
 export function eraseCommand(): Command {
-  return dataCommand('erase')
-    .description('Delete everything that is stored of one user, and end their running sessions')
-    .addOption(reasonOption().makeOptionMandatory())
-    .addOption(jsonOption())
-    .action(async (id: SubjectId | undefined, options: DataOptions) => {
-      const named = subjectOf(id, options)
-      const erased = await withService(options, (service) => eraseSubject(service, named))
+  return subjectCommandOf('erase', {
+    description: 'Delete everything that is stored of one user, and end their running sessions',
+    act: eraseSubject,
+    show: (options, erased) => {
+      const { isWhole, devices, endedSessions, sessions, receipts, rejections, deliveries } = erased
       const document = {
-        whole_subject: erased.isWhole,
-        devices: erased.devices,
-        ended_sessions: erased.endedSessions,
-        sessions: erased.sessions,
-        receipts: erased.receipts,
-        rejections: erased.rejections,
-        deliveries: erased.deliveries,
+        whole_subject: isWhole,
+        devices,
+        ended_sessions: endedSessions,
+        sessions,
+        receipts,
+        rejections,
+        deliveries,
       }
       print(options, document, [
-        erased.isWhole
-          ? `Erased the user: ${erased.devices} devices.`
+        isWhole
+          ? `Erased the user: ${devices} devices.`
           : 'Erased what this tenant had of the user. Other tenants know the user, so the devices stay.',
-        `Ended ${erased.endedSessions} running sessions. Deleted ${erased.sessions} sessions, ${erased.receipts} receipts, ${erased.rejections} rejections, and ${erased.deliveries} webhook deliveries.`,
+        `Ended ${endedSessions} running sessions. Deleted ${sessions} sessions, ${receipts} receipts, ${rejections} rejections, and ${deliveries} webhook deliveries.`,
         'Deleted rows leave remains in the files of the database. Run: bonded vacuum',
         'Backups and WAL archives from before still have the user. See "Personal data" in the operator’s guide.',
       ])
-    })
-}
-
-function dataCommand(name: string): Command {
-  return withReferenceOptions(new Command(name)).addArgument(subjectArgument())
-}
-
-function subjectOf(id: SubjectId | undefined, options: ReferenceOptions): NamedSubject {
-  const named = namedSubject(id, options)
-  if (named !== undefined) return named
-  throw new OperatorError('Name a subject, or --subject-ref with --tenant', { code: 'invalid' })
+    },
+  }).addOption(reasonOption().makeOptionMandatory())
 }
 
 /** A row without secrets, with times and JSON that people can read. */
 function presentRow(table: string, stored: StoredRow): Record<string, unknown> {
-  const secret = (PERSONAL_DATA[table]?.columns ?? [])
-    .filter(([, kind]) => kind === 'secret')
-    .flatMap(([names]) => names.split(' '))
+  const secret = columnNames(table, 'secret')
   return Object.fromEntries(
     Object.entries(stored)
       .filter(([column]) => !secret.includes(column))

@@ -4,75 +4,49 @@ import {
   changeSubject,
   findSubjectId,
   inspectSubject,
+  type NamedSubject,
   resumeInboxes,
-  type SUBJECT_VERBS,
   type SubjectRecord,
 } from '@bonded/core/operations/admin/subjects'
-import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import type { Service } from '@bonded/core/operations/service'
-import { jsonOption, subjectArgument } from './arguments.ts'
-import { namedSubject, type ReferenceOptions, withReferenceOptions } from './named-subject.ts'
-import { type Options, withService } from './open.ts'
+import { subjectCommandOf } from './named-subject.ts'
+import type { Options } from './open.ts'
 import { isoTime, print, table } from './output.ts'
 import { eraseCommand, exportCommand } from './subject-data.ts'
 
-interface SubjectOptions extends Options, ReferenceOptions {}
+type Act = (service: Service, id: SubjectId, tenantId?: TenantId) => Promise<SubjectRecord>
+
+/** The commands that print the subject as it is afterwards. */
+const RECORD_COMMANDS: readonly (readonly [name: string, description: string, act: Act])[] = [
+  ['show', 'Show a subject, its devices, and the tenants that know it', inspectSubject],
+  [
+    'block',
+    'Block a subject everywhere: all its devices, present and future',
+    (service, id) => changeSubject(service, id, 'block'),
+  ],
+  [
+    'unblock',
+    'End the block of a subject; devices blocked one by one stay blocked',
+    (service, id) => changeSubject(service, id, 'unblock'),
+  ],
+  [
+    'resume-inbox',
+    'End the pauses that the reports of a user began: of one tenant, or of all',
+    resumeInboxes,
+  ],
+]
 
 /** `bonded subject`: all the devices of one user at once. */
 export function subjectCommand(): Command {
   const command = new Command('subject').description('Inspect, block, export, and erase one user')
-  addSubjectCommand(command, 'show', {
-    description: 'Show a subject, its devices, and the tenants that know it',
-    act: inspectSubject,
-  })
-  addVerb(command, 'block', 'Block a subject everywhere: all its devices, present and future')
-  addVerb(command, 'unblock', 'End the block of a subject; devices blocked one by one stay blocked')
-  addSubjectCommand(command, 'resume-inbox', {
-    description: 'End the pauses that the reports of a user began: of one tenant, or of all',
-    act: resumeInboxes,
-  })
-  command.addCommand(exportCommand())
-  command.addCommand(eraseCommand())
-  return command
-}
-
-function addVerb(parent: Command, verb: keyof typeof SUBJECT_VERBS, description: string): void {
-  addSubjectCommand(parent, verb, {
-    description,
-    act: (service, id) => changeSubject(service, id, verb),
-  })
-}
-
-function addSubjectCommand(
-  parent: Command,
-  name: string,
-  {
-    description,
-    act,
-  }: {
-    description: string
-    act: (service: Service, id: SubjectId, tenantId?: TenantId) => Promise<SubjectRecord>
-  },
-): void {
-  withReferenceOptions(parent.command(name))
-    .description(description)
-    .addArgument(subjectArgument())
-    .addOption(jsonOption())
-    .action(async (id: SubjectId | undefined, options: SubjectOptions) => {
-      const named = namedSubject(id, options)
-      if (named === undefined)
-        throw new OperatorError('Name a subject, or --subject-ref with --tenant', {
-          code: 'invalid',
-        })
-      const subject = await withService(options, async (service) =>
-        act(
-          service,
-          await findSubjectId(service, named),
-          typeof named === 'string' ? undefined : named.tenantId,
-        ),
-      )
-      printSubject(options, subject)
-    })
+  for (const [name, description, act] of RECORD_COMMANDS) {
+    const actOn = async (service: Service, named: NamedSubject) => {
+      const id = await findSubjectId(service, named)
+      return act(service, id, typeof named === 'string' ? undefined : named.tenantId)
+    }
+    command.addCommand(subjectCommandOf(name, { description, act: actOn, show: printSubject }))
+  }
+  return command.addCommand(exportCommand()).addCommand(eraseCommand())
 }
 
 function printSubject(

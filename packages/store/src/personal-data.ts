@@ -22,6 +22,13 @@ interface TableData {
   readonly columns: readonly ColumnGroup[]
 }
 
+/** The columns of a table, or those of one kind. */
+export function columnNames(table: string, kind?: ColumnKind): readonly string[] {
+  return (PERSONAL_DATA[table]?.columns ?? [])
+    .filter((group) => kind === undefined || group[1] === kind)
+    .flatMap(([names]) => names.split(' '))
+}
+
 /** The end of a retention that a tenant can have of its own. */
 const orOwn = (usual: string, kind: RetentionKind) =>
   `${usual}, or the tenant’s days of \`${kind}\``
@@ -296,7 +303,10 @@ export const PERSONAL_DATA: Readonly<Record<string, TableData>> = {
   },
   audit_person_key: {
     until: 'an erasure',
-    columns: [['subject_id key', 'secret', 'finds the audit entries about a user']],
+    columns: [
+      ['subject_id', 'personal', 'the user'],
+      ['key', 'secret', 'finds the audit entries about the user'],
+    ],
   },
   known_setting: {
     until: SERVICE_END,

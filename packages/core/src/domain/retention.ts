@@ -4,6 +4,9 @@ import type { Instant } from './session.ts'
 export const RETENTION_KINDS = ['sessions', 'reasons', 'deliveries', 'receipts', 'audit'] as const
 export type RetentionKind = (typeof RETENTION_KINDS)[number]
 
+/** The kinds whose rows are deleted at once, and have no rows that depend on them. */
+export type PurgedKind = Exclude<RetentionKind, 'sessions' | 'audit'>
+
 /** The days that a tenant has instead of the service's. */
 export type SomeRetention = { readonly [Kind in RetentionKind]?: number | undefined }
 

@@ -28,18 +28,19 @@ const DAY_MS = 24 * 60 * 60_000
  * Sessions are counted in the totals first. None is deleted while others wait for that.
  */
 export async function purgeSessions(service: Service): Promise<Batch> {
-  const { receiptRetentionMs = RECEIPT_RETENTION_MS, rejectionRetentionMs } = service.settings
+  const {
+    receiptRetentionMs = RECEIPT_RETENTION_MS,
+    rejectionRetentionMs = REJECTION_RETENTION_MS,
+  } = service.settings
   const now = service.clock.now()
   const due = dueAt(service, now)
-  return service.store.write(function* ({ devices, idempotency, sessions, webhooks, ...tables }) {
+  return service.store.write(function* ({ devices, idempotency, sessions, ...tables }) {
     const small = [
       yield* devices.purgeChallenges(now, BATCH_SMALL_ROWS),
       yield* idempotency.purge(now - IDEMPOTENCY_KEY_TTL_MS, BATCH_SMALL_ROWS),
-      yield* webhooks.purge(due('deliveries', LOG_MS)),
-      yield* tables.receipts.purge(due('receipts', receiptRetentionMs)),
-      yield* tables.rejections.purge(
-        due('reasons', rejectionRetentionMs ?? REJECTION_RETENTION_MS),
-      ),
+      yield* tables.purge('deliveries', due('deliveries', LOG_MS)),
+      yield* tables.purge('receipts', due('receipts', receiptRetentionMs)),
+      yield* tables.purge('reasons', due('reasons', rejectionRetentionMs)),
     ]
     if (yield* tables.totals.count(now - TOTALS_DELAY_MS, BATCH_COUNTED))
       return { done: 0, more: true }

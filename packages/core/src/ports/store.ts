@@ -1,6 +1,7 @@
 import type { RequestId, SessionId, Unreadiness } from '@bonded/contract'
 import type { Device, Instant, Session } from '../domain/session.ts'
 import type { NodeFeature } from '../domain/node-level.ts'
+import type { Due, PurgedKind } from '../domain/retention.ts'
 import type { Tenant } from '../domain/tenant.ts'
 import type { ChangeNotification } from './bus.ts'
 import type { NodeMessages } from './peers.ts'
@@ -174,4 +175,11 @@ export interface Tables {
    */
   concerns(target: AuditTarget): Work<void>
   readonly subjectData: SubjectDataTable
+  /**
+   * Deletes rows that are due. A receipt stays until it is in the log: without its entry, the log
+   * could not show that a deleted receipt existed.
+   *
+   * @returns how many
+   */
+  purge(kind: PurgedKind, due: Due): Work<number>
 }

@@ -1,8 +1,9 @@
 import { makeId } from '@bonded/contract'
+import type { Due, PurgedKind } from '../../src/domain/retention.ts'
 import type { Bus, ChangeNotification } from '../../src/ports/bus.ts'
 import type { Cause, Store, Tables, Unit } from '../../src/ports/store.ts'
 import type { IdempotencyTable } from '../../src/ports/tables/idempotency-table.ts'
-import type { RejectionTable } from '../../src/ports/tables/rejection-table.ts'
+import type { RejectionTable, StoredRejection } from '../../src/ports/tables/rejection-table.ts'
 import type { SettingTable } from '../../src/ports/tables/setting-table.ts'
 import type { Work } from '../../src/ports/work.ts'
 import { deviceTable, subjectTable } from './device-table.ts'
@@ -46,6 +47,11 @@ export function memoryStore({ publish }: Pick<Bus, 'publish'>): Store {
     audit: absent<Tables['audit']>('audit'),
     receiptLog: absent<Tables['receiptLog']>('receiptLog'),
     subjectData: absent<Tables['subjectData']>('subjectData'),
+    // oxlint-disable-next-line require-yield -- the rows are in memory
+    *purge(kind: PurgedKind, due: Due) {
+      if (kind === 'reasons') return purgeRejections(memory, due)
+      throw new TypeError(`the store in memory has no ${kind}`)
+    },
     phoneRows(): never {
       throw new TypeError('the store in memory has no tenants')
     },
@@ -94,13 +100,27 @@ function absent<Table extends object>(name: string): Table {
   })
 }
 
-function rejectionTable({ rejections }: Memory): RejectionTable {
-  const byTime = () =>
-    [...rejections.values()].toSorted((a, b) => b.at - a.at || (a.requestId < b.requestId ? 1 : -1))
+function byTime({ rejections }: Memory): readonly StoredRejection[] {
+  return [...rejections.values()].toSorted(
+    (a, b) => b.at - a.at || (a.requestId < b.requestId ? 1 : -1),
+  )
+}
+
+function purgeRejections(memory: Memory, { now, usualMs, limit }: Due): number {
+  const doomed = byTime(memory)
+    .toReversed()
+    .filter(({ at }) => at <= now - usualMs)
+    .slice(0, limit)
+  for (const { tenantId, at, requestId } of doomed)
+    memory.rejections.delete(keyOf(tenantId, at, requestId))
+  return doomed.length
+}
+
+function rejectionTable(memory: Memory): RejectionTable {
   return tableOf<RejectionTable>({
     list({ since = 0, until = Number.MAX_SAFE_INTEGER, before, limit, ...wanted }) {
       const filters = Object.entries(wanted).filter(([, value]) => value !== undefined)
-      const found = byTime()
+      const found = byTime(memory)
         .filter((row) =>
           filters.every(([member, value]) => row[member as keyof typeof row] === value),
         )
@@ -113,15 +133,6 @@ function rejectionTable({ rejections }: Memory): RejectionTable {
         )
         .slice(0, limit)
       return { rejections: found, next: found.length === limit ? (found.at(-1) ?? null) : null }
-    },
-    purge({ now, usualMs, limit }) {
-      const doomed = byTime()
-        .toReversed()
-        .filter(({ at }) => at <= now - usualMs)
-        .slice(0, limit)
-      for (const { tenantId, at, requestId } of doomed)
-        rejections.delete(keyOf(tenantId, at, requestId))
-      return doomed.length
     },
   })
 }

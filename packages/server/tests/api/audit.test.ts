@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import type { DeviceId, EndpointName, RequestId, SessionId, SubjectId } from '@bonded/contract'
 import type { AuditedAction, AuditEntry } from '../../../core/src/domain/audit.ts'
 import { moveDevice } from '../../../core/src/operations/admin/devices.ts'
+import { eraseSubject } from '../../../core/src/operations/admin/erase-subject.ts'
 import { changeSubject } from '../../../core/src/operations/admin/subjects.ts'
 import { applyTenant } from '../../../core/src/operations/admin/apply-tenant.ts'
 import { rollKey } from '../../../core/src/operations/admin/roll-key.ts'
@@ -124,7 +125,7 @@ test('names a user by a keyed reference only, and by none after the key is delet
   for (const secret of [subjectId, phone.device_id, session.id, subject_ref, h.shop.server])
     assert.ok(!text.includes(secret), secret)
 
-  await h.service.store.write(({ audit }) => audit.forgetPerson(subjectId))
+  await eraseSubject(h.service, subjectId)
   assert.equal(await personReference(h.service, subjectId), undefined)
   assert.deepEqual(await entriesOf(h), entries)
 })

@@ -353,7 +353,7 @@ test('the retention of the log deletes full tiles only, and later entries keep t
 test('the purge keeps a receipt until the log has it', async () => {
   await using h = await harness()
   const purge = () =>
-    h.service.store.write(({ receipts }) => receipts.purge(dueBy(h.clock.now(), 2)))
+    h.service.store.write((tables) => tables.purge('receipts', dueBy(h.clock.now(), 2)))
   await storeReceipts(h, 3)
   assert.equal(await purge(), 0)
   await appendReceipts(h.service)

@@ -4,14 +4,6 @@ import type { Dialect } from '../dialect.ts'
 import { type Row, row, rows, sent, type SqlValue } from '../statement.ts'
 import { dueRows } from './due-rows.ts'
 
-const DOOMED = {
-  table: 'audit_entry',
-  kind: 'audit',
-  since: 'at',
-  columns: ['*'],
-  only: 'content_hash is null',
-} as const
-
 /** The audit log as SQL. Only the end of its retention changes or deletes an entry. */
 // oxlint-disable-next-line max-lines-per-function -- one table, a statement or two for each method
 export function auditTable(dialect: Dialect): AuditTable {
@@ -60,7 +52,7 @@ export function auditTable(dialect: Dialect): AuditTable {
     },
 
     *due(due) {
-      const ofTenants = yield* dueRows({ ...dialect, forWork: '' }, DOOMED, due)
+      const ofTenants = yield* dueRows(dialect, { kind: 'audit', columns: ['*'], due })
       const ofAll = yield* rows(
         `select * from audit_entry where at between 0 and $1 and content_hash is null
          order by at limit $2`,
@@ -102,10 +94,6 @@ export function auditTable(dialect: Dialect): AuditTable {
          on conflict (subject_id) do nothing`,
         [id, key],
       )
-    },
-
-    *forgetPerson(id) {
-      yield* sent('delete from audit_person_key where subject_id = $1', [id])
     },
   }
 }

@@ -1,15 +1,6 @@
 import type { ReceiptTable, StoredReceipt } from '@bonded/core/ports/tables/receipt-table'
 import type { Dialect } from '../dialect.ts'
 import { row, type Row, rows, sent } from '../statement.ts'
-import { purgeDue } from './due-rows.ts'
-
-const DOOMED = {
-  table: 'receipt',
-  kind: 'receipts',
-  since: 'made_at',
-  columns: ['session_id', 'state'],
-  only: 'log_index is not null',
-} as const
 
 /** The receipts as SQL. */
 export function receiptTable(dialect: Dialect): ReceiptTable {
@@ -47,8 +38,6 @@ export function receiptTable(dialect: Dialect): ReceiptTable {
         index,
       ])
     },
-
-    purge: (due) => purgeDue(dialect, DOOMED, due),
   }
 }
 

@@ -3,22 +3,13 @@ import type {
   RejectionTable,
   StoredRejection,
 } from '@bonded/core/ports/tables/rejection-table'
-import type { Dialect } from '../dialect.ts'
 import { type Row, row, rows } from '../statement.ts'
-import { purgeDue } from './due-rows.ts'
 
 /** How much of the table a page reads at most. A tenant's filter must not occupy the database. */
 const MAX_FILTERED = 1_000
 
-const DOOMED = {
-  table: 'rejection',
-  kind: 'reasons',
-  since: 'at',
-  columns: ['tenant_id', 'at', 'request_id'],
-} as const
-
 /** The reasons of rejections. The table of sessions adds them, with their timelines. */
-export const rejectionTable = (dialect: Dialect): RejectionTable => ({
+export const rejectionTable: RejectionTable = {
   *list(query) {
     const { requestId = '', sessionId = '', subjectRef = '', reason = '', limit } = query
     const { where, values } = rangeOf(query)
@@ -37,10 +28,7 @@ export const rejectionTable = (dialect: Dialect): RejectionTable => ({
     const last = yield* row(`${newest} limit 1 offset ${MAX_FILTERED - 1}`, values)
     return { rejections, next: last === undefined ? null : rejectionFromRow(last) }
   },
-
-  // Nodes have no right to lock these rows. Two that delete one wait for each other.
-  purge: (due) => purgeDue({ ...dialect, forWork: '' }, DOOMED, due),
-})
+}
 
 /** The condition that an index answers: the narrowest one that the query names. */
 function rangeOf(query: RejectionQuery) {

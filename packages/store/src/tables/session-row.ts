@@ -3,7 +3,7 @@ import { isInbox } from '@bonded/core/domain/inbox'
 import type { Policy } from '@bonded/core/domain/policy'
 import type { Session } from '@bonded/core/domain/session'
 import type { StoredEvent } from '@bonded/core/ports/tables/session-table'
-import { PERSONAL_DATA } from '../personal-data.ts'
+import { columnNames } from '../personal-data.ts'
 import type { Row, SqlValue } from '../statement.ts'
 
 /** The column of each member of a session. */
@@ -60,9 +60,7 @@ const AS_JSON: ReadonlySet<keyof Session> = new Set([
 
 /** The members that say something about a user. */
 const EMPTIED = MEMBERS.filter((member) =>
-  PERSONAL_DATA.session?.columns.some(
-    ([names, kind]) => kind === 'emptied' && names.split(' ').includes(COLUMNS[member]),
-  ),
+  columnNames('session', 'emptied').includes(COLUMNS[member]),
 )
 
 /** The session without what it has of its user, so that no receipt of it can be made either. */

@@ -48,13 +48,6 @@ const INSERT_REJECTION = `insert into rejection
 
 const INSERT_SESSION = `insert into session (${SESSION_COLUMNS.join(', ')}, session_key) values (${SESSION_COLUMNS.map((_, at) => `$${at + 1}`).join(', ')}, $${SESSION_COLUMNS.length + 1})
   on conflict (session_key) do nothing`
-const DOOMED = {
-  table: 'session',
-  kind: 'sessions',
-  since: 'ended_at',
-  columns: ['session_key', 'id'],
-  only: 'ended_at is not null',
-} as const
 
 const INSERT_EVENT = `insert into session_event (session_key, seq, at, kind, state, hint, reason, step, request_id, key_id)
   values ($1, $2, $3, $4, $5, $6, $7, null, $8, $9)`
@@ -271,7 +264,8 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
     },
 
     *purge(due) {
-      const doomed = yield* dueRows(dialect, DOOMED, due)
+      const columns = ['session_key', 'id']
+      const doomed = yield* dueRows(dialect, { kind: 'sessions', columns, due })
       if (doomed.length === 0) return []
       const keys = doomed.map((found) => Number(found.session_key))
       // One at a time: until PostgreSQL has analyzed a table, it reads all of it to find several.

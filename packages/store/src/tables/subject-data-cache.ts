@@ -11,7 +11,6 @@ export function subjectDataCache(table: SubjectDataTable, caches: RowCaches): Su
     deleteSubject: clearing,
     partEnd: 'passed',
     rows: 'passed',
-    ofSession: 'passed',
     ofSubject: 'passed',
   })
 }

@@ -8,7 +8,8 @@ import type {
   SubjectScope,
 } from '@bonded/core/ports/tables/subject-data-table'
 import type { Work } from '@bonded/core/ports/work'
-import { changed, type Row, row, rows, sent, type SqlValue } from '../statement.ts'
+import { columnNames, PERSONAL_DATA } from '../personal-data.ts'
+import { changed, row, rows, sent, type SqlValue } from '../statement.ts'
 import { rootKeyIdFrom } from './session-row.ts'
 import type { SessionKeys } from './session-keys.ts'
 
@@ -24,11 +25,24 @@ const KEYS: { readonly [Table in SearchedTable]: readonly [key: string, first: S
   webhook_delivery: ['ordinal', 0],
 }
 
-const OF_DEVICE = ['device_event', 'device_motion', 'device_receipt', 'push_subscription'] as const
-const OF_SESSION = ['session_event', 'session_device', 'session_old_id'] as const
+/** The end of the name of a column that names a user, a phone, or a session, in any table. */
+const NAMING = /(?:subject_id|device_id|session_id|subject_ref)$/
+
+/** The columns whose text has references, and the forms that a reference has in it. */
+const TEXTS: Readonly<Record<string, readonly [string, (text: string) => readonly string[]]>> = {
+  receipt: ['jws', encodings],
+  webhook_delivery: ['payload', (text) => [text]],
+}
+
+/** The tables that have one of these columns. */
+const tablesWith = (...columns: readonly string[]): readonly string[] =>
+  Object.keys(PERSONAL_DATA).filter((table) =>
+    columnNames(table).some((column) => columns.includes(column)),
+  )
+const OF_SUBJECT = tablesWith('subject_id', 'device_id').filter((table) => !(table in KEYS))
+const OF_SESSION = tablesWith('session_key', 'session_id').filter((table) => !(table in KEYS))
 
 /** The rows of one subject in all tables, for its copy and its erasure. */
-// oxlint-disable-next-line max-lines-per-function -- a statement or two for each method
 export function subjectDataTable(sessionKeys: SessionKeys): SubjectDataTable {
   return {
     *partEnd(table, after) {
@@ -41,28 +55,11 @@ export function subjectDataTable(sessionKeys: SessionKeys): SubjectDataTable {
       return (found?.last ?? undefined) as string | number | undefined
     },
 
-    *rows(table, of, part) {
-      const { condition, values } = rowsOf(table, of, part)
-      const found = yield* rows(`select * from ${table} where ${condition}`, values)
-      return table === 'session'
-        ? found.map((each) => ({ ...each, root_key_id: rootKeyIdFrom(each) }))
-        : found
-    },
+    rows: rowsOf,
 
     *delete(table, of, part) {
-      const { condition, values } = rowsOf(table, of, part)
+      const { condition, values } = conditionOf(table, of, part)
       return yield* changed(`delete from ${table} where ${condition}`, values)
-    },
-
-    *ofSession({ id, ...times }) {
-      const key = yield* sessionKeys.of(id)
-      const found: Record<string, readonly Row[]> = {}
-      for (const table of OF_SESSION) found[table] = yield* rowsBy(table, 'session_key', [key])
-      found.idempotency = yield* rows(
-        'select * from idempotency where session_began_at = $1 and session_id = $2',
-        [idempotencyTime(times), id],
-      )
-      return found
     },
 
     *deleteSession({ id, ...times }) {
@@ -72,91 +69,90 @@ export function subjectDataTable(sessionKeys: SessionKeys): SubjectDataTable {
         id,
       ])
       yield* sent('delete from rejection where session_id = $1', [id])
-      for (const table of [...OF_SESSION, 'session'])
+      for (const table of tablesWith('session_key'))
         yield* sent(`delete from ${table} where session_key = $1`, [key])
     },
 
     *ofSubject(scope) {
-      const { subjectId, deviceIds, tenantId } = scope
-      const found: Record<string, readonly Row[]> = {}
-      for (const table of ['pairwise_subject', 'device', 'blocked_subject'])
-        found[table] = yield* rowsBy(table, 'subject_id', [subjectId])
-      for (const table of [...OF_DEVICE, 'device_continuity'])
-        found[table] = yield* rowsBy(table, 'device_id', deviceIds)
-      if (tenantId === undefined) return found
-      const own = (all: readonly Row[] = []) => all.filter((each) => each.tenant_id === tenantId)
-      return {
-        pairwise_subject: own(found.pairwise_subject),
-        device_continuity: own(found.device_continuity),
-      }
+      const found: Record<string, readonly StoredRow[]> = {}
+      for (const table of [...ofSubject(scope), ...OF_SESSION])
+        found[table] = yield* rowsOf(table, scope)
+      return found
     },
 
-    *deleteSubject({ subjectId, deviceIds, tenantId }) {
-      const [at, values] = tenantId === undefined ? ['', []] : [' and tenant_id = $2', [tenantId]]
-      for (const id of deviceIds)
-        yield* sent(`delete from device_continuity where device_id = $1${at}`, [id, ...values])
-      yield* sent(`delete from pairwise_subject where subject_id = $1${at}`, [subjectId, ...values])
-      if (tenantId !== undefined) return
-      for (const id of deviceIds)
-        for (const table of OF_DEVICE)
-          yield* sent(`delete from ${table} where device_id = $1`, [id])
-      for (const table of ['device', 'blocked_subject'])
-        yield* sent(`delete from ${table} where subject_id = $1`, [subjectId])
+    *deleteSubject(scope) {
+      for (const table of ofSubject(scope)) {
+        const { condition, values } = conditionOf(table, scope)
+        yield* sent(`delete from ${table} where ${condition}`, values)
+      }
     },
   }
 }
 
-function* rowsBy(
-  table: string,
-  column: string,
-  values: readonly SqlValue[],
-): Work<readonly StoredRow[]> {
-  const found: StoredRow[] = []
-  for (const value of values)
-    found.push(...(yield* rows(`select * from ${table} where ${column} = $1`, [value])))
-  return found
+/** The tables of the subject and its devices, or those in which a tenant has rows of it. */
+function ofSubject({ tenantId }: SubjectScope): readonly string[] {
+  return OF_SUBJECT.filter(
+    (table) => tenantId === undefined || columnNames(table).includes('tenant_id'),
+  )
 }
 
-/** The condition for the rows of a subject, or of a tenant, in a part of a table. */
-function rowsOf(table: SearchedTable, of: SubjectScope | TenantId, { after, to }: Part) {
-  const [key, first] = KEYS[table]
-  if (typeof of === 'string')
-    return {
-      condition: `${key} > $1 and ${key} <= $2 and tenant_id = $3`,
-      values: [after ?? first, to, of],
-    }
-  const { tenantId, deviceIds, references, sessionIds } = of
+function* rowsOf(
+  table: string,
+  of: SubjectScope | TenantId,
+  part?: Part,
+): Work<readonly StoredRow[]> {
+  const { condition, values } = conditionOf(table, of, part)
+  const found = yield* rows(`select * from ${table} where ${condition}`, values)
+  return table === 'session'
+    ? found.map((each) => ({ ...each, root_key_id: rootKeyIdFrom(each) }))
+    : found
+}
+
+/** The condition for the rows of a subject, or of a tenant, in a table or a part of it. */
+function conditionOf(table: string, of: SubjectScope | TenantId, part?: Part) {
+  const columns = columnNames(table)
   const values: SqlValue[] = []
   const value = (given: SqlValue): string => `$${values.push(given)}`
-  const among = (column: string, given: readonly string[]) =>
-    given.length === 0 ? '1 = 0' : `${column} in (${given.map(value).join(', ')})`
-  const named = (column: string) =>
-    references.map(
-      (each) => `(tenant_id = ${value(each.tenantId)} and ${column} = ${value(each.subjectRef)})`,
+  const conditions: string[] = []
+  if (part !== undefined) {
+    const [key, first] = KEYS[table as SearchedTable]
+    conditions.push(`${key} > ${value(part.after ?? first)}`, `${key} <= ${value(part.to)}`)
+  }
+  const tenantId = typeof of === 'string' ? of : of.tenantId
+  if (tenantId !== undefined && columns.includes('tenant_id'))
+    conditions.push(`tenant_id = ${value(tenantId)}`)
+  else if (tenantId !== undefined && table === 'session_device')
+    conditions.push(
+      `session_key in (select session_key from session where tenant_id = ${value(tenantId)})`,
     )
-  // `like` does not compare exactly in SQLite.
-  const holding = (column: string, texts: readonly string[]) =>
-    texts.map((text) => `replace(${column}, ${value(text)}, '') <> ${column}`)
+  if (typeof of !== 'string') conditions.push(`(${linksOf(table, of, value).join(' or ')})`)
+  return { condition: conditions.join(' and '), values }
+}
+
+/** What makes a row one of a subject. */
+function linksOf(
+  table: string,
+  { subjectId, deviceIds, references, sessionIds, sessionKeys }: SubjectScope,
+  value: (given: SqlValue) => string,
+): readonly string[] {
   const refs = references.map(({ subjectRef }) => subjectRef)
-  const range = `${key} > ${value(after ?? first)} and ${key} <= ${value(to)}`
-  const links = {
-    session: () => [
-      among('device_id', deviceIds),
-      ...named('subject_ref'),
-      ...named('wanted_subject_ref'),
-    ],
-    session_device: () => [among('device_id', deviceIds)],
-    receipt: () => [among('session_id', sessionIds), ...holding('jws', refs.flatMap(encodings))],
-    rejection: () => [among('session_id', sessionIds), ...named('subject_ref')],
-    webhook_delivery: () => [among('session_id', sessionIds), ...holding('payload', refs)],
-  }[table]()
-  const atTenant =
-    tenantId === undefined
-      ? ''
-      : table === 'session_device'
-        ? ` and session_key in (select session_key from session where tenant_id = ${value(tenantId)})`
-        : ` and tenant_id = ${value(tenantId)}`
-  return { condition: `${range}${atTenant} and (${links.join(' or ')})`, values }
+  const known: Readonly<Record<string, readonly SqlValue[]>> = {
+    subject_id: [subjectId],
+    device_id: deviceIds,
+    session_id: sessionIds,
+    subject_ref: refs,
+  }
+  // An empty list is an error on PostgreSQL.
+  const among = (column: string, given: readonly SqlValue[] = []) =>
+    `${column} in (${['null', ...given.map(value)].join(', ')})`
+  const naming = columnNames(table).filter((column) => NAMING.test(column))
+  const [text, forms] = TEXTS[table] ?? ['', () => []]
+  return [
+    ...naming.map((column) => among(column, known[NAMING.exec(column)?.[0] ?? ''])),
+    ...(naming.length === 0 ? [among('session_key', sessionKeys)] : []),
+    // `like` does not compare exactly in SQLite.
+    ...refs.flatMap(forms).map((form) => `replace(${text}, ${value(form)}, '') <> ${text}`),
+  ]
 }
 
 /** The three forms that a text can have within a base64url text, without its ends. */

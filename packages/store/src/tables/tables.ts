@@ -3,6 +3,7 @@ import type { Tables } from '@bonded/core/ports/store'
 import { auditTable } from './audit-table.ts'
 import { clearingDevices, deviceCache } from './device-cache.ts'
 import { deviceTable } from './device-table.ts'
+import { purgeDue } from './due-rows.ts'
 import type { Writing } from './event-publisher.ts'
 import { idempotencyTable } from './idempotency-table.ts'
 import type { RowCaches } from './row-cache.ts'
@@ -37,7 +38,7 @@ export function sqlTables(writing: Writing): Tables {
     idempotency: idempotencyTable(writing.dialect),
     push: pushTable(writing.dialect),
     webhooks: webhookTable(writing.dialect),
-    rejections: rejectionTable(writing.dialect),
+    rejections: rejectionTable,
     settings: settingTable,
     totals: totalTable(writing.dialect),
     servesOlderNode: (feature) => writing.dialect.servesBelow(NODE_LEVELS[feature]),
@@ -54,6 +55,7 @@ export function sqlTables(writing: Writing): Tables {
     audit: auditTable(writing.dialect),
     *concerns() {},
     subjectData: subjectDataTable(writing.sessionKeys),
+    purge: (kind, due) => purgeDue(writing.dialect, kind, due),
   }
 }
 
@@ -86,5 +88,6 @@ export function cachedTables(tables: Tables, caches: RowCaches): Tables {
     audit: tables.audit,
     concerns: () => tables.concerns({}),
     subjectData: subjectDataCache(tables.subjectData, caches),
+    purge: (kind, due) => tables.purge(kind, due),
   }
 }

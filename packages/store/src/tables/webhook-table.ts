@@ -12,7 +12,6 @@ import type {
 import type { Work } from '@bonded/core/ports/work'
 import type { Dialect } from '../dialect.ts'
 import { changed, row, rows, sent } from '../statement.ts'
-import { purgeDue } from './due-rows.ts'
 import { eventIdOf, writeEvent } from './webhook-events.ts'
 import { deliveryFromRow, endpointFromRow, instant } from './webhook-rows.ts'
 
@@ -41,13 +40,6 @@ const TENANTS_OF_DEVICE = `select distinct p.tenant_id, p.subject_id, p.subject_
   where d.id = $1 and exists (
     select 1 from device o join device_continuity c on c.device_id = o.id and c.tenant_id = e.tenant_id
     where o.subject_id = d.subject_id and c.updated_at >= $2)`
-
-const DOOMED = {
-  table: 'webhook_delivery',
-  kind: 'deliveries',
-  since: 'created_at',
-  columns: ['ordinal'],
-} as const
 
 /** The endpoints, and the deliveries as queue and log. */
 // oxlint-disable-next-line max-lines-per-function -- two tables, a statement for each method
@@ -328,8 +320,6 @@ export function webhookTable(dialect: Dialect): WebhookTable {
         [id, since, now],
       )
     },
-
-    purge: (due) => purgeDue(dialect, DOOMED, due),
   }
 }
 

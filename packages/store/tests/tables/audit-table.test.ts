@@ -82,7 +82,16 @@ for (const [kind, open] of DRIVERS) {
     for (const key of ['first', 'second'])
       await driver.write((tables) => tables.audit.addPersonKey(id, key))
     assert.equal(await keyOf(), 'first')
-    await driver.write((tables) => tables.audit.forgetPerson(id))
+    await driver.write((tables) =>
+      tables.subjectData.deleteSubject({
+        subjectId: id,
+        tenantId: undefined,
+        deviceIds: [],
+        references: [],
+        sessionIds: [],
+        sessionKeys: [],
+      }),
+    )
     assert.equal(await keyOf(), undefined)
   })
 }

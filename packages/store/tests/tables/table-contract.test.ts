@@ -164,7 +164,7 @@ for (const [kind, open] of DRIVERS) {
     assert.deepEqual(await list({ sessionId: theirs }), [[], null])
     assert.deepEqual(await list({ tenantId: undefined, sessionId: theirs }), [[4], null])
     const purge = (by: number, limit: number) =>
-      driver.write((tables) => tables.rejections.purge(dueBy(by, limit)))
+      driver.write((tables) => tables.purge('reasons', dueBy(by, limit)))
     assert.deepEqual([await purge(NOW + 2, 1), await purge(NOW + 2, 9)], [1, 1])
     assert.deepEqual(await list({ tenantId: undefined }), [[4, 3], null])
   })

@@ -1,5 +1,10 @@
 import type { SessionId } from '@bonded/contract'
-import type { Part, SearchedTable, SubjectScope } from '../../ports/tables/subject-data-table.ts'
+import type {
+  Part,
+  SearchedTable,
+  StoredRow,
+  SubjectScope,
+} from '../../ports/tables/subject-data-table.ts'
 import type { Tables } from '../../ports/store.ts'
 import type { Work } from '../../ports/work.ts'
 import type { Service } from '../service.ts'
@@ -30,29 +35,35 @@ export async function scopeOf(service: Service, named: NamedSubject): Promise<Su
     deviceIds: devices.map(({ id }) => id),
     references: references.filter((each) => tenantId === undefined || each.tenantId === tenantId),
     sessionIds: [],
+    sessionKeys: [],
   }
-  return { ...scope, sessionIds: await sessionIdsOf(service, scope) }
+  const sessions = await rowsIn(service, 'session', scope)
+  // Receipts and rejections outlive their sessions.
+  const others = [
+    ...(await rowsIn(service, 'receipt', scope)),
+    ...(await rowsIn(service, 'rejection', scope)),
+  ]
+  const ids = [...sessions.map(({ id }) => id), ...others.map((each) => each.session_id)]
+  const sessionKeys = sessions.map((session) => Number(session.session_key))
+  return { ...scope, sessionKeys, sessionIds: [...new Set(ids as SessionId[])] }
 }
 
-/** The sessions of a subject, also those that only a receipt or a rejection still names. */
-async function sessionIdsOf(service: Service, scope: SubjectScope): Promise<readonly SessionId[]> {
-  const ids = new Set<SessionId>()
-  for (const [table, column] of [
-    ['session', 'id'],
-    ['receipt', 'session_id'],
-    ['rejection', 'session_id'],
-  ] as const)
-    for await (const part of partsOf(service, table)) {
-      const found = await service.store.read((tables) =>
-        tables.subjectData.rows(table, scope, part),
-      )
-      for (const each of found) ids.add(each[column] as SessionId)
-    }
-  return [...ids]
+/** The rows of a subject in a table that is searched. */
+export async function rowsIn(
+  service: Service,
+  table: SearchedTable,
+  scope: SubjectScope,
+): Promise<readonly StoredRow[]> {
+  const found: StoredRow[] = []
+  for await (const part of partsOf(service, table))
+    found.push(
+      ...(await service.store.read(({ subjectData }) => subjectData.rows(table, scope, part))),
+    )
+  return found
 }
 
 /** The parts of a table, one after the other. */
-export async function* partsOf(service: Service, table: SearchedTable): AsyncGenerator<Part> {
+async function* partsOf(service: Service, table: SearchedTable): AsyncGenerator<Part> {
   for (let after: Part['after']; ; ) {
     const to = await service.store.read(({ subjectData }) => subjectData.partEnd(table, after))
     if (to === undefined) return

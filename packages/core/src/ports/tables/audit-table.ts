@@ -44,6 +44,4 @@ export interface AuditTable {
   personKey(id: SubjectId): Work<string | undefined>
   /** Stores the key of a user's references, unless the user has one. */
   addPersonKey(id: SubjectId, key: string): Work<void>
-  /** Deletes the key of a user: no entry can be attributed to the user from then on. */
-  forgetPerson(id: SubjectId): Work<void>
 }

@@ -1,6 +1,5 @@
 import type { SessionId, TenantId } from '@bonded/contract'
 import type { ReceiptState } from '../../domain/receipts.ts'
-import type { Due } from '../../domain/retention.ts'
 import type { Instant } from '../../domain/session.ts'
 import type { Work } from '../work.ts'
 
@@ -32,11 +31,4 @@ export interface ReceiptTable {
   /** The receipts that are not in the log, oldest first. */
   unlogged(limit: number): Work<readonly StoredReceipt[]>
   setLogIndex(receipt: StoredReceipt, index: number): Work<void>
-  /**
-   * Deletes receipts that are due and in the log: without its entry, the log could not show that a
-   * deleted receipt existed.
-   *
-   * @returns how many
-   */
-  purge(due: Due): Work<number>
 }

@@ -1,5 +1,4 @@
 import type { RequestId, SessionId, TenantId } from '@bonded/contract'
-import type { Due } from '../../domain/retention.ts'
 import type { Instant } from '../../domain/session.ts'
 import type { Work } from '../work.ts'
 
@@ -46,6 +45,4 @@ export interface RejectionTable {
    * fewer rejections than the limit although others follow.
    */
   list(query: RejectionQuery): Work<RejectionPage>
-  /** Deletes the rejections that are due. @returns how many */
-  purge(due: Due): Work<number>
 }

@@ -3,12 +3,14 @@ import type { Session } from '../../domain/session.ts'
 import type { Work } from '../work.ts'
 
 /** The tables that are searched for rows of a subject, by a key each, in bounded parts. */
-export type SearchedTable =
-  | 'session'
-  | 'session_device'
-  | 'receipt'
-  | 'rejection'
-  | 'webhook_delivery'
+export const SEARCHED_TABLES = [
+  'session',
+  'session_device',
+  'receipt',
+  'rejection',
+  'webhook_delivery',
+] as const
+export type SearchedTable = (typeof SEARCHED_TABLES)[number]
 
 /** Whose rows are searched for. */
 export interface SubjectScope {
@@ -21,6 +23,8 @@ export interface SubjectScope {
   readonly references: readonly { readonly tenantId: TenantId; readonly subjectRef: string }[]
   /** Sessions of the subject, which rows without another link name. */
   readonly sessionIds: readonly SessionId[]
+  /** The keys of the stored ones. */
+  readonly sessionKeys: readonly number[]
 }
 
 /** The keys of a part of a table: after one, up to another. */
@@ -42,13 +46,14 @@ export interface SubjectDataTable {
   rows(table: SearchedTable, of: SubjectScope | TenantId, part: Part): Work<readonly StoredRow[]>
   /** Deletes these rows. @returns how many */
   delete(table: SearchedTable, of: SubjectScope | TenantId, part: Part): Work<number>
-  /** The rows that depend on a session, by table. */
-  ofSession(session: Pick<Session, 'id' | 'createdAt' | 'sessionTtlMs'>): Work<StoredRows>
   /** Deletes a session that has ended, with the rows that depend on it. */
   deleteSession(session: Session): Work<void>
-  /** The rows of the subject and its devices, by table. */
+  /** The rows of the subject, its devices, and its sessions in all other tables, by table. */
   ofSubject(scope: SubjectScope): Work<StoredRows>
-  /** Deletes these rows. */
+  /**
+   * Deletes the rows of the subject and its devices. Without the key of its references, the entries
+   * of the audit log name no user.
+   */
   deleteSubject(scope: SubjectScope): Work<void>
 }
 

@@ -1,6 +1,5 @@
 import type { DeviceId, EventId, EventType, TenantId, WebhookEndpointId } from '@bonded/contract'
 import type { Attempt, DeliveryState, Verdict } from '../../domain/webhooks.ts'
-import type { Due } from '../../domain/retention.ts'
 import type { Instant } from '../../domain/session.ts'
 import type { WebhookFigures } from '../meter.ts'
 import type { Work } from '../work.ts'
@@ -169,6 +168,4 @@ export interface WebhookTable {
   retry(delivery: WebhookDelivery, now: Instant): Work<void>
   /** Makes all failed and held deliveries of an endpoint since then due. @returns how many */
   recover(id: WebhookEndpointId, since: Instant, now: Instant): Work<number>
-  /** Deletes deliveries that are due. @returns how many */
-  purge(due: Due): Work<number>
 }
