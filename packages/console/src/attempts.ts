@@ -23,6 +23,8 @@ export interface Attempt {
 export class Attempts {
   readonly #key = randomBytes(32)
   readonly #now: () => number
+  /** The cookies of attempts that have succeeded, until they are too old. */
+  readonly #used = new Map<string, number>()
 
   constructor(now: () => number) {
     this.#now = now
@@ -50,6 +52,15 @@ export class Attempts {
         createHmac('sha256', this.#key).update(`${name} ${cookie}`).digest('base64url'),
     }
     return this.#now() < attempt.startedAt + ATTEMPT_SECONDS * 1_000 ? attempt : undefined
+  }
+
+  /** Whether an attempt was not used before. From then on, it was. */
+  use(cookie: string): boolean {
+    const now = this.#now()
+    for (const [used, until] of this.#used) if (until <= now) this.#used.delete(used)
+    if (this.#used.has(cookie)) return false
+    this.#used.set(cookie, now + ATTEMPT_SECONDS * 1_000)
+    return true
   }
 }
 

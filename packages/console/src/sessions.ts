@@ -14,7 +14,10 @@ const MAX_SESSIONS = 500
 /** Who has signed in. */
 export interface Operator {
   readonly subject: string
-  readonly issuer: string
+  /** Undefined for a passkey of this machine. */
+  readonly issuer: string | undefined
+  /** The passkey; undefined for a sign-in with a provider. */
+  readonly credentialId?: Uint8Array
   /** A name to show to the operator. */
   readonly label: string
   readonly role: Role
