@@ -31,7 +31,7 @@ test('an address enrolls one passkey, which signs in with its role while its fil
   const passkeys = new Passkeys(h.folder)
   const { service, clock } = h
   const log = pino({ level: 'silent' })
-  await using _console = await serveConsole({
+  await using running = await serveConsole({
     service,
     origin,
     signIn: (parts) => new PasskeySignIn(passkeys, { ...parts, origin }),
@@ -39,6 +39,7 @@ test('an address enrolls one passkey, which signs in with its role while its fil
     port,
     log,
   })
+  assert.equal(running.port, port)
   await using browser = await openBrowser()
   const page = await (await browser.newContext()).newPage()
   const devtools = await page.context().newCDPSession(page)
