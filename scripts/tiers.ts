@@ -25,8 +25,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
   /** Real browsers, real processes, installed tarballs. */
   e2e: [
     'examples/agents/tests/agents.test.ts',
-    'examples/demo/tests/layout.test.ts',
-    'examples/demo/tests/scenarios.test.ts',
+    'examples/demo/tests/{agent,layout,scenarios}.test.ts',
     'packages/phone-page/tests/*.test.ts',
     'packages/integrator/tests/{redis-pending-store,approval/redis-approval-store}.test.ts',
     'packages/store/tests/sqlite/full-disk.test.ts',

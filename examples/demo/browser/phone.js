@@ -1,7 +1,7 @@
 // @ts-check
 import { byId, call, follow } from './live.js'
 
-/** @typedef {{ session_id: string, createdAtMs: number }} Code */
+/** @typedef {{ session_id: string, createdAtMs: number, kind?: 'enroll' | 'inbox' }} Code */
 /** @typedef {{ scenario: string, ignoredUntilMs: number }} Memory */
 
 /** What the tab remembers of its phone, so that a reloaded page of a scenario continues with it. */
@@ -9,6 +9,8 @@ const MEMORY = 'demo-phone'
 const main = byId('phone')
 const { service = '' } = main.dataset
 const scenario = new URLSearchParams(location.search).get('scenario') ?? 'normal'
+/** The agent shows no QR code: the bank's app or a notification leads to the page. */
+const isAgent = scenario.startsWith('agent')
 
 let motion = 'carried'
 /** @type {Code | null} */
@@ -27,6 +29,28 @@ let isWaiting = false
  */
 let page
 
+const OFFERS = {
+  code: ['A QR code is on the page', 'Scan it as you would with your camera.', 'Scan the QR code'],
+  enroll: [
+    'Your bank’s app opens a request',
+    'Approve once, so that the bank knows this phone.',
+    'Enroll this phone',
+  ],
+  inbox: [
+    'A request is waiting',
+    'A notification says no more: there is nothing to decide on yet.',
+    'Open the inbox',
+  ],
+}
+const IDLE = {
+  code: [
+    'Ready to scan',
+    'Choose Continue to approval on the page. This phone then sees its QR code.',
+  ],
+  agent: ['Nothing is waiting', 'Choose Run the agent. Its request then reaches this phone.'],
+}
+
+document.querySelector('#camera svg')?.toggleAttribute('hidden', isAgent)
 void reset()
 // Another tab may have chosen another scenario.
 document.addEventListener(
@@ -35,7 +59,7 @@ document.addEventListener(
 )
 follow((snapshot) => {
   isConnected = snapshot !== undefined
-  code = snapshot?.code ?? null
+  code = (isAgent ? snapshot?.agent.offer : snapshot?.code) ?? null
   isServiceRunning = snapshot?.isServiceRunning !== false
   if (isWaiting && isServiceRunning) void scan()
   draw()
@@ -64,11 +88,11 @@ async function reset() {
   draw()
 }
 
-/** Opens the link of the QR code, as a phone's camera does. */
+/** Opens what the phone sees, as its camera or a notification does. */
 async function scan() {
   isWaiting = !isServiceRunning
   if (isWaiting) return draw()
-  const seen = await call('/phone/scan')
+  const seen = await call(isAgent ? '/agent/open' : '/phone/scan')
   if (seen === undefined) return
   scanned = seen.session_id
   page?.remove()
@@ -91,7 +115,7 @@ function close() {
 
 function draw() {
   const isSeen = code !== null && code.createdAtMs > ignoredUntilMs && code.session_id !== scanned
-  const [title = '', text = ''] = textsOf(isSeen)
+  const [title = '', text = '', action = ''] = textsOf(isSeen)
   const heading = byId('title')
   if (heading.textContent !== title) {
     heading.textContent = title
@@ -99,6 +123,7 @@ function draw() {
   }
   main.dataset.screen = isConnected ? (isSeen ? 'code' : 'idle') : 'offline'
   byId('scan').hidden = !isSeen || isWaiting
+  byId('scan').textContent = action
   byId('camera').hidden = page !== undefined && !isSeen && !isWaiting
   byId('camera').classList.toggle('above', page !== undefined)
   byId('outage').hidden = isServiceRunning
@@ -111,10 +136,5 @@ function draw() {
 function textsOf(isSeen) {
   if (!isConnected) return ['The sandbox is not running', 'Start it again with npm start.']
   if (isWaiting) return ['No connection', 'The service does not answer. Nothing was approved.']
-  return isSeen
-    ? ['A QR code is on the page', 'Scan it as you would with your camera.']
-    : [
-        'Ready to scan',
-        'Choose Continue to approval on the page. This phone then sees its QR code.',
-      ]
+  return isSeen ? OFFERS[code?.kind ?? 'code'] : isAgent ? IDLE.agent : IDLE.code
 }

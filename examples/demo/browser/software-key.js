@@ -14,10 +14,29 @@
    * }} Asked
    */
 
-  const { bank, shell = '' } = /** @type {HTMLScriptElement} */ (document.currentScript).dataset
+  const {
+    bank,
+    shell = '',
+    path = '/bond',
+  } = /** @type {HTMLScriptElement} */ (document.currentScript).dataset
   let isCarried = location.hash !== '#resting'
   // The page reads its request from the address that a phone opens.
-  history.replaceState(null, '', `/bond${location.search}`)
+  history.replaceState(null, '', path + location.search)
+  // The service's own pages link to each other, and cannot be framed.
+  const FRAMED = new Map([
+    ['/bond', '/demo/phone'],
+    ['/inbox', '/demo/inbox'],
+  ])
+  const { navigation } = /** @type {any} */ (window)
+  navigation?.addEventListener('navigate', (/** @type {any} */ event) => {
+    const { url, sameDocument } = event.destination
+    const framed = sameDocument ? undefined : FRAMED.get(new URL(url).pathname)
+    if (framed === undefined) return
+    event.preventDefault()
+    location.replace(framed)
+  })
+  // A frame gets no permission for notifications.
+  Reflect.deleteProperty(window, 'PushManager')
 
   const askMedia = matchMedia.bind(window)
   window.matchMedia = (query) => askMedia(query === '(any-pointer: coarse)' ? 'all' : query)

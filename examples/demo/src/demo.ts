@@ -1,12 +1,14 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { randomBytes } from 'node:crypto'
+import { Agent } from './agent/agent.ts'
 import type { Activity } from './activity/activity.ts'
 import { entryOfBank } from './activity/bank-events.ts'
 import { createHandler } from './handler.ts'
 import type { Site } from './http/guard.ts'
 import { serveLive } from './http/live.ts'
 import { readFiles } from './pages/files.ts'
+import { addressOf, type Origins } from './pages/in-demo.ts'
 import { Camera } from './phone/camera.ts'
 import { SOFTWARE_PHONE_PATHS } from './phone/software-phone.ts'
 import { Attacker } from './relay/attacker.ts'
@@ -23,6 +25,8 @@ export interface DemoOptions {
   readonly bankOrigin: string
   readonly serviceOrigin: string
   readonly publishableKey: string
+  /** Of the bank's backend, for the tool of its agent. */
+  readonly serverCredential: string
   readonly workflow: string
   readonly action: string
   readonly sandbox: Sandbox
@@ -44,7 +48,7 @@ interface ScenarioLink {
   readonly script?: string
 }
 
-/** The phone pane, the activity strip, and the relaying page. */
+/** The phone pane, the activity strip, the page of the agent, and the relaying page. */
 export interface RunningDemo extends AsyncDisposable {
   /** The origin of the phone pane and of the strip. */
   readonly phoneOrigin: string
@@ -62,7 +66,7 @@ export interface RunningDemo extends AsyncDisposable {
  * @throws the error of `listen`, such as `EADDRINUSE`
  */
 export async function startDemo(options: DemoOptions): Promise<RunningDemo> {
-  const { port, sandbox, activity, serviceOrigin } = options
+  const { port, sandbox, activity, serviceOrigin, bankOrigin } = options
   const files = await readFiles()
   const server = createServer({ requestTimeout: 10_000, connectionsCheckingInterval: 1_000 })
   await new Promise<void>((resolve, reject) =>
@@ -71,9 +75,11 @@ export async function startDemo(options: DemoOptions): Promise<RunningDemo> {
   const { port: actualPort } = server.address() as AddressInfo
   const phoneSite = siteAt(`localhost:${actualPort}`)
   const relaySite = siteAt(`${HOST}:${actualPort}`)
+  const origins = { bankOrigin, phoneOrigin: phoneSite.origin, relayOrigin: relaySite.origin }
   let publish = () => {}
   const onChange = () => publish()
   const attacker = new Attacker({ ...options, browserWorkflow: BROWSER_WORKFLOW, onChange })
+  const agent = new Agent({ ...options, onChange })
   const camera = new Camera({ sandbox, onChange })
   const stage = createStage({ sandbox, activity, onChange })
   const live = serveLive(server, {
@@ -83,6 +89,7 @@ export async function startDemo(options: DemoOptions): Promise<RunningDemo> {
         ? { relay: attacker.view }
         : {
             code: camera.seen,
+            agent: agent.view,
             activity: activity.entries(),
             isServiceRunning: sandbox.isServiceRunning(),
           },
@@ -91,12 +98,12 @@ export async function startDemo(options: DemoOptions): Promise<RunningDemo> {
   const stopListening = activity.onChange(onChange)
   server.on(
     'request',
-    createHandler({ ...options, files, phoneSite, relaySite, attacker, camera, stage }),
+    createHandler({ ...options, files, phoneSite, relaySite, attacker, agent, camera, stage }),
   )
   return {
     phoneOrigin: phoneSite.origin,
     relayOrigin: relaySite.origin,
-    forBank: { phoneOrigin: phoneSite.origin, scenarios: linksOf(serviceOrigin, relaySite) },
+    forBank: { phoneOrigin: phoneSite.origin, scenarios: linksOf(serviceOrigin, origins) },
     addBankEvent: (event) => {
       const entry = entryOfBank(event)
       if (entry !== undefined) activity.add(entry)
@@ -105,6 +112,7 @@ export async function startDemo(options: DemoOptions): Promise<RunningDemo> {
       stopListening()
       live[Symbol.dispose]()
       stage[Symbol.dispose]()
+      agent[Symbol.dispose]()
       camera[Symbol.dispose]()
       attacker[Symbol.dispose]()
       await new Promise((resolve) => {
@@ -119,15 +127,19 @@ function siteAt(host: string): Site {
   return { host, origin: `http://${host}`, token: randomBytes(32).toString('base64url') }
 }
 
-function linksOf(serviceOrigin: string, relay: Site): readonly [ScenarioLink, ...ScenarioLink[]] {
+function linksOf(
+  serviceOrigin: string,
+  origins: Origins,
+): readonly [ScenarioLink, ...ScenarioLink[]] {
   const link = (scenario: Scenario): ScenarioLink => {
-    const { name, title, watch, workflow, isRelayed, usesPasskey } = scenario
+    const { name, title, watch, workflow, usesPasskey } = scenario
+    const url = addressOf(scenario, origins)
     return {
       name,
       title,
       watch,
       ...(workflow !== undefined && { workflow }),
-      ...(isRelayed === true && { url: `${relay.origin}/` }),
+      ...(new URL(url).origin !== origins.bankOrigin && { url }),
       ...(usesPasskey === true && { script: serviceOrigin + SOFTWARE_PHONE_PATHS.passkey }),
     }
   }

@@ -1,10 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Agent } from './agent/agent.ts'
 import type { DemoOptions } from './demo.ts'
 import { readFields } from './http/body.ts'
 import { crossSiteRejection, type Site, siteOf } from './http/guard.ts'
 import { html, json, type Reply, reject, send } from './http/reply.ts'
 import { activityPage } from './pages/activity-page.ts'
+import { agentPage } from './pages/agent-page.ts'
 import { phonePage } from './pages/phone-page.ts'
+import type { Origins } from './pages/in-demo.ts'
 import { relayPage } from './pages/relay-page.ts'
 import type { Camera } from './phone/camera.ts'
 import { SOFTWARE_PHONE_PATHS } from './phone/software-phone.ts'
@@ -16,6 +19,7 @@ export interface HandlerOptions extends DemoOptions {
   readonly files: ReadonlyMap<string, Reply>
   readonly phoneSite: Site
   readonly relaySite: Site
+  readonly agent: Agent
   readonly camera: Camera
   readonly attacker: Attacker
   readonly stage: Stage
@@ -58,10 +62,10 @@ async function respond(
   site: Site,
   request: IncomingMessage,
 ): Promise<Reply> {
-  const [path = '/'] = (request.url ?? '/').split('?')
+  const [path = '/', query = ''] = (request.url ?? '/').split('?')
   const isRelay = site === options.relaySite
   if (request.method === 'GET' || request.method === 'HEAD')
-    return (await (isRelay ? relayGet(options, path) : phoneGet(options, path))) ?? NOT_FOUND
+    return (await (isRelay ? relayGet(options, path) : phoneGet(options, path, query))) ?? NOT_FOUND
   const post = isRelay ? relayPost(options, path) : phonePost(options, path)
   if (post === undefined) return NOT_FOUND
   if (request.method !== 'POST') return reject(405, 'method_not_allowed', 'Use POST here.')
@@ -71,37 +75,60 @@ async function respond(
   return 'fields' in body ? post(body.fields) : body
 }
 
-function phoneGet(options: HandlerOptions, path: string): Reply | undefined {
+async function phoneGet(
+  options: HandlerOptions,
+  path: string,
+  query: string,
+): Promise<Reply | undefined> {
   const { files, phoneSite, serviceOrigin } = options
   if (path === '/' || path === '/phone')
     return html(phonePage({ token: phoneSite.token, serviceOrigin }))
   if (path === '/activity') return html(activityPage(phoneSite))
-  return path.startsWith('/relay') ? undefined : files.get(path)
+  if (path === '/agent') {
+    const scenario = findScenario(new URLSearchParams(query).get('scenario'))
+    if (scenario?.trick === undefined) return undefined
+    return html(agentPage(scenario, { ...originsOf(options), token: phoneSite.token }))
+  }
+  if (path.startsWith('/relay')) return undefined
+  return files.get(path) ?? bankStyle(options, path)
 }
 
 function phonePost(options: HandlerOptions, path: string): Post | undefined {
-  const { camera, stage } = options
+  const { agent, camera, stage } = options
   switch (path) {
     case '/phone/scan':
       return async () => {
         const code = await camera.look()
-        if (code === undefined) return reject(409, 'no_code', 'No page shows a QR code.')
-        const { session_id, link } = code
-        return json(200, {
-          session_id,
-          link: link.replace('/bond?', `${SOFTWARE_PHONE_PATHS.page}?`),
-        })
+        return code === undefined
+          ? reject(409, 'no_code', 'No page shows a QR code.')
+          : onPhone(code)
       }
     case '/scenario':
       return async ({ name }) => {
         const scenario = findScenario(name)
         if (scenario === undefined) return UNKNOWN_NAME
         await stage.choose(scenario)
-        const code = await camera.look().catch(() => undefined)
+        const code =
+          scenario.trick === undefined
+            ? await camera.look().catch(() => undefined)
+            : agent.view.offer
         return json(200, {
           motion: scenario.motion,
           ...(code && { code: { createdAtMs: code.createdAtMs } }),
         })
+      }
+    case '/agent/run':
+      return ({ name, subject }) => {
+        const trick = findScenario(name)?.trick
+        if (trick === undefined) return UNKNOWN_NAME
+        return json(200, { run: agent.start(trick, typeof subject === 'string' ? subject : null) })
+      }
+    case '/agent/open':
+      return async () => {
+        const opened = await agent.open()
+        return opened === undefined
+          ? reject(409, 'nothing_waits', 'No request waits for this phone.')
+          : onPhone(opened)
       }
     case '/service/stop':
       return async () => {
@@ -118,36 +145,39 @@ function phonePost(options: HandlerOptions, path: string): Post | undefined {
   }
 }
 
+/** What the phone opens: the page of the service with a software key. */
+function onPhone({ session_id, link }: { readonly session_id: string; readonly link: string }) {
+  return json(200, { session_id, link: link.replace('/bond?', `${SOFTWARE_PHONE_PATHS.page}?`) })
+}
+
+function originsOf({ bankOrigin, phoneSite, relaySite }: HandlerOptions): Origins {
+  return { bankOrigin, phoneOrigin: phoneSite.origin, relayOrigin: relaySite.origin }
+}
+
+/** The bank's own styles: a relaying page looks like the bank because it serves them. */
+async function bankStyle({ bankOrigin }: HandlerOptions, path: string) {
+  if (path !== '/page.css' && path !== '/demo.css') return undefined
+  const copied = await fetch(bankOrigin + path, { signal: AbortSignal.timeout(5_000) })
+  return { status: copied.status, type: 'text/css; charset=utf-8', body: await copied.text() }
+}
+
 async function relayGet(options: HandlerOptions, path: string): Promise<Reply | undefined> {
-  const { attacker, files, bankOrigin, phoneSite, relaySite } = options
+  const { attacker, files, relaySite } = options
   switch (path) {
     case '/':
-      return html(
-        relayPage({
-          ...options,
-          token: relaySite.token,
-          phoneOrigin: phoneSite.origin,
-          relayOrigin: relaySite.origin,
-        }),
-      )
+      return html(relayPage({ ...options, ...originsOf(options), token: relaySite.token }))
     case '/relay/qr.svg': {
       const picture = await attacker.picture()
       return picture === undefined
         ? undefined
         : { status: 200, type: 'image/svg+xml; charset=utf-8', body: picture }
     }
-    case '/page.css':
-    case '/demo.css': {
-      // A relaying page looks like the bank because it serves the bank's own styles.
-      const copied = await fetch(bankOrigin + path, { signal: AbortSignal.timeout(5_000) })
-      return { status: copied.status, type: 'text/css; charset=utf-8', body: await copied.text() }
-    }
     case '/relay.css':
     case '/relay.js':
     case '/live.js':
       return files.get(path)
     default:
-      return undefined
+      return bankStyle(options, path)
   }
 }
 
@@ -183,7 +213,7 @@ function relayPost({ attacker }: HandlerOptions, path: string): Post | undefined
   }
 }
 
-/** The phone pane and the strip may be framed by the two pages that show them. */
+/** The phone pane and the strip may be framed by the three pages that show them. */
 function phonePolicy({ phoneSite, relaySite, bankOrigin, serviceOrigin }: HandlerOptions): string {
   return [
     `default-src 'none'`,
@@ -191,10 +221,10 @@ function phonePolicy({ phoneSite, relaySite, bankOrigin, serviceOrigin }: Handle
     `style-src 'self'`,
     `img-src data:`,
     `connect-src 'self' ws://${phoneSite.host}`,
-    `frame-src ${serviceOrigin}`,
+    `frame-src 'self' ${serviceOrigin}`,
     `base-uri 'none'`,
     `form-action 'none'`,
-    `frame-ancestors ${bankOrigin} ${relaySite.origin}`,
+    `frame-ancestors 'self' ${bankOrigin} ${relaySite.origin}`,
     `require-trusted-types-for 'script'`,
     `trusted-types 'none'`,
   ].join('; ')

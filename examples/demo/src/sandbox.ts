@@ -16,6 +16,8 @@ export interface Sandbox {
    * service is stopped.
    */
   newestCode(): Promise<ShownCode | undefined>
+  /** The state of a session now. Undefined while the service is stopped. */
+  stateOf(sessionId: string): Promise<string | undefined>
   /** Whether the service is running. */
   isServiceRunning(): boolean
   stopService(): Promise<void>

@@ -1,3 +1,5 @@
+import type { Trick } from './agent/agent-run.ts'
+
 /** One way a request can go. A link on the bank's page starts it. */
 export interface Scenario {
   readonly name: string
@@ -15,6 +17,8 @@ export interface Scenario {
   readonly usesPasskey?: true
   /** The page is not the bank’s. */
   readonly isRelayed?: true
+  /** The page is the agent’s. What it does besides waiting for the user. */
+  readonly trick?: Trick
 }
 
 /** The workflow whose sessions last one minute. */
@@ -97,6 +101,30 @@ export const SCENARIOS = [
       'The service stops when the QR code appears. Nothing can be approved, and the bank accepts nothing. Then choose Start the service: the same request goes on.',
     motion: 'carried',
     stopsService: true,
+  },
+  {
+    name: 'agent',
+    title: 'Agent pays',
+    watch:
+      'Choose Run the agent. The phone shows who asks and the whole call: read it to the end, and approve. The payment then runs once, and has a receipt.',
+    motion: 'carried',
+    trick: 'none',
+  },
+  {
+    name: 'agent-changed',
+    title: 'Agent changes the amount',
+    watch:
+      'Choose Run the agent, and approve €1,250.00 on the phone. The agent then calls the bank’s tool with €12,500.00.',
+    motion: 'carried',
+    trick: 'changed',
+  },
+  {
+    name: 'agent-phone',
+    title: 'Agent’s own phone',
+    watch:
+      'Choose Run the agent. It does not wait for you: it registers a phone of its own, and tries to approve its own request.',
+    motion: 'carried',
+    trick: 'own_phone',
   },
 ] as const satisfies readonly Scenario[]
 

@@ -12,8 +12,23 @@ import { openDemo } from './harness.ts'
 const d = await openDemo()
 after(() => d[Symbol.asyncDispose]())
 const { port } = new URL(d.phoneOrigin)
-const CONTROLS = ['/phone/scan', '/scenario', '/service/stop', '/service/start']
-const PAGES = ['/', '/phone', '/activity', '/phone.js', '/live.js', '/relay/qr.svg']
+const CONTROLS = [
+  '/phone/scan',
+  '/scenario',
+  '/agent/run',
+  '/agent/open',
+  '/service/stop',
+  '/service/start',
+]
+const PAGES = [
+  '/',
+  '/phone',
+  '/activity',
+  '/agent?scenario=agent',
+  '/phone.js',
+  '/live.js',
+  '/relay/qr.svg',
+]
 
 /** A call with exactly these headers, as an attacker's program can send it. */
 async function send(path: string, headers: Record<string, string>, body = '{"name":"normal"}') {
@@ -81,7 +96,7 @@ test('keeps the controls of the phone away from the relaying page', async () => 
   assert.equal((await send('/relay/refused', headers, '{"reason":"x"}')).status, 200)
 })
 
-test('responds to no preflight, and lets only the two pages of the demo frame the phone', async () => {
+test('responds to no preflight, and lets only the pages of the demo frame the phone', async () => {
   const preflight = await fetch(`${d.phoneOrigin}/scenario`, {
     method: 'OPTIONS',
     headers: { origin: 'http://localhost:1', 'access-control-request-method': 'POST' },
@@ -94,7 +109,7 @@ test('responds to no preflight, and lets only the two pages of the demo frame th
     assert.equal(page.headers.get('cross-origin-resource-policy'), 'same-origin')
     assert.match(
       page.headers.get('content-security-policy') ?? '',
-      new RegExp(`frame-ancestors http://localhost:1 ${d.relayOrigin};`),
+      new RegExp(`frame-ancestors 'self' http://localhost:1 ${d.relayOrigin};`),
     )
   }
 })
@@ -138,6 +153,7 @@ test('sends what the phone shows only to a page of the demo that has the token',
   const origin = d.phoneOrigin
   assert.deepEqual(await open(['demo', `token.${d.phoneToken}`], { origin }), [
     'code',
+    'agent',
     'activity',
     'isServiceRunning',
   ])

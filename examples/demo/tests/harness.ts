@@ -6,6 +6,7 @@ export async function openDemo(changes: Partial<Sandbox> = {}) {
   let isRunning = true
   const sandbox: Sandbox = {
     newestCode: async () => undefined,
+    stateOf: async () => undefined,
     isServiceRunning: () => isRunning,
     stopService: async () => {
       calls.push('stop')
@@ -23,6 +24,7 @@ export async function openDemo(changes: Partial<Sandbox> = {}) {
     bankOrigin: 'http://localhost:1',
     serviceOrigin: 'http://localhost:2',
     publishableKey: 'pk_beta_test',
+    serverCredential: 'sk_beta_test',
     workflow: 'credit_application',
     action: 'submit_application',
     sandbox,

@@ -86,7 +86,8 @@ export class StagePage {
 
   /** Approves the request as a user does, who has read it to the end. */
   async approve(): Promise<void> {
-    for (const value of await this.screen.locator('dd').all()) await value.scrollIntoViewIfNeeded()
+    for (const part of await this.screen.locator('dd, .text li').all())
+      await part.scrollIntoViewIfNeeded()
     await this.pressOnPage('Approve')
     await this.screen.locator('[data-screen=request]').waitFor({ state: 'detached' })
   }

@@ -1,5 +1,5 @@
 /** Who did something. */
-export type Actor = 'Attacker' | 'Bank' | 'Browser' | 'Phone' | 'Service'
+export type Actor = 'Agent' | 'Attacker' | 'Bank' | 'Browser' | 'Phone' | 'Service'
 
 /** One line of the strip. */
 export interface Entry {
@@ -57,15 +57,18 @@ const CALLS: Readonly<Record<string, Call>> = {
   [READ]: { actor: 'Bank', text: 'reads the session for its gate' },
   'POST /api/v1/sessions/{session_id}/form-completed': {
     actor: 'Bank',
-    text: 'completes the session, because the application is stored',
+    text: 'completes the session, because the action is done',
     changesState: true,
   },
+  'GET /api/v1/sessions/{session_id}/receipt': { actor: 'Bank', text: 'fetches the receipt' },
   'GET /bond': { actor: 'Phone', text: 'opens the phone page' },
+  'GET /inbox': { actor: 'Phone', text: 'opens the inbox' },
+  'POST /api/v1/inbox': { actor: 'Phone', text: 'lists its requests, with its key' },
   'POST /api/v1/devices/challenges': { actor: 'Phone', text: 'asks for a registration challenge' },
   'POST /api/v1/devices': { actor: 'Phone', text: 'registers its key' },
   'POST /api/v1/sessions/{session_id}/claim': {
     actor: 'Phone',
-    text: 'scans the QR code and claims the session',
+    text: 'opens the request and claims the session',
   },
   'POST /api/v1/evidence': { actor: 'Phone', text: 'reports its screen lock and motion' },
   'POST /api/v1/attestations': {

@@ -5,6 +5,8 @@ const TYPES = { css: 'text/css; charset=utf-8', js: 'text/javascript; charset=ut
 const NAMES = [
   'activity.css',
   'activity.js',
+  'agent.css',
+  'agent.js',
   'live.js',
   'phone.css',
   'phone.js',

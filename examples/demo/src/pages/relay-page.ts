@@ -1,22 +1,24 @@
-import { SCENARIOS } from '../scenarios.ts'
+import { findScenario, type Scenario } from '../scenarios.ts'
+import { inDemo, type Origins } from './in-demo.ts'
 import { escape, layout } from './markup.ts'
+
+const SCENARIO = findScenario('relay') as Scenario
 
 /** The bank's mark, copied like everything else. */
 const BRAND =
   '<svg viewBox="0 0 24 24" width="28" height="28" aria-hidden="true"><path d="M3 17c2 0 2-1.6 4.5-1.6S10 17 12 17s2.2-1.6 4.5-1.6S19 17 21 17M12 3v9m0-9 6 9H6z" fill="none" stroke="currentColor" stroke-width="1.8" stroke-linejoin="round" stroke-linecap="round"/></svg>'
 
 /** The page of the attacker: a copy of the bank’s, at another address. */
-export function relayPage(facts: {
-  readonly token: string
-  readonly bankOrigin: string
-  readonly phoneOrigin: string
-  readonly relayOrigin: string
-  readonly serviceOrigin: string
-  readonly publishableKey: string
-  readonly workflow: string
-  readonly action: string
-}): string {
-  const { token, bankOrigin, phoneOrigin, relayOrigin, serviceOrigin } = facts
+export function relayPage(
+  facts: Origins & {
+    readonly token: string
+    readonly serviceOrigin: string
+    readonly publishableKey: string
+    readonly workflow: string
+    readonly action: string
+  },
+): string {
+  const { token, bankOrigin, relayOrigin, serviceOrigin } = facts
   return layout({
     title: 'Personal loan · Harbour Bank (fake)',
     token,
@@ -25,10 +27,10 @@ export function relayPage(facts: {
 <link rel="stylesheet" href="/relay.css">
 <script src="${escape(serviceOrigin)}/v1/pulse.js" defer></script>
 <script type="module" src="/relay.js"></script>`,
-    body: `${scenarioBar(bankOrigin)}
-<div class="demo-stage">
-<div class="demo-page">
-<header class="bank"><span class="brand">${BRAND}Harbour Bank</span><span class="fake">Fake page at ${escape(relayOrigin)}</span></header>
+    body: inDemo(
+      SCENARIO,
+      facts,
+      `<header class="bank"><span class="brand">${BRAND}Harbour Bank</span><span class="fake">Fake page at ${escape(relayOrigin)}</span></header>
 <main>
 <h1>Apply for a personal loan</h1>
 <p class="lead">This page copies the bank’s. Its server relays what you do to the real bank at ${escape(bankOrigin)}.</p>
@@ -64,22 +66,7 @@ export function relayPage(facts: {
     <li><strong>Stopped by the bonded browser:</strong> after the phone, the bank’s own page must ask its browser for a passkey of that phone. A page at another address cannot.</li>
   </ul>
 </section>
-</main>
-</div>
-<aside class="demo-phone" aria-label="Simulated phone"><iframe src="${escape(phoneOrigin)}/phone?scenario=relay" title="Simulated phone"></iframe></aside>
-</div>
-<section class="demo-strip" aria-label="Activity"><iframe src="${escape(phoneOrigin)}/activity" title="Activity of browser, bank, phone, and service"></iframe></section>`,
+</main>`,
+    ),
   })
-}
-
-/** The links of the bank’s page, here with the attack as the current one. */
-function scenarioBar(bankOrigin: string): string {
-  const links = SCENARIOS.map(({ name, title }) =>
-    name === 'relay'
-      ? `<li><a href="/" aria-current="page">${escape(title)}</a></li>`
-      : `<li><a href="${escape(bankOrigin)}/?scenario=${name}">${escape(title)}</a></li>`,
-  )
-  const watch = SCENARIOS.find(({ name }) => name === 'relay')?.watch ?? ''
-  return `<nav class="demo-bar" aria-label="Scenarios"><p class="demo-name">Scenario</p><ul>${links.join('')}</ul>
-<p class="demo-watch">${escape(watch)}</p></nav>`
 }

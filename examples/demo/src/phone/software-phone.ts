@@ -4,8 +4,15 @@ import { escape } from '../pages/markup.ts'
 /** Where `bonded dev` serves the phone page with a software key, at the service's own origin. */
 export const SOFTWARE_PHONE_PATHS = {
   page: '/demo/phone',
+  inbox: '/demo/inbox',
   key: '/demo/software-key.js',
   passkey: '/demo/passkey.js',
+} as const
+
+/** The page of the service that each page with a software key is. */
+export const SERVED_PAGES = {
+  [SOFTWARE_PHONE_PATHS.page]: '/bond',
+  [SOFTWARE_PHONE_PATHS.inbox]: '/inbox',
 } as const
 
 /** The pages around the phone. All of them may frame it. */
@@ -28,14 +35,16 @@ export interface ServedDocument {
  * Turns the phone page that the service serves into the demo's: it loads the script of the software
  * key first, and only the pages of the demo may frame it. All else is as the service sends it.
  *
+ * @param path the address of the page at the service
  * @throws {Error} where the page has another form, because the demo needs its script
  */
 export function softwarePhone(
   { html, contentSecurityPolicy }: ServedDocument,
   { serviceOrigin, bankOrigin, phoneOrigin, relayOrigin }: PhoneSurroundings,
+  path = '/bond',
 ): ServedDocument {
   const { key } = SOFTWARE_PHONE_PATHS
-  const script = `<script src="${key}" data-bank="${escape(bankOrigin)}" data-shell="${escape(phoneOrigin)}"></script>`
+  const script = `<script src="${key}" data-bank="${escape(bankOrigin)}" data-shell="${escape(phoneOrigin)}" data-path="${path}"></script>`
   const ancestors = `frame-ancestors ${phoneOrigin} ${bankOrigin} ${relayOrigin}`
   const framed = replaceOnce(contentSecurityPolicy, `frame-ancestors 'none'`, ancestors)
   return {

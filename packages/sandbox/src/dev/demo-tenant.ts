@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseId, type TenantId, type Workflow } from '@bonded/contract'
+import { parseId, PRESETS, type TenantId, type Workflow } from '@bonded/contract'
 import { createTenant } from '@bonded/core/operations/admin/tenants'
 import type { Service } from '@bonded/core/operations/service'
 
@@ -8,6 +8,12 @@ import type { Service } from '@bonded/core/operations/service'
 export const DEMO_ACTION = 'submit_application'
 /** The workflow of the demo bank. */
 export const DEMO_WORKFLOW = 'credit_application'
+
+/** The names of the demo's further workflows, and of the agent's actions. */
+type WorkflowNames = Readonly<
+  Record<`${'ONE_MINUTE' | 'BROWSER' | 'CARRIED' | 'ENROLLMENT' | 'AGENT'}_WORKFLOW`, string> &
+    Record<`${'ENROLLMENT' | 'AGENT'}_ACTION`, string>
+>
 
 /** The tenant of the demo bank, with its credentials. */
 export interface DemoTenant {
@@ -17,25 +23,12 @@ export interface DemoTenant {
   readonly bank_origin: string
 }
 
-/**
- * Returns the demo tenant. Its credentials are stored across starts, readable by their owner only.
- *
- * @param facts.oneMinuteWorkflow the workflow whose sessions last one minute
- * @param facts.browserWorkflow the workflow that requires the browser
- * @param facts.carriedWorkflow the workflow that requires a phone which is held
- */
+/** Returns the demo tenant. Its credentials are stored across starts, for their owner only. */
 export async function demoTenant(
   service: Service,
-  facts: {
-    dataDir: string
-    bankOrigin: string
-    oneMinuteWorkflow: string
-    browserWorkflow: string
-    carriedWorkflow: string
-  },
+  { dataDir, bankOrigin, names }: { dataDir: string; bankOrigin: string; names: WorkflowNames },
 ): Promise<DemoTenant> {
-  const { dataDir, bankOrigin } = facts
-  const workflows = workflowsOf(facts)
+  const workflows = workflowsOf(names)
   const file = join(dataDir, 'demo.json')
   const stored = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as DemoTenant) : null
   if (stored?.bank_origin === bankOrigin && (await hasWorkflows(service, stored, workflows)))
@@ -62,15 +55,7 @@ export async function demoTenant(
   return demo
 }
 
-function workflowsOf({
-  oneMinuteWorkflow,
-  browserWorkflow,
-  carriedWorkflow,
-}: {
-  readonly oneMinuteWorkflow: string
-  readonly browserWorkflow: string
-  readonly carriedWorkflow: string
-}): Workflow[] {
+function workflowsOf(names: WorkflowNames): Workflow[] {
   const policy = {
     actions: [DEMO_ACTION],
     passport: 'optional',
@@ -81,9 +66,23 @@ function workflowsOf({
   } satisfies Omit<Workflow, 'name'>
   return [
     { name: DEMO_WORKFLOW, ...policy },
-    { name: oneMinuteWorkflow, ...policy, session_ttl_seconds: 60 },
-    { name: browserWorkflow, ...policy, require: [...policy.require, 'browser'] },
-    { name: carriedWorkflow, ...policy, require: [...policy.require, 'sensor_continuity'] },
+    { name: names.ONE_MINUTE_WORKFLOW, ...policy, session_ttl_seconds: 60 },
+    { name: names.BROWSER_WORKFLOW, ...policy, require: [...policy.require, 'browser'] },
+    { name: names.CARRIED_WORKFLOW, ...policy, require: [...policy.require, 'sensor_continuity'] },
+    {
+      name: names.ENROLLMENT_WORKFLOW,
+      ...policy,
+      actions: [names.ENROLLMENT_ACTION],
+      title: { en: 'Phone enrollment' },
+    },
+    {
+      name: names.AGENT_WORKFLOW,
+      actions: [names.AGENT_ACTION],
+      title: { en: 'Payment by your agent' },
+      ...PRESETS.agent,
+      // A visitor does not wait until the key of a new phone is seasoned, which takes 7 days.
+      webauthn: 'any',
+    },
   ]
 }
 

@@ -179,9 +179,7 @@ async function startDemo(
   const tenant = await demoTenant(serviceOf(service), {
     dataDir: config.dataDir,
     bankOrigin,
-    oneMinuteWorkflow: demo.ONE_MINUTE_WORKFLOW,
-    browserWorkflow: demo.BROWSER_WORKFLOW,
-    carriedWorkflow: demo.CARRIED_WORKFLOW,
+    names: demo,
   })
   const shown = started.use(
     await demo.startDemo({
@@ -189,6 +187,7 @@ async function startDemo(
       bankOrigin,
       serviceOrigin: config.publicOrigin,
       publishableKey: tenant.publishable_key,
+      serverCredential: tenant.server_credential,
       workflow: DEMO_WORKFLOW,
       action: DEMO_ACTION,
       sandbox: sandboxOf(service, tenant),
@@ -284,6 +283,7 @@ function sandboxOf(restartable: RestartableService, { tenant_id }: DemoTenant) {
         }
       )
     },
+    stateOf: (id: string) => stateOf(restartable, id),
     isServiceRunning: () => restartable.service !== undefined,
     stopService: () => restartable.stop(),
     startService: () => restartable.restart(),

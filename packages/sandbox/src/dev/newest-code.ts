@@ -1,5 +1,6 @@
 import type { TenantId } from '@bonded/contract'
 import type { Session } from '@bonded/core/domain/session'
+import { isInbox } from '@bonded/core/domain/inbox'
 import { stateAt } from '@bonded/core/protocol/states'
 import type { Service } from '@bonded/core/operations/service'
 import { viewOf } from '@bonded/core/operations/session-view'
@@ -22,7 +23,7 @@ export async function newestCode(
   const { sessions: recent } = await service.store.read((tables) =>
     tables.sessions.list({ tenantId, limit: RECENT_SESSIONS }),
   )
-  const session = recent.find((each) => stateAt(each, now) === 'pending')
+  const session = recent.find((each) => !isInbox(each) && stateAt(each, now) === 'pending')
   if (session === undefined) return undefined
   return { session, link: linkOf(service, session) }
 }

@@ -12,23 +12,24 @@ export type PhoneSurroundings = Parameters<Demo['softwarePhone']>[1]
  * @param surroundings undefined until the demo listens
  */
 export function softwarePhonePages(
-  { softwareKeyScripts, softwarePhone, SOFTWARE_PHONE_PATHS }: Demo,
+  { softwareKeyScripts, softwarePhone, SERVED_PAGES, SOFTWARE_PHONE_PATHS }: Demo,
   surroundings: () => PhoneSurroundings | undefined,
 ): AddPages {
   return (app, service) => {
-    app.get(SOFTWARE_PHONE_PATHS.page, limitPage(service, 'handoff'), async (request, reply) => {
-      const known = surroundings()
-      if (known === undefined) return reply.callNotFound()
-      const { remoteAddress } = request.socket
-      const page = await app.inject({ url: '/bond', ...(remoteAddress && { remoteAddress }) })
-      if (page.statusCode !== 200) return reply.code(page.statusCode).send(page.body)
-      const policy = String(page.headers['content-security-policy'])
-      const served = softwarePhone({ html: page.body, contentSecurityPolicy: policy }, known)
-      return reply
-        .header('content-security-policy', served.contentSecurityPolicy)
-        .type('text/html; charset=utf-8')
-        .send(served.html)
-    })
+    for (const [path, url] of Object.entries(SERVED_PAGES))
+      app.get(path, limitPage(service, 'handoff'), async (request, reply) => {
+        const known = surroundings()
+        if (known === undefined) return reply.callNotFound()
+        const { remoteAddress } = request.socket
+        const page = await app.inject({ url, ...(remoteAddress && { remoteAddress }) })
+        if (page.statusCode !== 200) return reply.code(page.statusCode).send(page.body)
+        const policy = String(page.headers['content-security-policy'])
+        const served = softwarePhone({ html: page.body, contentSecurityPolicy: policy }, known, url)
+        return reply
+          .header('content-security-policy', served.contentSecurityPolicy)
+          .type('text/html; charset=utf-8')
+          .send(served.html)
+      })
     for (const path of [SOFTWARE_PHONE_PATHS.key, SOFTWARE_PHONE_PATHS.passkey])
       app.get(path, limitPage(service, 'handoff'), async (_request, reply) =>
         reply.type('text/javascript; charset=utf-8').send((await softwareKeyScripts()).get(path)),

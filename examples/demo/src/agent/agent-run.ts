@@ -1,0 +1,213 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
+import { GateError } from '@bonded/integrator'
+import { ApprovalError, requestText } from '@bonded/integrator/approval'
+import { createSimulatedPhone } from '@bonded/simulator'
+import type { DemoOptions } from '../demo.ts'
+import { type Payment, type PaymentTool, type ShownReceipt, writtenEuros } from './payment-tool.ts'
+
+/** What the agent does after the approval, or instead of waiting for it. */
+export type Trick = 'none' | 'changed' | 'own_phone'
+
+/** A line of the terminal. */
+interface Line {
+  readonly by: 'You' | 'Agent' | 'Bank' | 'Service'
+  readonly text: string
+  /** The arguments of a call. */
+  readonly call?: string
+  readonly tone?: 'good' | 'stop'
+}
+
+/** What the page shows of a run. */
+export interface AgentView {
+  readonly run: string
+  readonly lines: readonly Line[]
+  /** What the phone can open: the request that enrolls it, or its inbox. */
+  readonly offer: {
+    readonly kind: 'enroll' | 'inbox'
+    readonly session_id: string
+    readonly createdAtMs: number
+  } | null
+  readonly outcome: {
+    readonly title: string
+    readonly text: string
+    readonly receipt?: ShownReceipt
+  } | null
+  readonly isOver: boolean
+  /** The user of the phone, whom the page remembers: the demo has no other sign-in. */
+  readonly subject: string | null
+}
+
+export const IDLE: AgentView = {
+  run: '',
+  lines: [],
+  offer: null,
+  outcome: null,
+  isOver: true,
+  subject: null,
+}
+
+/** How often the demo reads whether the user has answered. */
+const POLL_MS = 400
+/** In the order in which the phone shows it, so that the visitor compares line by line. */
+const PAYMENT: Payment = {
+  amount_eur: 1_250,
+  due: '2026-12-01',
+  iban: 'DE02 1203 0000 0000 2020 51',
+  invoice: 'INV-2026-118',
+  to: 'Nordlicht Energie GmbH',
+}
+const CHANGED: Payment = { ...PAYMENT, amount_eur: 12_500 }
+
+type RunOptions = DemoOptions & {
+  readonly onChange: () => void
+  readonly tool: PaymentTool
+  readonly subject: string | null
+}
+
+/** One run of the agent. */
+export class AgentRun implements Disposable {
+  readonly #options: RunOptions
+  readonly #ended = new AbortController()
+  #view: AgentView
+
+  constructor(options: RunOptions) {
+    this.#options = options
+    this.#view = { ...IDLE, run: randomUUID(), subject: options.subject, isOver: false }
+  }
+
+  get view(): AgentView {
+    return this.#view
+  }
+
+  async start(trick: Trick): Promise<void> {
+    try {
+      this.#say('You', 'Pay the invoice of Nordlicht Energie.')
+      const call = requestText(PAYMENT)
+      this.#say('Agent', 'I read the invoice and call the bank’s tool:', { call })
+      await this.#ask(trick)
+    } catch (failure) {
+      this.#say('Bank', sentenceOf(failure), { tone: 'stop' })
+      this.#end('The run ended early', 'The terminal says why.')
+    }
+  }
+
+  /** Ends the run where it waits. */
+  [Symbol.dispose](): void {
+    this.#ended.abort()
+  }
+
+  async #ask(trick: Trick): Promise<void> {
+    const { tool } = this.#options
+    const id = await this.#request()
+    this.#say('Bank', 'approval_required: the whole call waits on your phone.')
+    this.#offer('inbox', id)
+    if (trick === 'own_phone') await this.#useOwnPhone(id)
+    await this.#answered(id)
+    const status = await tool.status(id)
+    if (status === 'approved') return trick === 'changed' ? this.#payChanged(id) : this.#pay(id)
+    this.#say('Bank', `${status}: nothing was sent.`, { tone: 'stop' })
+    const title = this.#view.outcome?.title ?? 'Nothing was paid'
+    this.#end(title, `The request is ${status}: nothing was paid.`)
+  }
+
+  /** Asks the user, who enrolls the phone first if the bank does not know it. */
+  async #request(): Promise<string> {
+    const { tool } = this.#options
+    const { subject } = this.#view
+    const id = subject === null ? undefined : await tool.request(PAYMENT, subject)
+    if (id !== undefined) return id
+    this.#say('Bank', 'I do not know your phone yet: enroll it, this once.')
+    const enrolling = await tool.startEnrollment()
+    this.#offer('enroll', enrolling)
+    await this.#answered(enrolling)
+    this.#show({ subject: await tool.enroll(enrolling), offer: null })
+    return this.#request()
+  }
+
+  async #pay(id: string): Promise<void> {
+    const { tool } = this.#options
+    this.#say('Agent', 'You approved. I call the tool again, with the same arguments.')
+    await tool.pay(id, PAYMENT)
+    const sent = `sent: ${writtenEuros(PAYMENT)} to ${PAYMENT.to}. The approval is used up.`
+    this.#say('Bank', sent, { tone: 'good' })
+    this.#end(
+      'Paid once, exactly as approved',
+      'Anyone with the service’s public key can verify this receipt, also in years.',
+      await tool.receipt(id),
+    )
+  }
+
+  async #payChanged(id: string): Promise<void> {
+    const { tool } = this.#options
+    const call = requestText(CHANGED)
+    this.#say('Agent', 'You approved. I call the tool again, with another amount:', { call })
+    const refused = await tool.pay(id, CHANGED).catch((failure: unknown) => failure)
+    if (!(refused instanceof ApprovalError)) throw refused
+    const why = `${refused.code} (${refused.reasons.join(', ')})`
+    this.#say('Bank', `${why}: nothing was sent.`, { tone: 'stop' })
+    await tool.cancel(id)
+    this.#end(
+      `Stopped: you approved ${writtenEuros(PAYMENT)}, not ${writtenEuros(CHANGED)}`,
+      'The bank compares each call with the text that your phone signed. A call that differs never runs, and the bank has canceled the approval.',
+    )
+  }
+
+  async #useOwnPhone(id: string): Promise<void> {
+    const { serviceOrigin: origin, activity } = this.#options
+    activity.add({ actor: 'Agent', text: 'registers a phone of its own', tone: 'stop' })
+    this.#say('Agent', 'I do not wait for you: I register a phone of my own.')
+    const phone = createSimulatedPhone({ origin })
+    const { device_token } = await phone.register()
+    const headers = { authorization: `Bearer ${device_token.reveal()}` }
+    const inbox = await fetch(`${origin}/api/v1/inbox`, { headers })
+    const { waiting } = (await inbox.json()) as { waiting: number }
+    this.#say('Service', `Its inbox has ${waiting} requests: this one names you.`, { tone: 'stop' })
+    this.#say('Agent', 'I know the id of the request, and open it with my phone.')
+    const nonce = randomBytes(32).toString('base64url')
+    const { rejection } = await phone.run(
+      `${origin}/bond?session_id=${id}&nonce=${nonce}`,
+      'approve',
+    )
+    if (rejection === undefined) throw new Error('the phone of the agent opened the request')
+    const refused = `refused (${rejection.reason ?? rejection.code})`
+    this.#say('Service', `${refused}: only a phone of yours gets its nonce.`, { tone: 'stop' })
+    this.#show({
+      outcome: {
+        title: 'Stopped: the agent’s phone cannot approve for you',
+        text: 'The request names you, and opens only with a key of yours that is older than the request. It still waits on your phone: approve or decline it.',
+      },
+    })
+  }
+
+  /** Resolves when the user has answered, or no longer can. */
+  async #answered(id: string): Promise<void> {
+    while (await this.#options.tool.isOpen(id))
+      await setTimeout(POLL_MS, undefined, { signal: this.#ended.signal, ref: false })
+  }
+
+  #say(by: Line['by'], text: string, more: Pick<Line, 'call' | 'tone'> = {}): void {
+    this.#show({ lines: [...this.#view.lines, { by, text, ...more }] })
+  }
+
+  #offer(kind: 'enroll' | 'inbox', session_id: string): void {
+    this.#show({ offer: { kind, session_id, createdAtMs: Date.now() } })
+  }
+
+  #end(title: string, text: string, receipt?: ShownReceipt): void {
+    const outcome = { title, text, ...(receipt && { receipt }) }
+    this.#show({ outcome, offer: null, isOver: true })
+  }
+
+  #show(change: Partial<AgentView>): void {
+    this.#view = { ...this.#view, ...change }
+    this.#options.onChange()
+  }
+}
+
+function sentenceOf(failure: unknown): string {
+  if (!(failure instanceof GateError)) return 'The demo failed. Run the agent again.'
+  const { code, reason = code, message, retryAfterMs = 0 } = failure
+  const seconds = Math.ceil(retryAfterMs / 1_000)
+  return `${reason}: ${message}${seconds > 0 ? ` Run the agent again in ${seconds} s.` : ''}`
+}
