@@ -63,7 +63,7 @@ test(
     assert.match(shown, /"amount_eur": 1250,[^]*"iban": "DE02 1203 0000 0000 2020 51",/)
     await stage.assertAccessible('request')
     // Without the activity, whose text would make the image too large.
-    await stage.picture('demo-agent', 772)
+    await stage.picture('demo-agent', 790)
     await stage.approve()
     await result(stage, 'Paid once, exactly as approved')
     await says(stage, 'sent: €1,250.00 to Nordlicht Energie GmbH. The approval is used up.')
@@ -119,7 +119,7 @@ test(
     await stage.assertAccessible('own phone')
     await openRequest(stage)
     await stage.pressOnPage('Decline')
-    await result(stage, 'Nothing was paid')
+    await stage.page.getByText('The request is declined: nothing was paid.').waitFor()
     await says(stage, 'declined: nothing was sent.')
 
     // An agent cannot wear the user down.

@@ -7,7 +7,7 @@ export function activityPage({ token }: { readonly token: string }): string {
     token,
     head: `<link rel="stylesheet" href="/activity.css">
 <script type="module" src="/activity.js"></script>`,
-    body: `<main>
+    body: `<main aria-label="Activity">
 <div class="head">
   <h1>What just happened</h1>
   <p id="service" role="status"></p>

@@ -15,7 +15,7 @@ export function agentPage(scenario: Scenario, facts: Origins & { readonly token:
       scenario,
       facts,
       `<header class="bank"><span class="brand">Your computer</span><span class="demo">A scripted agent. No money moves.</span></header>
-<main id="agent" data-scenario="${escape(scenario.name)}">
+<main id="agent" aria-label="Agent" data-scenario="${escape(scenario.name)}">
 <h1>An agent wants to pay an invoice</h1>
 <div class="columns">
 <section class="terminal" aria-labelledby="terminal-title">

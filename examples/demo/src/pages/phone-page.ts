@@ -11,7 +11,7 @@ export function phonePage(facts: {
     token,
     head: `<link rel="stylesheet" href="/phone.css">
 <script type="module" src="/phone.js"></script>`,
-    body: `<main id="phone" class="phone" data-service="${escape(serviceOrigin)}">
+    body: `<main id="phone" aria-label="Phone" class="phone" data-service="${escape(serviceOrigin)}">
 <div class="bar"><h1>Simulated phone</h1><span id="place"></span><button id="pick-up" type="button" hidden>Pick up the phone</button></div>
 <div id="outage" hidden><p id="outage-text" role="alert"></p><button id="start" type="button">Start the service</button></div>
 <section id="camera" tabindex="-1" aria-labelledby="title">
