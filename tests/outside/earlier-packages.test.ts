@@ -11,8 +11,8 @@ import { skipWithoutHistory } from '../nodes/old-build.ts'
 import { type EarlierPackages, earlierPackages } from './earlier-packages.ts'
 
 /*
- * Phones, pages and gates that know nothing of the browser's proof, as they were packed, with the
- * service of today.
+ * Phones, pages and gates that know nothing of the browser's proof and of the inbox, as they were
+ * packed, with the service of today.
  */
 
 /** The last commit before phones and service learned of the proof. */
@@ -20,7 +20,13 @@ const COMMIT = '5caf9b6c2dbc728fee9908eb35d72d91f518048a'
 const WORKFLOWS = [
   { name: 'free', actions: ['act'] },
   { name: 'bound', actions: ['act'], require: ['browser' as const] },
+  { name: 'inbox', actions: ['act'], delivery: 'inbox' as const },
 ]
+const WITH_TEXT = {
+  requester: { kind: 'agent', name: 'Invoice agent' },
+  display: [{ label: 'Amount', value: '€12,500' }],
+  text: '{ "cents": 1250000 }',
+}
 const OWNER = 'user-1'
 const skip = browserMissing || skipWithoutHistory(COMMIT)
 const options = { skip, timeout: 240_000 }
@@ -217,6 +223,46 @@ test(
     const { session } = await gateFor('bound').create()
     const phone = newPhone(softwareSigner())
     const failure = await phone
+      .claim(session.qr_payload)
+      .then(assert.fail, (cause: unknown) => cause)
+    assert.deepEqual([failure.code, failure.reason], ['refused', 'key_format_not_accepted'])
+    assert.equal(earlier.sentenceOf(failure).title, 'This phone cannot approve this request')
+    assert.equal((await sandbox.stateOf(session)).state, 'pending')
+  },
+)
+
+test(
+  'an earlier phone and gate go on beside a request that waits in the inbox',
+  options,
+  async () => {
+    const phone = newPhone(softwareSigner())
+    const approveOnPage = async () => {
+      const { session } = await gateFor('free').create()
+      const bonded = await phone.approve(await phone.claim(session.qr_payload), { gather })
+      const { subject_ref } = await sandbox.stateOf(bonded.session)
+      assert.equal((await gateFor('free').protect(session.id)).outcome, 'completed')
+      return subject_ref
+    }
+    const subject_ref = await approveOnPage()
+    // A request of the millisecond in which the key was made is not younger than the key.
+    sandbox.advance(1)
+    const body = { workflow: 'inbox', action: 'act', subject_ref }
+    const waiting = await sandbox.create({ ...body, context: { display: WITH_TEXT.display } })
+    const failure = await phone
+      .claim(waiting.qr_payload)
+      .then(assert.fail, (cause: unknown) => cause)
+    assert.deepEqual([failure.code, failure.reason], ['refused', 'nonce_mismatch'])
+    assert.equal(await approveOnPage(), subject_ref)
+    assert.equal((await sandbox.stateOf(waiting)).state, 'pending')
+  },
+)
+
+test(
+  'an earlier app signs no text that it does not show, and says that it cannot approve',
+  options,
+  async () => {
+    const session = await sandbox.create({ workflow: 'free', action: 'act', context: WITH_TEXT })
+    const failure = await newPhone(softwareSigner())
       .claim(session.qr_payload)
       .then(assert.fail, (cause: unknown) => cause)
     assert.deepEqual([failure.code, failure.reason], ['refused', 'key_format_not_accepted'])
