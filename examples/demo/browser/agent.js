@@ -25,7 +25,13 @@ let view
 /** What the page has scrolled to, so that it does so once. */
 let shown = ''
 
-button.addEventListener('click', async () => {
+button.addEventListener('click', () => void run())
+follow((snapshot) => {
+  view = snapshot?.agent
+  draw()
+})
+
+async function run() {
   button.disabled = true
   const subject = localStorage.getItem(SUBJECT)
   const started = await call('/agent/run', { name: scenario, subject })
@@ -34,16 +40,12 @@ button.addEventListener('click', async () => {
   sessionStorage.setItem(RUN, started.run)
   lines.replaceChildren()
   draw()
-})
-follow((snapshot) => {
-  view = snapshot?.agent
-  draw()
-})
+}
 
 function draw() {
   // Another tab may run the agent.
   if (view?.run !== sessionStorage.getItem(RUN)) return
-  const { lines: all, offer, outcome, isOver, subject } = /** @type {View} */ (view)
+  const { lines: all, offer, outcome, isOver, subject } = view
   button.disabled = !isOver
   button.textContent = isOver ? 'Run the agent again' : 'Running…'
   if (subject !== null) localStorage.setItem(SUBJECT, subject)

@@ -112,45 +112,53 @@ const rangeValues = (from: Instant, to: Instant) => [
   firstKeyAt(to) - 1,
 ]
 
+/** What the sessions of a source add to the hour of one of their times. */
+function rowsOf(source: string, at: string, adds: 'created' | 'ended'): string {
+  return `select s.tenant_id, s.workflow, s.${at} - s.${at} % ${HOUR_MS} as hour,
+     ${COLUMNS.map((column) => `${column[adds]} as ${column.name}`).join(', ')} from ${source}`
+}
+
+/** How many sessions of a time wait, counted up to one more than the limit. */
+function* waiting(
+  sources: readonly string[],
+  [from, to]: readonly [Instant, Instant],
+  limit: number,
+): Work<number> {
+  const each = sources.map((source) => `select 1 as one from ${source}`)
+  const found = yield* row(
+    `select count(*) as sessions from (${each.join(' union all ')} limit $5) part`,
+    [...rangeValues(from, to), limit + 1],
+  )
+  return Number(found?.sessions)
+}
+
+/** Up to when sessions are counted, and the earliest time that others can have. */
+function* head(now: Instant): Work<{ readonly stored: Instant; readonly from: Instant }> {
+  const found = yield* row('select counted_until from session_total_head where number = 1', [])
+  const stored = Number(found?.counted_until ?? 0)
+  const oldest = yield* row(
+    'select created_at from session where session_key > 0 order by session_key limit 1',
+    [],
+  )
+  return { stored, from: Math.min(now, Math.max(stored, Number(oldest?.created_at ?? now))) }
+}
+
+/** Of two nodes that move the head at once, one does, and the other gets false. */
+function* moveHead(from: Instant, to: Instant): Work<boolean> {
+  const text = `update session_total_head set counted_until = $2
+    where number = 1 and counted_until = $1`
+  return (yield* changed(text, [from, to])) === 1
+}
+
 /** The totals as SQL. */
 export function totalTable(dialect: Dialect): TotalTable {
   const { created, ended, expired } = sourcesOf(dialect)
-  const rowsOf = (source: string, at: string, adds: 'created' | 'ended') =>
-    `select s.tenant_id, s.workflow, s.${at} - s.${at} % ${HOUR_MS} as hour,
-       ${COLUMNS.map((column) => `${column[adds]} as ${column.name}`).join(', ')} from ${source}`
+  const sources = [created, ended, expired]
   const counted = [
     rowsOf(created, 'created_at', 'created'),
     rowsOf(ended, 'ended_at', 'ended'),
     rowsOf(expired, 'expires_at', 'ended'),
   ].join(' union all ')
-
-  /** How many sessions of a time wait, counted up to one more than the limit. */
-  function* waiting(from: Instant, to: Instant, limit: number): Work<number> {
-    const each = [created, ended, expired].map((source) => `select 1 as one from ${source}`)
-    const found = yield* row(
-      `select count(*) as sessions from (${each.join(' union all ')} limit $5) part`,
-      [...rangeValues(from, to), limit + 1],
-    )
-    return Number(found?.sessions)
-  }
-
-  /** Up to when sessions are counted, and the earliest time that others can have. */
-  function* head(now: Instant): Work<{ readonly stored: Instant; readonly from: Instant }> {
-    const found = yield* row('select counted_until from session_total_head where number = 1', [])
-    const stored = Number(found?.counted_until ?? 0)
-    const oldest = yield* row(
-      'select created_at from session where session_key > 0 order by session_key limit 1',
-      [],
-    )
-    return { stored, from: Math.min(now, Math.max(stored, Number(oldest?.created_at ?? now))) }
-  }
-
-  /** Of two nodes that move the head at once, one does, and the other gets false. */
-  function* moveHead(from: Instant, to: Instant): Work<boolean> {
-    const text = `update session_total_head set counted_until = $2
-      where number = 1 and counted_until = $1`
-    return (yield* changed(text, [from, to])) === 1
-  }
 
   function* select(query: TotalsQuery, now: Instant, by?: Grouping): Work<readonly Row[]> {
     const { tenantId, workflow, since, until, limit, skip = 0 } = query
@@ -183,7 +191,7 @@ export function totalTable(dialect: Dialect): TotalTable {
       }
       let [low, high] = [from, before]
       for (;;) {
-        const found = yield* waiting(low, high, limit)
+        const found = yield* waiting(sources, [low, high], limit)
         if (found > limit && high - low > 1) high = low + Math.floor((high - low) / 2)
         else if (found > 0) break
         else if (high === before) return false
@@ -191,7 +199,7 @@ export function totalTable(dialect: Dialect): TotalTable {
       }
       if (!(yield* moveHead(stored, high))) return true
       yield* sent(ADD + counted + INTO_ROWS, rangeValues(low, high))
-      return high < before && (yield* waiting(high, before, 1)) > 0
+      return high < before && (yield* waiting(sources, [high, before], 1)) > 0
     },
 
     *list(query, now) {

@@ -1,4 +1,4 @@
-import type { SessionId, TenantId } from '@bonded/contract'
+import type { TenantId } from '@bonded/contract'
 import { newSession } from '../../../core/src/domain/new-session.ts'
 import { policyOf } from '../../../core/src/domain/policy.ts'
 import type { Instant, Session } from '../../../core/src/domain/session.ts'
@@ -68,7 +68,7 @@ export class LivingSession {
     })
     this.#session = {
       ...newSession({
-        id: store.newSessionId(createdAt, random) as SessionId,
+        id: store.newSessionId(createdAt, random),
         tenantId,
         rootKeyId: 'k1',
         workflow,
@@ -144,12 +144,12 @@ export function tallyOf(sessions: readonly LivingSession[], now: Instant): Tally
     const bondedAt = steps.flatMap((step, index) =>
       step === 'bond' || step === 'prove' ? [times[index] ?? 0] : [],
     )[0]
-    if (steps.includes('stepUp' as never)) row.stepUps += 1
+    if (steps.includes('stepUp')) row.stepUps += 1
     row.rejections += steps.filter((step) => step === 'refuse').length
     if (bondedAt !== undefined) {
       row.approved += 1
       if (last === 'complete') row.completed += 1
-      if (steps.includes('prove' as never)) row.browserProofs += 1
+      if (steps.includes('prove')) row.browserProofs += 1
       const latency = bondedAt - createdAt
       row.latencyMs += latency
       const bucket = LATENCY_BOUNDS_S.findIndex((bound) => latency < bound * 1_000)

@@ -76,8 +76,10 @@ async function reported(h: Harness, tenants: readonly TenantId[], now: Instant) 
   return found
 }
 
-const at = (service: Service, now: Instant): Service =>
-  ({ ...service, clock: { ...service.clock, now: () => now } }) as Service
+const at = (service: Service, now: Instant): Service => ({
+  ...service,
+  clock: { ...service.clock, now: () => now },
+})
 
 const sorted = (of: ReadonlyMap<string, unknown>) =>
   [...of].toSorted(([a], [b]) => (a < b ? -1 : 1))
