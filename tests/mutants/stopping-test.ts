@@ -1,7 +1,7 @@
 import { mock } from 'node:test'
 
 /*
- * Stands in for `node:test` in the tests of a mutant: it runs tests in their order and ends with the
+ * Replaces `node:test` in the tests of a mutant: it runs tests in their order and ends with the
  * first one that fails. Each mutant has an instance of this module of its own, so that many mutants
  * share a process. It has what these tests import, and one that imports more does not load.
  */
