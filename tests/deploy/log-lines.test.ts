@@ -8,7 +8,7 @@ const ROOT = resolve(import.meta.dirname, '../..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
 test('the guide explains every log line of the service, and no other', () => {
-  const logged = globSync('packages/{core,store,server,cli,sandbox}/src/**/*.ts', {
+  const logged = globSync('packages/{ciba,cli,console,core,sandbox,server,store}/src/**/*.ts', {
     cwd: ROOT,
   }).flatMap((file) => [
     // The line of a request is written without the logger.
