@@ -1,6 +1,7 @@
 // The page and the phone: a session, its approval, a changed form, and the form that was approved.
-import { spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import process from 'node:process'
+import { promisify } from 'node:util'
 import { saved } from './bank.js'
 import { listen } from './start.mjs'
 
@@ -25,8 +26,10 @@ async function post(path, body, cookie = 'login=anna') {
 const stranger = await post('/bond-session', {}, 'other=1')
 const { body: session } = await post('/bond-session', {})
 const qr = session.universal_link
-const phone = spawnSync(process.execPath, [bonded, 'phone', 'approve', '--qr', qr, '--no-wait'])
-if (phone.status !== 0) throw new Error(`${phone.stdout}${phone.stderr}`)
+// Without blocking: the server is in this process, and would close a connection that the client
+// has kept, and uses again.
+const approve = [bonded, 'phone', 'approve', '--qr', qr, '--no-wait']
+await promisify(execFile)(process.execPath, approve)
 const session_id = session.id
 const changed = await post('/applications', { amount: 99_999, session_id })
 const accepted = await post('/applications', { amount: 12_500, session_id })
