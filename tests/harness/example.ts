@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { execFileSync, spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
+import { promisify } from 'node:util'
 import { loadTestAuthority } from '@bonded/simulator'
 import { freePort } from './free-port.ts'
 import { TEXT_KINDS } from './text-kinds.ts'
@@ -64,11 +65,13 @@ async function startExample(name: string) {
     await ended
     rmSync(folder, { recursive: true, force: true })
   }
-  const approve = (link: string) => {
+  const approve = async (link: string) => {
     const [, words = ''] = /^ *npx bonded (phone approve --qr .*)$/m.exec(printed) ?? []
     const phone = words.replace('screenshot.png', link).split(' ')
     const bonded = join(ROOT, 'packages/service/bin/bonded.js')
-    execFileSync(process.execPath, [bonded, ...phone, '--no-wait'], {
+    // Without blocking: the site closes a connection after seconds, which this process would learn
+    // only when it uses it again.
+    await promisify(execFile)(process.execPath, [bonded, ...phone, '--no-wait'], {
       env: { ...process.env, BONDED_DATA_DIR: folder, BONDED_PORT: env.BONDED_PORT },
     })
   }
@@ -81,7 +84,7 @@ async function startExample(name: string) {
 interface Example {
   readonly origin: string
   /** Runs the command that the example prints, with a link in place of the screenshot. */
-  readonly approve: (link: string) => void
+  readonly approve: (link: string) => Promise<void>
 }
 
 /** The page and the phone of an example: a stranger, a changed form, the approved one, twice. */
@@ -120,7 +123,7 @@ async function passGate({ origin, approve }: Example) {
   const submit = (fields: object, cookie = login) =>
     post('/applications', { ...fields, session_id: session.id }, cookie)
   const early = await submit(form)
-  approve(session.universal_link ?? '')
+  await approve(session.universal_link ?? '')
   const stranger = await submit(form, other)
   const changed = await submit({ ...form, amount: 99_999 })
   const accepted = await submit(form)
