@@ -1,7 +1,7 @@
 import type { Due, PurgedKind, RetentionKind } from '@bonded/core/domain/retention'
 import type { Work } from '@bonded/core/ports/work'
 import type { Dialect } from '../dialect.ts'
-import { changed, type Row, rows, type SqlValue } from '../statement.ts'
+import { changed, type Row, rows, sent, type SqlValue } from '../statement.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 
@@ -28,11 +28,21 @@ type DueDialect = Pick<Dialect, 'isRemote' | 'daysOf' | 'forWork' | 'rowId'>
 
 /** Deletes the rows that are due. @returns how many */
 export function* purgeDue(dialect: DueDialect, kind: PurgedKind, due: Due): Work<number> {
-  const query = dueQuery(dialect, kind, [dialect.rowId])
-  // PostgreSQL finds rows by an array of places, also before it has analyzed the table.
-  const among = dialect.isRemote ? `= any(array(${query}))` : `in (${query})`
-  const text = `delete from ${DOOMED[kind].table} where ${dialect.rowId} ${among}`
-  return yield* changed(text, valuesOf(due))
+  const { table, since } = DOOMED[kind]
+  const { rowId } = dialect
+  if (!dialect.isRemote) {
+    const text = `delete from ${table} where ${rowId} in (${dueQuery(dialect, kind, [rowId])})`
+    return yield* changed(text, valuesOf(due))
+  }
+  const found = yield* dueRows(dialect, { kind, columns: [rowId, since], due })
+  // One at a time: until PostgreSQL has analyzed a table, it reads all of it to find several. The
+  // time is compared because another row may have taken the place of one that is gone.
+  for (const each of found)
+    yield* sent(`delete from ${table} where ${rowId} = $1 and ${since} = $2`, [
+      each[rowId] as SqlValue,
+      each[since] as SqlValue,
+    ])
+  return found.length
 }
 
 /** These columns of the oldest rows of each tenant whose retention has ended. */
