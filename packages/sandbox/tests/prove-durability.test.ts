@@ -9,7 +9,7 @@ import { SEED } from '../../../tests/random.ts'
 const LIAR = pathToFileURL(
   join(import.meta.dirname, '../../../tests/harness/early-acknowledgment.ts'),
 ).href
-/** Enough for the planted fault, which loses the last 200 ms of every round. */
+/** Enough for the planted fault, which loses every change of a round. */
 const PROVE = ['prove', 'durability', '--rounds', '2', '--callers', '6', '--seed', String(SEED)]
 
 test('bonded prove durability finds nothing lost or invented on SQLite, cleans up, and ignores the settings of this machine', () => {
