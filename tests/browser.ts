@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { type Browser, chromium } from 'playwright-core'
 import {
@@ -20,6 +21,14 @@ export const browserMissing: string | false =
   FULL === undefined && SHELL === undefined
     ? 'no Chromium: install it (apt-get install chromium) or name one in CHROMIUM_PATH; the browser tests are skipped'
     : false
+
+/**
+ * Why this machine cannot tell what fits a small phone, or false where it can. DejaVu, the only font
+ * of many servers, is wider than the font of any phone.
+ */
+export const phoneFontMissing: string | false =
+  spawnSync('fc-match', ['system-ui'], { encoding: 'utf8' }).stdout?.startsWith('DejaVu') ===
+    true && 'no font as wide as those of phones: install one (apt-get install fonts-noto-core)'
 
 /**
  * Opens a fresh headless browser that makes no network requests of its own. Without one of the

@@ -14,7 +14,7 @@ import { photograph } from './photograph.ts'
 const ROOT = resolve(import.meta.dirname, '..')
 
 test('bonded dev names the setting to change when a port is in use, and exits', {
-  timeout: 60_000,
+  timeout: 180_000,
 }, async () => {
   const holder = createServer().listen(0, '127.0.0.1')
   await once(holder, 'listening')

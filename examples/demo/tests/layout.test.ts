@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, FrameLocator, Page } from 'playwright-core'
-import { browserMissing, openBrowser } from '../../../tests/browser.ts'
+import { browserMissing, openBrowser, phoneFontMissing } from '../../../tests/browser.ts'
 import { npmStart } from '../../../tests/npm-start.ts'
 import { ENVIRONMENT, StagePage } from './stage.ts'
 
@@ -97,7 +97,10 @@ test('works with the keyboard alone', inBrowser, async () => {
   await stage.close()
 })
 
-test('fits a phone at 200 % zoom until it shows a phone itself', inBrowser, async () => {
+test('fits a phone at 200 % zoom until it shows a phone itself', {
+  ...inBrowser,
+  skip: browserMissing || phoneFontMissing,
+}, async () => {
   const stage = await open({ viewport: { width: 195, height: 640 }, deviceScaleFactor: 2 })
   await stage.choose('Normal')
   await stage.assertFits()

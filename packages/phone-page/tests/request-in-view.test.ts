@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
-import { browserMissing, openBrowser } from '../../../tests/browser.ts'
+import { browserMissing, openBrowser, phoneFontMissing } from '../../../tests/browser.ts'
 import { measured } from '../../../tests/harness/measured-languages.ts'
 import { LANGUAGES } from '../src/messages/language.ts'
 import { buildGallery, languageIn } from './open-gallery.ts'
@@ -12,10 +11,6 @@ import { buildGallery, languageIn } from './open-gallery.ts'
 /** Set it to a folder to keep a picture of every language. */
 const PICTURES = process.env.SCREENSHOTS_DIR
 const browserTest = { skip: browserMissing, timeout: 120_000 }
-/** A phone has no font of this width. A machine that has no other one says nothing about phones. */
-const fontMissing =
-  spawnSync('fc-match', ['system-ui'], { encoding: 'utf8' }).stdout?.startsWith('DejaVu') ===
-    true && 'no font as wide as those of phones: install one (apt-get install fonts-noto-core)'
 const SMALL_PHONES = [
   { width: 360, height: 560 },
   { width: 375, height: 553 },
@@ -57,7 +52,7 @@ async function draw(screen: string, tag: string): Promise<void> {
 for (const viewport of SMALL_PHONES)
   test(`page, warning and first pair are in view at once in every language, and Approve waits for the last: ${viewport.width} px`, {
     ...browserTest,
-    skip: browserMissing || fontMissing,
+    skip: browserMissing || phoneFontMissing,
   }, async () => {
     await page.setViewportSize(viewport)
     for (const tag of measured(['en', ...LANGUAGES])) {
