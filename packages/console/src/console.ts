@@ -10,7 +10,7 @@ import type { Logger } from 'pino'
 import { type Answer, type Call, cookie, redirect, SESSION_COOKIE } from './answer.ts'
 import { html } from './html.ts'
 import { documentOf } from './layout.ts'
-import { type Action, type AnyPage, match, type Page } from './page.ts'
+import { type ActionRoute, match, type Opened, type OpenedAction, type Route } from './page.ts'
 import { messagePage, NOT_FOUND } from './pages/message.ts'
 import { includes } from './roles.ts'
 import { ROUTES } from './routes.ts'
@@ -32,10 +32,10 @@ const SESSION_ENDED = {
   link: { to: '/sign-in', text: 'Sign in again' },
 }
 
-/** A page, with what the address named, and the session that asked for it. */
-interface Asking {
-  readonly found: Page<unknown, unknown>
-  readonly input: unknown
+/** What a session has asked for. */
+interface Asking<Of extends Opened = Opened> {
+  readonly route: Route
+  readonly opened: Of
   readonly session: SignedIn
   readonly call: Call
 }
@@ -92,9 +92,9 @@ export class Console {
     const answer = await this.#signIn.answer(call)
     if (answer !== undefined) return answer
     if (place === 'GET /signed-out') return messagePage(SIGNED_OUT)
-    const asked = `${url.pathname}${url.search}`
+    const address = `${url.pathname}${url.search}`
     if (method === 'GET' && (session === undefined || !this.#signIn.isCurrent(session)))
-      return redirect(signInFor(asked))
+      return redirect(signInFor(address))
     // A redirect would take the form's answer to the provider, which the policy forbids.
     if (session === undefined) return messagePage(SESSION_ENDED)
     if (
@@ -106,13 +106,16 @@ export class Console {
     for (const route of ROUTES) {
       const params = match(route.path, url.pathname)
       if (params === undefined) continue
-      const found = route as unknown as Page<unknown, unknown>
-      if (!includes(session.role, found.role)) return this.#refused(call, session, 'role', route)
-      const input = found.input({ params, query: url.searchParams })
-      if (input === undefined) break
-      const asking = { found, input, session, call }
-      if ('run' in route) return this.#act(asking, route as unknown as Action<unknown, unknown>)
-      if (method === 'GET') return this.#show(asking)
+      if (!includes(session.role, route.role)) return this.#refused(call, session, 'role', route)
+      const asked = { params, query: url.searchParams }
+      if ('changes' in route) {
+        const opened = route.open(asked)
+        if (opened === undefined) break
+        return this.#act({ route, opened, session, call }, route)
+      }
+      const opened = route.open(asked)
+      if (opened === undefined) break
+      if (method === 'GET') return this.#show({ route, opened, session, call })
     }
     return messagePage({ ...NOT_FOUND, session })
   }
@@ -123,22 +126,21 @@ export class Console {
     return redirect('/signed-out', [cookie(SESSION_COOKIE, '', 0)])
   }
 
-  async #show({ found, input, session, call }: Asking, form = html``): Promise<Answer> {
-    const data = await this.#run({ found, input, session, call }, found.action, (service) =>
-      found.read(service, input),
-    )
+  async #show(asking: Asking, form = html``): Promise<Answer> {
+    const { route, opened, session, call } = asking
+    const draw = await this.#run(asking, route.action, opened.read)
     const { clock, settings } = this.#service
     const view = { now: clock.now(), session, publicOrigin: settings.publicOrigin }
-    const body = html`${found.draw(data, view, input)}${form}`
+    const body = html`${draw(view)}${form}`
     return {
       status: 200,
-      body: documentOf({ title: found.title, body, session, path: call.url.pathname }),
+      body: documentOf({ title: route.title, body, session, path: call.url.pathname }),
     }
   }
 
   /** Asks, or does what the operator has confirmed. Both need a recent sign-in. */
-  async #act(asking: Asking, action: Action<unknown, unknown>): Promise<Answer> {
-    const { call, input, session } = asking
+  async #act(asking: Asking<OpenedAction>, action: ActionRoute): Promise<Answer> {
+    const { call, opened, session } = asking
     const again = `${signInFor(call.url.pathname)}&fresh`
     const isRecent = this.sessions.isFresh(session) && this.#signIn.isCurrent(session)
     if (!isRecent && call.method === 'GET') return redirect(again)
@@ -156,12 +158,12 @@ export class Console {
       throw new OperatorError(`The reason has at most ${MAX_REASON} visible characters`, {
         code: 'invalid',
       })
-    await this.#run(asking, action.changes, (service) => action.run(service, input), reason)
-    return redirect(action.next(input))
+    await this.#run(asking, action.changes, opened.run, reason)
+    return redirect(opened.next)
   }
 
   #run<T>(
-    { found, input, session, call }: Asking,
+    { opened, session, call }: Asking,
     action: string,
     work: (service: Service) => Promise<T>,
     reason?: string,
@@ -174,7 +176,7 @@ export class Console {
         action,
         actor: actorOf(session, call),
         requestId: this.#newRequestId(),
-        target: found.target(input),
+        target: opened.target,
         reason: reason || undefined,
       },
     }
@@ -185,7 +187,7 @@ export class Console {
     call: Call,
     session: SignedIn,
     code: 'role' | 'foreign_form',
-    route?: AnyPage,
+    route?: Route,
   ): Promise<Answer> {
     const action = route && 'changes' in route ? route.changes : route?.action
     const actor = actorOf(session, call)
@@ -222,7 +224,7 @@ function actorOf({ subject: name, issuer }: SignedIn, { address }: Call): AuditA
   return { kind: 'console', name, issuer, address }
 }
 
-function question({ verb }: Action<unknown, unknown>, { formToken }: SignedIn) {
+function question({ verb }: ActionRoute, { formToken }: SignedIn) {
   return html`<form class="ask" method="post"><input type="hidden" name="token" value="${formToken}">
 <label class="wide">Why, for the audit log: a ticket number, and no data of a user
 <input name="reason" maxlength="${MAX_REASON}" autocomplete="off"></label>

@@ -17,47 +17,98 @@ export interface View {
   readonly publicOrigin: string
 }
 
-interface Named<Input> {
+interface About {
   /** Such as `/sessions/:session`. */
   readonly path: string
   /** The words of the command that does the same, under which the audit log has it. */
   readonly action: string
   readonly role: Role
   readonly title: string
+}
+
+/** A page: a read of the service, and a function from what it returned to markup. */
+interface Page<Input, Data> extends About {
   /** What the address asks for; undefined if there can be no such thing. */
   readonly input: (asked: Asked) => Input | undefined
   /** What the audit log says it is about. */
   readonly target: (input: Input) => AuditTarget
-}
-
-/** A page: a read of the service, and a function from what it returned to markup. */
-export interface Page<Input, Data> extends Named<Input> {
   readonly read: (service: Service, input: Input) => Promise<Data>
   readonly draw: (data: Data, view: View, input: Input) => Html
 }
 
-/** An action: the page that asks, and what the answer does. */
-export interface Action<Input, Data> extends Page<Input, Data> {
+interface Change {
   /** The command that changes something. `action` is the one that the question reads with. */
   readonly changes: string
   /** What its button says. */
   readonly verb: string
+}
+
+/** An action: the page that asks, and what the answer does. */
+interface Action<Input, Data> extends Page<Input, Data>, Change {
   readonly run: (service: Service, input: Input) => Promise<unknown>
   /** The page that shows the result. */
   readonly next: (input: Input) => string
 }
 
-/** A page or an action in a list of different ones. */
-export type AnyPage = Page<never, never> | Action<never, never>
-
-/** Checks the types of a page, and lets it into a list. */
-export function page<Input, Data>(given: Page<Input, Data>): Page<never, never> {
-  return given as unknown as Page<never, never>
+/** A page for what an address asked for. */
+export interface Opened {
+  readonly target: AuditTarget
+  /** Reads the data. Returns how it is drawn. */
+  readonly read: (service: Service) => Promise<(view: View) => Html>
 }
 
-/** Checks the types of an action, and lets it into a list. */
-export function action<Input, Data>(given: Action<Input, Data>): Action<never, never> {
-  return given as unknown as Action<never, never>
+/** An action for what an address asked for. */
+export interface OpenedAction extends Opened {
+  readonly run: (service: Service) => Promise<unknown>
+  readonly next: string
+}
+
+export interface PageRoute extends About {
+  /** Undefined if there can be no such thing. */
+  readonly open: (asked: Asked) => Opened | undefined
+}
+
+export interface ActionRoute extends About, Change {
+  readonly open: (asked: Asked) => OpenedAction | undefined
+}
+
+/** A page or an action in the list of all. */
+export type Route = PageRoute | ActionRoute
+
+export function page<Input, Data>(given: Page<Input, Data>): PageRoute {
+  const { path, action: name, role, title } = given
+  return { path, action: name, role, title, open: (asked) => openedBy(given, asked)?.opened }
+}
+
+export function action<Input, Data>(given: Action<Input, Data>): ActionRoute {
+  const { changes, verb, run, next } = given
+  return {
+    ...page(given),
+    changes,
+    verb,
+    open(asked) {
+      const found = openedBy(given, asked)
+      if (found === undefined) return undefined
+      const { input, opened } = found
+      return { ...opened, run: (service) => run(service, input), next: next(input) }
+    },
+  }
+}
+
+function openedBy<Input, Data>(
+  { input: inputOf, target, read, draw }: Page<Input, Data>,
+  asked: Asked,
+): { readonly input: Input; readonly opened: Opened } | undefined {
+  const input = inputOf(asked)
+  if (input === undefined) return undefined
+  const opened: Opened = {
+    target: target(input),
+    async read(service) {
+      const data = await read(service, input)
+      return (view) => draw(data, view, input)
+    },
+  }
+  return { input, opened }
 }
 
 /** For a page whose address says all. */

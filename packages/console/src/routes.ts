@@ -1,4 +1,4 @@
-import type { AnyPage } from './page.ts'
+import type { Route } from './page.ts'
 import { changes } from './pages/changes.ts'
 import { endSession } from './pages/end-session.ts'
 import { receipt } from './pages/receipt.ts'
@@ -12,7 +12,7 @@ import { tenants } from './pages/tenants.ts'
  * Every page and every action. Each names its path, its role, and the command whose operation it
  * calls. An entry of the menu is in `menu.ts`.
  */
-export const ROUTES: readonly AnyPage[] = [
+export const ROUTES: readonly Route[] = [
   start,
   rejections,
   session,

@@ -42,7 +42,7 @@ export interface SignInMethod {
 /** What the page says. */
 const MESSAGES: Readonly<Record<SignInFailure, string>> = {
   provider_unavailable:
-    'The sign-in provider did not answer. Try again in a minute, or ask whoever runs it.',
+    'The sign-in provider did not answer. Try again in a minute, or ask its administrator.',
   not_signed_in:
     'The provider did not confirm a new sign-in. Usually it was canceled, took too long, or was opened twice.',
   token_rejected:

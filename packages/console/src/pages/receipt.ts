@@ -1,6 +1,5 @@
 import { parseId, type SessionId } from '@bonded/contract'
-import { findReceipt } from '@bonded/core/operations/admin/find-receipt'
-import { verifyReceipt } from '@bonded/integrator'
+import { checkReceipt } from '@bonded/cli/checked-receipt'
 import { html } from '../html.ts'
 import { badge, factsOf, idOf, stored, timeOf } from '../layout.ts'
 import { page } from '../page.ts'
@@ -14,17 +13,7 @@ export const receipt = page({
   title: 'Receipt',
   input: ({ query }) => parseId('sess', query.get('session')?.trim() ?? ''),
   target: (sessionId: SessionId) => ({ sessionId }),
-  async read(service, sessionId) {
-    const { jws, proof } = await findReceipt(service, sessionId)
-    const verdict = await verifyReceipt({
-      receipt: jws,
-      jwks: { keys: service.receiptSigner?.publicKeys ?? [] },
-      issuer: service.settings.publicOrigin,
-      sessionId,
-      ...(proof !== null && { proof }),
-    })
-    return { jws, proof, verdict }
-  },
+  read: checkReceipt,
   draw({ jws, proof, verdict }, { now }, id) {
     const raw = html`<details><summary>The receipt as it is stored</summary><pre>${jws}</pre></details>`
     if (verdict.decision === 'reject')
