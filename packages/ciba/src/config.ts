@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { readSettingsFile } from '@bonded/cli/settings-file'
 import {
   areLabelsDistinct,
   isDisplayText,
@@ -12,8 +12,6 @@ import { isThisMachine } from '@bonded/server/settings/this-machine'
 import type { JWK } from 'oidc-provider'
 import { type Static, type TProperties, type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { Settings } from 'typebox/system'
-import { parse } from 'yaml'
 import { placeholdersOf } from './template.ts'
 
 const Text = Type.String({ minLength: 1 })
@@ -81,44 +79,15 @@ export type CibaConfig = Static<typeof CibaConfig>
 
 const DEFAULTS = { host: '127.0.0.1', port: 8790, message_label: 'Message' }
 
-/** Everything that is wrong with a configuration. */
-export class CibaConfigError extends Error {
-  override readonly name = 'CibaConfigError'
-}
-
 /**
- * Reads a configuration file (YAML). Relative paths in it begin at its folder.
+ * Reads a configuration file. Relative paths in it begin at its folder.
  *
- * @throws {CibaConfigError} with everything that is wrong with it
+ * @throws {SettingsFileError} with everything that is wrong with it
  */
 export function readConfig(file: string): CibaConfig {
-  const value = parsed(file)
-  const config = typeof value === 'object' && value !== null ? { ...DEFAULTS, ...value } : value
-  // By default, it names the first eight.
-  Settings.Set({ maxErrors: 1_000 })
-  const errors = Compile(CibaConfig).Errors(config)
-  const problems =
-    errors.length > 0
-      ? errors.flatMap(({ keyword, instancePath, message }) =>
-          // The member itself is named too.
-          keyword === 'additionalProperties'
-            ? []
-            : `${instancePath || '/'}: ${keyword === 'boolean' ? 'is no member' : message}`,
-        )
-      : [...problemsOf(config as CibaConfig)]
-  if (problems.length > 0) throw new CibaConfigError(`${file} is invalid:\n${problems.join('\n')}`)
-  const given = config as CibaConfig
+  const given = readSettingsFile(file, { schema: CibaConfig, defaults: DEFAULTS, problemsOf })
   const beside = (path: string) => resolve(dirname(file), path)
   return { ...given, database: beside(given.database), signing_keys: beside(given.signing_keys) }
-}
-
-function parsed(file: string): unknown {
-  try {
-    return parse(readFileSync(file, 'utf8'), { maxAliasCount: 0 })
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new CibaConfigError(`${file} cannot be read: ${reason}`, { cause })
-  }
 }
 
 /** What the schema cannot say. */

@@ -2,7 +2,6 @@ import { type Explained, explain as explainOperator } from '@bonded/cli/explain'
 import type { Commands } from '@bonded/cli/program'
 import { escapeHidden } from '@bonded/contract'
 import { GateError } from '@bonded/integrator'
-import { CibaConfigError } from './config.ts'
 
 /** The commands that this package adds to `bonded`. */
 export const COMMANDS: Commands = {
@@ -11,9 +10,7 @@ export const COMMANDS: Commands = {
 
 /** Explains a failure to the operator. */
 export function explain(failure: unknown): Explained {
-  const isConfiguration =
-    failure instanceof CibaConfigError ||
-    (failure instanceof GateError && failure.code === 'invalid_configuration')
+  const isConfiguration = failure instanceof GateError && failure.code === 'invalid_configuration'
   if (!isConfiguration) return explainOperator(failure)
   const message = failure.message.split('\n').map(escapeHidden).join('\n')
   return { code: 'configuration_invalid', message, usage: true }

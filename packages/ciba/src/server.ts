@@ -2,10 +2,11 @@ import { closeSync, openSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
+import { SettingsFileError } from '@bonded/cli/settings-file-error'
 import { sqliteApprovalStore } from '@bonded/integrator/approval'
 import type { Logger } from 'pino'
 import type { errors, KoaContextWithOIDC, Provider } from 'oidc-provider'
-import { type CibaConfig, CibaConfigError } from './config.ts'
+import type { CibaConfig } from './config.ts'
 import { cibaProvider } from './provider.ts'
 import { Requests } from './requests.ts'
 import { signingKeys } from './signing-keys.ts'
@@ -29,7 +30,7 @@ export interface RunningCiba extends AsyncDisposable {
 /**
  * Serves clients until it is disposed.
  *
- * @throws {CibaConfigError | GateError} if the configuration is wrong
+ * @throws {SettingsFileError | GateError} if the configuration is wrong
  */
 export async function serveCiba(
   config: CibaConfig,
@@ -87,7 +88,7 @@ async function rejectClients(provider: Provider, { clients }: CibaConfig): Promi
       problems.push(`/clients/${index}: ${error.error_description ?? String(error)}`),
     )
   if (problems.length > 0)
-    throw new CibaConfigError(`The configuration is invalid:\n${problems.join('\n')}`)
+    throw new SettingsFileError(`The configuration is invalid:\n${problems.join('\n')}`)
 }
 
 function logErrors(provider: Provider, log: Logger): void {

@@ -1,13 +1,13 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { SettingsFileError } from '@bonded/cli/settings-file-error'
 import type { JWK, JWKS } from 'oidc-provider'
-import { CibaConfigError } from './config.ts'
 
 /**
  * Reads the keys that sign tokens: private keys (ES256) as a JWK set. The first one signs, and all
  * are published. Creates the file with a new key if it does not exist.
  *
- * @throws {CibaConfigError} if the file holds anything else
+ * @throws {SettingsFileError} if the file holds anything else
  */
 export function signingKeys(file: string): JWKS {
   if (!existsSync(file)) {
@@ -19,7 +19,7 @@ export function signingKeys(file: string): JWKS {
   const keys = keysIn(readFileSync(file, 'utf8'))
   if (keys.length > 0 && keys.every(({ kty, crv, d, kid }) => isKey([kty, crv, d, kid])))
     return { keys }
-  throw new CibaConfigError(
+  throw new SettingsFileError(
     `${file} must be a JWK set of private EC keys (P-256), each with a kid. Delete it to create a new one: tokens that were signed with the old key are no longer accepted.`,
   )
 }

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { stringify } from 'yaml'
-import { CibaConfigError, readConfig } from '../src/config.ts'
+import { SettingsFileError } from '@bonded/cli/settings-file-error'
+import { readConfig } from '../src/config.ts'
 import { explain } from '../src/index.ts'
 import { signingKeys } from '../src/signing-keys.ts'
 import { render } from '../src/template.ts'
@@ -69,7 +70,7 @@ test('names everything that is wrong with a configuration', () => {
     assert.throws(
       () => read({ ...VALID, ...change }),
       (error: Error) => {
-        assert.ok(error instanceof CibaConfigError)
+        assert.ok(error instanceof SettingsFileError)
         for (const problem of problems) assert.ok(error.message.includes(problem), error.message)
         return true
       },

@@ -11,6 +11,7 @@ import { IdKeyError } from '@bonded/core/ports/keyring'
 import { StoreError, type StoreFailure } from '@bonded/core/ports/store'
 import { explainStore } from './explain-store.ts'
 import { explainSystem } from './explain-system.ts'
+import { SettingsFileError } from './settings-file-error.ts'
 
 /** A failure for the terminal and for `--json`. */
 export interface Explained {
@@ -47,7 +48,11 @@ export function explain(failure: unknown): Explained {
 }
 
 function explainRaw(failure: unknown): Explained {
-  if (failure instanceof ConfigError || failure instanceof PassportTrustError)
+  if (
+    failure instanceof ConfigError ||
+    failure instanceof PassportTrustError ||
+    failure instanceof SettingsFileError
+  )
     return { code: 'configuration_invalid', message: failure.message, usage: true }
   if (failure instanceof RootKeyError)
     return {

@@ -2,12 +2,13 @@ import { jsonOption } from '@bonded/cli/arguments'
 import { openBeside, type Options } from '@bonded/cli/open'
 import { print } from '@bonded/cli/output'
 import { readServiceConfig } from '@bonded/cli/service-config'
+import { SettingsFileError } from '@bonded/cli/settings-file-error'
 import { isDisplayText } from '@bonded/contract'
 import { closeService } from '@bonded/server/compose'
 import { openLog } from '@bonded/server/log'
 import type { Config } from '@bonded/server/settings/config'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { AccessError, readAccess } from './access.ts'
+import { readAccess } from './access.ts'
 import { PasskeySignIn } from './passkey-sign-in.ts'
 import { Passkeys } from './passkeys.ts'
 import { Provider } from './provider.ts'
@@ -92,7 +93,7 @@ function wayToSignIn(
     return { origin: access.origin, signIn }
   }
   if (!['127.0.0.1', '::1', 'localhost'].includes(listen.host))
-    throw new AccessError(
+    throw new SettingsFileError(
       'Without --access, the console listens on this machine only, such as at 127.0.0.1:8450.',
     )
   const origin = originHere(listen)

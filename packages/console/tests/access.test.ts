@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { stringify } from 'yaml'
-import { AccessError, readAccess } from '../src/access.ts'
+import { SettingsFileError } from '@bonded/cli/settings-file-error'
+import { readAccess } from '../src/access.ts'
 import { explain } from '../src/index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'bonded-console-'))
@@ -46,7 +47,7 @@ test('names everything that is wrong with the file', () => {
     assert.throws(
       () => read({ ...VALID, ...change }),
       (error: Error) => {
-        assert.ok(error instanceof AccessError)
+        assert.ok(error instanceof SettingsFileError)
         assert.ok(error.message.includes(problem), error.message)
         assert.deepEqual(
           [explain(error).code, explain(error).usage],
@@ -55,5 +56,5 @@ test('names everything that is wrong with the file', () => {
         return true
       },
     )
-  assert.throws(() => read('a: ['), AccessError)
+  assert.throws(() => read('a: ['), SettingsFileError)
 })
