@@ -23,8 +23,8 @@ export const browserMissing: string | false =
     : false
 
 /**
- * Why this machine cannot tell what fits a small phone, or false where it can. DejaVu, the only font
- * of many servers, is wider than the font of any phone.
+ * Why this machine cannot tell what fits a small phone, or false where it can. DejaVu, the only
+ * font of many servers, is wider than the font of any phone.
  */
 export const phoneFontMissing: string | false =
   spawnSync('fc-match', ['system-ui'], { encoding: 'utf8' }).stdout?.startsWith('DejaVu') ===

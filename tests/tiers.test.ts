@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { globSync } from 'node:fs'
-import { matchesGlob, resolve } from 'node:path'
+import { globSync, readFileSync } from 'node:fs'
+import { join, matchesGlob, resolve } from 'node:path'
 import { test } from 'node:test'
 import {
   batchesOf,
@@ -33,6 +33,13 @@ test('every pattern of a slow tier, of the tests on PostgreSQL, and of the slowe
       EVERY_FILE.some((file) => matchesGlob(file, pattern)),
       pattern,
     )
+})
+
+test('no test waits for the output of a process that may have ended', () => {
+  const waits = EVERY_FILE.filter((file) =>
+    /once\(\w+\.std(?:out|err), 'data'\)/.test(readFileSync(join(ROOT, file), 'utf8')),
+  )
+  assert.deepEqual(waits, [], 'use tests/harness/first-output.ts')
 })
 
 test('the batches of all slow tiers have each file of each tier once, the slowest first', () => {

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { firstOutput } from '../../../tests/harness/first-output.ts'
 import { cibaSetup, DETAILS, openidClient, phoneOf } from './harness.ts'
 
 const MAIN = join(import.meta.dirname, '../../service/src/main.ts')
@@ -20,8 +21,7 @@ async function serve(file: string, credential: string): Promise<ChildProcess> {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   processes.push(child)
-  const [ready] = (await once(child.stdout, 'data')) as [Buffer]
-  assert.match(ready.toString(), /"ready"/)
+  assert.match(await firstOutput(child), /"ready"/)
   return child
 }
 

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { firstOutput } from '../../../tests/harness/first-output.ts'
 import { freePort } from '../../../tests/harness/free-port.ts'
 import { COMMAND, CREATE_TENANT, machine } from '../../../tests/harness/process.ts'
 import { CLIENT, honestProvider } from './honest-provider.ts'
@@ -31,8 +32,7 @@ test('a console that is killed leaves the service and its database as they were'
       env: { ...env, BONDED_DATA_DIR: m.folder },
       stdio: ['ignore', 'pipe', 'inherit'],
     })
-    const [ready] = (await once(child.stdout, 'data')) as [Buffer]
-    assert.equal(JSON.parse(ready.toString()).ready, origin)
+    assert.equal(JSON.parse(await firstOutput(child)).ready, origin)
     return { child, ended: once(child, 'exit') }
   }
   const first = await start()

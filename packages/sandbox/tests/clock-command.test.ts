@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
+import { firstOutput } from '../../../tests/harness/first-output.ts'
 import { COMMAND, CREATE_TENANT, machine, until } from '../../../tests/harness/process.ts'
 import { freePorts } from '../../../tests/npm-start.ts'
 
@@ -20,8 +21,7 @@ test('a sandbox without the demo answers test values, and alone has a clock', as
   })
   const ended = once(sandbox, 'exit')
   try {
-    const [started] = await once(sandbox.stdout, 'data')
-    assert.deepEqual(JSON.parse(String(started)), {
+    assert.deepEqual(JSON.parse(await firstOutput(sandbox)), {
       service: origin,
       pid: sandbox.pid,
       port,

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
+import { firstOutput } from '../../../tests/harness/first-output.ts'
 import { COMMAND, CREATE_TENANT, machine, until } from '../../../tests/harness/process.ts'
 import { webhookReceiver } from '../../server/tests/webhook-receiver.ts'
 
@@ -54,8 +55,7 @@ test('forwards the events that a trigger causes to a receiver on this machine', 
   })
   const ended = once(listening, 'exit')
   try {
-    const [started] = await once(listening.stdout, 'data')
-    assert.match(JSON.parse(String(started)).secret, /^whsec_/)
+    assert.match(JSON.parse(await firstOutput(listening)).secret, /^whsec_/)
     const { session_id, endpoints } = await backend.jsonMeanwhile(
       'trigger',
       'session.created',

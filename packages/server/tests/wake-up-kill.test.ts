@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { createEndpoint } from '../../core/src/operations/admin/webhooks.ts'
 import { send } from '../../../tests/harness/client.ts'
+import { firstOutput } from '../../../tests/harness/first-output.ts'
 import { HOUR, inboxHarness } from '../../../tests/harness/inbox.ts'
 import { pushService } from '../../../tests/harness/push-service.ts'
 import { STEPS } from './dying-node.ts'
@@ -32,7 +33,7 @@ for (const step of STEPS)
     const args = [PROGRAM, step, database, String(h.clock.now()), String(push.port)]
     const node = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
     const ended = once(node, 'exit')
-    const [port] = (await once(node.stdout, 'data')) as [Buffer]
+    const port = await firstOutput(node)
     const body = { workflow: 'day', subject_ref: scene.subjectRef }
     const headers = { 'idempotency-key': 'one' }
     const call = { token: h.shop.server, headers, body }
