@@ -30,7 +30,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'packages/integrator/tests/{redis-pending-store,approval/redis-approval-store}.test.ts',
     'packages/store/tests/sqlite/full-disk.test.ts',
     'packages/ciba/tests/{ciba,ciba-process,guide}.test.ts',
-    'packages/console/tests/{console,console-process,lies,passkeys}.test.ts',
+    'packages/console/tests/{actions,console,console-process,lies,passkeys}.test.ts',
     'packages/cli/tests/beside-a-service.test.ts',
     'packages/cli/tests/{audit,cli,doctor,killed-commands,receipt,stats,subject-data,webhook}.test.ts',
     'packages/server/tests/{wake-up,webhook}-kill.test.ts',
@@ -83,7 +83,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
 /** The files of other tiers that the tier `postgres` runs again, with the service on PostgreSQL. */
 export const ON_POSTGRES: readonly string[] = [
   'packages/cli/tests/{apply,killed-commands}.test.ts',
-  'packages/console/tests/console.test.ts',
+  'packages/console/tests/{actions,console}.test.ts',
   'packages/server/tests/clock-steps.test.ts',
   'packages/server/tests/channel/{browser-key,channel}.test.ts',
   'packages/server/tests/http/{credential-matrix,credentials,key-scope,webhook-api}.test.ts',

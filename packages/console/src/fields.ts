@@ -1,4 +1,5 @@
-import { parseInstant } from '@bonded/contract'
+import { parseId, parseInstant, PATH_TEXTS } from '@bonded/contract'
+import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 
 /** How many rows a page has. */
 export const PAGE_ROWS = 50
@@ -19,4 +20,23 @@ export function withMember(query: URLSearchParams, name: string, value: string):
   const changed = new URLSearchParams(query)
   changed.set(name, value)
   return `?${changed.toString()}`
+}
+
+/** The query that names a user as a tenant knows them. */
+export function queryOf(tenant: string, subject_ref: string): string {
+  return `?${new URLSearchParams({ tenant, subject_ref }).toString()}`
+}
+
+/** A user as a tenant knows them, whom a query names. */
+export function userIn(query: URLSearchParams) {
+  const tenantId = parseId('ten', textIn(query, 'tenant') ?? '')
+  const subjectRef = textIn(query, 'subject_ref') ?? ''
+  return tenantId && PATH_TEXTS.subject_ref.test(subjectRef) ? { tenantId, subjectRef } : undefined
+}
+
+/** The member of a list that a path names. */
+export function foundIn<T>(list: readonly T[], is: (each: T) => boolean, what: string): T {
+  const found = list.find(is)
+  if (found !== undefined) return found
+  throw new OperatorError(`There is no such ${what} here`, { code: 'not_found' })
 }

@@ -1,5 +1,7 @@
 import { type Html, html, type Part } from './html.ts'
 import { menuOf } from './menu.ts'
+import type { View } from './page.ts'
+import { includes, type Role } from './roles.ts'
 import type { SignedIn } from './sessions.ts'
 import { STYLE_PATH } from './style.ts'
 
@@ -103,6 +105,21 @@ export function tableOf(
 /** Names with their values. */
 export function factsOf(facts: readonly (readonly [name: Part, value: Part])[]): Html {
   return html`<dl>${facts.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
+}
+
+/** Stored text as it is, each line with a direction of its own. */
+export function linesOf(text: string): Html {
+  return html`<pre>${text.split('\n').map((line) => html`<bdi>${line}</bdi>\n`)}</pre>`
+}
+
+/** A link to an action, for the roles that may do it. */
+export function actionTo(
+  to: string,
+  { text, role, view }: { readonly text: string; readonly role: Role; readonly view: View },
+): Html | false {
+  return (
+    includes(view.session.role, role) && html`<a class="button quiet" href="${to}">${text}…</a>`
+  )
 }
 
 /** A word in a frame, whose color repeats what the word says. */

@@ -6,6 +6,8 @@ const MENU = [
   { to: '/rejections', text: 'Rejections', role: 'support' },
   { to: '/changes', text: 'Changes', role: 'viewer' },
   { to: '/tenants', text: 'Tenants', role: 'viewer' },
+  { to: '/log', text: 'Receipt log', role: 'viewer' },
+  { to: '/nodes', text: 'Nodes', role: 'viewer' },
 ] as const satisfies readonly { to: string; text: string; role: Role }[]
 
 export function menuOf(role: Role) {

@@ -90,7 +90,15 @@ export function action<Input, Data>(given: Action<Input, Data>): ActionRoute {
       const found = openedBy(given, asked)
       if (found === undefined) return undefined
       const { input, opened } = found
-      return { ...opened, run: (service) => run(service, input), next: next(input) }
+      return {
+        ...opened,
+        async run(service) {
+          // The question reads the same, so that an address that mixes two tenants has no effect.
+          await given.read(service, input)
+          return run(service, input)
+        },
+        next: next(input),
+      }
     },
   }
 }

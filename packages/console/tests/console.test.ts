@@ -1,51 +1,19 @@
 import assert from 'node:assert/strict'
-import { test, type TestContext } from 'node:test'
-import { makeId, type SessionId, type TenantId } from '@bonded/contract'
+import { test } from 'node:test'
+import { makeId } from '@bonded/contract'
 import { AUDIT_CLASSES } from '@bonded/cli/audit-classes'
 import { SESSION_COOKIE } from '../src/answer.ts'
 import { match } from '../src/page.ts'
 import { includes, ROLES } from '../src/roles.ts'
 import { ROUTES } from '../src/routes.ts'
-import { consoleHarness, MINUTE } from './harness.ts'
-import { honestProvider } from './honest-provider.ts'
-import { send, tokenIn, Visitor } from './http-client.ts'
-
-const GROUPS = { viewer: 'viewers', support: 'operators', admin: 'admins' } as const
-/** Markup, and a character that reorders the text around it. */
-const MARKUP = `<script>alert(1)</script>"'&\u202e`
-
-async function setup(t: TestContext) {
-  const made: Awaited<ReturnType<typeof honestProvider>>[] = []
-  const c = await consoleHarness(t, async (origin) => {
-    made.push(await honestProvider(origin))
-    return made[0] as (typeof made)[0]
-  })
-  const [provider] = made as [(typeof made)[0]]
-  return {
-    ...c,
-    provider,
-    /** An operator with this role, whose browser shows the start page. */
-    signedIn: async (role: keyof typeof GROUPS = 'support'): Promise<Visitor> => {
-      provider.operator.groups = [GROUPS[role]]
-      const visitor = c.visitor()
-      const { status } = await visitor.open('/')
-      assert.equal(status, 200)
-      return visitor
-    },
-  }
-}
-
-function addressOf(path: string, { session, tenant }: { session: SessionId; tenant: TenantId }) {
-  const filled = path.replace(':session', session).replace(':tenant', tenant)
-  return path === '/receipt' ? `${path}?session=${session}` : filled
-}
+import { addressOf, namesIn } from './addresses.ts'
+import { MINUTE } from './harness.ts'
+import { send, tokenIn, type Visitor } from './http-client.ts'
+import { MARKUP, setup } from './setup.ts'
 
 test('each route is shown to its role and to those above it, and each refusal is in the audit log', async (t) => {
   const { h, signedIn, entries } = await setup(t)
-  const { session } = await h.reach('bonded')
-  const receipt = await h.api('GET', `/sessions/${session.id}/receipt`, { token: h.shop.server })
-  assert.equal(receipt.status, 200, receipt.text)
-  const names = { session: session.id as SessionId, tenant: h.shop.tenant.id }
+  const names = await namesIn(h)
   for (const role of ROLES) {
     const visitor = await signedIn(role)
     for (const route of ROUTES) {

@@ -4,8 +4,9 @@ import { listAudit } from '@bonded/core/operations/admin/list-audit'
 import { reportReceiptLog } from '@bonded/core/operations/admin/report-receipt-log'
 import { PAGE_ROWS, textIn, timeIn, withMember } from '../fields.ts'
 import { type Html, html, type Part } from '../html.ts'
-import { badge, factsOf, idOf, stored, tableOf, timeOf } from '../layout.ts'
+import { badge, idOf, stored, tableOf, timeOf } from '../layout.ts'
 import { type Asked, page } from '../page.ts'
+import { warningsOf } from './log.ts'
 
 /** What operators and tenants did, newest first, and whether the log of it is intact. */
 export const changes = page({
@@ -39,16 +40,8 @@ ${tableOf(
 )}
 ${last && html`<p><a class="button quiet" href="/changes${withMember(query, 'before', String(last.number))}">Earlier entries</a></p>`}
 <h2>The log of it</h2>
-${log.warnings.map((warning) => html`<p>${badge('warning', 'bad')} ${warning}</p>`)}
-${factsOf([
-  ['Entries and receipts under a checkpoint', String(log.entries)],
-  ['Audit entries among them', String(log.auditEntries)],
-  [
-    'Witnesses that cosigned the latest checkpoint',
-    String(log.witnesses.filter(({ hasCosigned }) => hasCosigned).length),
-  ],
-  ['Logs that were closed before', String(log.closed)],
-])}
+${warningsOf(log)}
+<p>The log has ${log.entries} entries and receipts under a checkpoint. Witnesses that cosigned it: ${log.witnesses.filter(({ hasCosigned }) => hasCosigned).length}. <a href="/log">Open the receipt log</a></p>
 <p class="hint">To verify every entry against a checkpoint that you have stored, run <code>bonded audit verify --checkpoint &lt;file&gt;</code>. For a SIEM, run <code>bonded audit export</code>.</p>`
   },
 })

@@ -1,5 +1,6 @@
 import { parseId, type SessionId } from '@bonded/contract'
 import { checkReceipt } from '@bonded/cli/checked-receipt'
+import { queryOf } from '../fields.ts'
 import { html } from '../html.ts'
 import { badge, factsOf, idOf, stored, timeOf } from '../layout.ts'
 import { page } from '../page.ts'
@@ -36,7 +37,10 @@ ${factsOf([
     html`${stored(claims.tenant_name)} <a class="open" href="/tenants/${claims.aud}">Open</a>`,
   ],
   ['Workflow and action', html`<code>${claims.workflow}</code> <code>${claims.action}</code>`],
-  ['User, as the tenant knows them', idOf(claims.subject_ref)],
+  [
+    'User, as the tenant knows them',
+    idOf(claims.subject_ref, `/user${queryOf(claims.aud, claims.subject_ref ?? '')}`),
+  ],
   ['Phone, as the tenant knows it', idOf(claims.device_ref)],
   ['Approved', timeOf(claims.bonded_at, now)],
   ['Completed', timeOf(claims.completed_at, now)],

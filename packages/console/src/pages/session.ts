@@ -1,9 +1,10 @@
 import { hasEnded, parseId, type SessionId, type TimelineEntry } from '@bonded/contract'
 import { inspectSession } from '@bonded/core/operations/admin/inspect-session'
+import { listSessions } from '@bonded/core/operations/admin/list-sessions'
+import { PAGE_ROWS, queryOf, textIn, userIn } from '../fields.ts'
 import { type Html, html } from '../html.ts'
-import { badge, factsOf, idOf, stored, timeOf } from '../layout.ts'
+import { actionTo, badge, factsOf, idOf, linesOf, stored, tableOf, timeOf } from '../layout.ts'
 import { type Asked, page, type View } from '../page.ts'
-import { includes } from '../roles.ts'
 import { whyOf } from './rejections.ts'
 
 /** The session that the path of a page names. */
@@ -23,6 +24,7 @@ export const session = page({
   draw({ session: found, state, timeline }, view, id) {
     const { now } = view
     const isOver = hasEnded(state)
+    const subjectRef = found.subjectRef ?? found.wantedSubjectRef
     const facts = factsOf([
       ['Session', idOf(id)],
       [
@@ -33,16 +35,50 @@ export const session = page({
       ['Workflow and action', html`<code>${found.workflow}</code> <code>${found.action}</code>`],
       ['Created', timeOf(found.createdAt, now)],
       isOver ? ['Ended', timeOf(found.endedAt, now)] : ['Expires', timeOf(found.expiresAt, now)],
-      ['Phone', idOf(found.deviceId)],
-      ['User, as the tenant knows them', idOf(found.subjectRef ?? found.wantedSubjectRef)],
+      ['Device', idOf(found.deviceId, `/devices/${found.deviceId}`)],
+      [
+        'User, as the tenant knows them',
+        idOf(subjectRef, `/user${queryOf(found.tenantId, subjectRef ?? '')}`),
+      ],
     ])
-    const mayEnd = !isOver && includes(view.session.role, 'support')
     return html`${facts}
 <p>${found.bondedAt !== null && html`<a class="button quiet" href="/receipt?session=${id}">Check the receipt</a>`}
-${mayEnd && html`<a class="button quiet" href="/sessions/${id}/end">End this session…</a>`}</p>
+${!isOver && actionTo(`/sessions/${id}/end`, { text: 'End this session', role: 'support', view })}</p>
 <h2>What happened</h2>
 <ol class="timeline">${timeline.map((entry) => drawEntry(entry, view))}</ol>
 ${context(found.context)}`
+  },
+})
+
+/** The sessions of a user as a tenant knows them, newest first. */
+export const sessions = page({
+  path: '/sessions',
+  action: 'session list',
+  role: 'support',
+  title: 'Sessions of a user',
+  input({ query }: Asked) {
+    const after = parseId('sess', textIn(query, 'after') ?? '')
+    const user = userIn(query)
+    return user && { ...user, after }
+  },
+  target: ({ tenantId, subjectRef }) => ({ tenantId, subjectRef }),
+  read: (service, wanted) => listSessions(service, { ...wanted, limit: PAGE_ROWS }),
+  draw({ sessions: found, next }, { now }, { tenantId, subjectRef }) {
+    const query = queryOf(tenantId, subjectRef)
+    return html`<p><a href="/user${query}">User ${subjectRef}</a></p>
+${tableOf(
+  ['Created', 'Session', 'Workflow and action', 'State'],
+  found.map(({ session: { createdAt, id, workflow, action, endedReason }, state }) => [
+    timeOf(createdAt, now),
+    idOf(id, `/sessions/${id}`),
+    html`<code>${workflow}</code> <code>${action}</code>`,
+    html`${stateOf(state)} ${endedReason && html`<code>${endedReason}</code>`}`,
+  ]),
+  next === undefined
+    ? 'None. The service deletes sessions some time after they end, by default 24 hours.'
+    : 'None in the part that was searched. Search on.',
+)}
+${next && html`<p><a class="button quiet" href="/sessions${query}&after=${next}">Earlier sessions</a></p>`}`
   },
 })
 
@@ -106,5 +142,5 @@ export function context(
   ]
   return html`<h2>What the phone showed</h2>
 ${facts.length > 0 && factsOf(facts)}
-${text !== undefined && html`<pre>${text.split('\n').map((line) => html`<bdi>${line}</bdi>\n`)}</pre>`}`
+${text !== undefined && linesOf(text)}`
 }

@@ -1,6 +1,7 @@
 import { html } from '../html.ts'
 import { NOTHING, page } from '../page.ts'
 import { includes } from '../roles.ts'
+import { userSearch } from './user.ts'
 
 /** The questions of an operator, each with the shortest way to its answer. */
 export const start = page({
@@ -15,6 +16,7 @@ export const start = page({
     return html`<div class="cards">
 ${helps && WHY}
 ${helps && WHO}
+${helps && html`<section class="card"><h2>What about this user?</h2>${userSearch()}</section>`}
 <section class="card"><h2>What changed?</h2>
 <p>Everything that operators and tenants did, who did it, and whether the log of it is intact.</p>
 <p><a class="button" href="/changes">Open the changes</a></p></section>

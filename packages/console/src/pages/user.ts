@@ -1,0 +1,165 @@
+import { parseId, type SubjectId, type TenantId } from '@bonded/contract'
+import type { Device } from '@bonded/core/domain/session'
+import {
+  changeSubject,
+  findSubjectId,
+  inspectSubject,
+  type NamedSubject,
+  resumeInboxes,
+  type SubjectRecord,
+} from '@bonded/core/operations/admin/subjects'
+import type { SubjectReference } from '@bonded/core/ports/tables/subject-table'
+import { foundIn, queryOf, textIn, userIn } from '../fields.ts'
+import { type Html, html, type Part } from '../html.ts'
+import { actionTo, badge, factsOf, idOf, tableOf, timeOf } from '../layout.ts'
+import { action, type Asked, page, type View } from '../page.ts'
+import { statusOf } from './device.ts'
+
+/** One user: the devices, the blocks, and the tenants that know the user. */
+export const user = page({
+  path: '/user',
+  action: 'subject show',
+  role: 'support',
+  title: 'User',
+  input: namedIn,
+  target: (named: NamedSubject) => (typeof named === 'string' ? { subjectId: named } : named),
+  read: async (service, named) => inspectSubject(service, await findSubjectId(service, named)),
+  draw(found, view) {
+    const { subjectId, blockedAt, keys, references } = found
+    const { now } = view
+    const verb = blockedAt === undefined ? 'block' : 'unblock'
+    const text = blockedAt === undefined ? 'Block this user' : 'Unblock this user'
+    return html`${userFacts(found, now)}
+<p>${actionTo(`/users/${subjectId}/${verb}`, { text, role: 'support', view })}</p>
+<h2>Devices</h2>
+${tableOf(
+  ['Device', 'Status', 'Kind of key', 'Registered', 'Latest approval', 'Added by'],
+  keys.map((device) => deviceRow(device, now)),
+  'None. The user has removed all of them.',
+)}
+<p class="hint">Removed devices are not listed. The sessions that they approved lead to them.</p>
+<h2>Tenants that know the user</h2>
+${tableOf(
+  ['Tenant', 'subject_ref', 'Block by the tenant', 'Inbox', 'What happened'],
+  references.map((reference) => tenantRow(reference, view)),
+  'None. No tenant has a bond with this user.',
+)}`
+  },
+})
+
+function userFacts({ subjectId, blockedAt }: SubjectRecord, now: number): Html {
+  return factsOf([
+    ['Subject', idOf(subjectId)],
+    ['Block by an operator', blockOf(blockedAt, now)],
+  ])
+}
+
+/** A user by the subject, or as a tenant knows them. */
+function namedIn({ query }: Asked): NamedSubject | undefined {
+  return parseId('sub', textIn(query, 'subject') ?? '') ?? userIn(query)
+}
+
+function deviceRow(device: Device, now: number): readonly Part[] {
+  const { id, format, createdAt, lastIssuedAt, addedBy } = device
+  return [
+    idOf(id, `/devices/${id}`),
+    statusOf(device),
+    html`<code>${format}</code>`,
+    timeOf(createdAt, now),
+    timeOf(lastIssuedAt, now),
+    idOf(addedBy, `/devices/${addedBy}`),
+  ]
+}
+
+function tenantRow(reference: SubjectReference, view: View): readonly Part[] {
+  const { tenantId, subjectId, subjectRef, blockedAt, inboxPausedUntil } = reference
+  const isPaused = inboxPausedUntil > view.now
+  const resume = `/users/${subjectId}/resume-inbox/${tenantId}`
+  return [
+    html`<a href="/tenants/${tenantId}">${tenantId}</a>`,
+    idOf(subjectRef),
+    blockOf(blockedAt, view.now),
+    html`${pauseOf(reference, view.now)} ${isPaused && actionTo(resume, { text: 'Resume', role: 'support', view })}`,
+    html`<a href="/sessions${queryOf(tenantId, subjectRef)}">Sessions</a> <a href="/rejections?q=${subjectRef}">Rejections</a>`,
+  ]
+}
+
+function blockOf(at: number | undefined, now: number): Html {
+  return at === undefined ? html`none` : html`${badge('blocked', 'bad')} ${timeOf(at, now)}`
+}
+
+/** Whether the user keeps requests of a tenant out of the inbox. */
+function pauseOf({ inboxPausedUntil: until, inboxReports }: SubjectReference, now: number): Html {
+  return html`${until > now ? html`${badge('paused', 'bad')} until ${timeOf(until, now)}` : 'open'}${
+    inboxReports > 0 && html`<p class="hint">Reports of the user: ${inboxReports}</p>`
+  }`
+}
+
+/** The fields that search for a user, of one tenant or of any. */
+export function userSearch(tenant?: TenantId): Html {
+  return html`<form class="ask" action="/user">
+${
+  tenant === undefined
+    ? html`<label class="wide">Tenant id <input name="tenant" pattern="\\s*ten_[0-9A-Za-z]{22}\\s*" title="ten_ and 22 letters and digits" autocomplete="off" spellcheck="false" placeholder="ten_…" required></label>`
+    : html`<input type="hidden" name="tenant" value="${tenant}">`
+}
+<label class="wide">subject_ref, as the tenant’s backend stores it <input name="subject_ref" pattern="\\s*[0-9A-Za-z_\\-]{43}\\s*" title="43 letters, digits, dashes, and underscores" autocomplete="off" spellcheck="false" required></label>
+<button>Find the user</button></form>`
+}
+
+const userAction = (verb: 'block' | 'unblock', word: string, effect: string) =>
+  action({
+    path: `/users/:subject/${verb}`,
+    action: 'subject show',
+    changes: `subject ${verb}`,
+    role: 'support',
+    title: `${word} this user?`,
+    verb: `${word} the user`,
+    input: ({ params }: Asked) => parseId('sub', params['subject'] ?? ''),
+    target: (subjectId: SubjectId) => ({ subjectId }),
+    read: inspectSubject,
+    draw: (found, { now }) => html`${userFacts(found, now)}<p>${effect}</p>`,
+    run: (service, id) => changeSubject(service, id, verb),
+    next: (id) => `/user?subject=${id}`,
+  })
+
+/** For all tenants. A tenant blocks its own users itself. */
+export const blockUser = userAction(
+  'block',
+  'Block',
+  'The service rejects every call of the user’s devices at all tenants, also of devices that are added later. What they have approved and no backend has completed loses its verification, so that gates reject it. Tenants with a recent bond get device.blocked. You can undo this by unblocking the user, but not for approvals that have lost their verification.',
+)
+
+export const unblockUser = userAction(
+  'unblock',
+  'Unblock',
+  'The user’s devices work again at all tenants, including a phone that someone else may have. Devices that were blocked one by one, and blocks by tenants, stay. You can undo this by blocking the user again, but not for what is approved in the meantime.',
+)
+
+/** Ends the pause of one tenant, which a report of the user began. */
+export const resumeInbox = action({
+  path: '/users/:subject/resume-inbox/:tenant',
+  action: 'subject show',
+  changes: 'subject resume-inbox',
+  role: 'support',
+  title: 'Resume this inbox?',
+  verb: 'Resume the inbox',
+  input({ params }: Asked) {
+    const subjectId = parseId('sub', params['subject'] ?? '')
+    const tenantId = parseId('ten', params['tenant'] ?? '')
+    return subjectId && tenantId && { subjectId, tenantId }
+  },
+  target: (named) => named,
+  async read(service, { subjectId, tenantId }) {
+    const { references } = await inspectSubject(service, subjectId)
+    return foundIn(references, (each) => each.tenantId === tenantId, 'tenant')
+  },
+  draw: (reference, { now }) => html`${factsOf([
+    ['Tenant', idOf(reference.tenantId)],
+    ['User, as the tenant knows them', idOf(reference.subjectRef)],
+    ['Inbox', pauseOf(reference, now)],
+  ])}
+<p>The user said that they did not start a request of this tenant, so its requests do not reach them. They appear in the user’s inbox again at once. You cannot undo this: only another report of the user begins a pause. Ask the user first.</p>`,
+  run: (service, { subjectId, tenantId }) => resumeInboxes(service, subjectId, tenantId),
+  next: ({ subjectId }) => `/user?subject=${subjectId}`,
+})
