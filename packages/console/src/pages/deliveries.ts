@@ -10,14 +10,15 @@ import {
 import type { WebhookEndpoint } from '@bonded/core/ports/tables/webhook-table'
 import { foundIn, PAGE_ROWS, textIn, withMember } from '../fields.ts'
 import { type Html, html, type Part } from '../html.ts'
-import { actionTo, badge, distance, factsOf, idOf, stored, tableOf, timeOf } from '../layout.ts'
+import { actionTo, badge, factsOf, idOf, stored, tableOf, timeOf } from '../layout.ts'
 import { action, type Asked, page, type View } from '../page.ts'
+import { warningsOf } from './log.ts'
 
 /** What can be sent again, as `--since` of the command. */
 const PERIODS: Readonly<Record<string, string>> = {
-  '1h': 'the last hour',
-  '24h': 'the last 24 hours',
-  '7d': 'the last 7 days',
+  '1h': 'Last hour',
+  '24h': 'Last 24 hours',
+  '7d': 'Last 7 days',
 }
 
 /** The endpoints of a tenant, and what was sent to them. */
@@ -68,9 +69,10 @@ ${tableOf(
 )}
 ${next && html`<p><a class="button quiet" href="?${withMember(query, 'before', `${next.eventId}.${next.endpointId}`).slice(1)}">Earlier deliveries</a></p>`}
 <h2>Deliveries of all tenants</h2>
+${warningsOf(all)}
 ${factsOf([
   ['Waiting', all.waiting],
-  ['The oldest is due for', all.oldestDueMs > 0 ? distance(all.oldestDueMs).slice(3) : 'none'],
+  ['The oldest is due since', all.oldestDueMs > 0 ? timeOf(now - all.oldestDueMs, now) : 'none'],
   ['Endpoints that fail', all.openBreakers],
 ])}`
   },
@@ -86,9 +88,9 @@ function endpointRow(endpoint: WebhookEndpoint, view: View): readonly Part[] {
     idOf(id),
     stored(url),
     endpointState(endpoint, view.now),
-    Object.keys(PERIODS).map((since) => {
+    Object.entries(PERIODS).map(([since, text]) => {
       const to = `/tenants/${tenantId}/endpoints/${id}/recover/${since}`
-      return actionTo(to, { text: since, role: 'admin', view })
+      return html`${actionTo(to, { text, role: 'admin', view })} `
     }),
   ]
 }
@@ -129,7 +131,7 @@ export const recoverDeliveries = action({
     ['URL', stored(endpoint.url)],
     ['State', endpointState(endpoint, now)],
   ])}
-<p>The running service sends every event of ${PERIODS[since]} that failed, or was held while the endpoint was disabled, again, with all attempts before it. The tenant’s receiver gets them at once. You cannot undo this. Receivers recognize an event that they already have by its id.</p>`,
+<p>The running service sends to the tenant’s endpoint again every event of the ${PERIODS[since]?.toLowerCase()} that failed, or that was held while the endpoint was disabled, as if each were new. You cannot undo this. Receivers recognize an event that they already have by its id.</p>`,
   run: (service, { endpointId, since }) =>
     recoverEndpoint(service, endpointId, service.clock.now() - parseDuration(since)),
   next: ({ tenantId }) => `/tenants/${tenantId}/deliveries`,

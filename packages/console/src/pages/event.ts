@@ -79,7 +79,7 @@ export const retryDelivery = action({
     ),
   draw: (delivery, { now }, { endpointId }) => html`${factsOf([['Endpoint', idOf(endpointId)]])}
 ${drawDelivery(delivery, now)}
-<p>The running service sends the event to the tenant’s endpoint at once, also if it was delivered, with all attempts before it. You cannot undo this. Receivers recognize an event that they already have by its id.</p>`,
+<p>The running service sends the event to the tenant’s endpoint again as if it were new, also if it was delivered. You cannot undo this. Receivers recognize an event that they already have by its id.</p>`,
   run: (service, { eventId, endpointId }) => retryEvent(service, eventId, endpointId),
   next: ({ eventId }) => `/events/${eventId}`,
 })
