@@ -65,7 +65,9 @@ ${tableOf(
     each.attempts,
     each.dueAt === null ? 'none' : timeOf(each.dueAt, now),
   ]),
-  next === null ? 'None with this state.' : 'None in the part that was searched. Search on.',
+  next === null
+    ? 'None. The service keeps deliveries for 30 days, unless the tenant has another retention.'
+    : 'None in the part that was searched. Search on.',
 )}
 ${next && html`<p><a class="button quiet" href="?${withMember(query, 'before', `${next.eventId}.${next.endpointId}`).slice(1)}">Earlier deliveries</a></p>`}
 <h2>Deliveries of all tenants</h2>

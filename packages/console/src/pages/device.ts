@@ -60,7 +60,7 @@ function deviceFacts(found: Device, now: number): Html {
     ['Kind of key', html`<code>${format}</code>, ${environment}`],
     ['App', idOf(appId)],
     ['Registered', timeOf(createdAt, now)],
-    ['Latest approval', timeOf(lastIssuedAt, now)],
+    ['Latest assertion', timeOf(lastIssuedAt, now)],
     ['Added by', idOf(addedBy, `/devices/${addedBy}`)],
   ])
 }

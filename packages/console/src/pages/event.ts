@@ -50,7 +50,10 @@ function drawDelivery(delivery: WebhookDelivery, now: number): Html {
   return factsOf([
     ['Type', html`<code>${type}</code>`],
     ['State', deliveryState(state)],
-    ['Tenant', idOf(tenantId, `/tenants/${tenantId}/deliveries`)],
+    [
+      'Tenant',
+      idOf(tenantId, tenantId === 'operator' ? undefined : `/tenants/${tenantId}/deliveries`),
+    ],
     ['Attempts', attempts],
     ['Created', timeOf(createdAt, now)],
     ['Next attempt', dueAt === null ? 'none' : timeOf(dueAt, now)],

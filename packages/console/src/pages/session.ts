@@ -78,7 +78,7 @@ ${tableOf(
     ? 'None. The service deletes sessions some time after they end, by default 24 hours.'
     : 'None in the part that was searched. Search on.',
 )}
-${next && html`<p><a class="button quiet" href="/sessions${query}&after=${next}">Earlier sessions</a></p>`}`
+${next && html`<p><a class="button quiet" href="/sessions${query}&amp;after=${next}">Earlier sessions</a></p>`}`
   },
 })
 

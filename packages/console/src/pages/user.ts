@@ -33,9 +33,9 @@ export const user = page({
 <p>${actionTo(`/users/${subjectId}/${verb}`, { text, role: 'support', view })}</p>
 <h2>Devices</h2>
 ${tableOf(
-  ['Device', 'Status', 'Kind of key', 'Registered', 'Latest approval', 'Added by'],
+  ['Device', 'Status', 'Kind of key', 'Registered', 'Latest assertion', 'Added by'],
   keys.map((device) => deviceRow(device, now)),
-  'None. The user has removed all of them.',
+  'None. All of them were removed.',
 )}
 <p class="hint">Removed devices are not listed. The sessions that they approved lead to them.</p>
 <h2>Tenants that know the user</h2>
@@ -80,7 +80,7 @@ function tenantRow(reference: SubjectReference, view: View): readonly Part[] {
     idOf(subjectRef),
     blockOf(blockedAt, view.now),
     html`${pauseOf(reference, view.now)} ${isPaused && actionTo(resume, { text: 'Resume', role: 'support', view })}`,
-    html`<a href="/sessions${queryOf(tenantId, subjectRef)}">Sessions</a> <a href="/rejections?q=${subjectRef}">Rejections</a>`,
+    html`<a href="/sessions${queryOf(tenantId, subjectRef)}">Sessions</a> <a href="/rejections?q=${encodeURIComponent(subjectRef)}">Rejections</a>`,
   ]
 }
 
