@@ -1,13 +1,17 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import {
   cpSync,
+  existsSync,
+  globSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -22,6 +26,17 @@ const ROOT = resolve(import.meta.dirname, '..')
 const EXAMPLES = ['express', 'typescript', 'fastify', 'hono', 'next', 'django']
 const { PORT = '8788', BONDED_PORT = '8787' } = process.env
 const BONDED = join(ROOT, 'packages/service/bin/bonded.js')
+/** What @bonded/integrator is packed from. */
+const SOURCES = [
+  'packages/contract',
+  'packages/integrator',
+  'packages/phone-page/build',
+  'scripts',
+  'LICENSE',
+  'tsconfig.base.json',
+  'tsconfig.build.json',
+]
+const NO_SOURCE = /(?:^|[\\/])(?:node_modules|dist|tests)$/
 const NAME = process.argv[2] ?? ''
 if (!EXAMPLES.includes(NAME)) {
   console.error(`Usage: npm run example -- ${EXAMPLES.join(' | ')}`)
@@ -94,22 +109,41 @@ async function install(): Promise<void> {
   )
 }
 
-/** Packs @bonded/integrator in a copy: the repository may be building it at the same time. */
+/** Puts @bonded/integrator into `vendor`. Without a change of its sources, it is packed once. */
 async function packIntegrator(): Promise<void> {
+  const kept = join(ROOT, 'node_modules/.cache/examples', `integrator-${hashOfSources()}.tgz`)
+  if (!existsSync(kept)) {
+    const packed = await packInCopy()
+    mkdirSync(dirname(kept), { recursive: true })
+    // Another example may read it at the same time.
+    const partial = `${kept}.${process.pid}`
+    cpSync(packed, partial)
+    renameSync(partial, kept)
+  }
+  // Without the version, package.json and the lockfile stay the same from release to release.
+  cpSync(kept, join(folder, 'vendor/integrator.tgz'))
+}
+
+function hashOfSources(): string {
+  const hash = createHash('sha256')
+  const found = SOURCES.flatMap((part) =>
+    statSync(join(ROOT, part)).isFile()
+      ? [part]
+      : globSync(`${part}/**/*.*`, { cwd: ROOT, exclude: (path) => NO_SOURCE.test(path) }),
+  )
+  for (const path of [...found.toSorted(), 'package-lock.json'])
+    if (statSync(join(ROOT, path)).isFile())
+      hash.update(`${path}\n`).update(readFileSync(join(ROOT, path)))
+  return hash.digest('hex').slice(0, 16)
+}
+
+/** Packs it in a copy: the repository may be building it at the same time. Returns its path. */
+async function packInCopy(): Promise<string> {
   const copy = join(data, 'build')
-  const isBuilt = (path: string) => /[\\/](?:node_modules|dist|tests)$/.test(path)
-  const parts = [
-    'packages/contract',
-    'packages/integrator',
-    'packages/phone-page/build',
-    'scripts',
-    'LICENSE',
-    'tsconfig.base.json',
-  ]
-  for (const part of [...parts, 'tsconfig.build.json'])
+  for (const part of SOURCES)
     cpSync(join(ROOT, part), join(copy, part), {
       recursive: true,
-      filter: (path) => !isBuilt(path),
+      filter: (path) => !NO_SOURCE.test(path),
     })
   const modules = join(copy, 'node_modules')
   mkdirSync(join(modules, '@bonded'), { recursive: true })
@@ -123,11 +157,10 @@ async function packIntegrator(): Promise<void> {
     mkdirSync(dirname(join(modules, name)), { recursive: true })
     symlinkSync(join(ROOT, 'node_modules', name), join(modules, name), 'junction')
   }
-  const vendor = join(folder, 'vendor')
-  await run(process.execPath, ['scripts/pack.ts', vendor, 'integrator'], copy)
-  // Without the version, package.json and the lockfile stay the same from release to release.
-  const [tarball = ''] = readdirSync(vendor)
-  renameSync(join(vendor, tarball), join(vendor, 'integrator.tgz'))
+  const packed = join(data, 'packed')
+  await run(process.execPath, ['scripts/pack.ts', packed, 'integrator'], copy)
+  const [tarball = ''] = readdirSync(packed)
+  return join(packed, tarball)
 }
 
 function startCommand(): readonly [string, ...string[]] {

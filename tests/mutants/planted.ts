@@ -1,17 +1,20 @@
 import { readFileSync } from 'node:fs'
-import { registerHooks, stripTypeScriptTypes } from 'node:module'
+import { createRequire, registerHooks, stripTypeScriptTypes } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { RUNNING } from './stopping-test.ts'
 
 /*
  * The process that runs the tests of many mutants, one after another, as its parent asks. Each time
- * it evaluates all modules of the repository anew, by a number in their addresses. Installed
- * packages are shared: loading these took most of the time of a process for each mutant.
+ * it evaluates anew what reaches the mutant's file through its imports, and each file with tests,
+ * by a number in their addresses. All other modules are shared: loading them took most of the time
+ * of a process for each mutant.
  */
 
 /** What the parent asks for. */
 export interface Question {
   readonly number: number
+  /** The path of the file that the mutant is in. */
+  readonly changed: string
   readonly file: string
   readonly begin: string
 }
@@ -26,24 +29,58 @@ export interface Answer {
 
 const STOPPING = pathToFileURL(`${import.meta.dirname}/stopping-test.ts`).href
 const NUMBERED = /\?mutant=\d+$/
+const IMPORT = /(?:\bfrom|\bimport|\bimport\() ?'([^']+)'/g
 /** Sources by path, with what is left of them without types. Most are the same for each mutant. */
 const stripped = new Map<string, { readonly source: string; readonly code: string }>()
+/** The modules by path that each module imports, and whether it imports `node:test`. */
+const imports = new Map<string, { readonly paths: readonly string[]; readonly hasTests: boolean }>()
+/** Whether a module must be evaluated for the mutant that is asked for. */
+let affected = new Map<string, boolean>()
 
 registerHooks({
   resolve(specifier, context, next) {
-    const [number] = NUMBERED.exec(context.parentURL ?? '') ?? []
-    if (number === undefined) return next(specifier, context)
-    if (specifier === 'node:test' && !context.parentURL?.startsWith(STOPPING))
+    const { parentURL = '' } = context
+    if (asked === undefined || parentURL.includes('/node_modules/')) return next(specifier, context)
+    const number = `?mutant=${asked.number}`
+    if (specifier === 'node:test' && parentURL.endsWith(number) && !parentURL.startsWith(STOPPING))
       return { url: STOPPING + number, format: 'module', shortCircuit: true }
     const found = next(specifier, context)
-    const isOwn = found.url.endsWith('.ts') && !found.url.includes('/node_modules/')
-    return isOwn ? { ...found, url: found.url + number } : found
+    const { url } = found
+    const isOwn = url.startsWith('file:') && url.endsWith('.ts') && !url.includes('/node_modules/')
+    return isOwn && isAffected(fileURLToPath(url)) ? { ...found, url: url + number } : found
   },
   load(url, context, next) {
     if (!NUMBERED.test(url)) return next(url, context)
     return { format: 'module', source: codeOf(fileURLToPath(url)), shortCircuit: true }
   },
 })
+
+function isAffected(path: string): boolean {
+  const known = affected.get(path)
+  if (known !== undefined) return known
+  // Of modules that import each other, the first one decides.
+  affected.set(path, false)
+  const { paths, hasTests } = importsOf(path)
+  const is = path === asked?.changed || hasTests || paths.some(isAffected)
+  affected.set(path, is)
+  return is
+}
+
+function importsOf(path: string) {
+  const known = imports.get(path)
+  if (known !== undefined) return known
+  const { resolve } = createRequire(path)
+  const names = [...codeOf(path).matchAll(IMPORT)].map(([, name = '']) => name)
+  const all = {
+    paths: names
+      .filter((name) => /^\.|^@bonded\//.test(name))
+      .map((name) => resolve(name))
+      .filter((found) => found.endsWith('.ts')),
+    hasTests: names.includes('node:test'),
+  }
+  imports.set(path, all)
+  return all
+}
 
 function codeOf(path: string): string {
   const source = readFileSync(path, 'utf8')
@@ -84,6 +121,7 @@ process.on('beforeExit', () => {
 })
 process.on('message', (question: Question) => {
   asked = question
+  affected = new Map()
   process.channel?.unref()
   void answer(question).then((found) => {
     asked = undefined

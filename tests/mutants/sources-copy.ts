@@ -64,7 +64,8 @@ export class SourcesCopy implements Disposable {
   /** Runs the mutant's tests with the mutant planted, up to the first one that fails. */
   outcomeOf(mutant: Mutant): Promise<Outcome> {
     const { file, begin = '' } = mutant.noticedBy
-    return this.withMutant(mutant, () => this.#tester.outcomeOf(join(this.root, file), begin))
+    const given = { changed: join(this.root, mutant.file), file: join(this.root, file), begin }
+    return this.withMutant(mutant, () => this.#tester.outcomeOf(given))
   }
 
   /** Acts while a mutant is planted. */

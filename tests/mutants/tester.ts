@@ -13,8 +13,8 @@ export type Outcome =
 const PLANTED = resolve(import.meta.dirname, 'planted.ts')
 /** A multiple of the time of all files together. A test that never ends counts as a failure too. */
 const TIMEOUT_MS = 300_000
-/** Each mutant leaves some 35 MB of modules in the process. */
-const MUTANTS_A_PROCESS = 16
+/** Each mutant leaves up to 35 MB of modules in the process. */
+const MUTANTS_A_PROCESS = 32
 
 /** Runs tests of one mutant after another in a process, which it replaces after some of them. */
 export class Tester implements Disposable {
@@ -26,12 +26,12 @@ export class Tester implements Disposable {
     this.#root = root
   }
 
-  async outcomeOf(file: string, begin: string): Promise<Outcome> {
+  async outcomeOf(given: Omit<Question, 'number'>): Promise<Outcome> {
     if (this.#asked === MUTANTS_A_PROCESS) this[Symbol.dispose]()
     const isNew = this.#child === undefined
-    const answer = await this.#ask({ number: this.#asked + 1, file, begin })
+    const answer = await this.#ask({ number: this.#asked + 1, ...given })
     // An error that no test caught may come from what an earlier mutant has left.
-    if (answer.ends && !isNew) return this.outcomeOf(file, begin)
+    if (answer.ends && !isNew) return this.outcomeOf(given)
     if (answer.broken !== undefined) return { kind: 'broken', why: answer.broken }
     return answer.failed === undefined
       ? { kind: 'passed', tests: [] }

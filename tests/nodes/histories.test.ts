@@ -17,7 +17,7 @@ import type { Shop } from '../pressure/running.ts'
  */
 const { PRESSURE_SESSIONS = IS_FRESH ? '20000' : undefined } = process.env
 const IS_LONG = PRESSURE_SESSIONS !== undefined
-const SESSIONS = IS_LONG ? Number(PRESSURE_SESSIONS) : 2_000
+const SESSIONS = IS_LONG ? Number(PRESSURE_SESSIONS) : 1_000
 const PROGRESS_EVERY_MS = 60_000
 /**
  * While some wait for a node that restarts, the others keep two cores busy. Each has up to four

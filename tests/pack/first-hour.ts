@@ -21,9 +21,9 @@ const BLOCKS = [
 
 /**
  * Types the blocks of the quickstart, as a reader would, from an empty folder to an accepted form.
- * Returns what the last block printed. Only ports and the name of the framework are replaced.
+ * Returns what the last block printed. Only ports are replaced.
  */
-export async function typeQuickstart(framework: string): Promise<string> {
+export async function typeQuickstart(): Promise<string> {
   const [pack = '', install = '', init = '', serve = '', start = '', approve = ''] = BLOCKS
   assert.equal(BLOCKS.length, 6)
   const home = mkdtempSync(join(tmpdir(), 'bonded-first-hour-'))
@@ -34,7 +34,6 @@ export async function typeQuickstart(framework: string): Promise<string> {
     HOME: home,
     BONDED_PORT: String(service),
     PORT: String(form),
-    NEXT_TELEMETRY_DISABLED: '1',
     // The packages that the registry has are in the cache of the user who runs the tests.
     npm_config_cache: ENVIRONMENT['npm_config_cache'] ?? join(process.env['HOME'] ?? '', '.npm'),
     npm_config_prefer_offline: 'true',
@@ -42,9 +41,7 @@ export async function typeQuickstart(framework: string): Promise<string> {
     npm_config_fund: 'false',
   }
   const type = (block: string, cwd: string) => {
-    const typed = block
-      .replaceAll('8788', String(form))
-      .replace('init express', `init ${framework}`)
+    const typed = block.replaceAll('8788', String(form))
     const { status, stdout, stderr } = spawnSync('bash', ['-euo', 'pipefail', '-c', typed], {
       cwd,
       env,

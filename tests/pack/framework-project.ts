@@ -8,6 +8,7 @@ const ROOT = resolve(import.meta.dirname, '../..')
 const SOURCE = join(import.meta.dirname, 'frameworks')
 /** Kept between runs. The checksums are in the lockfile. */
 const INSTALLED = join(ROOT, 'node_modules/.cache/pack-frameworks')
+const FRESH = join(INSTALLED, 'project')
 
 /** The frameworks whose examples the README has, in its order of headings. */
 export const FRAMEWORKS = {
@@ -64,7 +65,20 @@ export function nextRoutes(readme: string): ReadonlyMap<string, string> {
   ])
 }
 
-/** Makes a fresh project with the tarball and the example, and runs one approval through it. */
+/** Makes a fresh project with the tarball alone. */
+export function installProject(folder: EmptyFolder): void {
+  rmSync(FRESH, { recursive: true, force: true })
+  mkdirSync(FRESH)
+  for (const file of ['bank.js', 'start.mjs', 'approve.mjs'])
+    cpSync(join(SOURCE, file), join(FRESH, file))
+  writeFileSync(join(FRESH, 'package.json'), '{"private": true, "type": "module"}')
+  const tarball = folder.tarballs.find((name) => name.startsWith('bonded-integrator-')) ?? ''
+  const install = ['install', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']
+  const file = join(folder.path, 'tarballs', tarball)
+  succeed(folder.run(['npm', ...install, '--prefix', FRESH, file]))
+}
+
+/** Adds the example to a copy of the fresh project, and runs one approval through it. */
 export function runProject(
   folder: EmptyFolder,
   { example, from }: (typeof FRAMEWORKS)[keyof typeof FRAMEWORKS],
@@ -72,14 +86,7 @@ export function runProject(
 ): CommandResult {
   const project = join(INSTALLED, `project-${from}`)
   rmSync(project, { recursive: true, force: true })
-  mkdirSync(project)
-  for (const file of ['bank.js', 'start.mjs', 'approve.mjs'])
-    cpSync(join(SOURCE, file), join(project, file))
-  writeFileSync(join(project, 'package.json'), '{"private": true, "type": "module"}')
-  const tarball = folder.tarballs.find((name) => name.startsWith('bonded-integrator-')) ?? ''
-  const install = ['install', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']
-  const file = join(folder.path, 'tarballs', tarball)
-  succeed(folder.run(['npm', ...install, '--prefix', project, file]))
+  cpSync(FRESH, project, { recursive: true })
   const readme = readFileSync(join(project, 'node_modules/@bonded/integrator/README.md'), 'utf8')
   const code = exampleOf(readme, example).replace(`from '${example}'`, `from '${from}'`)
   writeFileSync(join(project, 'form.js'), code)
