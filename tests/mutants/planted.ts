@@ -34,7 +34,7 @@ const IMPORT = /(?:\bfrom|\bimport|\bimport\() ?'([^']+)'/g
 const stripped = new Map<string, { readonly source: string; readonly code: string }>()
 /** The modules by path that each module imports, and whether it imports `node:test`. */
 const imports = new Map<string, { readonly paths: readonly string[]; readonly hasTests: boolean }>()
-/** Whether a module must be evaluated for the mutant that is asked for. */
+/** Whether a module must be evaluated anew for the mutant of the question. */
 let affected = new Map<string, boolean>()
 
 registerHooks({
