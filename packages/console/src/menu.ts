@@ -4,6 +4,7 @@ import { includes, type Role } from './roles.ts'
 const MENU = [
   { to: '/', text: 'Start', role: 'viewer' },
   { to: '/rejections', text: 'Rejections', role: 'support' },
+  { to: '/health', text: 'Health', role: 'viewer' },
   { to: '/changes', text: 'Changes', role: 'viewer' },
   { to: '/tenants', text: 'Tenants', role: 'viewer' },
   { to: '/log', text: 'Receipt log', role: 'viewer' },

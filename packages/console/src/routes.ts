@@ -4,6 +4,7 @@ import { deliveries, recoverDeliveries } from './pages/deliveries.ts'
 import { blockDevice, device, unblockDevice } from './pages/device.ts'
 import { endSession } from './pages/end-session.ts'
 import { event, retryDelivery } from './pages/event.ts'
+import { health } from './pages/health.ts'
 import { log } from './pages/log.ts'
 import { nodes } from './pages/nodes.ts'
 import { receipt } from './pages/receipt.ts'
@@ -32,6 +33,7 @@ export const ROUTES: readonly Route[] = [
   device,
   blockDevice,
   unblockDevice,
+  health,
   changes,
   tenants,
   tenant,

@@ -20,6 +20,7 @@ h1{margin:0 0 1rem;font-size:1.5rem;line-height:1.25}
 h2{margin:2rem 0 .75rem;font-size:1.125rem;line-height:1.25}
 p{margin:0 0 .75rem;max-width:44rem}
 .hint,.ago{font-size:var(--s)}
+.ago{white-space:nowrap}
 .cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,22rem),1fr));gap:1rem}
 .card,dl,.table,.timeline,.empty,pre{background:var(--surface);border:1px solid var(--line);border-radius:.75rem}
 .card{padding:1.25rem}
@@ -50,7 +51,10 @@ pre{padding:1rem;margin:0 0 1rem;overflow-x:auto;white-space:pre-wrap}
 table{width:100%;border-collapse:collapse}
 th,td{padding:.625rem 1rem;text-align:start;vertical-align:top;border-block-end:1px solid var(--line)}
 tbody tr:last-child td{border:0}
-th{font-size:var(--s);font-weight:600;color:var(--muted);white-space:nowrap}
+td{overflow-wrap:break-word}
+td :is(a,bdi,code,p){overflow-wrap:anywhere}
+td p{margin:0}
+th{overflow-wrap:normal;font-size:var(--s);font-weight:600;color:var(--muted);white-space:nowrap}
 .badge{display:inline-block;white-space:nowrap;padding:0 .5rem;border:1px solid currentColor;border-radius:1rem;font-size:var(--s);font-weight:600}
 .good{color:var(--good)}
 .bad{color:var(--bad)}
@@ -63,10 +67,27 @@ th{font-size:var(--s);font-weight:600;color:var(--muted);white-space:nowrap}
 .lanes .on b{background:var(--accent)}
 .refused .lanes .on b{background:var(--bad)}
 .timeline p{margin:.25rem 0 0}
+.charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,13rem),1fr));gap:1rem;margin:0 0 1rem}
+.chart{margin:0;padding:.75rem 1rem;background:var(--surface);border:1px solid var(--line);border-radius:.75rem;min-width:0}
+.chart.large{margin:0 0 .5rem}
+figcaption{display:flex;flex-wrap:wrap;justify-content:space-between;gap:0 .5rem;font-size:var(--s);color:var(--muted)}
+figcaption b{font-size:1.125rem;line-height:1.25;color:var(--ink)}
+.chart svg{display:block;width:100%;height:3rem;margin:.5rem 0 .25rem}
+.large svg{height:8rem}
+.share{display:block;width:100%;min-width:4rem;max-width:12rem;height:.5rem}
+svg .plain{fill:var(--accent)}
+svg .good{fill:var(--good)}
+svg .bad{fill:var(--bad)}
+.line{stroke:var(--edge);fill:none;vector-effect:non-scaling-stroke}
+.axis{display:flex;justify-content:space-between;gap:.5rem;max-width:none;margin:0;direction:ltr;font-size:.75rem;color:var(--muted)}
+.dense th,.dense td{padding:.375rem .5rem;white-space:normal}
+.dense :is(th,td):not(:first-child){text-align:end}
+.choice{display:flex;flex-wrap:wrap;gap:.5rem;margin:0 0 1rem;padding:0;list-style:none}
+.choice [aria-current]{border-color:var(--accent);color:var(--accent);font-weight:600}
 .pages{display:flex;gap:.75rem}
-@media (max-width:44rem){header{padding:.5rem 1rem}main{padding:1rem}.timeline>li{grid-template-columns:minmax(0,1fr)}.lanes{max-width:14rem;width:100%}.table{border:0;background:none}thead{display:none}table,tbody,tr,td{display:block}tr{padding:.5rem 0;margin-block-end:.75rem;background:var(--surface);border:1px solid var(--line);border-radius:.75rem}td{border:0;padding:.25rem 1rem}td:empty{display:none}td::before{content:attr(data-heading);display:block;font-size:var(--s);color:var(--muted)}}
-@media print{:root{color-scheme:light}header,form,.skip,.open,.button{display:none}body{background:#fff}main{max-width:none;padding:0}.card,dl,.table,.timeline,pre{border-radius:0}.timeline>li,tr{break-inside:avoid}}
-@media (forced-colors:active){.lanes .on b{background:Highlight}.badge{border:1px solid}}
+@media (max-width:44rem){header{padding:.5rem 1rem}main{padding:1rem}.timeline>li{grid-template-columns:minmax(0,1fr)}.lanes{max-width:14rem;width:100%}.table{border:0;background:none}thead{display:none}table,tbody,tr,td{display:block}tr{padding:.5rem 0;margin-block-end:.75rem;background:var(--surface);border:1px solid var(--line);border-radius:.75rem}td{border:0;padding:.25rem 1rem}td:empty{display:none}td::before{content:attr(data-heading);display:block;font-size:var(--s);color:var(--muted)}.dense tr{display:grid;grid-template-columns:1fr 1fr;padding:.5rem}.dense td:not(:first-child){display:flex;justify-content:space-between;gap:.5rem;padding:0 .5rem}.dense td:first-child{grid-column:1/-1;padding:0 .5rem;font-weight:600}}
+@media print{:root{color-scheme:light}header,form.filters,form.ask,.skip,.open,.button{display:none}.dense table{font-size:.75rem}.dense :is(th,td){padding:.25rem;font-size:.75rem}body{background:#fff}main{max-width:none;padding:0}.card,.chart,dl,.table,.timeline,pre{border-radius:0}.timeline>li,tr,.chart{break-inside:avoid}}
+@media (forced-colors:active){button,.button,button.stop{background:ButtonFace;border-color:ButtonText;color:ButtonText}.lanes .on b,.refused .lanes .on b{background:Highlight}dl>div{outline:1px solid}.badge{border:1px solid}svg .plain,svg .good{fill:CanvasText}svg .bad{fill:Canvas;stroke:CanvasText}svg .bad rect{vector-effect:non-scaling-stroke}.line{stroke:CanvasText}.choice [aria-current]{border-color:Highlight;border-width:2px}}
 `
 
 /** The path has the hash, so that a browser keeps the file until it changes. */

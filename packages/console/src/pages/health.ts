@@ -1,0 +1,240 @@
+import { parseId, type TenantId } from '@bonded/contract'
+import {
+  endedOf,
+  HOUR_MS,
+  LATENCY_BOUNDS_S,
+  medianLatencyS,
+  type Totals,
+  type TotalsRow,
+} from '@bonded/core/domain/totals'
+import { reportTotals, type TotalsReport } from '@bonded/core/operations/admin/report-totals'
+import { findTenant } from '@bonded/core/operations/admin/tenants'
+import type { Service } from '@bonded/core/operations/service'
+import { chartOf, shareBar } from '../charts.ts'
+import { textIn, withMember } from '../fields.ts'
+import { type Html, html, type Part } from '../html.ts'
+import { stored, tableOf } from '../layout.ts'
+import { type Asked, page } from '../page.ts'
+import { beginOf, type Slot, slotsOf, slotText, TIME_SPANS, type TimeSpan } from '../time-spans.ts'
+
+/** Enough to see which tenants failed. The command line has the others. */
+const WORKFLOW_ROWS = 20
+const LONGEST_BOUND_S = Math.max(...LATENCY_BOUNDS_S)
+
+interface Input {
+  readonly query: URLSearchParams
+  readonly name: keyof typeof TIME_SPANS
+  readonly span: TimeSpan
+  readonly tenantId: TenantId | undefined
+  readonly workflow: string | undefined
+  /** Whether the text of the tenant is no id. */
+  readonly isUnknown: boolean
+}
+
+/** What is counted, in the order of the life of a request. */
+const COUNTED = [
+  { name: 'created', title: 'Created', tone: 'plain' },
+  { name: 'inbox', title: 'To an inbox', tone: 'plain' },
+  { name: 'stepUps', title: 'Step-ups', tone: 'plain' },
+  { name: 'browserProofs', title: 'Browser proofs', tone: 'plain' },
+  { name: 'approved', title: 'Approved', tone: 'good' },
+  { name: 'declined', title: 'Declined', tone: 'bad' },
+  { name: 'reported', title: 'Reported', tone: 'bad' },
+  { name: 'expired', title: 'Expired', tone: 'bad' },
+  { name: 'stopped', title: 'Stopped', tone: 'bad' },
+  { name: 'rejections', title: 'Rejections', tone: 'bad' },
+] as const satisfies readonly { name: keyof Totals; title: string; tone: string }[]
+
+/** How requests end, over time and by tenant and workflow. It reads no data of a user. */
+export const health = page({
+  path: '/health',
+  action: 'stats',
+  role: 'viewer',
+  title: 'Is the flow healthy?',
+  input: inputOf,
+  target: ({ tenantId }: Input) => ({ tenantId }),
+  async read(service, { span, tenantId, workflow, isUnknown }) {
+    if (isUnknown) return undefined
+    const asked = { tenantId, workflow, since: beginOf(span, service.clock.now()) }
+    const limit = (span.slots * span.slotMs) / HOUR_MS + 1
+    const times = await reportTotals(service, { ...asked, by: span.by, limit })
+    const parts = await reportTotals(service, { ...asked, by: 'workflow', limit: WORKFLOW_ROWS })
+    return { times, parts: parts.rows, names: await namesOf(service, parts.rows, tenantId) }
+  },
+  draw(data, _view, input) {
+    const { query, span, tenantId } = input
+    if (data === undefined)
+      return html`${filters(input)}<p class="empty">This is no tenant id (ten_…). Copy it whole, or open <a href="/tenants">the tenants</a>.</p>`
+    const { times, parts, names } = data
+    const about =
+      tenantId &&
+      html`<p>Only <a href="/tenants/${tenantId}">${stored(names.get(tenantId))}</a>. <a href="/health${withMember(new URLSearchParams(), 'span', input.name)}">Show all tenants</a></p>`
+    if (times.rows.length === 0)
+      return html`${filters(input)}${about}<p class="empty">No request was created or ended in this time. Take a longer time, or remove a filter.</p>`
+    const slots = slotsOf(span, times.rows, times.asOf)
+    return html`${filters(input)}${about}
+${chartsOf(slots, times, span)}
+<h2>By tenant and workflow</h2>
+<p class="hint">First the ones where the most requests ended without an approval.${
+      parts.length === WORKFLOW_ROWS &&
+      html` These are ${WORKFLOW_ROWS}; <code>bonded stats --by workflow</code> lists all.`
+    }</p>
+${workflowTable(parts, { names, query })}
+<h2>By ${span.slot}, in UTC</h2>
+${timeTable(slots, span)}`
+  },
+})
+
+function inputOf({ query }: Asked): Input {
+  const [tenant, wanted] = [textIn(query, 'tenant'), textIn(query, 'span') ?? '']
+  const tenantId = parseId('ten', tenant ?? '')
+  const name = isSpan(wanted) ? wanted : 'day'
+  return {
+    query,
+    name,
+    span: TIME_SPANS[name],
+    tenantId,
+    workflow: textIn(query, 'workflow'),
+    isUnknown: tenant !== undefined && tenantId === undefined,
+  }
+}
+
+function isSpan(text: string): text is keyof typeof TIME_SPANS {
+  return Object.hasOwn(TIME_SPANS, text)
+}
+
+/** The names of the tenants that the page shows, by their ids. */
+async function namesOf(
+  service: Service,
+  rows: readonly TotalsRow[],
+  wanted: TenantId | undefined,
+): Promise<ReadonlyMap<TenantId, string>> {
+  const ids = new Set([wanted, ...rows.map(({ tenantId }) => tenantId)])
+  const found = await Promise.all([...ids].flatMap((id) => (id ? [findTenant(service, id)] : [])))
+  return new Map(found.map(({ id, name }) => [id, name]))
+}
+
+function filters({ query, name }: Input): Html {
+  const spans = Object.entries(TIME_SPANS).map(
+    ([each, { text }]) =>
+      html`<li><a class="button quiet" href="/health${withMember(query, 'span', each)}"${each === name && html` aria-current="true"`}>${text}</a></li>`,
+  )
+  return html`<nav aria-label="Time"><ul class="choice">${spans}</ul></nav>
+<form class="filters"><input type="hidden" name="span" value="${name}">
+<label class="wide">Tenant <input name="tenant" value="${query.get('tenant')}" placeholder="ten_…" autocomplete="off" spellcheck="false"></label>
+<label>Workflow <input name="workflow" value="${query.get('workflow')}" autocomplete="off" spellcheck="false"></label>
+<button>Filter</button></form>`
+}
+
+/** One picture of how requests ended, and a small one of each count. */
+function chartsOf(slots: readonly Slot[], { sum }: TotalsReport, span: TimeSpan): Html {
+  const { slot, slots: many } = span
+  const last = slot === 'hour' ? 'this hour' : 'today'
+  const middle = many > 2 ? slotText(span, slots[many / 2]?.from ?? 0) : ''
+  const axis = [slotText(span, slots[0]?.from ?? 0), middle, last]
+  const barsOf = (sizeOf: (totals: Totals) => number, textOf: (totals: Totals) => string) =>
+    slots.map(({ from, totals }) => ({
+      size: sizeOf(totals),
+      says: `${slotText(span, from)}: ${textOf(totals)}`,
+    }))
+  const both = (totals: Totals) =>
+    `${counted(totals.approved)} approved, ${counted(failedOf(totals))} not`
+  const ended = chartOf({
+    title: 'Approved of those that ended',
+    sum: shareOf(sum),
+    label: `How requests ended by ${slot}: in total ${both(sum)}`,
+    bars: barsOf(({ approved }) => approved, both),
+    below: barsOf(failedOf, both),
+    tone: 'good',
+    axis,
+  })
+  const small = COUNTED.map(({ name, title, tone }) => {
+    const bars = barsOf(
+      (totals) => totals[name],
+      (totals) => counted(totals[name]),
+    )
+    const most = counted(Math.max(...bars.map(({ size }) => size)))
+    const total = counted(sum[name])
+    const label = `${title} by ${slot}: at most ${most}, in total ${total}`
+    return chartOf({
+      title,
+      sum: total,
+      label,
+      bars,
+      tone,
+      axis: [`at most ${most} ${slot === 'hour' ? 'an' : 'a'} ${slot}`],
+    })
+  })
+  const median = chartOf({
+    title: 'Median time',
+    sum: latencyOf(sum),
+    label: `Median time from creation to approval by ${slot}: in total ${latencyOf(sum)}`,
+    bars: barsOf(
+      ({ latencies }) => Math.min(medianLatencyS(latencies) ?? 0, LONGEST_BOUND_S),
+      latencyOf,
+    ),
+    tone: 'plain',
+    axis: ['from creation to approval'],
+  })
+  return html`${ended}
+<p class="hint">Above the line: approved. Below it: declined, reported, expired, or stopped. A request counts as created when it is created, and as everything else when it ends.</p>
+<div class="charts">${small}${median}</div>`
+}
+
+function workflowTable(
+  rows: readonly TotalsRow[],
+  of: { readonly names: ReadonlyMap<TenantId, string>; readonly query: URLSearchParams },
+): Html {
+  const longest = Math.max(...rows.map(endedOf))
+  return tableOf(
+    ['Tenant', 'Workflow', 'Ended', 'Approved', 'Not approved', 'Rejections', 'Median'],
+    rows.map((row) => {
+      const ofTenant = withMember(of.query, 'tenant', row.tenantId ?? '')
+      const ofWorkflow = withMember(new URLSearchParams(ofTenant), 'workflow', row.workflow ?? '')
+      return [
+        html`<a href="/health${ofTenant}">${stored(row.tenantId && of.names.get(row.tenantId))}</a>`,
+        html`<a href="/health${ofWorkflow}"><code>${row.workflow}</code></a>`,
+        html`${counted(endedOf(row))} ${shareBar(row.approved, failedOf(row), longest)}`,
+        html`${counted(row.approved)} ${endedOf(row) > 0 && html`<span class="ago">${shareOf(row)}</span>`}`,
+        counted(failedOf(row)),
+        counted(row.rejections),
+        latencyOf(row),
+      ]
+    }),
+    'No requests.',
+  )
+}
+
+/** The numbers of the charts, newest first. Times without a request have no row. */
+function timeTable(slots: readonly Slot[], span: TimeSpan): Html {
+  const isEmpty = ({ totals }: Slot) => COUNTED.every(({ name }) => totals[name] === 0)
+  const rows = slots
+    .filter((slot) => !isEmpty(slot))
+    .toReversed()
+    .map(({ from, totals }): readonly Part[] => [
+      html`<time class="nowrap" datetime="${new Date(from).toISOString()}">${slotText(span, from)}</time>`,
+      ...COUNTED.map(({ name }) => counted(totals[name])),
+      latencyOf(totals),
+    ])
+  const headings = ['From', ...COUNTED.map(({ title }) => title), 'Median']
+  return html`<div class="dense">${tableOf(headings, rows, 'No requests.')}</div>`
+}
+
+function failedOf(totals: Totals): number {
+  return endedOf(totals) - totals.approved
+}
+
+function counted(count: number): string {
+  return count.toLocaleString('en-US')
+}
+
+function shareOf(totals: Totals): string {
+  const ended = endedOf(totals)
+  return ended === 0 ? 'none ended' : `${Math.round((100 * totals.approved) / ended)} %`
+}
+
+function latencyOf({ latencies }: Totals): string {
+  const median = medianLatencyS(latencies)
+  if (median === undefined) return 'none'
+  return Number.isFinite(median) ? `${Math.round(median)} s` : `over ${LONGEST_BOUND_S} s`
+}

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { browserMissing } from '../../../tests/browser.ts'
+import { ROUTES } from '../src/routes.ts'
+import { pagesScene, RIGHT_TO_LEFT } from './pages-scene.ts'
+
+const browserTest = { skip: browserMissing, timeout: 120_000 }
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const WIDE = { width: 1_360, height: 900 }
+const NARROW = { width: 390, height: 844 }
+type Scene = Awaited<ReturnType<typeof pagesScene>>
+const LOOKS = [
+  { name: 'light', size: WIDE, media: { colorScheme: 'light', forcedColors: 'none' } },
+  { name: 'dark', size: NARROW, media: { colorScheme: 'dark', forcedColors: 'none' } },
+  { name: 'forced colors', size: WIDE, media: { colorScheme: 'dark', forcedColors: 'active' } },
+] as const
+
+test('the pages in Chromium', browserTest, async (t) => {
+  const scene = await pagesScene(t)
+  await t.test('every page fits its width and passes axe in each look', () => checkPages(scene))
+  await t.test('a printed page has no menu, no form, and nothing to act with', () => print(scene))
+  await t.test('clicks from the start page answer the questions', () => walk(scene))
+})
+
+async function checkPages({ page, origin, addressOf }: Scene): Promise<void> {
+  const errors: string[] = []
+  page.on('console', (message) => {
+    if (message.type() === 'error') errors.push(message.text())
+  })
+  for (const { path, title } of ROUTES) {
+    await page.goto(origin + addressOf(path))
+    assert.equal(await page.locator('h1').innerText(), title)
+    for (const { name, size, media } of LOOKS) {
+      await page.setViewportSize(size)
+      await page.emulateMedia(media)
+      for (const direction of ['rtl', 'ltr'])
+        assert.deepEqual(await wide(page, direction), [], `${path} ${name} ${direction}`)
+      assert.deepEqual(await violations(page), [], `${path} ${name}`)
+    }
+  }
+  // The policy of the pages has rejected nothing.
+  assert.deepEqual(errors, [])
+}
+
+async function print({ page, origin, waiting }: Scene): Promise<void> {
+  const acting = page.locator('header, form, button, .button, .skip').filter({ visible: true })
+  for (const path of [`/sessions/${waiting.id}`, `/sessions/${waiting.id}/end`, '/health']) {
+    await page.emulateMedia({ media: 'screen', forcedColors: 'none' })
+    await page.goto(origin + path)
+    assert.notEqual(await acting.count(), 0)
+    await page.emulateMedia({ media: 'print' })
+    assert.deepEqual(await acting.allInnerTexts(), [], path)
+    assert.ok(await page.locator('h1').isVisible())
+  }
+  await page.emulateMedia({ media: 'screen' })
+}
+
+async function walk({ page, origin, session, other }: Scene): Promise<void> {
+  const press = (name: string) => page.getByRole('link', { name }).first().click()
+  const shows = (text: string) =>
+    page.locator('main').getByText(text).filter({ visible: true }).first().waitFor()
+  await page.goto(origin)
+
+  await press('Search by time and reason.')
+  await shows('nonce_mismatch')
+  await press('Open')
+  assert.equal(new URL(page.url()).pathname, `/sessions/${session.id}`)
+  await shows('What happened')
+
+  await press('Check the receipt')
+  await shows('verifies')
+  await shows(RIGHT_TO_LEFT)
+
+  await press('Start')
+  await press('Open the changes')
+  await shows('device block')
+
+  await press('Start')
+  await press('Open the health of the flow')
+  await shows('33 %')
+  // The tenant with the most failures is first.
+  await page.locator('tbody a').first().click()
+  await shows('Show all tenants')
+  await shows('0 %')
+  await press('Last 52 weeks')
+  await shows('By week, in UTC')
+  assert.equal(new URL(page.url()).searchParams.get('tenant'), other.tenant.id)
+}
+
+/** What is wider than the page or than its own box, with the document in this direction. */
+function wide(page: Page, direction: string): Promise<readonly string[]> {
+  return page.evaluate<readonly string[]>(`{
+    document.documentElement.dir = '${direction}'
+    ;[...document.querySelectorAll('html, body *')]
+      .filter((each) => each.clientWidth > 0 && each.scrollWidth > each.clientWidth + 1)
+      .filter((each) => each.localName === 'html' || getComputedStyle(each).overflowX === 'auto')
+      .map((each) => each.localName + '.' + each.className + ' ' + each.scrollWidth)
+  }`)
+}
+
+async function violations(page: Page): Promise<readonly string[]> {
+  if (!(await page.evaluate('"axe" in globalThis'))) await page.evaluate(AXE)
+  return page.evaluate<readonly string[]>(`axe.run(document, { resultTypes: ['violations'] })
+    .then(({ violations }) =>
+      violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => id + ' ' + target)))`)
+}
