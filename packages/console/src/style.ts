@@ -67,7 +67,7 @@ th{overflow-wrap:normal;font-size:var(--s);font-weight:600;color:var(--muted);wh
 .lanes .on b{background:var(--accent)}
 .refused .lanes .on b{background:var(--bad)}
 .timeline p{margin:.25rem 0 0}
-.charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,13rem),1fr));gap:1rem;margin:0 0 1rem}
+.charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,9.5rem),1fr));gap:1rem;margin:0 0 1rem}
 .chart{margin:0;padding:.75rem 1rem;background:var(--surface);border:1px solid var(--line);border-radius:.75rem;min-width:0}
 .chart.large{margin:0 0 .5rem}
 figcaption{display:flex;flex-wrap:wrap;justify-content:space-between;gap:0 .5rem;font-size:var(--s);color:var(--muted)}

@@ -1,5 +1,5 @@
 import type { TestContext } from 'node:test'
-import { makeId } from '@bonded/contract'
+import { makeId, parseId } from '@bonded/contract'
 import { recordAction } from '@bonded/core/operations/audit'
 import { appendReceipts } from '@bonded/core/operations/receipt-log'
 import { openBrowser } from '../../../tests/browser.ts'
@@ -51,7 +51,7 @@ export async function pagesScene(t: TestContext) {
     action: 'device block',
     actor: { kind: 'operator', name: RIGHT_TO_LEFT },
     requestId: makeId('req', h.service.random.id()),
-    target: { deviceId: phone.device_id, tenantId: h.shop.tenant.id },
+    target: { deviceId: parseId('dev', phone.device_id), tenantId: h.shop.tenant.id },
     reason: `${RIGHT_TO_LEFT} T-1`,
   })
   await appendReceipts(h.service)

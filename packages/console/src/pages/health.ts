@@ -15,20 +15,37 @@ import { textIn, withMember } from '../fields.ts'
 import { type Html, html, type Part } from '../html.ts'
 import { stored, tableOf } from '../layout.ts'
 import { type Asked, page } from '../page.ts'
-import { beginOf, type Slot, slotsOf, slotText, TIME_SPANS, type TimeSpan } from '../time-spans.ts'
+import {
+  beginOf,
+  MORNING,
+  type Slot,
+  slotsOf,
+  slotText,
+  TIME_SPANS,
+  type TimeSpan,
+} from '../time-spans.ts'
 
 /** Enough to see which tenants failed. The command line has the others. */
 const WORKFLOW_ROWS = 20
+/**
+ * There are sums of all tenants together, and an index by tenant. Everything else reads a row of
+ * each tenant, workflow, and hour, of which a day can have 100,000.
+ */
+const TOO_LONG =
+  'One workflow of all tenants is counted for this hour and the last only. Take that time, or choose a tenant too.'
+const NO_TENANT = 'This is no tenant id (ten_…). Copy it whole from the list of tenants.'
 const LONGEST_BOUND_S = Math.max(...LATENCY_BOUNDS_S)
 
 interface Input {
   readonly query: URLSearchParams
   readonly name: keyof typeof TIME_SPANS
   readonly span: TimeSpan
+  /** The span of the table by tenant and workflow. */
+  readonly ranked: TimeSpan
   readonly tenantId: TenantId | undefined
   readonly workflow: string | undefined
-  /** Whether the text of the tenant is no id. */
-  readonly isUnknown: boolean
+  /** Why there is no answer, and what to do. */
+  readonly problem: string | undefined
 }
 
 /** What is counted, in the order of the life of a request. */
@@ -53,18 +70,27 @@ export const health = page({
   title: 'Is the flow healthy?',
   input: inputOf,
   target: ({ tenantId }: Input) => ({ tenantId }),
-  async read(service, { span, tenantId, workflow, isUnknown }) {
-    if (isUnknown) return undefined
-    const asked = { tenantId, workflow, since: beginOf(span, service.clock.now()) }
+  async read(service, { span, ranked, tenantId, workflow, problem }) {
+    if (problem !== undefined) return undefined
+    const now = service.clock.now()
+    const asked = { tenantId, workflow, since: beginOf(span, now) }
     const limit = (span.slots * span.slotMs) / HOUR_MS + 1
-    const times = await reportTotals(service, { ...asked, by: span.by, limit })
-    const parts = await reportTotals(service, { ...asked, by: 'workflow', limit: WORKFLOW_ROWS })
+    // PostgreSQL reads both at once, on two connections.
+    const [times, parts] = await Promise.all([
+      reportTotals(service, { ...asked, by: span.by, limit }),
+      reportTotals(service, {
+        ...asked,
+        since: beginOf(ranked, now),
+        by: 'workflow',
+        limit: WORKFLOW_ROWS,
+        isRanking: true,
+      }),
+    ])
     return { times, parts: parts.rows, names: await namesOf(service, parts.rows, tenantId) }
   },
   draw(data, _view, input) {
-    const { query, span, tenantId } = input
-    if (data === undefined)
-      return html`${filters(input)}<p class="empty">This is no tenant id (ten_…). Copy it whole, or open <a href="/tenants">the tenants</a>.</p>`
+    const { query, span, ranked, tenantId, problem } = input
+    if (data === undefined) return html`${filters(input)}<p class="empty">${problem}</p>`
     const { times, parts, names } = data
     const about =
       tenantId &&
@@ -74,7 +100,7 @@ export const health = page({
     const slots = slotsOf(span, times.rows, times.asOf)
     return html`${filters(input)}${about}
 ${chartsOf(slots, times, span)}
-<h2>By tenant and workflow</h2>
+<h2>By tenant and workflow: ${ranked.text.toLowerCase()}</h2>
 <p class="hint">First the ones where the most requests ended without an approval.${
       parts.length === WORKFLOW_ROWS &&
       html` These are ${WORKFLOW_ROWS}; <code>bonded stats --by workflow</code> lists all.`
@@ -89,13 +115,21 @@ function inputOf({ query }: Asked): Input {
   const [tenant, wanted] = [textIn(query, 'tenant'), textIn(query, 'span') ?? '']
   const tenantId = parseId('ten', tenant ?? '')
   const name = isSpan(wanted) ? wanted : 'day'
+  const workflow = textIn(query, 'workflow')
+  const isLong = name !== 'hour' && tenantId === undefined
   return {
     query,
     name,
     span: TIME_SPANS[name],
+    ranked: isLong ? MORNING : TIME_SPANS[name],
     tenantId,
-    workflow: textIn(query, 'workflow'),
-    isUnknown: tenant !== undefined && tenantId === undefined,
+    workflow,
+    problem:
+      tenant !== undefined && tenantId === undefined
+        ? NO_TENANT
+        : isLong && workflow !== undefined
+          ? TOO_LONG
+          : undefined,
   }
 }
 
@@ -174,7 +208,7 @@ function chartsOf(slots: readonly Slot[], { sum }: TotalsReport, span: TimeSpan)
       latencyOf,
     ),
     tone: 'plain',
-    axis: ['from creation to approval'],
+    axis: ['to the approval'],
   })
   return html`${ended}
 <p class="hint">Above the line: approved. Below it: declined, reported, expired, or stopped. A request counts as created when it is created, and as everything else when it ends.</p>
@@ -201,7 +235,7 @@ function workflowTable(
         latencyOf(row),
       ]
     }),
-    'No requests.',
+    'No requests in this time.',
   )
 }
 

@@ -165,6 +165,14 @@ test('groups totals by day and by workflow, in pages, with their sum', async () 
   assert.ok(days.rows.every(({ from }) => from !== null && from % DAY_MS === 0))
   const first = await reportTotals(service, { since: 0, by: 'workflow', limit: 3 })
   const rest = await reportTotals(service, { since: 0, by: 'workflow', limit: 3, skip: 3 })
+  const query = { since: 0, by: 'workflow', limit: 3, isRanking: true } as const
+  const ranking = await reportTotals(service, query)
+  assert.deepEqual(ranking.rows, first.rows)
+  assert.equal(
+    ranking.sum.created,
+    first.rows.reduce((sum, row) => sum + row.created, 0),
+  )
+  assert.equal(first.sum.created, sessions.length)
   const rows = [...first.rows, ...rest.rows]
   assert.equal(rows.length, tenants.length * 2)
   for (const { tenantId, workflow, created: count } of rows)

@@ -6,6 +6,7 @@ import type { Service } from '../service.ts'
 /** Totals of sessions, and of all of them together. */
 export interface TotalsReport {
   readonly rows: readonly TotalsRow[]
+  /** Of all rows, also of those beyond the limit unless the query is of a ranking. */
   readonly sum: Totals
   readonly asOf: Instant
 }
@@ -14,12 +15,17 @@ export interface TotalsReport {
  * How many sessions were created, and how they ended. A session counts in the hour of its creation
  * as created, and in the hour of its end as everything else. No data of a user is read.
  *
- * @param query.since rounded down to its hour, or to its day where days are listed
+ * @param given.since rounded down to its hour, or to its day where days are listed
+ * @param given.isRanking whether only the first rows matter, so that no others are read for the sum
  */
 export function reportTotals(
   service: Service,
-  query: Omit<TotalsQuery, 'until'> & { readonly until?: Instant | undefined },
+  given: Omit<TotalsQuery, 'until'> & {
+    readonly until?: Instant | undefined
+    readonly isRanking?: boolean
+  },
 ): Promise<TotalsReport> {
+  const { isRanking = false, ...query } = given
   const now = service.clock.now()
   const unitMs = query.by === 'day' ? DAY_MS : HOUR_MS
   const wanted = {
@@ -29,7 +35,7 @@ export function reportTotals(
   }
   return service.store.read(function* ({ totals }) {
     const rows = yield* totals.list(wanted, now)
-    const isAll = !wanted.skip && rows.length < wanted.limit
+    const isAll = isRanking || (!wanted.skip && rows.length < wanted.limit)
     return { rows, sum: isAll ? sumOf(rows) : yield* totals.sum(wanted, now), asOf: now }
   })
 }
