@@ -26,8 +26,8 @@ export const TIME_SPANS = {
   year: { text: 'Last 52 weeks', slot: 'week', slots: 52, slotMs: 7 * DAY_MS, by: 'day' },
 } as const satisfies Readonly<Record<string, TimeSpan>>
 
-/** Long enough to see at noon what broke in the morning. */
-export const MORNING: TimeSpan = { ...TIME_SPANS.day, text: 'Last 6 hours', slots: 6 }
+/** Long enough to see what broke, and few enough rows to rank all tenants by. */
+export const RECENT: TimeSpan = { ...TIME_SPANS.day, text: 'Last 3 hours', slots: 3 }
 
 /** The totals of a slot. */
 export interface Slot {

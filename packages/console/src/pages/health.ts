@@ -17,7 +17,7 @@ import { stored, tableOf } from '../layout.ts'
 import { type Asked, page } from '../page.ts'
 import {
   beginOf,
-  MORNING,
+  RECENT,
   type Slot,
   slotsOf,
   slotText,
@@ -121,7 +121,7 @@ function inputOf({ query }: Asked): Input {
     query,
     name,
     span: TIME_SPANS[name],
-    ranked: isLong ? MORNING : TIME_SPANS[name],
+    ranked: isLong ? RECENT : TIME_SPANS[name],
     tenantId,
     workflow,
     problem:
