@@ -35,7 +35,7 @@ const WHY = html`<section class="card"><h2>Why was this request rejected?</h2>
 <label class="wide">Reference on the user’s screen, session id, or subject_ref
 <input name="q" autocomplete="off" spellcheck="false" placeholder="req_…" autofocus></label>
 <button>Search</button></form>
-<p class="hint">You have neither? <a href="/rejections">Search by time and reason.</a></p></section>`
+<p class="hint">You have none of these? <a href="/rejections">Search by time and reason.</a></p></section>`
 
 const WHO = html`<section class="card"><h2>Who approved what?</h2>
 <form class="ask" action="/receipt">
