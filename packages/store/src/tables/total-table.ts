@@ -91,15 +91,17 @@ const GROUPINGS: { readonly [By in TotalsGrouping]: Grouping } = {
 /**
  * The sessions of a time: those created, those whose end is stored, and those that have expired.
  * Their indexes find each. `limit` keeps PostgreSQL from reading the table for all tenants at once.
+ *
+ * @param owners the tenants whose ended sessions are found
  */
-function sourcesOf({ isRemote }: Pick<Dialect, 'isRemote'>) {
+function sourcesOf({ isRemote }: Pick<Dialect, 'isRemote'>, owners = 'tenant') {
   const ended = `ended_at is not null and ended_at between $1 and $2`
   return {
     created: 'session s where session_key between $3 and $4',
     ended: isRemote
-      ? `tenant cross join lateral (select * from session
+      ? `${owners} cross join lateral (select * from session
            where tenant_id = tenant.id and ${ended} limit ${Number.MAX_SAFE_INTEGER}) s where true`
-      : `tenant cross join session s where tenant_id = tenant.id and ${ended}`,
+      : `${owners} cross join session s where tenant_id = tenant.id and ${ended}`,
     expired: 'session s where ended_at is null and expires_at between $1 and $2',
   }
 }
@@ -116,6 +118,15 @@ const rangeValues = (from: Instant, to: Instant) => [
 function rowsOf(source: string, at: string, adds: 'created' | 'ended'): string {
   return `select s.tenant_id, s.workflow, s.${at} - s.${at} % ${HOUR_MS} as hour,
      ${COLUMNS.map((column) => `${column[adds]} as ${column.name}`).join(', ')} from ${source}`
+}
+
+/** What all sources add. */
+function countedOf({ created, ended, expired }: ReturnType<typeof sourcesOf>): string {
+  return [
+    rowsOf(created, 'created_at', 'created'),
+    rowsOf(ended, 'ended_at', 'ended'),
+    rowsOf(expired, 'expires_at', 'ended'),
+  ].join(' union all ')
 }
 
 /** How many sessions of a time wait, counted up to one more than the limit. */
@@ -152,27 +163,28 @@ function* moveHead(from: Instant, to: Instant): Work<boolean> {
 
 /** The totals as SQL. */
 export function totalTable(dialect: Dialect): TotalTable {
-  const { created, ended, expired } = sourcesOf(dialect)
-  const sources = [created, ended, expired]
-  const counted = [
-    rowsOf(created, 'created_at', 'created'),
-    rowsOf(ended, 'ended_at', 'ended'),
-    rowsOf(expired, 'expires_at', 'ended'),
-  ].join(' union all ')
+  const sources = Object.values(sourcesOf(dialect))
+  const counted = countedOf(sourcesOf(dialect))
 
   function* select(query: TotalsQuery, now: Instant, by?: Grouping): Work<readonly Row[]> {
     const { tenantId, workflow, since, until, limit, skip = 0 } = query
     const values: SqlValue[] = rangeValues((yield* head(now)).from, now + 1)
     const value = (given: SqlValue): string => `$${values.push(given)}`
     const conditions = [`hour between ${value(since)} and ${value(until - 1)}`]
-    if (tenantId !== undefined) conditions.push(`tenant_id = ${value(tenantId)}`)
+    let live = counted
+    if (tenantId !== undefined) {
+      const owner = value(tenantId)
+      conditions.push(`tenant_id = ${owner}`)
+      // All tenants would be one search of an index each.
+      live = countedOf(sourcesOf(dialect, `(select id from tenant where id = ${owner}) tenant`))
+    }
     if (workflow !== undefined) conditions.push(`workflow = ${value(workflow)}`)
     const where = `where ${conditions.join(' and ')}`
     // The rows of all workflows have no tenant.
     const isAll = by?.key !== GROUPINGS.workflow.key && conditions.length === 1
     const all = `select ${KEY}, ${NAMES} from session_total
       ${where} and tenant_id ${isAll ? '=' : '<>'} ''
-      union all select * from (${counted}) live ${where}`
+      union all select * from (${live}) live ${where}`
     if (by === undefined) return yield* rows(`select ${SUMS} from (${all}) total`, values)
     return yield* rows(
       `select ${by.key}, ${SUMS} from (${all}) total
