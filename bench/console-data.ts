@@ -6,6 +6,7 @@ import { HOUR_MS } from '../packages/core/src/domain/totals.ts'
 import { recordAction } from '../packages/core/src/operations/audit.ts'
 import { appendReceipts } from '../packages/core/src/operations/receipt-log.ts'
 import { readTiles } from '../packages/core/src/operations/read-tiles.ts'
+import { type Names as SceneNames, namesIn } from '../packages/console/tests/addresses.ts'
 import { keyringOf } from '../packages/server/src/adapters/keys/keyring.ts'
 import { SessionKeys } from '../packages/store/src/tables/session-keys.ts'
 import { type Harness, ROOT_KEY } from '../tests/harness/harness.ts'
@@ -18,11 +19,8 @@ export interface Sizes {
 }
 
 /** What the addresses of the measured pages name. */
-export interface Names {
-  readonly session: string
+export interface Names extends SceneNames {
   readonly waiting: string
-  readonly tenant: string
-  readonly subjectRef: string
   readonly request: string
 }
 
@@ -63,21 +61,14 @@ export async function fill(h: Harness, sizes: Sizes): Promise<Names> {
   await copySessions(h, session.id, sizes)
   await copyReceipts(h, sizes)
   await countTotals(h, sizes)
-  const last = await h.reach('completed')
-  await receiptOf(h, last.session)
+  const names = await namesIn(h)
   // Appends the two receipts and signs a checkpoint that covers the whole log.
   await appendReceipts(h.service)
   const waiting = await h.create()
   for (const table of ['bench', 'bench_tenant', 'bench_session'])
     await sql(h, `drop table ${table}`)
   await sql(h, 'analyze')
-  return {
-    session: last.session.id,
-    waiting: waiting.id,
-    tenant: h.shop.tenant.id,
-    subjectRef: (await h.get(session)).body.subject_ref,
-    request: refused.body.error.requestId,
-  }
+  return { ...names, waiting: waiting.id, request: refused.body.error.requestId }
 }
 
 async function receiptOf(h: Harness, { id }: { readonly id: string }): Promise<void> {

@@ -3,6 +3,8 @@ import { cookie, redirect, SESSION_COOKIE } from '../packages/console/src/answer
 import { ROUTES } from '../packages/console/src/routes.ts'
 import { serveConsole } from '../packages/console/src/server.ts'
 import { TIME_SPANS } from '../packages/console/src/time-spans.ts'
+import { addressOf } from '../packages/console/tests/addresses.ts'
+import { NO_RECEIVER } from '../packages/console/tests/setup.ts'
 import { Visitor } from '../packages/console/tests/http-client.ts'
 import { freePort } from '../tests/harness/free-port.ts'
 import { harness } from '../tests/harness/harness.ts'
@@ -28,7 +30,10 @@ const LIMIT_MS = 200
 
 const postgres = await BenchPostgres.start()
 for (const store of ['sqlite', 'postgres'] as const) {
-  await using h = await harness(store === 'sqlite' ? {} : { onPostgres: postgres.server })
+  await using h = await harness({
+    webhooks: NO_RECEIVER,
+    ...(store === 'postgres' && { onPostgres: postgres.server }),
+  })
   const began = performance.now()
   const names = await fill(h, SIZES)
   const fill_seconds = Math.round((performance.now() - began) / 1_000)
@@ -83,10 +88,10 @@ function signIn({ sessions, now }: SignInParts): SignInMethod {
 }
 
 /** The address of every page, and of those with filters that read something else. */
-function addressesOf({ session, waiting, tenant, subjectRef, request }: Names): readonly string[] {
+function addressesOf(names: Names): readonly string[] {
+  const { session, waiting, tenant, subject_ref: user, request } = names
   const queries: Readonly<Record<string, readonly string[]>> = {
-    '/receipt': [`?session=${session}`],
-    '/rejections': ['', `?q=${request}`, `?q=${session}`, `?q=${subjectRef}`, '?reason=not_found'],
+    '/rejections': ['', `?q=${request}`, `?q=${session}`, `?q=${user}`, '?reason=not_found'],
     '/changes': ['', `?tenant=${tenant}`, '?action=session+kill'],
     '/tenants': ['', '?q=9999'],
     '/health': [
@@ -98,8 +103,7 @@ function addressesOf({ session, waiting, tenant, subjectRef, request }: Names): 
   }
   return ROUTES.flatMap(({ path }) => {
     const id = path.endsWith('/end') ? waiting : session
-    const address = path.replace(':session', id).replace(':tenant', tenant)
-    if (address.includes(':')) throw new Error(`the benchmark has nothing for ${path}`)
+    const address = addressOf(path, { ...names, session: id })
     return (queries[path] ?? ['']).map((query) => address + query)
   })
 }

@@ -3,8 +3,10 @@ import { makeId, parseId } from '@bonded/contract'
 import { recordAction } from '@bonded/core/operations/audit'
 import { appendReceipts } from '@bonded/core/operations/receipt-log'
 import { openBrowser } from '../../../tests/browser.ts'
+import { addressOf, namesIn } from './addresses.ts'
 import { consoleHarness, MINUTE } from './harness.ts'
 import { honestProvider } from './honest-provider.ts'
+import { NO_RECEIVER } from './setup.ts'
 
 /** Text that is written from right to left. */
 export const RIGHT_TO_LEFT = 'متجر الأحذية'
@@ -13,11 +15,12 @@ const LONG = 'ReceiptsOfTheDepartmentForPaymentsBetweenSubsidiaries'
 
 /** A console with data of every kind, and a browser in which an administrator has signed in. */
 export async function pagesScene(t: TestContext) {
-  const c = await consoleHarness(t, async (origin) => {
+  const issuerOf = async (origin: string) => {
     const provider = await honestProvider(origin)
     provider.operator.groups = ['admins']
     return provider
-  })
+  }
+  const c = await consoleHarness(t, issuerOf, { webhooks: NO_RECEIVER })
   const { h, origin } = c
   const body = {
     workflow: 'credit_application',
@@ -29,6 +32,7 @@ export async function pagesScene(t: TestContext) {
       ],
     },
   }
+  const names = await namesIn(h)
   const phone = await h.register()
   const other = await h.addTenant({ name: `${RIGHT_TO_LEFT} ${LONG}` })
   for (let count = 0; count < 2; count++) {
@@ -68,9 +72,7 @@ export async function pagesScene(t: TestContext) {
     /** The address of a page about the data of the scene. */
     addressOf: (path: string): string => {
       const { id } = path.endsWith('/end') ? waiting : session
-      const filled = path.replace(':session', id).replace(':tenant', h.shop.tenant.id)
-      if (filled.includes(':')) throw new Error(`the scene has nothing for ${path}`)
-      return path === '/receipt' ? `${path}?session=${session.id}` : filled
+      return addressOf(path, { ...names, session: id })
     },
   }
 }

@@ -11,7 +11,7 @@ const GROUPS = { viewer: 'viewers', support: 'operators', admin: 'admins' } as c
 export const MARKUP = `<script>alert(1)</script>"'&\u202e`
 
 /** Every delivery fails, and none leaves this machine. */
-const NO_RECEIVER: WebhookTransport = {
+export const NO_RECEIVER: WebhookTransport = {
   send: () => Promise.resolve({ status: 500, body: '' }),
   newSecret: () => ({ secret: 'secret', verifier: 'verifier' }),
   urlProblem: () => undefined,
