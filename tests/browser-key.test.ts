@@ -11,7 +11,7 @@ import { freePort } from './harness/free-port.ts'
 /**
  * Longer than the widget needs to explain a rejection, and shorter than it retries a lost network.
  */
-const realBrowser = { skip: browserMissing, timeout: 120_000 }
+const realBrowser = { skip: browserMissing, timeout: 600_000 }
 const PURPOSE = { workflow: 'credit_application', action: 'submit_application' }
 
 /** What a page reports: its outcome, and whether the widget ever showed a QR code. */

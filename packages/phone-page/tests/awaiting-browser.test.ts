@@ -8,7 +8,7 @@ import { BrowserProofDouble } from './browser-proof-double.ts'
 import { addAuthenticator, heading, press, recordPrompts, screen } from './phone-browser.ts'
 import { Sandbox } from './sandbox.ts'
 
-const browserTest = { skip: browserMissing, timeout: 120_000 }
+const browserTest = { skip: browserMissing, timeout: 600_000 }
 const TITLE = 'Now confirm on the computer in front of you'
 let sandbox: Sandbox
 before(async () => {

@@ -13,7 +13,7 @@ import { Sandbox } from './sandbox.ts'
  * tenant's page works nowhere else.
  */
 
-const browserTest = { skip: browserMissing, timeout: 120_000 }
+const browserTest = { skip: browserMissing, timeout: 600_000 }
 const COMMITMENT = 'C'.repeat(43)
 const sites: Server[] = []
 let sandbox: Sandbox

@@ -4,7 +4,7 @@ import { browserMissing } from '../../../tests/browser.ts'
 import { press, screen } from './phone-browser.ts'
 import { Sandbox } from './sandbox.ts'
 
-const browserTest = { skip: browserMissing, timeout: 120_000 }
+const browserTest = { skip: browserMissing, timeout: 600_000 }
 let sandbox: Sandbox
 before(async () => {
   if (!browserMissing) sandbox = await Sandbox.start()

@@ -10,7 +10,7 @@ import { Sandbox } from './sandbox.ts'
 
 /** Set it to a folder to keep pictures. */
 const PICTURES = process.env.SCREENSHOTS_DIR
-const browserTest = { skip: browserMissing, timeout: 120_000 }
+const browserTest = { skip: browserMissing, timeout: 600_000 }
 const REQUESTER = { kind: 'agent', name: 'Invoice agent', detail: 'Pays invoices up to €20,000' }
 
 const WORKFLOWS: readonly Partial<Workflow>[] = [

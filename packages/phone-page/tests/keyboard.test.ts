@@ -6,7 +6,7 @@ import { installSensors } from './motion-driver.ts'
 import { screen } from './phone-browser.ts'
 import { Sandbox } from './sandbox.ts'
 
-const browserTest = { skip: browserMissing, timeout: 120_000 }
+const browserTest = { skip: browserMissing, timeout: 600_000 }
 let sandbox: Sandbox
 before(async () => {
   if (!browserMissing) sandbox = await Sandbox.start()

@@ -7,7 +7,7 @@ import { carry, installSensors, skip } from './motion-driver.ts'
 import { heading, press, type PhoneBrowser, screen } from './phone-browser.ts'
 import { Sandbox } from './sandbox.ts'
 
-const browserTest = { skip: browserMissing, timeout: 120_000 }
+const browserTest = { skip: browserMissing, timeout: 600_000 }
 const SYNCED_NOTE = 'Your passkey is synced'
 let bank: Sandbox
 before(async () => {

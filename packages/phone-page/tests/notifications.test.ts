@@ -4,7 +4,7 @@ import { browserMissing } from '../../../tests/browser.ts'
 import { press, screen } from './phone-browser.ts'
 import { Sandbox } from './sandbox.ts'
 
-const browserTest = { skip: browserMissing, timeout: 120_000 }
+const browserTest = { skip: browserMissing, timeout: 600_000 }
 const IPHONE = 'Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Version/18.0 Safari/604.1'
 
 /** A phone that was set up, and opens its inbox. */

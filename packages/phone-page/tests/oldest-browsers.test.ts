@@ -14,7 +14,7 @@ import { Sandbox } from './sandbox.ts'
  * a password manager: objects of a page script, with members of their own.
  */
 
-const browserTest = { skip: browserMissing, timeout: 120_000 }
+const browserTest = { skip: browserMissing, timeout: 600_000 }
 let sandbox: Sandbox
 before(async () => {
   if (browserMissing) return

@@ -10,7 +10,7 @@ import { buildGallery, languageIn } from './open-gallery.ts'
 
 /** Set it to a folder to keep a picture of every language. */
 const PICTURES = process.env.SCREENSHOTS_DIR
-const browserTest = { skip: browserMissing, timeout: 120_000 }
+const browserTest = { skip: browserMissing, timeout: 600_000 }
 const SMALL_PHONES = [
   { width: 360, height: 560 },
   { width: 375, height: 553 },

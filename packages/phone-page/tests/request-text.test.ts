@@ -11,7 +11,7 @@ import { Sandbox } from './sandbox.ts'
 
 /** Set it to a folder to keep pictures. */
 const PICTURES = process.env.SCREENSHOTS_DIR
-const browserTest = { skip: browserMissing, timeout: 120_000 }
+const browserTest = { skip: browserMissing, timeout: 600_000 }
 
 let browser: Browser
 let page: Page

@@ -14,7 +14,7 @@ import { Sandbox } from './sandbox.ts'
  * seconds of motion, for which an approval waits anyway.
  */
 
-const browserTest = { skip: browserMissing, timeout: 120_000 }
+const browserTest = { skip: browserMissing, timeout: 600_000 }
 let sandbox: Sandbox
 before(async () => {
   if (browserMissing) return

@@ -9,7 +9,7 @@ import { problemOf } from '../src/problem.ts'
 import { heading, press, recordPrompts, screen } from './phone-browser.ts'
 import { Sandbox } from './sandbox.ts'
 
-const browserTest = { skip: browserMissing, timeout: 120_000 }
+const browserTest = { skip: browserMissing, timeout: 600_000 }
 const MINUTE_MS = 60_000
 let sandbox: Sandbox
 before(async () => {

@@ -7,7 +7,7 @@ import { carry, installSensors, replay, skip } from './motion-driver.ts'
 import { heading, press, screen } from './phone-browser.ts'
 import { Sandbox } from './sandbox.ts'
 
-const browserTest = { skip: browserMissing, timeout: 120_000 }
+const browserTest = { skip: browserMissing, timeout: 600_000 }
 let sandbox: Sandbox
 before(async () => {
   if (browserMissing) return

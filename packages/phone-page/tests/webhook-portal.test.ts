@@ -11,7 +11,7 @@ import { PORTAL_TTL_MS } from '../../core/src/domain/webhooks.ts'
 import { accepts } from '../../server/tests/webhook-receiver.ts'
 import { HOSTILE, portalScene } from './portal-scene.ts'
 
-const browserTest = { skip: browserMissing, timeout: 120_000 }
+const browserTest = { skip: browserMissing, timeout: 600_000 }
 const rows = (page: Page) => page.locator('.deliveries > li > details')
 const status = (page: Page, text: RegExp) =>
   page.locator('.status').filter({ hasText: text }).waitFor()

@@ -9,7 +9,7 @@ import { openPhone } from '../src/prove/relay/rig/people.ts'
  * nothing, so it reports what the page shows instead.
  */
 
-const browserTest = { skip: browserMissing, timeout: 120_000 }
+const browserTest = { skip: browserMissing, timeout: 600_000 }
 let sandbox: Sandbox
 before(async () => {
   if (!browserMissing) sandbox = await Sandbox.start()

@@ -13,7 +13,7 @@ const VIEWPORT = { width: 420, height: 560 }
 /** Longer than any wait of these tests. A test that reaches it would never end. */
 const LIMIT_MS = 60_000
 /** Options of every browser test. */
-export const browserTest = { skip: noBrowser, timeout: 2 * LIMIT_MS }
+export const browserTest = { skip: noBrowser, timeout: 10 * LIMIT_MS }
 
 export const PUBLISHABLE_KEY = `pk_beta_${'k'.repeat(22)}`
 export const PURPOSE = { workflow: 'credit_application', action: 'submit_application' }

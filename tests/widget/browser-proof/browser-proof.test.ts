@@ -11,7 +11,7 @@ import { Bank, outcomeOf, shows } from './bank.ts'
  * localhost, a page of another port may use the same relying party id.
  */
 
-const browserTest = { skip: browserMissing, timeout: 120_000 }
+const browserTest = { skip: browserMissing, timeout: 600_000 }
 let bank: Bank
 before(async () => {
   if (!browserMissing) bank = await Bank.start()

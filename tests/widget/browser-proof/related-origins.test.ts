@@ -14,7 +14,7 @@ import { Bank, HOSTS, outcomeOf, shows, tamperNextProof } from './bank.ts'
  * which is of another site, as a related origin.
  */
 
-const browserTest = { skip: browserMissing || secureHostsMissing, timeout: 120_000 }
+const browserTest = { skip: browserMissing || secureHostsMissing, timeout: 600_000 }
 let hosts: SecureHosts
 let bank: Bank
 before(async () => {

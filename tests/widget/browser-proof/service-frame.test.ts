@@ -15,7 +15,7 @@ import { Bank, HOSTS, outcomeOf, shows, tamperNextProof } from './bank.ts'
  * different sites, and related origins are off.
  */
 
-const browserTest = { skip: browserMissing || secureHostsMissing, timeout: 120_000 }
+const browserTest = { skip: browserMissing || secureHostsMissing, timeout: 600_000 }
 let hosts: SecureHosts
 let bank: Bank
 before(async () => {
