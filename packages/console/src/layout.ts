@@ -1,3 +1,4 @@
+import type { TenantId } from '@bonded/contract'
 import { type Html, html, type Part } from './html.ts'
 import { menuOf } from './menu.ts'
 import type { View } from './page.ts'
@@ -61,6 +62,11 @@ export function idOf(id: string | null | undefined, to?: string): Html {
   if (!id) return html`<span class="none">none</span>`
   const code = html`<code class="id">${id}</code>`
   return to === undefined ? code : html`${code} <a class="open" href="${to}">Open</a>`
+}
+
+/** A tenant by its name, with its id. */
+export function tenantOf(id: TenantId, names: ReadonlyMap<TenantId, string>): Html {
+  return html`<a href="/tenants/${id}">${stored(names.get(id))}</a> ${idOf(id)}`
 }
 
 const UNITS = [

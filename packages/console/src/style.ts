@@ -38,7 +38,7 @@ dl{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,20rem),1fr
 dl>div{padding:.625rem 1rem;box-shadow:0 0 0 1px var(--line)}
 dt{font-size:var(--s)}
 dd{margin:0}
-.id{user-select:all;font-size:var(--s)}
+.id{display:inline-block;max-width:100%;user-select:all;word-break:break-all;font-size:var(--s)}
 code,pre{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:var(--s)}
 details{margin:0 0 1rem}
 summary{cursor:pointer;min-height:2.75rem;padding:.5rem 0}
@@ -62,7 +62,7 @@ th{overflow-wrap:normal;font-size:var(--s);font-weight:600;color:var(--muted);wh
 .timeline>li{display:grid;grid-template-columns:14rem 12rem minmax(0,1fr);gap:.25rem 1rem;padding:.75rem 1rem;border-block-end:1px solid var(--line)}
 .timeline>li:last-child{border:0}
 .lanes{display:grid;grid-template-columns:repeat(3,1fr);align-self:start;text-align:center;font-size:.75rem;color:var(--muted)}
-.lanes b{display:block;height:.75rem;margin:.25rem auto;width:.75rem;border-radius:50%;background:var(--line)}
+.lanes b{display:block;print-color-adjust:exact;height:.75rem;margin:.25rem auto;width:.75rem;border-radius:50%;background:var(--line)}
 .lanes .on{color:var(--ink);font-weight:600}
 .lanes .on b{background:var(--accent)}
 .refused .lanes .on b{background:var(--bad)}
@@ -85,7 +85,9 @@ svg .bad{fill:var(--bad)}
 .choice{display:flex;flex-wrap:wrap;gap:.5rem;margin:0 0 1rem;padding:0;list-style:none}
 .choice [aria-current]{border-color:var(--accent);color:var(--accent);font-weight:600}
 .pages{display:flex;gap:.75rem}
-@media (max-width:44rem){header{padding:.5rem 1rem}main{padding:1rem}.timeline>li{grid-template-columns:minmax(0,1fr)}.lanes{max-width:14rem;width:100%}.table{border:0;background:none}thead{display:none}table,tbody,tr,td{display:block}tr{padding:.5rem 0;margin-block-end:.75rem;background:var(--surface);border:1px solid var(--line);border-radius:.75rem}td{border:0;padding:.25rem 1rem}td:empty{display:none}td::before{content:attr(data-heading);display:block;font-size:var(--s);color:var(--muted)}.dense tr{display:grid;grid-template-columns:1fr 1fr;padding:.5rem}.dense td:not(:first-child){display:flex;justify-content:space-between;gap:.5rem;padding:0 .5rem}.dense td:first-child{grid-column:1/-1;padding:0 .5rem;font-weight:600}}
+.row{display:flex;flex-wrap:wrap;gap:.5rem;align-items:center}
+td .row{flex-wrap:nowrap;white-space:nowrap}
+@media (max-width:44rem){header{padding:.5rem 1rem}main{padding:1rem}.timeline>li{grid-template-columns:minmax(0,1fr)}form.filters label{flex:1 1 12rem}form.filters :is(input,select){width:100%}.lanes{max-width:14rem;width:100%}.table{border:0;background:none}thead{display:none}table,tbody,tr,td{display:block}tr{padding:.5rem 0;margin-block-end:.75rem;background:var(--surface);border:1px solid var(--line);border-radius:.75rem}td{border:0;padding:.25rem 1rem}td:empty{display:none}td::before{content:attr(data-heading);display:block;font-size:var(--s);color:var(--muted)}.dense tr{display:grid;grid-template-columns:1fr 1fr;padding:.5rem}.dense td:not(:first-child){display:flex;justify-content:space-between;gap:.5rem;padding:0 .5rem}.dense td:first-child{grid-column:1/-1;padding:0 .5rem;font-weight:600}}
 @media print{:root{color-scheme:light}header,form.filters,form.ask,.skip,.open,.button{display:none}.dense table{font-size:.75rem}.dense :is(th,td){padding:.25rem;font-size:.75rem}body{background:#fff}main{max-width:none;padding:0}.card,.chart,dl,.table,.timeline,pre{border-radius:0}.timeline>li,tr,.chart{break-inside:avoid}}
 @media (forced-colors:active){button,.button,button.stop{background:ButtonFace;border-color:ButtonText;color:ButtonText}.lanes .on b,.refused .lanes .on b{background:Highlight}dl>div{outline:1px solid}.badge{border:1px solid}svg .plain,svg .good{fill:CanvasText}svg .bad{fill:Canvas;stroke:CanvasText}svg .bad rect{vector-effect:non-scaling-stroke}.line{stroke:CanvasText}.choice [aria-current]{border-color:Highlight;border-width:2px}}
 `

@@ -2,7 +2,7 @@ import { parseId, type TenantId } from '@bonded/contract'
 import type { AuditEntry } from '@bonded/core/domain/audit'
 import { listAudit } from '@bonded/core/operations/admin/list-audit'
 import { reportReceiptLog } from '@bonded/core/operations/admin/report-receipt-log'
-import { PAGE_ROWS, textIn, timeIn, withMember } from '../fields.ts'
+import { NO_TENANT, PAGE_ROWS, textIn, timeIn, withMember } from '../fields.ts'
 import { type Html, html, type Part } from '../html.ts'
 import { badge, idOf, stored, tableOf, timeOf } from '../layout.ts'
 import { type Asked, page } from '../page.ts'
@@ -21,22 +21,26 @@ export const changes = page({
     since: timeIn(query, 'since'),
     until: timeIn(query, 'until'),
     before: Number(textIn(query, 'before')) || undefined,
+    isUnknown:
+      textIn(query, 'tenant') !== undefined && !parseId('ten', textIn(query, 'tenant') ?? ''),
   }),
   target: ({ tenantId }: { readonly tenantId: TenantId | undefined }) => ({ tenantId }),
-  async read(service, { query: _query, tenantId, ...query }) {
-    const entries = await listAudit(service, {
-      target: { tenantId },
-      query: { ...query, newestFirst: true, limit: PAGE_ROWS },
-    })
+  async read(service, { query: _query, tenantId, isUnknown, ...query }) {
+    const wanted = { ...query, newestFirst: true, limit: PAGE_ROWS }
+    const entries = isUnknown
+      ? []
+      : await listAudit(service, { target: { tenantId }, query: wanted })
     return { entries, log: await reportReceiptLog(service) }
   },
-  draw({ entries, log }, { now }, { query }) {
+  draw({ entries, log }, { now }, { query, isUnknown }) {
     const last = entries.length === PAGE_ROWS ? entries.at(-1) : undefined
     return html`${filters(query)}
 ${tableOf(
   ['Time', 'Who', 'What', 'About', 'Result', 'Change'],
   entries.map((entry) => rowOf(entry, now)),
-  'Nothing was recorded with these filters. Remove one, or take a longer time.',
+  isUnknown
+    ? NO_TENANT
+    : 'Nothing was recorded with these filters. Remove one, or take a longer time.',
 )}
 ${last && html`<p><a class="button quiet" href="/changes${withMember(query, 'before', String(last.number))}">Earlier entries</a></p>`}
 <h2>The log of it</h2>
@@ -51,14 +55,14 @@ function rowOf(entry: AuditEntry, now: number): readonly Part[] {
   return [
     timeOf(at, now),
     html`${stored(actor)}<p class="hint">${actorKind}${address && html`, ${address}`}${issuer && html`, ${issuer}`}</p>`,
-    html`<code>${action}</code>${reason && html`<p class="hint">${stored(reason)}</p>`}`,
-    html`${tenantId && html`<a href="/tenants/${tenantId}">${tenantId}</a>`}${person && html`<p class="hint">User ${idOf(person)}</p>`}`,
+    html`<code class="nowrap">${action}</code>${reason && html`<p class="hint">${stored(reason)}</p>`}`,
+    html`${tenantId && html`<a href="/tenants/${tenantId}">${tenantId}</a>`}${person && html`<p class="hint">Pseudonym of the user ${idOf(person)}</p>`}`,
     result === 'success' ? badge('done', 'good') : badge(result, 'bad'),
     difference(entry),
   ]
 }
 
-/** The members that changed, each before and after. */
+/** The members that changed, each before and after. One alone is shown at once. */
 function difference({ valueBefore, valueAfter }: AuditEntry): Html | false {
   const [before, after] = [valueBefore, valueAfter].map(
     (value) => JSON.parse(value ?? '{}') as Readonly<Record<string, unknown>>,
@@ -69,7 +73,8 @@ function difference({ valueBefore, valueAfter }: AuditEntry): Html | false {
     (name) =>
       html`<div><code>${name}</code> <bdi>${shown(before[name])}</bdi> → <bdi>${shown(after[name])}</bdi></div>`,
   )
-  return html`<details><summary>${names.length} ${names.length === 1 ? 'member' : 'members'}</summary>${lines}</details>`
+  if (lines.length === 1) return html`${lines}`
+  return html`<details><summary class="nowrap">${lines.length} fields</summary>${lines}</details>`
 }
 
 function shown(value: unknown): string {
@@ -78,7 +83,7 @@ function shown(value: unknown): string {
 
 function filters(query: URLSearchParams): Html {
   return html`<form class="filters">
-<label class="wide">Tenant <input name="tenant" value="${query.get('tenant')}" placeholder="ten_…" autocomplete="off" spellcheck="false"></label>
+<label class="wide">Tenant id <input name="tenant" value="${query.get('tenant')}" placeholder="ten_…" autocomplete="off" spellcheck="false"></label>
 <label>Action <input name="action" value="${query.get('action')}" placeholder="device block" autocomplete="off"></label>
 <label>From (UTC) <input type="datetime-local" name="since" value="${query.get('since')}"></label>
 <label>To (UTC) <input type="datetime-local" name="until" value="${query.get('until')}"></label>

@@ -47,7 +47,8 @@ ${tableOf(
     idOf(requestId),
   ]),
   'Nothing.',
-)}`
+)}
+${status === 'blocked' && html`<p class="hint">If an operator blocked it, <a href="/changes?action=device+block">the changes</a> have the name and the reason.</p>`}`
   },
 })
 

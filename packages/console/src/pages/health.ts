@@ -8,13 +8,12 @@ import {
   type TotalsRow,
 } from '@bonded/core/domain/totals'
 import { reportTotals, type TotalsReport } from '@bonded/core/operations/admin/report-totals'
-import { findTenant } from '@bonded/core/operations/admin/tenants'
-import type { Service } from '@bonded/core/operations/service'
 import { chartOf, shareBar } from '../charts.ts'
-import { textIn, withMember } from '../fields.ts'
+import { NO_TENANT, textIn, withMember } from '../fields.ts'
 import { type Html, html, type Part } from '../html.ts'
 import { stored, tableOf } from '../layout.ts'
 import { type Asked, page } from '../page.ts'
+import { namesOf } from '../tenant-names.ts'
 import {
   beginOf,
   RECENT,
@@ -33,7 +32,6 @@ const WORKFLOW_ROWS = 20
  */
 const TOO_LONG =
   'One workflow of all tenants is counted for this hour and the last only. Take that time, or choose a tenant too.'
-const NO_TENANT = 'This is no tenant id (ten_…). Copy it whole from the list of tenants.'
 const LONGEST_BOUND_S = Math.max(...LATENCY_BOUNDS_S)
 
 interface Input {
@@ -86,7 +84,8 @@ export const health = page({
         isRanking: true,
       }),
     ])
-    return { times, parts: parts.rows, names: await namesOf(service, parts.rows, tenantId) }
+    const ids = [tenantId, ...parts.rows.map((row) => row.tenantId)].flatMap((id) => id ?? [])
+    return { times, parts: parts.rows, names: await namesOf(service, ids) }
   },
   draw(data, _view, input) {
     const { query, span, ranked, tenantId, problem } = input
@@ -101,7 +100,7 @@ export const health = page({
     return html`${filters(input)}${about}
 ${chartsOf(slots, times, span)}
 <h2>By tenant and workflow: ${ranked.text.toLowerCase()}</h2>
-<p class="hint">First the ones where the most requests ended without an approval.${
+<p class="hint">First the ones where the most requests ended without an approval.${ranked === RECENT && ' To see a longer time, choose a tenant.'}${
       parts.length === WORKFLOW_ROWS &&
       html` These are ${WORKFLOW_ROWS}; <code>bonded stats --by workflow</code> lists all.`
     }</p>
@@ -137,17 +136,6 @@ function isSpan(text: string): text is keyof typeof TIME_SPANS {
   return Object.hasOwn(TIME_SPANS, text)
 }
 
-/** The names of the tenants that the page shows, by their ids. */
-async function namesOf(
-  service: Service,
-  rows: readonly TotalsRow[],
-  wanted: TenantId | undefined,
-): Promise<ReadonlyMap<TenantId, string>> {
-  const ids = new Set([wanted, ...rows.map(({ tenantId }) => tenantId)])
-  const found = await Promise.all([...ids].flatMap((id) => (id ? [findTenant(service, id)] : [])))
-  return new Map(found.map(({ id, name }) => [id, name]))
-}
-
 function filters({ query, name }: Input): Html {
   const spans = Object.entries(TIME_SPANS).map(
     ([each, { text }]) =>
@@ -155,7 +143,7 @@ function filters({ query, name }: Input): Html {
   )
   return html`<nav aria-label="Time"><ul class="choice">${spans}</ul></nav>
 <form class="filters"><input type="hidden" name="span" value="${name}">
-<label class="wide">Tenant <input name="tenant" value="${query.get('tenant')}" placeholder="ten_…" autocomplete="off" spellcheck="false"></label>
+<label class="wide">Tenant id <input name="tenant" value="${query.get('tenant')}" placeholder="ten_…" autocomplete="off" spellcheck="false"></label>
 <label>Workflow <input name="workflow" value="${query.get('workflow')}" autocomplete="off" spellcheck="false"></label>
 <button>Filter</button></form>`
 }
@@ -189,14 +177,14 @@ function chartsOf(slots: readonly Slot[], { sum }: TotalsReport, span: TimeSpan)
     )
     const most = counted(Math.max(...bars.map(({ size }) => size)))
     const total = counted(sum[name])
-    const label = `${title} by ${slot}: at most ${most}, in total ${total}`
+    const label = `${title} by ${slot}: peak ${most}, in total ${total}`
     return chartOf({
       title,
       sum: total,
       label,
       bars,
       tone,
-      axis: [`at most ${most} ${slot === 'hour' ? 'an' : 'a'} ${slot}`],
+      axis: [sum[name] === 0 ? 'none' : `peak: ${most} ${slot === 'hour' ? 'an' : 'a'} ${slot}`],
     })
   })
   const median = chartOf({
@@ -229,7 +217,7 @@ function workflowTable(
         html`<a href="/health${ofTenant}">${stored(row.tenantId && of.names.get(row.tenantId))}</a>`,
         html`<a href="/health${ofWorkflow}"><code>${row.workflow}</code></a>`,
         html`${counted(endedOf(row))} ${shareBar(row.approved, failedOf(row), longest)}`,
-        html`${counted(row.approved)} ${endedOf(row) > 0 && html`<span class="ago">${shareOf(row)}</span>`}`,
+        html`${counted(row.approved)} ${endedOf(row) > 0 && html`<span class="ago">(${shareOf(row)})</span>`}`,
         counted(failedOf(row)),
         counted(row.rejections),
         latencyOf(row),
@@ -264,7 +252,7 @@ function counted(count: number): string {
 
 function shareOf(totals: Totals): string {
   const ended = endedOf(totals)
-  return ended === 0 ? 'none ended' : `${Math.round((100 * totals.approved) / ended)} %`
+  return ended === 0 ? 'none ended' : `${Math.round((100 * totals.approved) / ended)}%`
 }
 
 function latencyOf({ latencies }: Totals): string {

@@ -11,8 +11,9 @@ import type { RejectionKey } from '@bonded/core/ports/tables/rejection-table'
 import { EXPLANATIONS } from '@bonded/core/protocol/explanations'
 import { PAGE_ROWS, textIn, timeIn, withMember } from '../fields.ts'
 import { type Html, html } from '../html.ts'
-import { idOf, tableOf, timeOf } from '../layout.ts'
+import { idOf, tableOf, tenantOf, timeOf } from '../layout.ts'
 import { type Asked, page } from '../page.ts'
+import { namesOf } from '../tenant-names.ts'
 
 interface Input {
   readonly query: URLSearchParams
@@ -35,17 +36,21 @@ export const rejections = page({
   title: 'Rejected requests',
   input: inputOf,
   target: ({ sessionId, subjectRef }: Input) => ({ sessionId, subjectRef }),
-  read: async (service, { query: _query, isUnknown, ...search }) =>
-    isUnknown
+  async read(service, { query: _query, isUnknown, ...search }) {
+    const wanted = { ...search, tenantId: undefined, limit: PAGE_ROWS }
+    const { rejections: found, next } = isUnknown
       ? { rejections: [], next: null }
-      : searchRejections(service, { ...search, tenantId: undefined, limit: PAGE_ROWS }),
-  draw({ rejections: found, next }, { now, publicOrigin }, input) {
+      : await searchRejections(service, wanted)
+    const ids = found.map(({ tenantId }) => tenantId)
+    return { found, next, names: await namesOf(service, ids) }
+  },
+  draw({ found, next, names }, { now, publicOrigin }, input) {
     const rows = found.map(({ at, reason, step, requestId, sessionId, tenantId }) => [
       timeOf(at, now),
       whyOf({ reason, step, publicOrigin }),
       idOf(requestId),
       idOf(sessionId, `/sessions/${sessionId}`),
-      html`<a href="/tenants/${tenantId}">${tenantId}</a>`,
+      tenantOf(tenantId, names),
     ])
     const { query, isUnknown, sessionId } = input
     return html`${filters(query)}
@@ -97,7 +102,7 @@ export function whyOf(given: {
       : html`<code>${reason}</code>`
   }${
     step !== null &&
-    html`<p class="hint"><code>${step}</code> ${Object.hasOwn(meaning, step) && meaning[step]}</p>`
+    html`<p class="hint"><code>${step}</code>${Object.hasOwn(meaning, step) && `: ${meaning[step]}`}</p>`
   }`
 }
 

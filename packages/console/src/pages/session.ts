@@ -3,8 +3,19 @@ import { inspectSession } from '@bonded/core/operations/admin/inspect-session'
 import { listSessions } from '@bonded/core/operations/admin/list-sessions'
 import { PAGE_ROWS, queryOf, textIn, userIn } from '../fields.ts'
 import { type Html, html } from '../html.ts'
-import { actionTo, badge, factsOf, idOf, linesOf, stored, tableOf, timeOf } from '../layout.ts'
+import {
+  actionTo,
+  badge,
+  factsOf,
+  idOf,
+  linesOf,
+  stored,
+  tableOf,
+  tenantOf,
+  timeOf,
+} from '../layout.ts'
 import { type Asked, page, type View } from '../page.ts'
+import { namesOf } from '../tenant-names.ts'
 import { whyOf } from './rejections.ts'
 
 /** The session that the path of a page names. */
@@ -20,8 +31,11 @@ export const session = page({
   action: 'session timeline',
   role: 'support',
   title: 'Session',
-  read: inspectSession,
-  draw({ session: found, state, timeline }, view, id) {
+  async read(service, id) {
+    const found = await inspectSession(service, id)
+    return { ...found, names: await namesOf(service, [found.session.tenantId]) }
+  },
+  draw({ session: found, state, timeline, names }, view, id) {
     const { now } = view
     const isOver = hasEnded(state)
     const subjectRef = found.subjectRef ?? found.wantedSubjectRef
@@ -31,9 +45,11 @@ export const session = page({
         'State',
         html`${stateOf(state)} ${found.endedReason && html`<code>${found.endedReason}</code>`}`,
       ],
-      ['Tenant', html`<a href="/tenants/${found.tenantId}">${found.tenantId}</a>`],
+      ['Tenant', tenantOf(found.tenantId, names)],
       ['Workflow and action', html`<code>${found.workflow}</code> <code>${found.action}</code>`],
       ['Created', timeOf(found.createdAt, now)],
+      // A session whose approval no backend completed expires too.
+      ...(found.bondedAt === null ? [] : [['Approved', timeOf(found.bondedAt, now)] as const]),
       isOver ? ['Ended', timeOf(found.endedAt, now)] : ['Expires', timeOf(found.expiresAt, now)],
       ['Device', idOf(found.deviceId, `/devices/${found.deviceId}`)],
       [

@@ -18,14 +18,14 @@ ${helps && WHY}
 ${helps && WHO}
 <section class="card"><h2>Is the flow healthy?</h2>
 <p>How requests end, by hour, day, or week, and which tenants have the most that are not approved.</p>
-<p><a class="button" href="/health">Open the health of the flow</a></p></section>
+<p><a class="button quiet" href="/health">Open the health of the flow</a></p></section>
 ${helps && html`<section class="card"><h2>What about this user?</h2>${userSearch()}</section>`}
 <section class="card"><h2>What changed?</h2>
 <p>Everything that operators and tenants did, who did it, and whether the log of it is intact.</p>
-<p><a class="button" href="/changes">Open the changes</a></p></section>
+<p><a class="button quiet" href="/changes">Open the changes</a></p></section>
 <section class="card"><h2>How is a tenant set up?</h2>
 <p>Its document, as <code>bonded apply</code> takes it, and its keys.</p>
-<p><a class="button" href="/tenants">Open the tenants</a></p></section>
+<p><a class="button quiet" href="/tenants">Open the tenants</a></p></section>
 </div>`
   },
 })

@@ -43,14 +43,16 @@ export const tenant = page({
         timeOf(listing.lastUsedAt, now),
         isRevoked(listing, now)
           ? badge('revoked', 'bad')
-          : html`${badge('works', 'good')} ${to(`keys/${key}/revoke`, 'Revoke')}`,
+          : html`<div class="row">${badge('works', 'good')} ${to(`keys/${key}/revoke`, 'Revoke')}</div>`,
       ]
     })
     const written = writeTenant(found, { keys, publicOrigin, now })
+    const isSupport = includes(view.session.role, 'support')
     const isActive = found.suspendedAt === undefined
     return html`${tenantFacts(found, now)}
-<p>${isActive ? to('suspend', 'Suspend this tenant') : to('resume', 'Resume this tenant')}</p>
-${includes(view.session.role, 'support') && html`<p><a class="button quiet" href="/tenants/${id}/deliveries">Deliveries to its webhooks</a></p>${userSearch(id)}`}
+<p class="row">${isSupport && html`<a class="button quiet" href="/tenants/${id}/deliveries">Deliveries to its webhooks</a>`}
+${isActive ? to('suspend', 'Suspend this tenant') : to('resume', 'Resume this tenant')}</p>
+${isSupport && userSearch(id)}
 <h2>Keys</h2>
 ${tableOf(['Kind', 'Key', 'Name', 'Created', 'Last used', 'State'], rows, 'No keys. Issue one with bonded key issue.')}
 <h2>Document</h2>
