@@ -92,7 +92,7 @@ function addressesOf(names: Names): readonly string[] {
   const { session, waiting, tenant, subject_ref: user, request } = names
   const queries: Readonly<Record<string, readonly string[]>> = {
     '/rejections': ['', `?q=${request}`, `?q=${session}`, `?q=${user}`, '?reason=not_found'],
-    '/changes': ['', `?tenant=${tenant}`, '?action=session+kill'],
+    '/changes': ['', `?about=${tenant}`, `?about=${names.device}`, '?action=session+kill'],
     '/tenants': ['', '?q=9999'],
     '/health': [
       ...Object.keys(TIME_SPANS).flatMap((span) =>

@@ -309,7 +309,7 @@ test('a page without its subject says so, and the address of none is not found',
     assert.equal((await ada.open(path)).status, 404, path)
   assert.match((await ada.open(`/sessions/${unknown}`)).text, /deletes sessions some time after/)
   assert.match((await ada.open('/health?tenant=x')).text, /This is no tenant id/)
-  assert.match((await ada.open('/changes?tenant=x')).text, /This is no tenant id/)
+  assert.match((await ada.open('/changes?about=x')).text, /This is no id of a tenant/)
   assert.match((await ada.open('/health?workflow=w')).text, /choose a tenant too/)
   assert.match((await ada.open('/health?span=x')).text, /No request was created or ended/)
 })

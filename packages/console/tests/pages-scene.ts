@@ -69,6 +69,7 @@ export async function pagesScene(t: TestContext) {
     session,
     waiting,
     other,
+    phone,
     /** The address of a page about the data of the scene. */
     addressOf: (path: string): string => {
       const { id } = path.endsWith('/end') ? waiting : session

@@ -61,7 +61,7 @@ async function print({ page, origin, waiting }: Scene): Promise<void> {
   await page.emulateMedia({ media: 'screen' })
 }
 
-async function walk({ page, origin, session, other }: Scene): Promise<void> {
+async function walk({ page, origin, session, other, phone }: Scene): Promise<void> {
   const press = (name: string) => page.getByRole('link', { name }).first().click()
   const shows = (text: string) =>
     page.locator('main').getByText(text).filter({ visible: true }).first().waitFor()
@@ -80,6 +80,15 @@ async function walk({ page, origin, session, other }: Scene): Promise<void> {
   await press('Start')
   await press('Open the changes')
   await shows('device block')
+
+  // Who blocked this phone?
+  await press('Start')
+  await page.getByLabel('Reference on the user’s screen').fill(phone.device_id)
+  await page.keyboard.press('Enter')
+  await press('Open the device')
+  await press('What operators did about this user')
+  await shows('device block')
+  await shows('T-1')
 
   await press('Start')
   await press('Open the health of the flow')

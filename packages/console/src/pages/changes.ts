@@ -1,8 +1,8 @@
-import { parseId, type TenantId } from '@bonded/contract'
-import type { AuditEntry } from '@bonded/core/domain/audit'
+import { parseId } from '@bonded/contract'
+import type { AuditEntry, AuditTarget } from '@bonded/core/domain/audit'
 import { listAudit } from '@bonded/core/operations/admin/list-audit'
 import { reportReceiptLog } from '@bonded/core/operations/admin/report-receipt-log'
-import { NO_TENANT, PAGE_ROWS, textIn, timeIn, withMember } from '../fields.ts'
+import { PAGE_ROWS, textIn, timeIn, withMember } from '../fields.ts'
 import { type Html, html, type Part } from '../html.ts'
 import { badge, idOf, stored, tableOf, timeOf } from '../layout.ts'
 import { type Asked, page } from '../page.ts'
@@ -16,31 +16,27 @@ export const changes = page({
   title: 'What changed',
   input: ({ query }: Asked) => ({
     query,
-    tenantId: parseId('ten', textIn(query, 'tenant') ?? ''),
+    about: aboutIn(query),
     action: textIn(query, 'action'),
     since: timeIn(query, 'since'),
     until: timeIn(query, 'until'),
     before: Number(textIn(query, 'before')) || undefined,
-    isUnknown:
-      textIn(query, 'tenant') !== undefined && !parseId('ten', textIn(query, 'tenant') ?? ''),
   }),
-  target: ({ tenantId }: { readonly tenantId: TenantId | undefined }) => ({ tenantId }),
-  async read(service, { query: _query, tenantId, isUnknown, ...query }) {
+  target: ({ about }: { readonly about: AuditTarget | undefined }) => about ?? {},
+  async read(service, { query: _query, about, ...query }) {
     const wanted = { ...query, newestFirst: true, limit: PAGE_ROWS }
-    const entries = isUnknown
-      ? []
-      : await listAudit(service, { target: { tenantId }, query: wanted })
+    const entries = about ? await listAudit(service, { target: about, query: wanted }) : []
     return { entries, log: await reportReceiptLog(service) }
   },
-  draw({ entries, log }, { now }, { query, isUnknown }) {
+  draw({ entries, log }, { now }, { query, about }) {
     const last = entries.length === PAGE_ROWS ? entries.at(-1) : undefined
     return html`${filters(query)}
 ${tableOf(
   ['Time', 'Who', 'What', 'About', 'Result', 'Change'],
   entries.map((entry) => rowOf(entry, now)),
-  isUnknown
-    ? NO_TENANT
-    : 'Nothing was recorded with these filters. Remove one, or take a longer time.',
+  about
+    ? 'Nothing was recorded with these filters. Remove one, or take a longer time.'
+    : 'This is no id of a tenant (ten_…), a device (dev_…), or a user (sub_…). Copy it whole.',
 )}
 ${last && html`<p><a class="button quiet" href="/changes${withMember(query, 'before', String(last.number))}">Earlier entries</a></p>`}
 <h2>The log of it</h2>
@@ -49,6 +45,18 @@ ${warningsOf(log)}
 <p class="hint">To verify every entry against a checkpoint that you have stored, run <code>bonded audit verify --checkpoint &lt;file&gt;</code>. For a SIEM, run <code>bonded audit export</code>.</p>`
   },
 })
+
+/** The tenant or the user that the filter names, also by a device; undefined if it is no id. */
+function aboutIn(query: URLSearchParams): AuditTarget | undefined {
+  const text = textIn(query, 'about')
+  if (text === undefined) return {}
+  const [tenantId, deviceId, subjectId] = [
+    parseId('ten', text),
+    parseId('dev', text),
+    parseId('sub', text),
+  ]
+  return tenantId || deviceId || subjectId ? { tenantId, deviceId, subjectId } : undefined
+}
 
 function rowOf(entry: AuditEntry, now: number): readonly Part[] {
   const { at, actorKind, actor, issuer, address, action, result, reason, tenantId, person } = entry
@@ -83,7 +91,7 @@ function shown(value: unknown): string {
 
 function filters(query: URLSearchParams): Html {
   return html`<form class="filters">
-<label class="wide">Tenant id <input name="tenant" value="${query.get('tenant')}" placeholder="ten_…" autocomplete="off" spellcheck="false"></label>
+<label class="wide">Id of a tenant, a device, or a user <input name="about" value="${query.get('about')}" placeholder="dev_…" autocomplete="off" spellcheck="false"></label>
 <label>Action <input name="action" value="${query.get('action')}" placeholder="device block" autocomplete="off"></label>
 <label>From (UTC) <input type="datetime-local" name="since" value="${query.get('since')}"></label>
 <label>To (UTC) <input type="datetime-local" name="until" value="${query.get('until')}"></label>

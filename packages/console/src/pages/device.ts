@@ -48,7 +48,7 @@ ${tableOf(
   ]),
   'Nothing.',
 )}
-${status === 'blocked' && html`<p class="hint">If an operator blocked it, <a href="/changes?action=device+block">the changes</a> have the name and the reason.</p>`}`
+<p><a class="button quiet" href="/changes?about=${id}">What operators did about this user</a></p>`
   },
 })
 

@@ -53,16 +53,20 @@ export const rejections = page({
       tenantOf(tenantId, names),
     ])
     const { query, isUnknown, sessionId } = input
+    const deviceId = parseId('dev', textIn(query, 'q') ?? '')
     return html`${filters(query)}
 ${sessionId && html`<p><a class="button quiet" href="/sessions/${sessionId}">Open the session</a></p>`}
+${deviceId && html`<p><a class="button quiet" href="/devices/${deviceId}">Open the device</a></p>`}
 ${tableOf(
   ['Time', 'Why', 'Reference', 'Session', 'Tenant'],
   rows,
-  isUnknown
-    ? 'This is no reference (req_…), session id (sess_…), or subject_ref. Copy it whole from the user’s screen or your backend’s log.'
-    : next === null
-      ? 'No request was rejected with these filters. Remove one, or search a longer time: reasons are kept for 30 days unless you set another period.'
-      : 'None in the part that was searched. Search on.',
+  deviceId
+    ? 'Rejections name no device. Its page has its history, and leads to its user.'
+    : isUnknown
+      ? 'This is no reference (req_…), session id (sess_…), or subject_ref. Copy it whole from the user’s screen or your backend’s log.'
+      : next === null
+        ? 'No request was rejected with these filters. Remove one, or search a longer time: reasons are kept for 30 days unless you set another period.'
+        : 'None in the part that was searched. Search on.',
 )}
 ${next && html`<p><a class="button quiet" href="/rejections${withMember(query, 'after', `${next.at}.${next.requestId}`)}">Earlier rejections</a></p>`}`
   },
