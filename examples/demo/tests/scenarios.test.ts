@@ -3,7 +3,8 @@ import { after, before, test } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { browserMissing, openBrowser } from '../../../tests/browser.ts'
 import { npmStart } from '../../../tests/npm-start.ts'
-import { ENVIRONMENT, isWritingImages, StagePage } from './stage.ts'
+import { ENVIRONMENT, StagePage } from './stage.ts'
+import { isWritingImages } from '../../../tests/write-image.ts'
 
 const inBrowser = { skip: browserMissing, timeout: 240_000 }
 let sandbox: Awaited<ReturnType<typeof npmStart>>

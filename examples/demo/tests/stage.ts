@@ -1,18 +1,12 @@
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join, resolve } from 'node:path'
-import { PNG } from 'pngjs'
 import type { Browser, BrowserContextOptions, Frame, Page } from 'playwright-core'
+import { writeImage } from '../../../tests/write-image.ts'
 
-const IMAGES = resolve(import.meta.dirname, '../../../docs/images')
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8')
-/** `WRITE_IMAGES=1` writes the images of the README. */
-export const isWritingImages = process.env.WRITE_IMAGES === '1'
 /** One phone approves in all tests, more often in a minute than a user would. */
 export const ENVIRONMENT = { BONDED_RATE_LIMITS: 'device=1200' }
-/** Colors are rounded to multiples of this, so that an image stays small. */
-const COLOR_STEP = 5
 /** A busy machine needs seconds for a page. */
 const TIMEOUT_MS = 45_000
 const LOOKS = [
@@ -170,21 +164,9 @@ export class StagePage {
     assert.fail(`the Tab key does not reach ${isFocused}`)
   }
 
-  /**
-   * Writes an image of the README, when the run is asked to.
-   *
-   * @param height of the image; without it, the whole window
-   */
-  async picture(name: string, height?: number): Promise<void> {
-    if (!isWritingImages) return
-    await this.page.evaluate('scrollTo(0, 0)')
-    const { width = 0 } = this.page.viewportSize() ?? {}
-    const clip = height === undefined ? {} : { clip: { x: 0, y: 0, width, height } }
-    const image = PNG.sync.read(await this.page.screenshot(clip))
-    for (const [index, value] of image.data.entries())
-      image.data[index] = Math.min(255, Math.round(value / COLOR_STEP) * COLOR_STEP)
-    const options = { colorType: 2, deflateLevel: 9, deflateStrategy: 0, filterType: 0 } as const
-    writeFileSync(join(IMAGES, `${name}.png`), PNG.sync.write(image, options))
+  /** Writes an image of the README, when the run is asked to. */
+  picture(name: string, height?: number): Promise<void> {
+    return writeImage(this.page, name, height)
   }
 
   async close(): Promise<void> {

@@ -4,6 +4,7 @@ import { createRequire } from 'node:module'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { browserMissing } from '../../../tests/browser.ts'
+import { writeImage } from '../../../tests/write-image.ts'
 import { ROUTES } from '../src/routes.ts'
 import { pagesScene, RIGHT_TO_LEFT } from './pages-scene.ts'
 
@@ -65,6 +66,8 @@ async function walk({ page, origin, session, other, phone }: Scene): Promise<voi
   const press = (name: string) => page.getByRole('link', { name }).first().click()
   const shows = (text: string) =>
     page.locator('main').getByText(text).filter({ visible: true }).first().waitFor()
+  await page.setViewportSize(WIDE)
+  await page.emulateMedia({ colorScheme: 'light', forcedColors: 'none' })
   await page.goto(origin)
 
   await press('Search by time and reason.')
@@ -72,6 +75,7 @@ async function walk({ page, origin, session, other, phone }: Scene): Promise<voi
   await press('Open')
   assert.equal(new URL(page.url()).pathname, `/sessions/${session.id}`)
   await shows('What happened')
+  await writeImage(page, 'console-session')
 
   await press('Check the receipt')
   await shows('verifies')
@@ -93,6 +97,7 @@ async function walk({ page, origin, session, other, phone }: Scene): Promise<voi
   await press('Start')
   await press('Open the health of the flow')
   await shows('50%')
+  await writeImage(page, 'console-health')
   // The tenant with the most failures is first.
   await page.locator('tbody a').first().click()
   await shows('Show all tenants')
