@@ -46,7 +46,7 @@ ${warningsOf(log)}
   },
 })
 
-/** The tenant or the user that the filter names, also by a device; undefined if it is no id. */
+/** The tenant or the user that the filter names, also by a device; undefined without an id. */
 function aboutIn(query: URLSearchParams): AuditTarget | undefined {
   const text = textIn(query, 'about')
   if (text === undefined) return {}
