@@ -4,9 +4,6 @@ import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 /** How many rows a page has. */
 export const PAGE_ROWS = 50
 
-/** A page says this, and shows no rows, when its filter by tenant has no tenant id. */
-export const NO_TENANT = 'This is no tenant id (ten_…). Copy it whole from the list of tenants.'
-
 /** A member of a query without the space around it; undefined if it is empty. */
 export function textIn(query: URLSearchParams, name: string): string | undefined {
   return query.get(name)?.trim() || undefined

@@ -69,7 +69,7 @@ ${tableOf(
     ? 'None. The service keeps deliveries for 30 days, unless the tenant has another retention.'
     : 'None in the part that was searched. Search on.',
 )}
-${next && html`<p><a class="button quiet" href="?${withMember(query, 'before', `${next.eventId}.${next.endpointId}`).slice(1)}">Earlier deliveries</a></p>`}
+${next && html`<p><a class="button quiet" href="${withMember(query, 'before', `${next.eventId}.${next.endpointId}`)}">Earlier deliveries</a></p>`}
 <h2>Deliveries of all tenants</h2>
 ${warningsOf(all)}
 ${factsOf([

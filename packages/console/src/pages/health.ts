@@ -9,7 +9,7 @@ import {
 } from '@bonded/core/domain/totals'
 import { reportTotals, type TotalsReport } from '@bonded/core/operations/admin/report-totals'
 import { chartOf, shareBar } from '../charts.ts'
-import { NO_TENANT, textIn, withMember } from '../fields.ts'
+import { textIn, withMember } from '../fields.ts'
 import { type Html, html, type Part } from '../html.ts'
 import { stored, tableOf } from '../layout.ts'
 import { type Asked, page } from '../page.ts'
@@ -32,6 +32,7 @@ const WORKFLOW_ROWS = 20
  */
 const TOO_LONG =
   'One workflow of all tenants is counted for this hour and the last only. Take that time, or choose a tenant too.'
+const NO_TENANT = 'This is no tenant id (ten_…). Copy it whole from the list of tenants.'
 const LONGEST_BOUND_S = Math.max(...LATENCY_BOUNDS_S)
 
 interface Input {
