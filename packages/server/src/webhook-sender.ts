@@ -5,7 +5,7 @@ import {
   repairWebhookTimes,
   resealWebhooks,
 } from '@bonded/core/operations/send-webhooks'
-import { endpointsDueForAudit, sendAudit } from '@bonded/core/operations/send-audit'
+import { sendAudit } from '@bonded/core/operations/send-audit'
 import { WebhookLane } from '@bonded/core/operations/webhook-lane'
 import { MAX_ATTEMPTS } from '@bonded/core/domain/webhooks'
 import type { ClockGuard } from './clock-guard.ts'
@@ -91,14 +91,13 @@ export class WebhookSender implements AsyncDisposable {
     // What fails now would wait for a time that may be wrong.
     if (!this.#shared.mayClaim()) return
     for (const { lane } of this.#lanes.values()) lane.wake()
-    const limit = this.#shared.free
-    const due = limit > 0 ? await dueEndpoints(this.#service, limit) : []
-    for (const endpoint of due)
+    const due = await dueEndpoints(this.#service, this.#shared.free)
+    for (const endpoint of due.deliveries)
       this.#open(endpoint.id, new WebhookLane(this.#service, endpoint, this.#shared))
-    for (const endpoint of await endpointsDueForAudit(this.#service))
+    const given = { signal: this.#stop.signal, version: VERSION }
+    for (const endpoint of due.audit)
       this.#open(`audit ${endpoint.id}`, {
-        run: () =>
-          sendAudit(this.#service, endpoint, { signal: this.#stop.signal, version: VERSION }),
+        run: () => sendAudit(this.#service, endpoint, given),
         wake() {},
       })
   }

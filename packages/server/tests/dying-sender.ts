@@ -61,7 +61,7 @@ async function sendAndDie(): Promise<void> {
     meter: noMeter,
     random: systemRandom(),
   } as unknown as Service
-  const [endpoint] = await dueEndpoints(service, 1)
+  const [endpoint] = (await dueEndpoints(service, 1)).deliveries
   if (endpoint === undefined) throw new Error('nothing is due')
   reached('found')
   const { signal } = new AbortController()

@@ -20,14 +20,6 @@ const MAX_LENGTH = 500_000
 /** The pause after a failure. The breaker makes it longer. */
 const PAUSE_MS = 5_000
 
-/** Endpoints for which audit entries wait, and to which no node sends. */
-export function endpointsDueForAudit({
-  clock,
-  store,
-}: Service): Promise<readonly WebhookEndpoint[]> {
-  return store.read(({ webhooks }) => webhooks.dueForAudit(clock.now()))
-}
-
 /**
  * Sends the next audit entries to an endpoint of the operator, unless another node does. The
  * endpoint has each entry at least once, in their order: its position moves once it has accepted

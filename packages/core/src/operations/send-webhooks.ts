@@ -1,4 +1,4 @@
-import type { WebhookEndpoint } from '../ports/tables/webhook-table.ts'
+import type { DueEndpoints, WebhookEndpoint } from '../ports/tables/webhook-table.ts'
 import type { Batch } from './batch.ts'
 import type { Service } from './service.ts'
 
@@ -14,8 +14,12 @@ export async function repairWebhookTimes({ clock, store }: Service): Promise<Bat
   return { done, more: false }
 }
 
-/** Endpoints with due deliveries that no node sends, the longest waiting one first. */
-export function dueEndpoints(service: Service, limit: number): Promise<readonly WebhookEndpoint[]> {
+/**
+ * Endpoints for which something waits, and to which no node sends.
+ *
+ * @param limit of those with deliveries, the longest waiting one first
+ */
+export function dueEndpoints(service: Service, limit: number): Promise<DueEndpoints> {
   const now = service.clock.now()
   return service.store.read((tables) => tables.webhooks.dueEndpoints(now, limit))
 }

@@ -128,14 +128,20 @@ export function webhookTable(dialect: Dialect): WebhookTable {
 
     *dueEndpoints(now, limit) {
       const found = yield* rows(
-        `${WAITING}
+        `${WAITING}, due as (
          select e.* from waiting w join webhook_endpoint e on e.id = w.id
          where e.disabled_at is null and e.paused_until <= $1 and e.leased_until <= $1
          and exists (select 1 from webhook_delivery d where d.endpoint_id = w.id and d.due_at <= $1)
-         order by e.last_attempt_at limit $2`,
+         order by e.last_attempt_at limit $2)
+         select due.*, 'deliveries' as waits from due
+         union all
+         select e.*, 'audit' from webhook_endpoint e where e.tenant_id = 'operator' and e.disabled_at is null
+         and e.paused_until <= $1 and e.leased_until <= $1
+         and exists (select 1 from audit_entry a where a.number > e.audit_position)`,
         [now, limit],
       )
-      return found.map(endpointFromRow)
+      const of = (kind: string) => found.filter(({ waits }) => waits === kind).map(endpointFromRow)
+      return { deliveries: of('deliveries'), audit: of('audit') }
     },
 
     *figures(now) {
@@ -181,16 +187,6 @@ export function webhookTable(dialect: Dialect): WebhookTable {
     },
 
     lease,
-
-    *dueForAudit(now) {
-      const found = yield* rows(
-        `select * from webhook_endpoint e where e.tenant_id = 'operator' and e.disabled_at is null
-         and e.paused_until <= $1 and e.leased_until <= $1
-         and exists (select 1 from audit_entry a where a.number > e.audit_position)`,
-        [now],
-      )
-      return found.map(endpointFromRow)
-    },
 
     *releaseAudit(id, { position, held }) {
       yield* sent(

@@ -26,7 +26,7 @@ import { MAX_FILTERED } from '../../src/tables/session-list.ts'
  * webhooks, which runs twice a second, names their endpoints `e`.
  */
 const SMALL = new Set(
-  'part w counted firsts live total sqlite_schema tenant webhook_endpoint'.split(' '),
+  'part w due counted firsts live total sqlite_schema tenant webhook_endpoint'.split(' '),
 )
 
 const h = await harness()

@@ -53,6 +53,12 @@ export interface WebhookDelivery {
   readonly history: readonly Attempt[]
 }
 
+/** Endpoints to send to, by what waits for them. One of the operator can be in both. */
+export interface DueEndpoints {
+  readonly deliveries: readonly WebhookEndpoint[]
+  readonly audit: readonly WebhookEndpoint[]
+}
+
 /** Deliveries that a node has claimed, and their endpoint, which it has leased. */
 export interface ClaimedDeliveries {
   readonly endpoint: WebhookEndpoint
@@ -100,10 +106,12 @@ export interface WebhookTable {
     change: { failures: number; pausedUntil: Instant; now: Instant; isGone: boolean },
   ): Work<void>
   /**
-   * Endpoints without a lease that have a delivery that is due, the longest waiting one first. A
-   * busy endpoint that was just tried therefore comes last.
+   * Endpoints without a lease for which something waits.
+   *
+   * @param limit of those with deliveries; a busy endpoint that was just tried comes last. Those of
+   *   the operator for which audit entries wait are few.
    */
-  dueEndpoints(now: Instant, limit: number): Work<readonly WebhookEndpoint[]>
+  dueEndpoints(now: Instant, limit: number): Work<DueEndpoints>
   /** The figures of the queue, from indexes alone. */
   figures(now: Instant): Work<WebhookFigures>
   /**
@@ -118,8 +126,6 @@ export interface WebhookTable {
     id: WebhookEndpointId,
     claim: { now: Instant; limit: number; until: Instant; held: Instant; leasedUntil: Instant },
   ): Work<ClaimedDeliveries | undefined>
-  /** Endpoints of the operator without a lease for which an audit entry waits. */
-  dueForAudit(now: Instant): Work<readonly WebhookEndpoint[]>
   /** Leases an endpoint. Undefined if another node has it, or it is disabled or paused. */
   lease(
     id: WebhookEndpointId,
