@@ -8,7 +8,7 @@ import { firstKeyAt } from './session-keys.ts'
  * A filter reads this many sessions at most: their order is that of the key, and an index for each
  * filter would cost every change of a session.
  */
-export const MAX_FILTERED = 50_000
+export const MAX_FILTERED = 25_000
 
 /** Whether a query can read more sessions than it returns. */
 export function isFiltered({ tenantId, state, endedReason, subjectRef }: SessionQuery): boolean {
