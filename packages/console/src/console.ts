@@ -10,13 +10,17 @@ import type { Logger } from 'pino'
 import { type Answer, type Call, cookie, redirect, SESSION_COOKIE } from './answer.ts'
 import { html } from './html.ts'
 import { documentOf } from './layout.ts'
+import { LIVE_SCRIPT } from './live-script.ts'
 import { type ActionRoute, match, type Opened, type OpenedAction, type Route } from './page.ts'
 import { messagePage, NOT_FOUND } from './pages/message.ts'
 import { includes } from './roles.ts'
 import { ROUTES } from './routes.ts'
 import { type SignedIn, Sessions } from './sessions.ts'
 import type { SignInMethod, SignInParts } from './sign-in.ts'
+import { SCRIPT_POLICY } from './static-file.ts'
 
+/** The script reads its own page. */
+const LIVE_POLICY = `${SCRIPT_POLICY}; connect-src 'self'`
 /** As `--reason` of a command. */
 const MAX_REASON = 200
 const SIGNED_OUT = {
@@ -80,7 +84,7 @@ export class Console {
           session,
         })
       if (!(failure instanceof OperatorError)) throw failure
-      const status = failure.code === 'not_found' ? 404 : 409
+      const status = isNotFound(failure) ? 404 : 409
       const title = status === 404 ? 'Not found' : 'That is not possible'
       return messagePage({ status, title, text: `${failure.message}.`, link, session })
     }
@@ -128,13 +132,26 @@ export class Console {
 
   async #show(asking: Asking, form = html``): Promise<Answer> {
     const { route, opened, session, call } = asking
-    const draw = await this.#run(asking, route.action, opened.read)
+    const path = call.url.pathname
+    const draw = await this.#run(asking, route.action, opened.read).catch((failure: unknown) => {
+      if (opened.missing && isNotFound(failure)) return undefined
+      throw failure
+    })
+    if (draw === undefined)
+      return {
+        status: 404,
+        body: documentOf({ title: NOT_FOUND.title, body: html`${opened.missing}`, session, path }),
+      }
     const { clock, settings } = this.#service
     const view = { now: clock.now(), session, publicOrigin: settings.publicOrigin }
-    const body = html`${draw(view)}${form}`
+    const script =
+      route.isLive &&
+      html`<p class="hint" role="status"></p><script src="${LIVE_SCRIPT.path}" defer></script>`
+    const body = html`${draw(view)}${form}${script}`
     return {
       status: 200,
-      body: documentOf({ title: route.title, body, session, path: call.url.pathname }),
+      headers: script ? { 'content-security-policy': LIVE_POLICY } : {},
+      body: documentOf({ title: route.title, body, session, path }),
     }
   }
 
@@ -214,6 +231,10 @@ export class Console {
   #newRequestId() {
     return makeId('req', this.#service.random.id())
   }
+}
+
+function isNotFound(failure: unknown): boolean {
+  return failure instanceof OperatorError && failure.code === 'not_found'
 }
 
 function signInFor(path: string): string {

@@ -4,7 +4,7 @@ import { menuOf } from './menu.ts'
 import type { View } from './page.ts'
 import { includes, type Role } from './roles.ts'
 import type { SignedIn } from './sessions.ts'
-import { STYLE_PATH } from './style.ts'
+import { STYLE } from './style.ts'
 
 /** A whole document. In a session, it has the menu of the role. */
 export function documentOf(given: {
@@ -22,7 +22,7 @@ export function documentOf(given: {
 <meta name="robots" content="noindex">
 <meta name="color-scheme" content="light dark">
 <title>${title} · Bonded Sessions</title>
-<link rel="stylesheet" href="${STYLE_PATH}">
+<link rel="stylesheet" href="${STYLE.path}">
 </head>
 <body>
 <a class="skip" href="#content">Skip to the content</a>

@@ -24,6 +24,8 @@ interface About {
   readonly action: string
   readonly role: Role
   readonly title: string
+  /** Whether a script reads it again. What it replaces has the class `live`. */
+  readonly isLive?: boolean
 }
 
 /** A page: a read of the service, and a function from what it returned to markup. */
@@ -34,6 +36,8 @@ interface Page<Input, Data> extends About {
   readonly target: (input: Input) => AuditTarget
   readonly read: (service: Service, input: Input) => Promise<Data>
   readonly draw: (data: Data, view: View, input: Input) => Html
+  /** What to say, and where to go on, if the read finds nothing. */
+  readonly missing?: (input: Input) => Html
 }
 
 interface Change {
@@ -55,6 +59,7 @@ export interface Opened {
   readonly target: AuditTarget
   /** Reads the data. Returns how it is drawn. */
   readonly read: (service: Service) => Promise<(view: View) => Html>
+  readonly missing: Html | undefined
 }
 
 /** An action for what an address asked for. */
@@ -76,8 +81,7 @@ export interface ActionRoute extends About, Change {
 export type Route = PageRoute | ActionRoute
 
 export function page<Input, Data>(given: Page<Input, Data>): PageRoute {
-  const { path, action: name, role, title } = given
-  return { path, action: name, role, title, open: (asked) => openedBy(given, asked)?.opened }
+  return { ...given, open: (asked) => openedBy(given, asked)?.opened }
 }
 
 export function action<Input, Data>(given: Action<Input, Data>): ActionRoute {
@@ -104,7 +108,7 @@ export function action<Input, Data>(given: Action<Input, Data>): ActionRoute {
 }
 
 function openedBy<Input, Data>(
-  { input: inputOf, target, read, draw }: Page<Input, Data>,
+  { input: inputOf, target, read, draw, missing }: Page<Input, Data>,
   asked: Asked,
 ): { readonly input: Input; readonly opened: Opened } | undefined {
   const input = inputOf(asked)
@@ -115,6 +119,7 @@ function openedBy<Input, Data>(
       const data = await read(service, input)
       return (view) => draw(data, view, input)
     },
+    missing: missing?.(input),
   }
   return { input, opened }
 }

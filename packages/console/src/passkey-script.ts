@@ -1,5 +1,10 @@
+import { staticFile } from './static-file.ts'
+
 /** Asks the browser for a passkey, and sends the form with what it returns. */
-export const PASSKEY_SCRIPT = `const form = document.querySelector('form')
+export const PASSKEY_SCRIPT = staticFile(
+  'passkey',
+  'javascript',
+  `const form = document.querySelector('form')
 const status = document.querySelector('[role=status]')
 const bytes = (text) =>
   Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (unit) => unit.charCodeAt(0))
@@ -37,4 +42,5 @@ form.addEventListener('submit', async (event) => {
     status.textContent = 'The browser did not return a passkey. Try again.'
   }
 })
-`
+`,
+)

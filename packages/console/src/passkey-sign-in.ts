@@ -1,4 +1,4 @@
-import { createHash, createPublicKey } from 'node:crypto'
+import { createPublicKey } from 'node:crypto'
 import { verifyWebAuthnAssertion, verifyWebAuthnRegistration } from '@bonded/attestation/webauthn'
 import { decodeBase64url } from '@bonded/contract'
 import {
@@ -15,13 +15,10 @@ import { documentOf } from './layout.ts'
 import { PASSKEY_SCRIPT } from './passkey-script.ts'
 import type { Passkeys } from './passkeys.ts'
 import { messagePage } from './pages/message.ts'
+import { SCRIPT_POLICY } from './static-file.ts'
 import type { SignInMethod, SignInParts } from './sign-in.ts'
 import type { SignedIn } from './sessions.ts'
 
-const SCRIPT_PATH = `/passkey-${createHash('sha256').update(PASSKEY_SCRIPT).digest('hex').slice(0, 16)}.js`
-/** The one script of the console is on two pages, and can load nothing. */
-const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 const ENROLL = '/enroll/'
 /** The console requests no statement: the invitation names the operator. */
 const NO_TRUST = {
@@ -54,7 +51,7 @@ export class PasskeySignIn implements SignInMethod {
   async answer(call: Call): Promise<Answer | undefined> {
     const { method, url } = call
     const place = `${method} ${url.pathname}`
-    if (place === `GET ${SCRIPT_PATH}`) return SCRIPT
+    if (place === `GET ${PASSKEY_SCRIPT.path}`) return PASSKEY_SCRIPT.answer
     if (place === 'GET /sign-in') return this.#ask(call)
     if (place === 'POST /passkey') return this.#finish(call)
     if (!url.pathname.startsWith(ENROLL)) return undefined
@@ -82,12 +79,12 @@ ${form({ action: url.pathname, challenge, verb: 'Create a passkey', name })}`
     return {
       status: 200,
       headers: {
-        'content-security-policy': POLICY,
+        'content-security-policy': SCRIPT_POLICY,
         'set-cookie': [cookie(ATTEMPT_COOKIE, value, ATTEMPT_SECONDS)],
       },
       body: documentOf({
         title: name === undefined ? 'Sign in' : 'Enroll a passkey',
-        body: html`${body}<script src="${SCRIPT_PATH}"></script>`,
+        body: html`${body}<script src="${PASSKEY_SCRIPT.path}"></script>`,
         session: undefined,
         path: '',
       }),
@@ -196,10 +193,4 @@ function bytesIn<Name extends string>(
   return found.every(([, bytes]) => bytes !== undefined && bytes.length > 0)
     ? (Object.fromEntries(found) as Record<Name, Uint8Array>)
     : undefined
-}
-
-const SCRIPT: Answer = {
-  status: 200,
-  headers: { 'content-type': 'text/javascript; charset=utf-8' },
-  body: PASSKEY_SCRIPT,
 }

@@ -8,7 +8,9 @@ import { Console } from './console.ts'
 import { Html } from './html.ts'
 import { messagePage } from './pages/message.ts'
 import type { SignInMethod, SignInParts } from './sign-in.ts'
-import { STYLE, STYLE_PATH } from './style.ts'
+import { LIVE_SCRIPT } from './live-script.ts'
+import { POLICY } from './static-file.ts'
+import { STYLE } from './style.ts'
 
 /** The server is for a few people. More than these find it busy. */
 const MAX_CONNECTIONS = 256
@@ -19,10 +21,9 @@ const REQUEST_TIMEOUT_MS = 20_000
 const MAX_FORM_BYTES = 8_192
 const YEAR_SECONDS = 31_536_000
 
-/** Nothing of a page comes from elsewhere, runs, or is framed. */
+const FILES = [STYLE, LIVE_SCRIPT]
 const HEADERS = {
-  'content-security-policy':
-    "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  'content-security-policy': POLICY,
   'x-frame-options': 'DENY',
   'x-content-type-options': 'nosniff',
   // A stricter one would take the origin out of the forms, by which they are recognized.
@@ -117,7 +118,8 @@ async function callOf(
   if (headers.host !== new URL(origin).host) return OTHER_HOST
   const url = urlOf(request, origin)
   if (url === undefined || (method !== 'GET' && method !== 'POST')) return FOREIGN
-  if (url.pathname === STYLE_PATH) return STYLE_FILE
+  const file = FILES.find(({ path }) => path === url.pathname)
+  if (file !== undefined) return file.answer
   if (!isOwn(request, origin)) return FOREIGN
   const form = method === 'POST' ? await formOf(request) : new URLSearchParams()
   if (form === undefined) return FOREIGN
@@ -128,7 +130,10 @@ async function callOf(
     form,
     address: clientAddress(request, service.settings.trustedProxies),
     cookies,
-    session: console.sessions.find(cookies.get(SESSION_COOKIE)),
+    session: console.sessions.find(cookies.get(SESSION_COOKIE), {
+      // A page that reads itself again does not show that an operator is there.
+      isUsed: headers['sec-fetch-dest'] !== 'empty',
+    }),
   }
 }
 
@@ -161,15 +166,6 @@ async function formOf(request: IncomingMessage): Promise<URLSearchParams | undef
     chunks.push(chunk)
   }
   return new URLSearchParams(Buffer.concat(chunks).toString())
-}
-
-const STYLE_FILE: Answer = {
-  status: 200,
-  headers: {
-    'content-type': 'text/css; charset=utf-8',
-    'cache-control': `public, max-age=${YEAR_SECONDS}, immutable`,
-  },
-  body: STYLE,
 }
 
 function send(

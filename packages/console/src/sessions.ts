@@ -68,13 +68,17 @@ export class Sessions {
     return id
   }
 
-  /** The session of an id, unless it has ended. */
-  find(id: string | undefined): SignedIn | undefined {
+  /**
+   * The session of an id, unless it has ended.
+   *
+   * @param by.isUsed whether an operator is at work, so that the session goes on
+   */
+  find(id: string | undefined, { isUsed }: { readonly isUsed: boolean }): SignedIn | undefined {
     const session = id === undefined ? undefined : this.#byKey.get(keyOf(id))
     if (session === undefined) return undefined
     const now = this.#now()
     if (now < session.endsAt && now < session.seenAt + IDLE_MS) {
-      session.seenAt = now
+      if (isUsed) session.seenAt = now
       return session
     }
     this.end(session)

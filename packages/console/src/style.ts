@@ -1,7 +1,10 @@
-import { createHash } from 'node:crypto'
+import { staticFile } from './static-file.ts'
 
 /** The only style. Every length is a multiple of the step, and every text has one of four sizes. */
-export const STYLE = `:root{color-scheme:light dark;--ground:light-dark(#f4f6f8,#0b1015);--surface:light-dark(#fff,#12181f);--ink:light-dark(#15202b,#e9eef3);--muted:light-dark(#51606f,#a8b4c1);--line:light-dark(#d8dee6,#37424e);--edge:light-dark(#76838f,#6f7c89);--accent:light-dark(#0b57d0,#8ab4f8);--on-accent:light-dark(#fff,#0c1a30);--good:light-dark(#11692f,#81c995);--bad:light-dark(#b3261e,#f2a7a0);--s:.875rem;font:1rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;font-variant-numeric:tabular-nums}
+export const STYLE = staticFile(
+  'style',
+  'css',
+  `:root{color-scheme:light dark;--ground:light-dark(#f4f6f8,#0b1015);--surface:light-dark(#fff,#12181f);--ink:light-dark(#15202b,#e9eef3);--muted:light-dark(#51606f,#a8b4c1);--line:light-dark(#d8dee6,#37424e);--edge:light-dark(#76838f,#6f7c89);--accent:light-dark(#0b57d0,#8ab4f8);--on-accent:light-dark(#fff,#0c1a30);--good:light-dark(#11692f,#81c995);--bad:light-dark(#b3261e,#f2a7a0);--s:.875rem;font:1rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;font-variant-numeric:tabular-nums}
 *{box-sizing:border-box}
 body{margin:0;background:var(--ground);color:var(--ink);overflow-wrap:anywhere}
 a{color:var(--accent)}
@@ -31,6 +34,8 @@ label{display:grid;gap:.25rem;font-size:var(--s);color:var(--muted);flex:0 1 aut
 label.wide{flex:1 1 16rem}
 input,select,button,.button{font:inherit;min-height:2.75rem;padding:.5rem .75rem;border:1px solid var(--edge);border-radius:.5rem;background:var(--surface);color:var(--ink);max-width:100%}
 label.wide input{width:100%}
+label.check{display:flex;align-items:center;gap:.5rem;min-height:2.75rem}
+[type=checkbox]{min-height:0;width:1.25rem;height:1.25rem;accent-color:var(--accent)}
 button,.button{display:inline-flex;align-items:center;background:var(--accent);border-color:transparent;color:var(--on-accent);font-weight:600;text-decoration:none;cursor:pointer}
 button.quiet,.button.quiet{background:none;border-color:var(--edge);color:var(--ink);font-weight:400}
 button.stop,.button.stop{background:var(--bad);color:var(--surface)}
@@ -87,10 +92,8 @@ svg .bad{fill:var(--bad)}
 .pages{display:flex;gap:.75rem}
 .row{display:flex;flex-wrap:wrap;gap:.5rem;align-items:center}
 td .row{flex-wrap:nowrap;white-space:nowrap}
-@media (max-width:44rem){header{padding:.5rem 1rem}main{padding:1rem}.timeline>li{grid-template-columns:minmax(0,1fr)}form.filters label{flex:1 1 12rem}form.filters :is(input,select){width:100%}.lanes{max-width:14rem;width:100%}.table{border:0;background:none}thead{display:none}table,tbody,tr,td{display:block}tr{padding:.5rem 0;margin-block-end:.75rem;background:var(--surface);border:1px solid var(--line);border-radius:.75rem}td{border:0;padding:.25rem 1rem}td:empty{display:none}td::before{content:attr(data-heading);display:block;font-size:var(--s);color:var(--muted)}.dense tr{display:grid;grid-template-columns:1fr 1fr;padding:.5rem}.dense td:not(:first-child){display:flex;justify-content:space-between;gap:.5rem;padding:0 .5rem}.dense td:first-child{grid-column:1/-1;padding:0 .5rem;font-weight:600}}
+@media (max-width:44rem){header{padding:.5rem 1rem}main{padding:1rem}.timeline>li{grid-template-columns:minmax(0,1fr)}form.filters label{flex:1 1 12rem}form.filters :is(input:not([type=checkbox]),select){width:100%}.lanes{max-width:14rem;width:100%}.table{border:0;background:none}thead{display:none}table,tbody,tr,td{display:block}tr{padding:.5rem 0;margin-block-end:.75rem;background:var(--surface);border:1px solid var(--line);border-radius:.75rem}td{border:0;padding:.25rem 1rem}td:empty{display:none}td::before{content:attr(data-heading);display:block;font-size:var(--s);color:var(--muted)}.dense tr{display:grid;grid-template-columns:1fr 1fr;padding:.5rem}.dense td:not(:first-child){display:flex;justify-content:space-between;gap:.5rem;padding:0 .5rem}.dense td:first-child{grid-column:1/-1;padding:0 .5rem;font-weight:600}}
 @media print{:root{color-scheme:light}header,form.filters,form.ask,.skip,.open,.button{display:none}.dense table{font-size:.75rem}.dense :is(th,td){padding:.25rem;font-size:.75rem}body{background:#fff}main{max-width:none;padding:0}.card,.chart,dl,.table,.timeline,pre{border-radius:0}.timeline>li,tr,.chart{break-inside:avoid}}
 @media (forced-colors:active){button,.button,button.stop{background:ButtonFace;border-color:ButtonText;color:ButtonText}.lanes .on b,.refused .lanes .on b{background:Highlight}dl>div{outline:1px solid}.badge{border:1px solid}svg .plain,svg .good{fill:CanvasText}svg .bad{fill:Canvas;stroke:CanvasText}svg .bad rect{vector-effect:non-scaling-stroke}.line{stroke:CanvasText}.choice [aria-current]{border-color:Highlight;border-width:2px}}
-`
-
-/** The path has the hash, so that a browser keeps the file until it changes. */
-export const STYLE_PATH = `/style-${createHash('sha256').update(STYLE).digest('hex').slice(0, 16)}.css`
+`,
+)

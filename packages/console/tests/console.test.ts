@@ -6,6 +6,7 @@ import { SESSION_COOKIE } from '../src/answer.ts'
 import { match } from '../src/page.ts'
 import { includes, ROLES } from '../src/roles.ts'
 import { ROUTES } from '../src/routes.ts'
+import { Sessions } from '../src/sessions.ts'
 import { addressOf, namesIn } from './addresses.ts'
 import { MINUTE } from './harness.ts'
 import { send, tokenIn, type Visitor } from './http-client.ts'
@@ -312,4 +313,25 @@ test('a page without its subject says so, and the address of none is not found',
   assert.match((await ada.open('/changes?about=x')).text, /This is no id of a tenant/)
   assert.match((await ada.open('/health?workflow=w')).text, /choose a tenant too/)
   assert.match((await ada.open('/health?span=x')).text, /No request was created or ended/)
+})
+
+test('what operators only read is listed with the changes where they choose it', async (t) => {
+  const { h, signedIn } = await setup(t)
+  const ada = await signedIn()
+  const { id } = await h.create()
+  await ada.open(`/sessions/${id}`)
+  assert.doesNotMatch((await ada.open('/changes')).text, /session timeline/)
+  for (const query of ['reads=1', 'action=session+timeline'])
+    assert.match((await ada.open(`/changes?${query}`)).text, /session timeline/, query)
+})
+
+test('a page that reads itself again does not keep its session', () => {
+  let now = 0
+  const sessions = new Sessions(() => now)
+  const operator = { subject: 'ada', issuer: undefined, label: 'ada', role: 'admin' } as const
+  const id = sessions.begin({ ...operator, provedAt: 0 }, undefined)
+  now = 29 * MINUTE
+  assert.notEqual(sessions.find(id, { isUsed: false }), undefined)
+  now = 31 * MINUTE
+  assert.equal(sessions.find(id, { isUsed: true }), undefined)
 })

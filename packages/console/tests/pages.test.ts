@@ -6,6 +6,7 @@ import type { Page } from 'playwright-core'
 import { browserMissing } from '../../../tests/browser.ts'
 import { writeImage } from '../../../tests/write-image.ts'
 import { ROUTES } from '../src/routes.ts'
+import { MINUTE } from './harness.ts'
 import { pagesScene, RIGHT_TO_LEFT } from './pages-scene.ts'
 
 const browserTest = { skip: browserMissing, timeout: 600_000 }
@@ -24,6 +25,7 @@ test('the pages in Chromium', browserTest, async (t) => {
   await t.test('every page fits its width and passes axe in each look', () => checkPages(scene))
   await t.test('a printed page has no menu, no form, and nothing to act with', () => print(scene))
   await t.test('clicks from the start page answer the questions', () => walk(scene))
+  await t.test('figures are read again, until the operator must sign in again', () => live(scene))
 })
 
 async function checkPages({ page, origin, addressOf }: Scene): Promise<void> {
@@ -105,6 +107,23 @@ async function walk({ page, origin, session, other, phone }: Scene): Promise<voi
   await press('Last 52 weeks')
   await shows('By week, in UTC')
   assert.equal(new URL(page.url()).searchParams.get('tenant'), other.tenant.id)
+}
+
+async function live({ page, origin, h, advance }: Scene): Promise<void> {
+  // Only this test moves the time of the page.
+  await page.clock.install()
+  await page.goto(`${origin}/health`)
+  const created = page.locator('figure', { hasText: 'Created' }).locator('b').first()
+  const before = Number(await created.innerText())
+  for (const count of [1, 2]) {
+    await h.create()
+    await page.clock.runFor(30_000)
+    await created.getByText(String(before + count), { exact: true }).waitFor()
+  }
+  // From now on the provider must confirm the groups of the operator.
+  advance(10 * MINUTE)
+  await page.clock.runFor(30_000)
+  await page.getByText('The figures are not updated any more.').waitFor()
 }
 
 /** What is wider than the page or than its own box, with the document in this direction. */

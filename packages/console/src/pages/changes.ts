@@ -1,4 +1,5 @@
 import { parseId } from '@bonded/contract'
+import { AUDIT_CLASSES } from '@bonded/cli/audit-classes'
 import type { AuditEntry, AuditTarget } from '@bonded/core/domain/audit'
 import { listAudit } from '@bonded/core/operations/admin/list-audit'
 import { reportReceiptLog } from '@bonded/core/operations/admin/report-receipt-log'
@@ -7,6 +8,9 @@ import { type Html, html, type Part } from '../html.ts'
 import { badge, idOf, stored, tableOf, timeOf } from '../layout.ts'
 import { type Asked, page } from '../page.ts'
 import { warningsOf } from './log.ts'
+
+/** Operators read far more than they change. */
+const READS = Object.keys(AUDIT_CLASSES).filter((name) => AUDIT_CLASSES[name] === 'reads_person')
 
 /** What operators and tenants did, newest first, and whether the log of it is intact. */
 export const changes = page({
@@ -21,6 +25,7 @@ export const changes = page({
     since: timeIn(query, 'since'),
     until: timeIn(query, 'until'),
     before: Number(textIn(query, 'before')) || undefined,
+    without: textIn(query, 'action') || query.has('reads') ? [] : READS,
   }),
   target: ({ about }: { readonly about: AuditTarget | undefined }) => about ?? {},
   async read(service, { query: _query, about, ...query }) {
@@ -95,5 +100,6 @@ function filters(query: URLSearchParams): Html {
 <label>Action <input name="action" value="${query.get('action')}" placeholder="device block" autocomplete="off"></label>
 <label>From (UTC) <input type="datetime-local" name="since" value="${query.get('since')}"></label>
 <label>To (UTC) <input type="datetime-local" name="until" value="${query.get('until')}"></label>
+<label class="check"><input type="checkbox" name="reads" value="1"${query.has('reads') && html` checked`}> What they read, too</label>
 <button>Filter</button></form>`
 }

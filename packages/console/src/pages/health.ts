@@ -67,6 +67,7 @@ export const health = page({
   action: 'stats',
   role: 'viewer',
   title: 'Is the flow healthy?',
+  isLive: true,
   input: inputOf,
   target: ({ tenantId }: Input) => ({ tenantId }),
   async read(service, { span, ranked, tenantId, workflow, problem }) {
@@ -90,16 +91,16 @@ export const health = page({
   },
   draw(data, _view, input) {
     const { query, span, ranked, tenantId, problem } = input
-    if (data === undefined) return html`${filters(input)}<p class="empty">${problem}</p>`
+    if (data === undefined) return html`${filters(input)}<p class="empty live">${problem}</p>`
     const { times, parts, names } = data
     const about =
       tenantId &&
       html`<p>Only <a href="/tenants/${tenantId}">${stored(names.get(tenantId))}</a>. <a href="/health${withMember(new URLSearchParams(), 'span', input.name)}">Show all tenants</a></p>`
     if (times.rows.length === 0)
-      return html`${filters(input)}${about}<p class="empty">No request was created or ended in this time. Take a longer time, or remove a filter.</p>`
+      return html`${filters(input)}${about}<p class="empty live">No request was created or ended in this time. Take a longer time, or remove a filter.</p>`
     const slots = slotsOf(span, times.rows, times.asOf)
     return html`${filters(input)}${about}
-${chartsOf(slots, times, span)}
+<div class="live">${chartsOf(slots, times, span)}
 <h2>By tenant and workflow: ${ranked.text.toLowerCase()}</h2>
 <p class="hint">First the ones where the most requests ended without an approval.${ranked === RECENT && ' To see a longer time, choose a tenant.'}${
       parts.length === WORKFLOW_ROWS &&
@@ -107,7 +108,7 @@ ${chartsOf(slots, times, span)}
     }</p>
 ${workflowTable(parts, { names, query })}
 <h2>By ${span.slot}, in UTC</h2>
-${timeTable(slots, span)}`
+${timeTable(slots, span)}</div>`
   },
 })
 

@@ -35,6 +35,10 @@ export const session = page({
     const found = await inspectSession(service, id)
     return { ...found, names: await namesOf(service, [found.session.tenantId]) }
   },
+  missing: (
+    id,
+  ) => html`<p class="empty">The service does not have this session. It deletes sessions some time after they end, by default 24 hours. What was rejected, and the receipt of an approval, stay longer.</p>
+<p class="row"><a class="button quiet" href="/rejections?q=${id}">Search its rejections</a> <a class="button quiet" href="/receipt?session=${id}">Check its receipt</a></p>`,
   draw({ session: found, state, timeline, names }, view, id) {
     const { now } = view
     const isOver = hasEnded(state)

@@ -103,6 +103,7 @@ function conditions(query: AuditQuery): {
   readonly values: readonly SqlValue[]
 } {
   const { since, until, tenantId, person, action, hasContent, after = 0, before, limit } = query
+  const { without = [] } = query
   const given: readonly (readonly [string, SqlValue | undefined])[] = [
     ['number >', after],
     ['number <', before],
@@ -113,6 +114,7 @@ function conditions(query: AuditQuery): {
     ['action =', action],
     // An entry without content has no action.
     ['action <>', hasContent ? '' : undefined],
+    ...without.map((name) => ['action <>', name] as const),
   ]
   const wanted = given.filter((one): one is readonly [string, SqlValue] => one[1] !== undefined)
   return {

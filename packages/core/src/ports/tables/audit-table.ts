@@ -12,6 +12,8 @@ export interface AuditQuery {
   /** The reference of a user, as entries have it. */
   readonly person?: string | undefined
   readonly action?: string | undefined
+  /** Actions whose entries are left out. */
+  readonly without?: readonly string[]
   /** Only entries whose retention has not ended. */
   readonly hasContent?: true
   /** Only entries after this number. */
