@@ -23,8 +23,8 @@ respondToTasks(async (task: BondTask) => {
   while (phones.length < callers) phones.push(await service.enrol())
   if (task.step === 'create') {
     bonds = []
-    await inTurns(Array.from({ length: task.flows }), callers, async (_, at) => {
-      bonds[at] = await service.create(phones[at % callers] as TestPhone)
+    await inTurns(Array.from({ length: task.flows }), callers, async (_, index) => {
+      bonds[index] = await service.create(phones[index % callers] as TestPhone)
     })
   }
   if (task.step === 'claim') await inTurns(bonds, callers, (bond) => service.claim(bond))

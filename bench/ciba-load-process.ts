@@ -22,9 +22,9 @@ respondToTasks(async ({ step, client, flows, callers, port, credential }: CibaTa
     postAs(client, secrets, { port, path, form })
   if (step === 'create') {
     requests = []
-    await inTurns(Array.from({ length: flows }), callers, async (_, at) => {
-      const response = await post('/backchannel', { scope: 'openid', login_hint: `user-${at}` })
-      requests[at] = (JSON.parse(response) as { auth_req_id: string }).auth_req_id
+    await inTurns(Array.from({ length: flows }), callers, async (_, index) => {
+      const response = await post('/backchannel', { scope: 'openid', login_hint: `user-${index}` })
+      requests[index] = (JSON.parse(response) as { auth_req_id: string }).auth_req_id
     })
   }
   if (step === 'approve') {

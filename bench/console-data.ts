@@ -92,7 +92,7 @@ async function insert(
 ): Promise<void> {
   for (let from = 0; from < count; from += BATCH) {
     const length = Math.min(BATCH, count - from)
-    const rows = Array.from({ length }, (_, at) => `(${rowOf(from + at)})`)
+    const rows = Array.from({ length }, (_, index) => `(${rowOf(from + index)})`)
     await sql(h, `insert into ${table} values ${rows.join()}`)
   }
 }
@@ -198,7 +198,9 @@ async function copyReceipts(h: Harness, sizes: Sizes): Promise<void> {
   const { sha256Bytes } = service.keys
   for (let done = 0; done < sizes.receipts; done += LOG_BATCH) {
     const length = Math.min(LOG_BATCH, sizes.receipts - done)
-    const leaves = Array.from({ length }, (_, at) => sha256Bytes(Buffer.from(String(done + at))))
+    const leaves = Array.from({ length }, (_, index) =>
+      sha256Bytes(Buffer.from(String(done + index))),
+    )
     await service.store.write(function* ({ receiptLog }) {
       const { size: before } = yield* receiptLog.head()
       const edge = yield* readTiles(receiptLog, edgeTiles(before))

@@ -94,7 +94,8 @@ export async function inTurns<T>(
   work: (item: T, at: number) => Promise<void>,
 ): Promise<void> {
   const caller = async (first: number) => {
-    for (let at = first; at < items.length; at += callers) await work(items[at] as T, at)
+    for (let index = first; index < items.length; index += callers)
+      await work(items[index] as T, index)
   }
   await Promise.all(Array.from({ length: callers }, (_, first) => caller(first)))
 }

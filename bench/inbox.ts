@@ -44,9 +44,9 @@ for (const store of ['sqlite', 'postgres'] as const) {
   await using empty = await open(options, 0)
   await using full = await open(options, SESSIONS)
   const creates = await compareCreates(empty, full)
-  const list_empty_ms = spread(await times(PHONES * LISTS, (at) => list(empty, at)))
+  const list_empty_ms = spread(await times(PHONES * LISTS, (index) => list(empty, index)))
   const cpu = process.cpuUsage()
-  const lists = await times(PHONES * LISTS, (at) => list(full, at))
+  const lists = await times(PHONES * LISTS, (index) => list(full, index))
   const { user, system } = process.cpuUsage(cpu)
   const list_cpu_ms = tenths((user + system) / 1_000 / lists.length)
   const expiry = await expire(full)
@@ -70,8 +70,8 @@ async function open(options: HarnessOptions, sessions: number) {
   scene.h.clock.advance(1)
   await fill(scene, { id: first.body.id, sessions })
   scene.h.clock.advance(SPAN_MS)
-  for (const [at, subject_ref] of references.entries())
-    for (let n = at === 0 ? 1 : 0; n < WAITING_EACH; n++)
+  for (const [index, subject_ref] of references.entries())
+    for (let n = index === 0 ? 1 : 0; n < WAITING_EACH; n++)
       must((await scene.tryCreate({ workflow: 'day', subject_ref })).status === 201)
   return { ...scene, phones }
 }
@@ -85,10 +85,10 @@ async function fill({ h, phone }: Scene, of: { id: SessionId; sessions: number }
   await sql(h, 'create table bench (n bigint, later bigint, id text, session_key bigint)')
   const now = h.clock.now()
   for (let from = 0; from < Math.max(of.sessions, USERS); from += BATCH) {
-    const rows = Array.from({ length: BATCH }, (_, at) => {
-      const later = Math.round(((from + at) * SPAN_MS) / Math.max(1, of.sessions))
+    const rows = Array.from({ length: BATCH }, (_, index) => {
+      const later = Math.round(((from + index) * SPAN_MS) / Math.max(1, of.sessions))
       const id = keys.newId(now + later, randomBytes(16))
-      return `(${from + at}, ${later}, '${id}', ${keyOf(id)})`
+      return `(${from + index}, ${later}, '${id}', ${keyOf(id)})`
     })
     await sql(h, `insert into bench values ${rows.join()}`)
   }
@@ -133,8 +133,8 @@ async function compareCreates(empty: Scene, full: Scene) {
     const from = user
     user += CREATES
     const [few, many] = [
-      median(await times(CREATES, (at) => create(empty, from + at))),
-      median(await times(CREATES, (at) => create(full, from + at))),
+      median(await times(CREATES, (index) => create(empty, from + index))),
+      median(await times(CREATES, (index) => create(full, from + index))),
     ]
     if (round >= 0) rounds.push([few, many])
   }
@@ -200,9 +200,9 @@ async function expire(full: Awaited<ReturnType<typeof open>>) {
 
 async function times(count: number, work: (at: number) => Promise<void>): Promise<number[]> {
   const found: number[] = []
-  for (let at = 0; at < count; at++) {
+  for (let index = 0; index < count; index++) {
     const began = performance.now()
-    await work(at)
+    await work(index)
     found.push(performance.now() - began)
   }
   return found

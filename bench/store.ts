@@ -59,11 +59,11 @@ class Stored implements AsyncDisposable {
     this.#now = now
     // Half of them run to the end. The others are old enough to have expired by now.
     // Sessions of one millisecond can have the same key, so each has its own.
-    const moving = Array.from({ length: SESSIONS / 2 }, (_, at) =>
-      newSession(this.#store, from + at),
+    const moving = Array.from({ length: SESSIONS / 2 }, (_, index) =>
+      newSession(this.#store, from + index),
     )
-    const expiring = Array.from({ length: SESSIONS / 2 }, (_, at) =>
-      newSession(this.#store, from + 1 + at - SESSION_TTL_SECONDS * 1_000),
+    const expiring = Array.from({ length: SESSIONS / 2 }, (_, index) =>
+      newSession(this.#store, from + 1 + index - SESSION_TTL_SECONDS * 1_000),
     )
     const costs = {
       create: await costOf(SESSIONS, () =>
@@ -108,8 +108,9 @@ class Stored implements AsyncDisposable {
   }
 
   async #grouped<T>(items: readonly T[], unit: (item: T) => Promise<boolean>): Promise<void> {
-    for (let at = 0; at < items.length; at += CALLERS) {
-      for (const done of await Promise.all(items.slice(at, at + CALLERS).map(unit))) must(done)
+    for (let index = 0; index < items.length; index += CALLERS) {
+      for (const done of await Promise.all(items.slice(index, index + CALLERS).map(unit)))
+        must(done)
     }
   }
 
@@ -174,8 +175,8 @@ const figures = {
   megabytes: stores.map(({ stored }) => Math.round(stored.bytes / 1e6)),
   operations: OPERATIONS.map((operation) => ({
     operation,
-    cpu_us: SIZES.map((_, at) => middle(operation, at, 'cpuUs')),
-    wall_us: SIZES.map((_, at) => middle(operation, at, 'wallUs')),
+    cpu_us: SIZES.map((_, index) => middle(operation, index, 'cpuUs')),
+    wall_us: SIZES.map((_, index) => middle(operation, index, 'wallUs')),
     cpu_ratio: ratio(operation, 'cpuUs'),
     wall_ratio: ratio(operation, 'wallUs'),
   })),

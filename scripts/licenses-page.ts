@@ -22,8 +22,8 @@ export function licensesPage(): string {
       if (!ref.startsWith('@bonded/') && !places.has(ref)) places.set(ref, { component, place })
     }
   const rows = Array.from(places, ([ref, { component, place }]) => {
-    const at = ref.lastIndexOf('@')
-    return `| \`${ref.slice(0, at)}\` | ${ref.slice(at + 1)} | ${licenseOf(component)} | ${place} |`
+    const index = ref.lastIndexOf('@')
+    return `| \`${ref.slice(0, index)}\` | ${ref.slice(index + 1)} | ${licenseOf(component)} | ${place} |`
   }).toSorted()
   return `# Licenses\n\nThe packages of this repository have the [Apache License 2.0](../../LICENSE). They install the packages of others below, in these or newer versions. \`service\` means that the container image and the tarball for Linux have the package; \`sandbox\`, \`ciba\` and \`console\`, that only \`@bonded/sandbox\`, \`@bonded/ciba\` or \`@bonded/console\` installs it.\n\nThe [bill of materials](../guides/for-your-audit.md#bill-of-materials) of each package, of the image, and of the tarball repeats the license of each part. The image also has Node, whose license is MIT, and Debian packages, whose licenses are in \`/usr/share/doc\` of the image.\n\n| package | version | license | installed with |\n|---|---|---|---|\n${rows.join('\n')}\n`
 }

@@ -20,7 +20,7 @@ import { keyringOf } from '../packages/server/src/adapters/keys/keyring.ts'
 import { CONTINUITY_MODEL } from '../packages/core/src/domain/continuity.ts'
 
 /** A public test key. Everything in the example is public. */
-const ROOT_KEY = Uint8Array.from({ length: 32 }, (_, at) => 255 - at)
+const ROOT_KEY = Uint8Array.from({ length: 32 }, (_, index) => 255 - index)
 const KEY_ID = 'k7'
 
 const session_id = 'sess_7Ud2kQ9mZrB4xVnT1cLe0A'

@@ -36,9 +36,9 @@ for (const tarball of tarballs) {
     `${values.publish ? 'checked' : 'would publish'} ${basename(tarball)} ${kilobytes} kB`,
   )
 }
-for (const [at, tarball] of tarballs.entries()) {
+for (const [index, tarball] of tarballs.entries()) {
   const bill = join(folder, `${basename(tarball, '.tgz')}.cdx.json`)
-  writeFileSync(bill, billOf(names[at] ?? ''))
+  writeFileSync(bill, billOf(names[index] ?? ''))
   console.log(`wrote ${basename(bill)}`)
 }
 stopOn(problems)

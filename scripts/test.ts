@@ -125,8 +125,8 @@ function filesToRun(): readonly string[] {
   }))
   if (wanted.every(({ files: found }) => found.length === 0))
     throw new Error(`no test of the tier ${tierName} is in ${folders.join(', ')}`)
-  return batchesOf(wanted).map((batch, at) => {
-    const file = join(folder, `batch-${String(at + 1).padStart(3, '0')}.mjs`)
+  return batchesOf(wanted).map((batch, index) => {
+    const file = join(folder, `batch-${String(index + 1).padStart(3, '0')}.mjs`)
     writeFileSync(file, moduleOf(batch))
     return file
   })

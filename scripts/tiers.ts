@@ -173,8 +173,8 @@ export function batchesOf(wanted: readonly Batch[]): readonly Batch[] {
     const size = FILES_A_BATCH[tier]
     return [
       ...files.filter((file) => isAlone(file) && !BUILDING.includes(file)).map((file) => [file]),
-      ...Array.from({ length: Math.ceil(others.length / size) }, (_, at) =>
-        others.slice(at * size, (at + 1) * size),
+      ...Array.from({ length: Math.ceil(others.length / size) }, (_, index) =>
+        others.slice(index * size, (index + 1) * size),
       ),
     ].map((together) => ({ tier, files: together }))
   })

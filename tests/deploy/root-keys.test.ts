@@ -7,7 +7,7 @@ import { after, afterEach, test } from 'node:test'
 import { readConfig } from '../../packages/server/src/settings/config.ts'
 
 const EXAMPLES = resolve(import.meta.dirname, '../../deploy/root-keys')
-const KEY = Buffer.from(Array.from({ length: 32 }, (_, at) => at * 7)).toString('base64url')
+const KEY = Buffer.from(Array.from({ length: 32 }, (_, index) => index * 7)).toString('base64url')
 const KEYS = `k1:${KEY}`
 const folder = mkdtempSync(join(tmpdir(), 'bonded-deploy-keys-'))
 after(() => rmSync(folder, { recursive: true, force: true }))

@@ -45,7 +45,10 @@ test(`of ${SESSIONS} sessions on three nodes those with both proofs bond, and no
     return reply
   }
   const started = performance.now()
-  const plans = Array.from({ length: SESSIONS }, (_, at) => PLANS[at % PLANS.length] ?? 'both')
+  const plans = Array.from(
+    { length: SESSIONS },
+    (_, index) => PLANS[index % PLANS.length] ?? 'both',
+  )
   const bonding = plans.filter((plan) => plan === 'both' || plan === 'at once').length
   const runOneByOne = async () => {
     const page = await newPhone(exchange)

@@ -145,7 +145,8 @@ async function compareEntries(): Promise<void> {
     const name = `${String(tile).padStart(3, '0')}${width < 256 ? `.p/${width}` : ''}`
     const reply = await fetch(`${origin()}/receipts/log/tile/entries/${name}`)
     const bundle = Buffer.from(await reply.arrayBuffer())
-    for (let at = 2; at < bundle.length; at += 34) entries.push(bundle.subarray(at, at + 32))
+    for (let index = 2; index < bundle.length; index += 34)
+      entries.push(bundle.subarray(index, index + 32))
   }
   const indexes = stored.map(({ log_index }) => Number(log_index))
   const hashes = stored.map(({ jws }) => createHash('sha256').update(String(jws)).digest())

@@ -80,7 +80,7 @@ test('one Idempotency-Key with two bodies on two nodes creates one session for e
     ids.add(one.id).add(other.id)
     assert.deepEqual([await settle(shop, key), await settle(bank, key)], [one, other])
   }
-  await Promise.all(Array.from({ length: KEYS }, (_, at) => storm(`key-${at}`)))
+  await Promise.all(Array.from({ length: KEYS }, (_, index) => storm(`key-${index}`)))
   assert.equal(ids.size, 2 * KEYS)
   assert.equal((await storedSessions()) - before, 2 * KEYS)
 })

@@ -85,8 +85,10 @@ for (let from = 0; from < SESSIONS; from += SESSIONS_A_TEST) {
       const batch = await Promise.all(
         Array.from({ length: BATCH }, () => RecordedSession.create(wire)),
       )
-      const calls = batch.flatMap((recorded, at) =>
-        Array.from({ length: CALLERS }, () => caller(recorded, phones.slice(2 * at, 2 * at + 2))),
+      const calls = batch.flatMap((recorded, index) =>
+        Array.from({ length: CALLERS }, () =>
+          caller(recorded, phones.slice(2 * index, 2 * index + 2)),
+        ),
       )
       await Promise.all([...calls, passTime(batch)])
       await Promise.all(batch.map((recorded) => recorded.read('backend')))

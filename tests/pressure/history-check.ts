@@ -90,7 +90,7 @@ export function eventsOf(timeline: readonly TimelineEntry[]): readonly TimelineE
     .sort((a, b) => Number(a.seq) - Number(b.seq))
   assert.deepEqual(
     events.map(({ seq }) => seq),
-    events.map((_, at) => at + 1),
+    events.map((_, index) => index + 1),
   )
   return events
 }

@@ -62,20 +62,20 @@ test(`${KEYS} bursts with one Idempotency-Key each create ${KEYS} sessions, with
     for (const other of others) assert.deepEqual([other.status, other.text], [201, first.text])
     made.add(first.body.id)
   }
-  for (let at = 0; at < KEYS; at += BATCH)
-    await Promise.all(Array.from({ length: BATCH }, (_, n) => storm(`storm-${at + n}`)))
+  for (let index = 0; index < KEYS; index += BATCH)
+    await Promise.all(Array.from({ length: BATCH }, (_, n) => storm(`storm-${index + n}`)))
   assert.equal(made.size, KEYS)
   assert.equal((await storedSessions()) - before, KEYS)
 })
 
 test('accepts the first of two bodies that race with one key, and rejects the other', async () => {
   const before = await storedSessions()
-  for (let at = 0; at < 200; at++) {
+  for (let index = 0; index < 200; index++) {
     const bodies = Array.from({ length: CALLERS }, (_, n) => ({
       workflow: 'w',
       end_user_address: n % 2 === 0 ? '192.0.2.1' : '192.0.2.2',
     }))
-    const replies = await Promise.all(bodies.map((body) => create(`mixed-${at}`, body)))
+    const replies = await Promise.all(bodies.map((body) => create(`mixed-${index}`, body)))
     const won = replies.findIndex(({ status }) => status === 201) % 2
     for (const [n, reply] of replies.entries()) {
       if (n % 2 === won) assert.deepEqual([reply.status, reply.text], [201, replies[won]?.text])

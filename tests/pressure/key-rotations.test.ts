@@ -31,7 +31,10 @@ const RATE = Number(process.env.ROTATION_RATE ?? 0)
 const PERIODS = 11
 const LIFECYCLES_A_PERIOD = SECONDS * RATE > 0 ? Math.ceil((SECONDS * RATE) / PERIODS) : 60
 const CALLERS = 16
-const NEXT_KEY: RootKey = { id: 'k2', bytes: Uint8Array.from({ length: 32 }, (_, at) => 255 - at) }
+const NEXT_KEY: RootKey = {
+  id: 'k2',
+  bytes: Uint8Array.from({ length: 32 }, (_, index) => 255 - index),
+}
 const HOUR_MS = 3_600_000
 /** Maintenance makes receipts and sends webhooks while it passes. */
 const TICK_MS = 2_000

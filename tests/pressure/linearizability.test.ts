@@ -17,11 +17,11 @@ function history(
     respondedAt?: number,
   ])[]
 ): History {
-  return lines.map(([call, response, calledAt, respondedAt], at) => ({
+  return lines.map(([call, response, calledAt, respondedAt], index) => ({
     call,
     response,
-    calledAt: calledAt ?? 10 * at,
-    respondedAt: respondedAt ?? 10 * at + 5,
+    calledAt: calledAt ?? 10 * index,
+    respondedAt: respondedAt ?? 10 * index + 5,
   }))
 }
 const attest = (phone: string): Call => ({
@@ -176,14 +176,14 @@ function correctHistory(calls: number): { history: History; effects: readonly nu
   let session = NEW_SESSION
   const effects: number[] = []
   const recorded: Recorded<Call, CallResponse>[] = []
-  for (let at = 0; at < calls; at++) {
+  for (let index = 0; index < calls; index++) {
     const call =
-      at < calls - 20
-        ? lively(at)
+      index < calls - 20
+        ? lively(index)
         : choose<Call>([attest('a'), complete, kill, read, claim('b'), read])
     const [next, response] = sessionModel.apply(session, call)
     session = next
-    const effect = 100 * at
+    const effect = 100 * index
     effects.push(effect)
     // The clock advances at every step, so no call has its response at the moment of the call.
     recorded.push({
@@ -219,8 +219,8 @@ test('explains a correct history of 3,000 overlapping calls', () => {
 test('detects a response from outside the time of its call in such a history', () => {
   for (let run = 0; run < 200; run++) {
     const { history: seen, effects } = correctHistory(60)
-    const reads = seen.flatMap(({ call, response }, at) =>
-      call.do === 'read' && response?.seq !== undefined ? [at] : [],
+    const reads = seen.flatMap(({ call, response }, index) =>
+      call.do === 'read' && response?.seq !== undefined ? [index] : [],
     )
     const at = choose(reads)
     const wrong = seen.map((recorded, index) =>

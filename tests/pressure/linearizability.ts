@@ -71,11 +71,11 @@ function mayComeNext(
 ): readonly number[] {
   let firstResponse = Number.POSITIVE_INFINITY
   const open: number[] = []
-  for (let at = lowest; at < calls.length; at++) {
-    const { calledAt, respondedAt } = calls[at] as Recorded<unknown, unknown>
+  for (let index = lowest; index < calls.length; index++) {
+    const { calledAt, respondedAt } = calls[index] as Recorded<unknown, unknown>
     if (calledAt >= firstResponse) break
-    if (taken[at]) continue
-    open.push(at)
+    if (taken[index]) continue
+    open.push(index)
     firstResponse = Math.min(firstResponse, respondedAt)
   }
   const respondedAt = (at: number) => calls[at]?.respondedAt ?? 0
@@ -87,6 +87,6 @@ function mayComeNext(
 function maskFrom(taken: readonly boolean[], lowest: number): string {
   const last = taken.lastIndexOf(true)
   let mask = ''
-  for (let at = lowest; at <= last; at++) mask += taken[at] ? '1' : '0'
+  for (let index = lowest; index <= last; index++) mask += taken[index] ? '1' : '0'
   return mask
 }

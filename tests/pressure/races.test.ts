@@ -151,7 +151,7 @@ async function endOfTime(starts: readonly Start[], began: number): Promise<void>
 async function race(first: Racer, second: Racer): Promise<void> {
   const began = clock.now()
   const starts = await Promise.all(
-    Array.from({ length: BATCH }, (_, at) => start(at, { first, second })),
+    Array.from({ length: BATCH }, (_, index) => start(index, { first, second })),
   )
   const calls = starts.flatMap((begun) =>
     Array.from({ length: CALLERS }, async (_, n) => {
@@ -170,8 +170,8 @@ async function race(first: Racer, second: Racer): Promise<void> {
   await expireSessions(service)
 }
 
-for (const [at, first] of RACERS.entries()) {
-  for (const second of RACERS.slice(at)) {
+for (const [index, first] of RACERS.entries()) {
+  for (const second of RACERS.slice(index)) {
     test(`${first.name} and ${second.name}: ${RACES} races of ${CALLERS} callers each have one order, and one event and one step of seq per move`, async () => {
       for (let run = 0; run < RACES; run += BATCH) await race(first, second)
     })

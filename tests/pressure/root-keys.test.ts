@@ -8,7 +8,10 @@ import { exchangeWith } from './exchange.ts'
 import { Journey, load, type Site } from './journeys.ts'
 import { addShop, registerPhone, ROOT_KEY, run, SHOP_ORIGIN, workFolder } from './running.ts'
 
-const NEXT_KEY: RootKey = { id: 'k2', bytes: Uint8Array.from({ length: 32 }, (_, at) => 255 - at) }
+const NEXT_KEY: RootKey = {
+  id: 'k2',
+  bytes: Uint8Array.from({ length: 32 }, (_, index) => 255 - index),
+}
 const CALLERS = 8
 /** Bonds that must succeed between two steps of the rotation. */
 const BONDS_A_STEP = 60

@@ -32,7 +32,10 @@ import { BONDED_TTL_MS, SESSION_TTL_MS } from './session-model.ts'
 
 const PUBLIC_ORIGIN = 'https://bond.example'
 export const SHOP_ORIGIN = 'https://shop.example'
-export const ROOT_KEY: RootKey = { id: 'k1', bytes: Uint8Array.from({ length: 32 }, (_, at) => at) }
+export const ROOT_KEY: RootKey = {
+  id: 'k1',
+  bytes: Uint8Array.from({ length: 32 }, (_, index) => index),
+}
 
 /** A service without rate limits: these tests look for faults below them. */
 export const SETTINGS: Settings = {

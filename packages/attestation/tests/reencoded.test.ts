@@ -35,10 +35,10 @@ test('rejects an Android chain with a certificate in another encoding', async ()
   const verdictOf = async (certificates: readonly Uint8Array[]) =>
     wordOf(await attest(certificates, CHALLENGE, trust))
   assert.equal(await verdictOf(chain), 'ok')
-  const reencoded = chain.flatMap((certificate, at) =>
+  const reencoded = chain.flatMap((certificate, index) =>
     reencodeDer(certificate).map(({ what, bytes }) => ({
-      what: `${at}: ${what}`,
-      chain: chain.with(at, bytes),
+      what: `${index}: ${what}`,
+      chain: chain.with(index, bytes),
     })),
   )
   const verdicts = await inBatches(reencoded, (one) => verdictOf(one.chain))
@@ -124,13 +124,13 @@ test('rejects a key or a map of iOS 27 in another encoding, although the certifi
     reencodedKeys && reencodedMaps && reencodedKeys.length > 30 && reencodedMaps.length > 15,
   )
   // A map without some members is another map, and the order of members has no meaning.
-  for (const [at, { what }] of reencodedKeys.entries()) {
+  for (const [index, { what }] of reencodedKeys.entries()) {
     if (what.endsWith('reversed')) continue
     assert.notEqual(
       verdictOf((data) =>
         Buffer.concat([
           data.subarray(0, from),
-          reencodeCbor(data.subarray(from, to))[at]?.bytes ?? data,
+          reencodeCbor(data.subarray(from, to))[index]?.bytes ?? data,
           data.subarray(to),
         ]),
       ),

@@ -85,8 +85,8 @@ function isOlder(version: string, than: string): boolean {
   const [parts, others] = [version, than].map((text) =>
     (text.split('-')[0] ?? '').split('.').map(Number),
   ) as [number[], number[]]
-  const at = parts.findIndex((part, index) => part !== others[index])
-  return at >= 0 && (parts[at] ?? 0) < (others[at] ?? 0)
+  const index = parts.findIndex((part, index) => part !== others[index])
+  return index >= 0 && (parts[index] ?? 0) < (others[index] ?? 0)
 }
 
 function warn({ setting, version }: IgnoredSetting): void {

@@ -53,7 +53,8 @@ test('does not serve a damaged database, and does not change it', () => {
   for (let count = 0; count < 3; count++) m.json(...CREATE_TENANT, '--allow-similar-name')
   const { size } = statSync(m.databaseFile)
   const file = openSync(m.databaseFile, 'r+')
-  for (let at = 8_192; at < size; at += 4_096) writeSync(file, Buffer.alloc(512, 0xa5), 0, 512, at)
+  for (let index = 8_192; index < size; index += 4_096)
+    writeSync(file, Buffer.alloc(512, 0xa5), 0, 512, index)
   closeSync(file)
   const before = readFileSync(m.databaseFile)
   assertRejected(
@@ -186,7 +187,9 @@ test('names the setting of an address that this machine does not have', () => {
   )
 })
 
-const GOOD_KEY = Buffer.from(Array.from({ length: 32 }, (_, at) => at * 7)).toString('base64url')
+const GOOD_KEY = Buffer.from(Array.from({ length: 32 }, (_, index) => index * 7)).toString(
+  'base64url',
+)
 for (const [what, keys, message] of [
   ['malformed', 'k1:AAAA:more', /key 1 is not of the form id:base64url/],
   ['too short', 'k1:AAAA', /key 1 is not 32 bytes/],

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { CREATE_TENANT, machine } from '../../../tests/harness/process.ts'
 
-const KEY = Buffer.from(Array.from({ length: 32 }, (_, at) => at * 7)).toString('base64url')
+const KEY = Buffer.from(Array.from({ length: 32 }, (_, index) => index * 7)).toString('base64url')
 const folder = mkdtempSync(join(tmpdir(), 'bonded-keys-command-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 

@@ -39,8 +39,8 @@ export function chartOf({ title, sum, label, bars, below = [], tone, axis }: Cha
   const place = { scale, line }
   return html`<figure class="chart${below.length > 0 && ' large'}"><figcaption>${title} <b>${sum}</b></figcaption>
 <svg viewBox="0 0 ${width} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${label}">
-<g class="${tone}">${bars.map((bar, at) => drawBar(bar, { ...place, at, isBelow: false }))}</g>
-<g class="bad">${below.map((bar, at) => drawBar(bar, { ...place, at, isBelow: true }))}</g>
+<g class="${tone}">${bars.map((bar, index) => drawBar(bar, { ...place, index, isBelow: false }))}</g>
+<g class="bad">${below.map((bar, index) => drawBar(bar, { ...place, index, isBelow: true }))}</g>
 <path class="line" d="M0 ${rounded(line)}H${width}"/></svg>
 <p class="axis">${axis.map((text) => html`<span>${text}</span>`)}</p></figure>`
 }
@@ -55,13 +55,13 @@ export function shareBar(good: number, bad: number, of: number): Html {
 
 function drawBar(
   { size, says }: Bar,
-  of: { readonly scale: number; readonly line: number; readonly at: number; isBelow: boolean },
+  of: { readonly scale: number; readonly line: number; readonly index: number; isBelow: boolean },
 ): Html | false {
   if (size === 0) return false
-  const { scale, line, at, isBelow } = of
+  const { scale, line, index, isBelow } = of
   const height = size * scale
   const y = isBelow ? line : line - height
-  return html`<rect x="${at * (BAR + GAP) + GAP / 2}" y="${rounded(y)}" width="${BAR}" height="${rounded(height)}"><title>${says}</title></rect>`
+  return html`<rect x="${index * (BAR + GAP) + GAP / 2}" y="${rounded(y)}" width="${BAR}" height="${rounded(height)}"><title>${says}</title></rect>`
 }
 
 function highest(bars: readonly Bar[]): number {

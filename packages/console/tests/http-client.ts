@@ -71,9 +71,9 @@ export class Visitor {
     })
     for (const line of [page.headers['set-cookie'] ?? []].flat()) {
       const [pair = ''] = line.split(';')
-      const at = pair.indexOf('=')
-      if (/max-age=0|expires=Thu, 01 Jan 1970/i.test(line)) jar.delete(pair.slice(0, at))
-      else jar.set(pair.slice(0, at), pair.slice(at + 1))
+      const index = pair.indexOf('=')
+      if (/max-age=0|expires=Thu, 01 Jan 1970/i.test(line)) jar.delete(pair.slice(0, index))
+      else jar.set(pair.slice(0, index), pair.slice(index + 1))
     }
     return page
   }

@@ -12,8 +12,8 @@ const SEXTETS = Uint8Array.from({ length: 128 }, (_, code) =>
  */
 export function encodeBase64url(bytes: Uint8Array): string {
   let text = ''
-  for (let at = 0; at < bytes.length; at += 3) {
-    const [a = 0, b, c] = bytes.subarray(at, at + 3)
+  for (let index = 0; index < bytes.length; index += 3) {
+    const [a = 0, b, c] = bytes.subarray(index, index + 3)
     text += digit(a >> 2) + digit(((a & 3) << 4) | ((b ?? 0) >> 4))
     if (b !== undefined) text += digit(((b & 15) << 2) | ((c ?? 0) >> 6))
     if (c !== undefined) text += digit(c & 63)
@@ -58,11 +58,11 @@ export function encodeBase62(bytes: Uint8Array, length: number): string {
   // Long division by 62³, three digits at a time. Remainder and next word stay below 2^50.
   while (first < words.length) {
     let remainder = 0
-    for (let at = first; at < words.length; at++) {
-      const value = remainder * 2 ** 32 + (words[at] ?? 0)
+    for (let index = first; index < words.length; index++) {
+      const value = remainder * 2 ** 32 + (words[index] ?? 0)
       // By the quotient: a remainder of two doubles is a call of a C function.
       const quotient = Math.floor(value / 62 ** 3)
-      words[at] = quotient
+      words[index] = quotient
       remainder = value - quotient * 62 ** 3
     }
     text = `${BASE62[Math.floor(remainder / 62 ** 2)]}${BASE62[Math.floor(remainder / 62) % 62]}${BASE62[remainder % 62]}${text}`
@@ -77,9 +77,9 @@ export function encodeBase62(bytes: Uint8Array, length: number): string {
 function bigEndianWords(bytes: Uint8Array): number[] {
   const words: number[] = []
   let word = 0
-  for (let at = 0; at < bytes.length; at++) {
-    word = word * 256 + (bytes[at] ?? 0)
-    if ((bytes.length - at) % 4 !== 1) continue
+  for (let index = 0; index < bytes.length; index++) {
+    word = word * 256 + (bytes[index] ?? 0)
+    if ((bytes.length - index) % 4 !== 1) continue
     words.push(word)
     word = 0
   }
@@ -98,8 +98,8 @@ const CRC_OF_BYTE = /* @__PURE__ */ Uint32Array.from({ length: 256 }, (_, byte) 
  */
 export function crc32(text: string): number {
   let crc = 0xffffffff
-  for (let at = 0; at < text.length; at++)
-    crc = (crc >>> 8) ^ (CRC_OF_BYTE[(crc ^ text.charCodeAt(at)) & 0xff] ?? 0)
+  for (let index = 0; index < text.length; index++)
+    crc = (crc >>> 8) ^ (CRC_OF_BYTE[(crc ^ text.charCodeAt(index)) & 0xff] ?? 0)
   return (crc ^ 0xffffffff) >>> 0
 }
 

@@ -66,11 +66,11 @@ test('detects one wrong character of a server credential offline', () => {
   const bare = `sk_beta_0123456789_${'a'.repeat(43)}`
   const credential = bare + credentialChecksum(bare)
   assert.ok(isServerCredential(credential))
-  for (let at = 0; at < credential.length; at++) {
-    const other = credential[at] === 'b' ? 'c' : 'b'
+  for (let index = 0; index < credential.length; index++) {
+    const other = credential[index] === 'b' ? 'c' : 'b'
     assert.ok(
-      !isServerCredential(credential.slice(0, at) + other + credential.slice(at + 1)),
-      `character ${at}`,
+      !isServerCredential(credential.slice(0, index) + other + credential.slice(index + 1)),
+      `character ${index}`,
     )
   }
 })

@@ -8,7 +8,7 @@ import { createHash, createHmac, generateKeyPairSync, hkdfSync, sign } from 'nod
 
 const sha = (data: string | Uint8Array) => createHash('sha256').update(data)
 const hashOf = (text: string) => sha(text).digest('base64url')
-const rootKey = Buffer.from(Array.from({ length: 32 }, (_, at) => at))
+const rootKey = Buffer.from(Array.from({ length: 32 }, (_, index) => index))
 const keyOf = (purpose: string) =>
   Buffer.from(hkdfSync('sha256', rootKey, 'bonded-sessions/v1', purpose, 32))
 const macOf = (purpose: string, text: string) =>

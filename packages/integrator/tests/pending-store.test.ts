@@ -136,7 +136,7 @@ test('the suite finds a store that uses a bond twice', async () => {
   })
   const checks = pendingStoreSuite(broken)
   const results = await Promise.allSettled(checks.map(({ run }) => run()))
-  const failed = checks.filter((_, at) => results[at]?.status === 'rejected')
+  const failed = checks.filter((_, index) => results[index]?.status === 'rejected')
   assert.ok(failed.length >= 5, failed.map(({ name }) => name).join())
 })
 

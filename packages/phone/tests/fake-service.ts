@@ -335,8 +335,8 @@ export function fakeService(origin = ORIGIN): FakeService {
         authorization: request.headers.authorization,
       })
       const called = `${request.method} ${path.split('?')[0] ?? ''}`
-      const at = faults.findIndex(({ pathEnd }) => called.endsWith(pathEnd))
-      const [found] = at < 0 ? [] : faults.splice(at, 1)
+      const index = faults.findIndex(({ pathEnd }) => called.endsWith(pathEnd))
+      const [found] = index < 0 ? [] : faults.splice(index, 1)
       if (found?.fault === 'unsent') throw new TypeError('fetch failed')
       if (typeof found?.fault === 'object')
         return rejection(found.fault.status, found.fault.reason, { ...found.fault, nowMs })

@@ -59,7 +59,7 @@ test('reports at most the last minute, one entry per second from the start of th
     features: [],
   }
   assert.deepEqual([window_ms, features.length], [60_000, 60])
-  assert.ok(features.every(({ t_ms }, at) => t_ms === at * 1_000))
+  assert.ok(features.every(({ t_ms }, index) => t_ms === index * 1_000))
 })
 
 test('counts each touch in its second, the approving touch in the last, and none from before the window', () => {
@@ -101,7 +101,7 @@ test('omits a second without gravity, in another unit or with too few readings, 
     const times = featuresOf({ samples })?.features.map(({ t_ms }) => t_ms) ?? []
     assert.ok(times.length >= 4 && times.length <= 8, `${name}: ${times.join()}`)
     assert.ok(
-      times.some((t_ms, at) => t_ms - (times[at - 1] ?? 0) > 1_000),
+      times.some((t_ms, index) => t_ms - (times[index - 1] ?? 0) > 1_000),
       name,
     )
   }
@@ -150,10 +150,10 @@ test('the features of any readings are within the bounds of the protocol', () =>
       (made, touches_ms) => {
         const signal = motionFeatures({
           // The rotation keeps its value for five readings, so that it is not noise.
-          samples: made.map(({ acc }, at) => ({
+          samples: made.map(({ acc }, index) => ({
             acc,
-            gyro: made[at - (at % 5)]?.gyro ?? [0, 0, 0],
-            t_ms: at * 20,
+            gyro: made[index - (index % 5)]?.gyro ?? [0, 0, 0],
+            t_ms: index * 20,
           })),
           touches_ms,
         })

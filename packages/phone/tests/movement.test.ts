@@ -110,5 +110,5 @@ test('keeps the acceleration, the time and the number of seconds without rotatio
     features: [],
   }
   assert.equal(features.length * 1_000, window_ms)
-  assert.ok(features.every(({ acc_var, t_ms }, at) => acc_var > 0.5 && t_ms === at * 1_000))
+  assert.ok(features.every(({ acc_var, t_ms }, index) => acc_var > 0.5 && t_ms === index * 1_000))
 })

@@ -38,7 +38,7 @@ test('prefers a flag to the environment and the environment to the file, and pri
   using files = machine()
   const file = join(files.folder, 'bonded.yaml')
   writeFileSync(file, 'port: 1001\nhost: 0.0.0.0\napp_scheme: acme\n')
-  const key = Buffer.from(Array.from({ length: 32 }, (_, at) => at)).toString('base64url')
+  const key = Buffer.from(Array.from({ length: 32 }, (_, index) => index)).toString('base64url')
   using m = machine({
     env: {
       BONDED_CONFIG: file,

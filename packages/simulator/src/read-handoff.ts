@@ -38,7 +38,7 @@ function readText(text: string): string {
   if (raster === undefined) throw new PhoneError('handoff_unreadable', { reason: 'not_an_image' })
   const { width, height, luma } = raster
   const data = new Uint8Array(luma.length * 4)
-  for (const [at, grey] of luma.entries()) data.set([grey, grey, grey, 255], at * 4)
+  for (const [index, grey] of luma.entries()) data.set([grey, grey, grey, 255], index * 4)
   return readPixels({ width, height, data })
 }
 

@@ -107,20 +107,20 @@ function pathOutline(d: string): Point[][] | undefined {
   let ring: Point[] = []
   let [x, y] = [0, 0]
   let command = ''
-  for (let at = 0; at < tokens.length; ) {
-    const token = tokens[at] ?? ''
+  for (let index = 0; index < tokens.length; ) {
+    const token = tokens[index] ?? ''
     const isCommand = /^[A-Za-z]/.test(token)
     if (isCommand) {
       command = token
-      at++
+      index++
     } else if (command === 'M') command = 'L'
     else if (command === 'm') command = 'l'
     const kind = command.toUpperCase()
     const count = NUMBERS_OF[kind]
     // Z takes no numbers.
     if (count === undefined || (count === 0 && !isCommand)) return undefined
-    const [first = Number.NaN, second = Number.NaN] = tokens.slice(at, at + count).map(Number)
-    at += count
+    const [first = Number.NaN, second = Number.NaN] = tokens.slice(index, index + count).map(Number)
+    index += count
     const relative = command !== kind
     if (kind === 'Z') [x, y] = ring[0] ?? [x, y]
     else if (kind === 'H') x = relative ? x + first : first
@@ -141,8 +141,8 @@ function fill(
 ): void {
   const crossings: { x: number; turn: number }[][] = Array.from({ length: height }, () => [])
   for (const ring of rings) {
-    for (const [at, [x0, y0]] of ring.entries()) {
-      const [x1, y1] = ring[(at + 1) % ring.length] ?? [x0, y0]
+    for (const [index, [x0, y0]] of ring.entries()) {
+      const [x1, y1] = ring[(index + 1) % ring.length] ?? [x0, y0]
       const [from, to] = [
         Math.max(0, Math.ceil(Math.min(y0, y1) - 0.5)),
         Math.min(height, Math.ceil(Math.max(y0, y1) - 0.5)),
@@ -156,9 +156,9 @@ function fill(
   }
   for (const [row, found] of crossings.entries()) {
     let winding = 0
-    for (const [at, { x, turn }] of found.sort((a, b) => a.x - b.x).entries()) {
+    for (const [index, { x, turn }] of found.sort((a, b) => a.x - b.x).entries()) {
       winding += turn
-      const end = winding === 0 ? x : (found[at + 1]?.x ?? x)
+      const end = winding === 0 ? x : (found[index + 1]?.x ?? x)
       const clamp = (edge: number) => Math.min(width, Math.max(0, Math.ceil(edge - 0.5)))
       if (winding !== 0) luma.fill(ink, row * width + clamp(x), row * width + clamp(end))
     }

@@ -226,8 +226,8 @@ test('simulates a carried phone for any random source', () => {
         assert.equal(features.length, 60)
         assert.ok(
           features.every(
-            ({ t_ms, acc_var, gyro_var }, at) =>
-              t_ms === at * 1_000 &&
+            ({ t_ms, acc_var, gyro_var }, index) =>
+              t_ms === index * 1_000 &&
               t_ms < window_ms &&
               acc_var > 0.01 &&
               acc_var < 150 &&

@@ -53,12 +53,12 @@ test('rejects recorded chains with a flipped bit in any byte', {
     // A chain that is rejected unchanged proves nothing when it is rejected tampered with.
     if (await broken(chain)) continue
     const questions: { at: number; byte: number; bit: number }[] = []
-    for (const [at, certificate] of chain.entries()) {
+    for (const [index, certificate] of chain.entries()) {
       // Chains of one device share all certificates but the leaf, so each pair of certificates is
       // tampered with once.
-      const place = `${certificate.toString('base64')}.${chain[at + 1]?.toString('base64')}`
+      const place = `${certificate.toString('base64')}.${chain[index + 1]?.toString('base64')}`
       if (!seen.has(place))
-        for (const byte of certificate.keys()) questions.push({ at, byte, bit: next(8) })
+        for (const byte of certificate.keys()) questions.push({ at: index, byte, bit: next(8) })
       seen.add(place)
     }
     await inTurns(questions, async ({ at, byte, bit }) => {
@@ -72,9 +72,9 @@ test('rejects recorded chains with a flipped bit in any byte', {
 test('rejects a chain with any single bit flipped', async () => {
   const chain = honestChain()
   assert.equal(wordOf(await attest(chain, CHALLENGE, TRUST)), 'ok')
-  const questions = chain.flatMap((certificate, at) =>
+  const questions = chain.flatMap((certificate, index) =>
     [...certificate.keys()].flatMap((byte) =>
-      Array.from({ length: 8 }, (_, bit) => ({ at, byte, bit })),
+      Array.from({ length: 8 }, (_, bit) => ({ at: index, byte, bit })),
     ),
   )
   await inTurns(questions, async ({ at, byte, bit }) => {
@@ -121,6 +121,6 @@ async function inTurns<T>(
   questions: readonly T[],
   ask: (question: T) => Promise<void>,
 ): Promise<void> {
-  for (let at = 0; at < questions.length; at += AT_ONCE)
-    await Promise.all(questions.slice(at, at + AT_ONCE).map(ask))
+  for (let index = 0; index < questions.length; index += AT_ONCE)
+    await Promise.all(questions.slice(index, index + AT_ONCE).map(ask))
 }

@@ -57,12 +57,12 @@ test('android-key: accepts a chain of three to seven certificates, and rejects t
   const nameOf = (at: number) => [['commonName', `authority ${at}`]] as const
   const verdictOf = (length: number) => {
     const keys = [rootKey, ...Array.from({ length: length - 1 }, () => newKey().privateKey)]
-    const chain = keys.map((publicKey, at) => {
-      const issuerAt = Math.max(0, at - 1)
-      const extensions = at > 0 && at === length - 1 ? [honestExtension] : [authority()]
+    const chain = keys.map((publicKey, index) => {
+      const issuerAt = Math.max(0, index - 1)
+      const extensions = index > 0 && index === length - 1 ? [honestExtension] : [authority()]
       const common = {
-        serial: BigInt(at + 1),
-        subject: nameOf(at),
+        serial: BigInt(index + 1),
+        subject: nameOf(index),
         issuer: nameOf(issuerAt),
         ...DATES,
         extensions,

@@ -52,13 +52,13 @@ test('android-key: rejects an RSA key that is described as P-256', async () => {
 test('android-key: rejects descriptions with unordered, repeated, or padded tags', async () => {
   const honest = encodeKeyDescription(describe())
   const swap = (one: Buffer, other: Buffer) => {
-    const at = honest.indexOf(Buffer.concat([one, other]))
-    assert.ok(at > 0)
+    const index = honest.indexOf(Buffer.concat([one, other]))
+    assert.ok(index > 0)
     return Buffer.concat([
-      honest.subarray(0, at),
+      honest.subarray(0, index),
       other,
       one,
-      honest.subarray(at + one.length + other.length),
+      honest.subarray(index + one.length + other.length),
     ])
   }
   const outOfOrder = swap(der.explicit(705, integer(160_000)), der.explicit(706, integer(202_610)))
@@ -224,12 +224,12 @@ test('android-key: rejects swapped, truncated, doubled, reordered, and extended 
   const orders = permutations([0, 1, 2, 3]).filter((order) => order.join() !== '0,1,2,3')
   const tampered = [
     [],
-    ...chain.map((_, at) => chain.slice(0, at)),
-    ...chain.map((_, at) => chain.toSpliced(at, 1)),
-    ...chain.map((one, at) => chain.toSpliced(at, 0, one)),
-    ...chain.map((_, at) => chain.with(at, unrelated[at] ?? Buffer.alloc(0))),
-    ...chain.map((_, at) => chain.toSpliced(at, 0, unrelated[at] ?? Buffer.alloc(0))),
-    ...chain.map((one, at) => chain.with(at, Buffer.concat([one, Buffer.of(0)]))),
+    ...chain.map((_, index) => chain.slice(0, index)),
+    ...chain.map((_, index) => chain.toSpliced(index, 1)),
+    ...chain.map((one, index) => chain.toSpliced(index, 0, one)),
+    ...chain.map((_, index) => chain.with(index, unrelated[index] ?? Buffer.alloc(0))),
+    ...chain.map((_, index) => chain.toSpliced(index, 0, unrelated[index] ?? Buffer.alloc(0))),
+    ...chain.map((one, index) => chain.with(index, Buffer.concat([one, Buffer.of(0)]))),
     ...orders.map((order) => order.map((at) => chain[at] ?? Buffer.alloc(0))),
     [...chain, ...unrelated],
     [...chain, chain[3] ?? Buffer.alloc(0), chain[3] ?? Buffer.alloc(0)],

@@ -93,8 +93,8 @@ test('rejects a receipt with a flipped bit, or returns the same fields', {
   // One bit of each byte, another one in the next: all of them would take minutes.
   const bits = [...receipt.keys()].map((byte) => byte * 8 + (byte % 8))
   const findings = await inBatches(bits, (bit) => judge(recorded, {}, flipBit(receipt, bit)))
-  for (const [at, bit] of bits.entries()) {
-    const finding = findings[at]
+  for (const [index, bit] of bits.entries()) {
+    const finding = findings[index]
     if (finding?.ok !== true) continue
     assert.ok(bit < from || bit >= from + content.length * 8, `bit ${bit} is signed`)
     assert.deepEqual({ ...finding.value, receipt }, { ...original.value, receipt })

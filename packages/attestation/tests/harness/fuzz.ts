@@ -28,9 +28,10 @@ export async function fuzz(
 ): Promise<string> {
   const next = mutator(samples)
   const rssAtStart = process.memoryUsage.rss()
-  for (let at = 0; at < INPUTS; at++) {
+  for (let index = 0; index < INPUTS; index++) {
     const input = next()
-    const description = () => `seed ${SEED}, input ${at}: ${input.toString('hex').slice(0, 2_000)}`
+    const description = () =>
+      `seed ${SEED}, input ${index}: ${input.toString('hex').slice(0, 2_000)}`
     const before = process.cpuUsage()
     try {
       await verify(input)

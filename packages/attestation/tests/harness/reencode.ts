@@ -64,14 +64,14 @@ function derVariants({ tag, before, children, after }: DerNode): Reencoded[] {
       ? [{ what: 'padded', bytes: tlv(tag, Buffer.concat([Buffer.of(0), content])) }]
       : []),
   ]
-  const inside = children.flatMap((child, at) =>
+  const inside = children.flatMap((child, index) =>
     derVariants(child).map(({ what, bytes }) => ({
-      what: `${tag.toString('hex')}.${at} ${what}`,
+      what: `${tag.toString('hex')}.${index} ${what}`,
       bytes: tlv(
         tag,
         Buffer.concat([
           before,
-          ...children.map((other, place) => (place === at ? bytes : derBytes(other))),
+          ...children.map((other, place) => (place === index ? bytes : derBytes(other))),
           after,
         ]),
       ),
@@ -86,11 +86,11 @@ function derBytes({ tag, before, children, after }: DerNode): Buffer {
 
 function derNodes(bytes: Buffer): DerNode[] {
   const nodes: DerNode[] = []
-  for (let at = 0; at < bytes.length; ) {
-    const first = bytes.readUInt8(at)
-    let to = at + 1
+  for (let index = 0; index < bytes.length; ) {
+    const first = bytes.readUInt8(index)
+    let to = index + 1
     if ((first & 0x1f) === 0x1f) while (bytes.readUInt8(to++) >= 0x80);
-    const tag = bytes.subarray(at, to)
+    const tag = bytes.subarray(index, to)
     const length = bytes.readUInt8(to)
     const octets = length < 0x80 ? 0 : length & 0x7f
     const from = to + 1 + octets
@@ -110,7 +110,7 @@ function derNodes(bytes: Buffer): DerNode[] {
       children: derNodes(content.subarray(skip)),
       after: Buffer.alloc(0),
     })
-    at = from + content.length
+    index = from + content.length
   }
   return nodes
 }
@@ -149,8 +149,8 @@ export function reencodeCbor(bytes: Buffer): readonly Reencoded[] {
 function cborVariants(node: CborNode): Reencoded[] {
   const { major, argument, text, children } = node
   const step = major === MAP ? 2 : 1
-  const items = Array.from({ length: children.length / step }, (_, at) =>
-    children.slice(at * step, at * step + step),
+  const items = Array.from({ length: children.length / step }, (_, index) =>
+    children.slice(index * step, index * step + step),
   )
   const rebuilt = (list: readonly (readonly CborNode[])[]) =>
     cborBytes({ ...node, argument: list.length, children: list.flat() })
@@ -191,18 +191,18 @@ function cborVariants(node: CborNode): Reencoded[] {
         ]),
     ...(items.length === 0 ? [] : [{ what: 'emptied', bytes: rebuilt([]) }]),
     ...(items.length < 2 ? [] : [{ what: 'reversed', bytes: rebuilt(items.toReversed()) }]),
-    ...items.map((item, at) => ({
-      what: `item ${at} twice`,
-      bytes: rebuilt(items.toSpliced(at, 0, item)),
+    ...items.map((item, index) => ({
+      what: `item ${index} twice`,
+      bytes: rebuilt(items.toSpliced(index, 0, item)),
     })),
   ]
-  const inside = children.flatMap((child, at) =>
+  const inside = children.flatMap((child, index) =>
     cborVariants(child).map(({ what, bytes }) => ({
-      what: `${major}.${at} ${what}`,
+      what: `${major}.${index} ${what}`,
       bytes: Buffer.concat([
         head(major, argument),
         text,
-        ...children.map((other, place) => (place === at ? bytes : cborBytes(other))),
+        ...children.map((other, place) => (place === index ? bytes : cborBytes(other))),
       ]),
     })),
   )

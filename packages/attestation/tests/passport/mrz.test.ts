@@ -43,8 +43,8 @@ const digitOf = (text: string) => {
   const values = text
     .split('')
     .map(
-      (character, at) =>
-        (character === '<' ? 0 : Number.parseInt(character, 36)) * ([7, 3, 1][at % 3] ?? 0),
+      (character, index) =>
+        (character === '<' ? 0 : Number.parseInt(character, 36)) * ([7, 3, 1][index % 3] ?? 0),
     )
   return String(values.reduce((sum, value) => sum + value, 0) % 10)
 }

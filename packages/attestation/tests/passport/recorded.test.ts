@@ -53,9 +53,9 @@ test('verifies each state’s recorded security object under its certificate, wi
 test('rejects a recorded security object under another country’s certificate, or under none', {
   skip,
 }, () => {
-  for (const [at, { country, sod }] of states.entries()) {
+  for (const [index, { country, sod }] of states.entries()) {
     const now = Date.parse(REAL[country]?.at ?? '')
-    const others = states.filter((_, other) => other !== at).map(({ csca }) => csca)
+    const others = states.filter((_, other) => other !== index).map(({ csca }) => csca)
     assert.deepEqual(
       verifySecurityObject(sod, { trust: new CountryTrust(others), now }),
       { ok: false, reason: 'passport_invalid', step: 'csca_unknown' },

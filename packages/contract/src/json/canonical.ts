@@ -49,7 +49,7 @@ function isInOrder(value: unknown): boolean {
 }
 
 function isListInOrder(items: readonly unknown[]): boolean {
-  for (let at = 0; at < items.length; at++) if (!isInOrder(items[at])) return false
+  for (let index = 0; index < items.length; index++) if (!isInOrder(items[index])) return false
   return true
 }
 
@@ -109,8 +109,8 @@ function canonicalString(text: string): string {
 function canonicalArray(items: readonly unknown[]): string {
   let text = '['
   // By index: a hole reads as undefined, which is rejected. `map` would skip it.
-  for (let at = 0; at < items.length; at++)
-    text += at === 0 ? written(items[at]) : `,${written(items[at])}`
+  for (let index = 0; index < items.length; index++)
+    text += index === 0 ? written(items[index]) : `,${written(items[index])}`
   return `${text}]`
 }
 
@@ -136,11 +136,14 @@ let last: { readonly names: readonly string[]; readonly order: readonly Member[]
 }
 
 function membersInOrder(names: readonly string[]): readonly Member[] {
-  if (names.length === last.names.length && names.every((name, at) => name === last.names[at]))
+  if (
+    names.length === last.names.length &&
+    names.every((name, index) => name === last.names[index])
+  )
     return last.order
   const order = [...names]
     .sort()
-    .map((name, at) => ({ name, lead: `${at === 0 ? '{' : ','}${canonicalString(name)}:` }))
+    .map((name, index) => ({ name, lead: `${index === 0 ? '{' : ','}${canonicalString(name)}:` }))
   last = { names, order }
   return order
 }

@@ -81,9 +81,9 @@ function scan(text: string): { depth: number; members: number } {
   let open = 0
   let depth = 0
   let members = 0
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at)
-    if (unit === QUOTE) at = endOfString(text, at)
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index)
+    if (unit === QUOTE) index = endOfString(text, index)
     else if (unit === COLON) members++
     else if (unit === OPEN_BRACE || unit === OPEN_BRACKET) {
       open++
@@ -109,18 +109,18 @@ function countMembers(value: unknown): number {
 function duplicateOf(text: string): StrictJsonResult {
   // The names of each open object; nothing for an open array.
   const open: (Set<string> | undefined)[] = []
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at)
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index)
     if (unit === QUOTE) {
-      const end = endOfString(text, at)
+      const end = endOfString(text, index)
       // A string is a member's name exactly when a colon follows it.
       if (nextSolid(text, end + 1) === COLON) {
-        const name = JSON.parse(text.slice(at, end + 1)) as string
+        const name = JSON.parse(text.slice(index, end + 1)) as string
         const names = open.at(-1)
         if (names?.has(name)) return { problem: 'duplicate_member', member: name }
         names?.add(name)
       }
-      at = end
+      index = end
     } else if (unit === OPEN_BRACE || unit === OPEN_BRACKET)
       open.push(unit === OPEN_BRACE ? new Set() : undefined)
     else if (unit === CLOSE_BRACE || unit === CLOSE_BRACKET) open.pop()

@@ -21,10 +21,10 @@ function windowOf(
 ): SensorSignal {
   const next = seeded(20_261_121)
   const any = () => next(100_000) / 100_000
-  const features = Array.from({ length: seconds }, (_, at) => ({
-    t_ms: at * 1_000,
-    handling: at % 10 === 0 ? 1 : 0,
-    ...second(at, any),
+  const features = Array.from({ length: seconds }, (_, index) => ({
+    t_ms: index * 1_000,
+    handling: index % 10 === 0 ? 1 : 0,
+    ...second(index, any),
   }))
   return { window_ms: seconds * 1_000, features }
 }
@@ -113,7 +113,7 @@ test('eight seconds of recording suffice, which are seven whole ones, and five d
 
 test('a gap counts as time in which the phone was not carried', () => {
   const whole = windowOf(60, walk)
-  const holed = whole.features.filter((_, at) => at < 6 || at >= 54)
+  const holed = whole.features.filter((_, index) => index < 6 || index >= 54)
   assert.equal(scored({ ...whole, features: holed }), 0.4)
   assert.equal(scored({ ...whole, window_ms: 300_000 }), 0.4)
 })
@@ -193,8 +193,8 @@ test('rejects a signal with one number that is not finite', () => {
       -1,
       undefined as unknown as number,
     ]) {
-      const features = whole.features.map((feature, at) =>
-        at === 30 ? { ...feature, [member]: value } : feature,
+      const features = whole.features.map((feature, index) =>
+        index === 30 ? { ...feature, [member]: value } : feature,
       )
       assert.deepEqual(
         [scored({ ...whole, features }), scoreContinuity({ ...whole, features }).motionPresent],
@@ -229,7 +229,7 @@ const soundSignal = fc
   .map(
     (seconds): SensorSignal => ({
       window_ms: seconds.length * 1_000,
-      features: seconds.map((second, at) => ({ ...second, t_ms: at * 1_000 })),
+      features: seconds.map((second, index) => ({ ...second, t_ms: index * 1_000 })),
     }),
   )
 /** Some of a carried minute, tampered with in places, for scores of every height. */

@@ -242,7 +242,8 @@ test('never raises any of the four numbers when a phone reports less', () => {
           judge(whole, undefined, requested),
           judge(whole, passport, {}),
         ]
-        for (const less of lesser) assert.ok(less.every((value, at) => value <= (best[at] ?? 0)))
+        for (const less of lesser)
+          assert.ok(less.every((value, index) => value <= (best[index] ?? 0)))
         for (const value of best) assert.ok(value >= 0 && value <= 1)
       },
     ),

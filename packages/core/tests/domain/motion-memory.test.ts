@@ -27,11 +27,11 @@ test('never confuses two users', () => {
 })
 
 test('reports a repetition from a fifth of the fingerprints, and not from one less', () => {
-  const known = Array.from({ length: 50 }, (_, at) => at)
+  const known = Array.from({ length: 50 }, (_, index) => index)
   const memory: MotionMemory = { keyId: 'k1', windows: [{ at: 0, fingerprints: known }] }
   const shared = (count: number) => [
     ...known.slice(0, count),
-    ...Array.from({ length: 50 - count }, (_, at) => 1_000 + at),
+    ...Array.from({ length: 50 - count }, (_, index) => 1_000 + index),
   ]
   const judge = (fingerprints: readonly number[]) =>
     compareWindow(new Set(fingerprints), { memory, windowMs: MINUTE_MS, now: DAY_MS }) ===
@@ -60,8 +60,8 @@ test('a pattern covers three carried seconds, and no second in which the phone l
   const { window_ms, features } = carried(1)
   const lying = (from: number, until: number) => ({
     window_ms,
-    features: features.map((feature, at) =>
-      at >= from && at < until ? { ...feature, acc_var: 0, gyro_var: 0 } : feature,
+    features: features.map((feature, index) =>
+      index >= from && index < until ? { ...feature, acc_var: 0, gyro_var: 0 } : feature,
     ),
   })
   assert.equal(motionPatternsOf(carried(1)).length, 58)

@@ -228,7 +228,7 @@ const NO_ATTESTATION = Uint8Array.of(0xa3, 0x63, 0x66, 0x6d, 0x74, 0x64, 0x6e, 0
 
 /** Whether the authenticator gave no attestation. The service judges those that it gave. */
 function hasNoAttestation(attestationObject: Uint8Array): boolean {
-  return NO_ATTESTATION.every((byte, at) => attestationObject[at] === byte)
+  return NO_ATTESTATION.every((byte, index) => attestationObject[index] === byte)
 }
 
 type CreatedCredential = CredentialLike<(typeof REGISTRATION_MEMBERS)[number]>

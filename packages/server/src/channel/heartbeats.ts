@@ -75,8 +75,8 @@ export class Heartbeats implements Disposable {
     const isUsual = now >= this.#nextAt && now - this.#doneAt < SLOTS
     const first = isUsual ? this.#doneAt + 1 : now - SLOTS + 1
     this.#doneAt = now
-    for (let at = first; at <= now; at++)
-      for (const member of this.#slots.get(at % SLOTS) ?? []) member.beat()
+    for (let tick = first; tick <= now; tick++)
+      for (const member of this.#slots.get(tick % SLOTS) ?? []) member.beat()
     if (this.#slots.size === 0) this.#cancel = undefined
     else this.#scheduleNext()
   }

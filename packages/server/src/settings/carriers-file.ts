@@ -39,8 +39,8 @@ export function parseCarriers(
     return []
   }
   const carriers = listed.flatMap(
-    (entry, at) =>
-      parseCarrier(entry, { at: `${path}: carriers[${at}]`, path, sandbox, report }) ?? [],
+    (entry, index) =>
+      parseCarrier(entry, { at: `${path}: carriers[${index}]`, path, sandbox, report }) ?? [],
   )
   for (const twice of repeated(carriers.map(({ name }) => name)))
     report(`${path}: name`, `${JSON.stringify(twice)} twice`, 'a different name for each carrier')
@@ -141,5 +141,5 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 function repeated(words: readonly string[]): readonly string[] {
-  return [...new Set(words.filter((word, at) => words.indexOf(word) !== at))]
+  return [...new Set(words.filter((word, index) => words.indexOf(word) !== index))]
 }

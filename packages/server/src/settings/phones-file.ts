@@ -168,8 +168,8 @@ export function readSections<F extends File>(
     const list: readonly unknown[] = Array.isArray(given) ? given : []
     return [
       name,
-      list.map((entry, at) =>
-        readEntry(entry, { at: `${name}.${at}`, members: section.members, mistakes }),
+      list.map((entry, index) =>
+        readEntry(entry, { at: `${name}.${index}`, members: section.members, mistakes }),
       ),
     ]
   })

@@ -46,7 +46,7 @@ test('counts the proofs for a phone that is no longer usable', async () => {
   const session = await h.create({})
   await h.attest(phone, await claimed(session))
   await moveDevice(h.service, phone.device_id as never, 'block')
-  for (let at = 0; at < 8; at++)
+  for (let index = 0; index < 8; index++)
     assert.equal((await prove(session)).body.error.reason, 'browser_proof_invalid')
   assert.equal((await prove(session)).body.error.reason, 'session_not_live')
   const { state, step_up } = (await h.get(session)).body

@@ -180,7 +180,7 @@ const confirmAgain: Action = {
 const confirmWithout = (what: 'session' | 'commitment' | 'key', times: number): Action => ({
   toString: () => `confirm ${times} times without the right ${what}`,
   async run(model, real) {
-    for (let at = 0; at < times; at++) {
+    for (let index = 0; index < times; index++) {
       const proof =
         what === 'key'
           ? newProof(real, stranger)
@@ -197,7 +197,7 @@ const intrude: Action = {
     const before = (await h.get(real.session)).body
     const proof = newProof(real, stranger)
     const noWatch = { 'x-bond-watch': `bwt_${'a'.repeat(43)}` }
-    for (let at = 0; at < FAILURES; at++)
+    for (let index = 0; index < FAILURES; index++)
       isRejected(await prove(real, proof, noWatch), 'session_not_found')
     isRejected(await prove(real, proof, { origin: 'https://evil.example' }), 'origin_not_allowed')
     assert.deepEqual((await h.get(real.session)).body.seq, before.seq)

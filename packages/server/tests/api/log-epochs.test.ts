@@ -84,7 +84,7 @@ function putBack(h: Harness, backup: ReadonlyMap<string, readonly Row[]>): Promi
       yield* sent(`delete from ${table}`, [])
       for (const row of found) {
         const names = Object.keys(row)
-        const marks = names.map((_, at) => `$${at + 1}`)
+        const marks = names.map((_, index) => `$${index + 1}`)
         yield* sent(
           `insert into ${table} (${names.join()}) values (${marks.join()})`,
           Object.values(row),

@@ -272,7 +272,7 @@ async function isOneHistory(session: CreatedSession): Promise<void> {
   const events = entries.filter(({ seq }: { seq: number | null }) => seq !== null)
   assert.deepEqual(
     events.map(({ seq }: { seq: number }) => seq),
-    events.map((_: unknown, at: number) => at + 1),
+    events.map((_: unknown, index: number) => index + 1),
   )
   for (const kind of ['bonded', 'completed', 'killed', 'expired', 'step_up_required']) {
     assert.ok(

@@ -258,7 +258,7 @@ test('after eight failed proofs the phone must approve again, and the session go
   const of = await passkeyPhone(s.h)
   const session = await createFor(s)
   await approve(s, of, session)
-  for (let at = 0; at < 8; at++) {
+  for (let index = 0; index < 8; index++) {
     assert.equal((await asPage(s, session)).hint, 'browser')
     const rejected = await prove(s, of, session, newSecret(), { from: fake })
     assert.equal(reasonOf(rejected), 'browser_proof_invalid')

@@ -40,7 +40,7 @@ test('gives each member a beat every 3 s from when it joined, and none earlier',
   for (const { joinsAt, beats } of members)
     assert.deepEqual(
       beats,
-      Array.from({ length: joinsAt === 0 ? 10 : 9 }, (_, at) => joinsAt + (at + 1) * MS),
+      Array.from({ length: joinsAt === 0 ? 10 : 9 }, (_, index) => joinsAt + (index + 1) * MS),
     )
 })
 

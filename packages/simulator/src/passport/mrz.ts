@@ -57,5 +57,7 @@ function digitOf(text: string): string {
   const values = text
     .split('')
     .map((character) => (character === '<' ? 0 : Number.parseInt(character, 36)))
-  return String(values.reduce((sum, value, at) => sum + value * ([7, 3, 1][at % 3] ?? 0), 0) % 10)
+  return String(
+    values.reduce((sum, value, index) => sum + value * ([7, 3, 1][index % 3] ?? 0), 0) % 10,
+  )
 }

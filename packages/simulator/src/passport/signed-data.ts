@@ -67,10 +67,10 @@ function issuerAndSerial(certificate: Uint8Array): Buffer {
 function membersOf(bytes: Uint8Array): Buffer[] {
   const whole = Buffer.from(bytes)
   const members: Buffer[] = []
-  for (let at = headOf(whole, 0).length; at < whole.length; ) {
-    const head = headOf(whole, at)
-    members.push(whole.subarray(at, at + head.length + head.contentBytes))
-    at += head.length + head.contentBytes
+  for (let index = headOf(whole, 0).length; index < whole.length; ) {
+    const head = headOf(whole, index)
+    members.push(whole.subarray(index, index + head.length + head.contentBytes))
+    index += head.length + head.contentBytes
   }
   return members
 }

@@ -59,7 +59,7 @@ export class SharedReads {
     if (begun.length === 0) return
     // Calls with one credential ask for the same rows.
     const texts = begun.map(({ statement: { text, values } }) => JSON.stringify([text, values]))
-    const distinct = [...new Map(begun.map((read, at) => [texts[at] ?? '', read.statement]))]
+    const distinct = [...new Map(begun.map((read, index) => [texts[index] ?? '', read.statement]))]
     const places = new Map(distinct.map(([text], place) => [text, place]))
     let results: readonly StatementResult[]
     try {
@@ -69,8 +69,8 @@ export class SharedReads {
       for (const read of begun) this.#alone(read)
       return
     }
-    for (const [at, read] of begun.entries())
-      this.#end(read, results[places.get(texts[at] ?? '') ?? -1] as StatementResult)
+    for (const [index, read] of begun.entries())
+      this.#end(read, results[places.get(texts[index] ?? '') ?? -1] as StatementResult)
   }
 
   #begin(pending: PendingRead): BegunRead | undefined {

@@ -120,7 +120,7 @@ export class SqlWrites {
       throw failure
     }
     await transaction.commit()
-    for (let at = 0; at < group.length; at++) group[at]?.resolve(values[at])
+    for (let index = 0; index < group.length; index++) group[index]?.resolve(values[index])
     this.#parts.committed(group.length, notifications)
   }
 }

@@ -111,9 +111,9 @@ function* someOldIds(): Work<boolean> {
 /** The digits of an id as a number of 128 bits. It has no error: an invented id has no row. */
 function blockOf(id: SessionId): Buffer {
   const words = [0, 0, 0, 0]
-  for (let at = id.indexOf('_') + 1; at < id.length; at++) {
+  for (let index = id.indexOf('_') + 1; index < id.length; index++) {
     // 62 × 2^32 is far below 2^53. What exceeds 128 bits is dropped.
-    let carry = digitOf(id.charCodeAt(at))
+    let carry = digitOf(id.charCodeAt(index))
     for (let word = 3; word >= 0; word--) {
       const value = (words[word] ?? 0) * 62 + carry
       carry = Math.floor(value / 2 ** 32)

@@ -46,7 +46,7 @@ const INSERT_REJECTION = `insert into rejection
     case when $7 in ('', device_id) then ${MAX_REJECTIONS} else ${MAX_REJECTIONS_OF_OTHER_PHONES} end
   on conflict do nothing`
 
-const INSERT_SESSION = `insert into session (${SESSION_COLUMNS.join(', ')}, session_key) values (${SESSION_COLUMNS.map((_, at) => `$${at + 1}`).join(', ')}, $${SESSION_COLUMNS.length + 1})
+const INSERT_SESSION = `insert into session (${SESSION_COLUMNS.join(', ')}, session_key) values (${SESSION_COLUMNS.map((_, index) => `$${index + 1}`).join(', ')}, $${SESSION_COLUMNS.length + 1})
   on conflict (session_key) do nothing`
 
 const INSERT_EVENT = `insert into session_event (session_key, seq, at, kind, state, hint, reason, step, request_id, key_id)
@@ -349,7 +349,7 @@ function updateStatement(columns: string): string {
     const assignments = columns
       .trim()
       .split(' ')
-      .map((column, at) => `${column} = $${at + 5}`)
+      .map((column, index) => `${column} = $${index + 5}`)
     text = `update session set ${assignments.join(', ')} where session_key = $1 and id = $2 and seq = $3 and valid_assertions = $4`
     updates.set(columns, text)
   }

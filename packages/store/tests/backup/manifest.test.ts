@@ -9,7 +9,7 @@ import type { RootKey } from '../../../core/src/domain/root-keys.ts'
 
 const key = (id: string, first: number): RootKey => ({
   id,
-  bytes: Uint8Array.from({ length: 32 }, (_, at) => first + at),
+  bytes: Uint8Array.from({ length: 32 }, (_, index) => first + index),
 })
 const K1 = key('k1', 0)
 const K2 = key('k2', 7)
@@ -53,15 +53,15 @@ test('a backup file contains no byte sequence of a root key', async () => {
 test('rejects a backup file in which any single byte was changed', async () => {
   const file = await backup()
   const bytes = readFileSync(file)
-  for (let at = 0; at < bytes.length; at++) {
+  for (let index = 0; index < bytes.length; index++) {
     const changed = Buffer.from(bytes)
-    changed.writeUInt8(changed.readUInt8(at) ^ 1, at)
+    changed.writeUInt8(changed.readUInt8(index) ^ 1, index)
     writeFileSync(file, changed)
     const target = newFile()
     await assert.rejects(
       async () => extractPayload(file, readManifest(file, [K1]), target),
       BackupError,
-      `byte ${at}`,
+      `byte ${index}`,
     )
   }
 })

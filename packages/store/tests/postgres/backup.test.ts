@@ -75,7 +75,7 @@ test('a backup under load restores everything acknowledged before it, and ends l
   const file = join(folder, 'load.backup')
   const before: string[] = []
   await using service = await source.serve()
-  for (let at = 0; at < 20; at++) before.push((await createOn(service, token)) ?? '')
+  for (let index = 0; index < 20; index++) before.push((await createOn(service, token)) ?? '')
   const load = new AbortController()
   const callers = Array.from({ length: 4 }, async () => {
     while (!load.signal.aborted) await createOn(service, token)

@@ -109,11 +109,11 @@ test('many writes and reads at once share the few connections of the pooler', {
 }, async () => {
   const nodes = [await openNode(pooled), await openNode(pooled)]
   const written = await Promise.all(
-    Array.from({ length: 60 }, (_, at) => newStoredSession(nodes[at % 2] as Store)),
+    Array.from({ length: 60 }, (_, index) => newStoredSession(nodes[index % 2] as Store)),
   )
   const read = await Promise.all(
-    written.map(({ id }, at) =>
-      (nodes[(at + 1) % 2] as Store).read((tables) => tables.sessions.find(id)),
+    written.map(({ id }, index) =>
+      (nodes[(index + 1) % 2] as Store).read((tables) => tables.sessions.find(id)),
     ),
   )
   assert.deepEqual(read, written)

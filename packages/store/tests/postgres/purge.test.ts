@@ -24,11 +24,11 @@ after(async () => {
 })
 
 test('a purge of Idempotency-Keys leaves out what another node purges, and does not wait', async () => {
-  for (let at = 0; at < 6; at++) {
-    const session = newSession(store.newSessionId(NOW, new Uint8Array(16).fill(at)))
+  for (let index = 0; index < 6; index++) {
+    const session = newSession(store.newSessionId(NOW, new Uint8Array(16).fill(index)))
     const { tenantId } = session
     await store.write((tables) =>
-      tables.idempotency.take({ tenantId, key: `${at}`, bodyMac: '', rootKeyId: 'k1', session }),
+      tables.idempotency.take({ tenantId, key: `${index}`, bodyMac: '', rootKeyId: 'k1', session }),
     )
   }
   const purge = () => store.write((tables) => tables.idempotency.purge(NOW + 1, 100))
@@ -45,8 +45,8 @@ test('two nodes that expire and purge sessions at the same time do each once', a
   const other = (await database.openStore(NOW))({ bus: localBus(), meter: noMeter })
   const nodes = [store, other]
   const ended = NOW + 24 * 60 * 60_000
-  for (let at = 0; at < 2 * BATCH_SESSIONS; at++) {
-    const session = newSession(store.newSessionId(NOW, new Uint8Array(16).fill(100 + at)))
+  for (let index = 0; index < 2 * BATCH_SESSIONS; index++) {
+    const session = newSession(store.newSessionId(NOW, new Uint8Array(16).fill(100 + index)))
     await store.write((tables) => tables.sessions.create(session))
   }
   const sweep = async (run: typeof expireSessions, now: number) => {

@@ -79,7 +79,7 @@ test('a session never has more than 200 notes, from any number of nodes', async 
       for (let count = 0; count < 10; count++)
         yield* tables.sessions.note(session.id, { at: NOW, kind: 'note' })
     })
-  await Promise.all(Array.from({ length: 30 }, (_, at) => note(at % 2 === 0 ? a : b)))
+  await Promise.all(Array.from({ length: 30 }, (_, index) => note(index % 2 === 0 ? a : b)))
   const entries = await a.read((tables) => tables.sessions.timeline(session.id))
   assert.equal(entries.length, 200)
 })
@@ -88,8 +88,8 @@ test('events of a device are numbered without a gap, from any number of nodes', 
   const device = { ...newDevice(0), id: 'dev_numbered' as DeviceId, keyId: 'numbered' }
   await a.write((tables) => tables.devices.register(device, { ...newToken(0), id: 'numbered' }))
   await Promise.all(
-    Array.from({ length: 20 }, (_, at) =>
-      (at % 2 === 0 ? a : b).write((tables) =>
+    Array.from({ length: 20 }, (_, index) =>
+      (index % 2 === 0 ? a : b).write((tables) =>
         tables.devices.record(device.id, { at: NOW, kind: 'token_offered', step: null }),
       ),
     ),
@@ -97,7 +97,7 @@ test('events of a device are numbered without a gap, from any number of nodes', 
   const events = await b.read((tables) => tables.devices.events(device.id))
   assert.deepEqual(
     events.map(({ seq }) => seq),
-    Array.from({ length: 20 }, (_, at) => at + 1),
+    Array.from({ length: 20 }, (_, index) => index + 1),
   )
 })
 
@@ -121,7 +121,7 @@ test('a subject never has more keys than allowed, from any number of nodes', asy
       }
       return yield* tables.devices.addKey(added, { ...newToken(0), id: `added ${at}` }, 5)
     })
-  const added = await Promise.all(Array.from({ length: 16 }, (_, at) => add(at)))
+  const added = await Promise.all(Array.from({ length: 16 }, (_, index) => add(index)))
   assert.equal(added.filter(Boolean).length, 4)
 })
 
@@ -319,8 +319,8 @@ test('nodes learn of the changes of each other, and watchers get each in its ord
   const [one, other] = nodes as [Store, Store]
   const seen: (readonly number[])[] = []
   const look = async () => {
-    for (const [at, node] of nodes.entries())
-      for (const notification of await node.externalChanges()) buses[at]?.publish(notification)
+    for (const [index, node] of nodes.entries())
+      for (const notification of await node.externalChanges()) buses[index]?.publish(notification)
     // What a notification has found is published in the same turn.
     await new Promise((resolve) => setImmediate(resolve))
   }

@@ -9,9 +9,9 @@ describe('the commit schedule', () => {
 
   it('never delays a lone writer, however fast it writes', () => {
     const schedule = new CommitSchedule()
-    for (let at = 0; at < 100; at += 0.1) {
-      assert.equal(schedule.delayMs(at), 0)
-      schedule.begin(1, at)
+    for (let index = 0; index < 100; index += 0.1) {
+      assert.equal(schedule.delayMs(index), 0)
+      schedule.begin(1, index)
     }
   })
 
@@ -27,15 +27,15 @@ describe('the commit schedule', () => {
     const schedule = new CommitSchedule()
     schedule.begin(8, 0)
     let commits = 0
-    for (let at = 1; schedule.delayMs(at) > 0; at++, commits++) schedule.begin(1, at)
+    for (let index = 1; schedule.delayMs(index) > 0; index++, commits++) schedule.begin(1, index)
     assert.ok(commits <= 4, `${commits} commits`)
   })
 
   it('bounds every delay by the interval', () => {
     const schedule = new CommitSchedule()
-    for (let at = 0; at < 100; at++) {
-      schedule.begin(1 + (at % 50), at)
-      assert.ok(schedule.delayMs(at) <= COMMIT_INTERVAL_MS)
+    for (let index = 0; index < 100; index++) {
+      schedule.begin(1 + (index % 50), index)
+      assert.ok(schedule.delayMs(index) <= COMMIT_INTERVAL_MS)
     }
   })
 })

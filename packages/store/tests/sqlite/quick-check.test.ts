@@ -15,8 +15,8 @@ after(() => rmSync(folder, { recursive: true }))
 
 function damage(): void {
   const descriptor = openSync(file, 'r+')
-  for (let at = PAGE_BYTES; at < statSync(file).size; at += PAGE_BYTES)
-    writeSync(descriptor, Buffer.alloc(512, 0xa5), 0, 512, at)
+  for (let index = PAGE_BYTES; index < statSync(file).size; index += PAGE_BYTES)
+    writeSync(descriptor, Buffer.alloc(512, 0xa5), 0, 512, index)
   closeSync(descriptor)
 }
 

@@ -47,12 +47,12 @@ function multiply({ databaseFile }: Harness, id: string, count: number): void {
       .map(({ name }) => name)
       .join(', ')
   database.exec('begin')
-  for (let at = 0; at < count; at++) {
+  for (let index = 0; index < count; index++) {
     database.exec(
-      `insert into session (id, session_key, ${columns('session')}) select 'copy-${at}', ${at}, ${columns('session')} from session where id = '${id}'`,
+      `insert into session (id, session_key, ${columns('session')}) select 'copy-${index}', ${index}, ${columns('session')} from session where id = '${id}'`,
     )
     database.exec(
-      `insert into session_event (session_key, ${columns('session_event')}) select ${at}, ${columns('session_event')} from session_event
+      `insert into session_event (session_key, ${columns('session_event')}) select ${index}, ${columns('session_event')} from session_event
          where session_key = (select session_key from session where id = '${id}')`,
     )
   }
@@ -260,7 +260,8 @@ test('purges used challenges in bounded batches once they expire', async () => {
   assert.equal(rowCounts(h).used_challenge, 0)
   const expiresAt = h.clock.now()
   await h.service.store.write(function* (tables) {
-    for (let at = 0; at < 3; at++) yield* tables.devices.useChallenge(`c${at}`, expiresAt)
+    for (let index = 0; index < 3; index++)
+      yield* tables.devices.useChallenge(`c${index}`, expiresAt)
   })
   assert.equal(
     await h.service.store.write((tables) => tables.devices.purgeChallenges(expiresAt, 2)),

@@ -58,7 +58,9 @@ test('the key of an id stays the same while thousands of other ids are used', ()
   const keys = new SessionKeys(cipher, { hasOldIds: false })
   const id = keys.newId(MINUTE, randomBytes(16))
   const first = keyOf(keys, id)
-  const others = Array.from({ length: 10_000 }, (_, at) => keys.newId(MINUTE + at, randomBytes(16)))
+  const others = Array.from({ length: 10_000 }, (_, index) =>
+    keys.newId(MINUTE + index, randomBytes(16)),
+  )
   for (const other of others) assert.notEqual(keyOf(keys, other), first)
   assert.equal(keyOf(keys, id), first)
   assert.equal(keyOf(new SessionKeys(cipher, { hasOldIds: false }), id), first)
@@ -69,28 +71,32 @@ test('ids reveal neither the order nor the time of their sessions', () => {
   const random = Buffer.alloc(16)
   const count = 20_000
   // The worst case: the time counts up, and the random bits do not help.
-  const ids = Array.from({ length: count }, (_, at) => keys.newId(MINUTE + at, random))
+  const ids = Array.from({ length: count }, (_, index) => keys.newId(MINUTE + index, random))
   const bits = ids.map(bitsOf)
   assert.equal(new Set(ids).size, count)
   for (const id of ids) assert.match(id, new RegExp(idPattern('sess')))
   // Each limit is 6 standard deviations from what random numbers give.
   const limit = 6 * Math.sqrt(count / 4)
-  const ascending = bits.filter((value, at) => value > (bits[at - 1] ?? 0n)).length
+  const ascending = bits.filter((value, index) => value > (bits[index - 1] ?? 0n)).length
   // Neighbors depend on each other, so their deviation is smaller than that of independent pairs.
   assert.ok(Math.abs(ascending - count / 2) < limit, `${ascending} ascending neighbors`)
   for (let bit = 0n; bit < 128n; bit++) {
     const ones = bits.filter((value) => (value >> bit) & 1n).length
     assert.ok(Math.abs(ones - count / 2) < limit, `bit ${bit}: ${ones} ones`)
-    const asTime = bits.filter((value, at) => ((value >> bit) & 1n) === BigInt(at >> 10) % 2n)
+    const asTime = bits.filter((value, index) => ((value >> bit) & 1n) === BigInt(index >> 10) % 2n)
     assert.ok(Math.abs(asTime.length - count / 2) < limit, `bit ${bit} follows the time`)
-    const asNext = bits.filter((value, at) => (((value ^ (bits[at + 1] ?? 0n)) >> bit) & 1n) === 0n)
+    const asNext = bits.filter(
+      (value, index) => (((value ^ (bits[index + 1] ?? 0n)) >> bit) & 1n) === 0n,
+    )
     assert.ok(Math.abs(asNext.length - count / 2) < limit, `bit ${bit} follows its neighbor`)
   }
 })
 
 test('primary keys follow the time, and any text has one', () => {
   const keys = new SessionKeys(newCipher(), { hasOldIds: false })
-  const ids = Array.from({ length: 1_000 }, (_, at) => keys.newId(MINUTE + at, randomBytes(16)))
+  const ids = Array.from({ length: 1_000 }, (_, index) =>
+    keys.newId(MINUTE + index, randomBytes(16)),
+  )
   const ordered = ids.map((id) => keyOf(keys, id))
   assert.deepEqual(
     ordered.toSorted((a, b) => a - b),

@@ -86,7 +86,7 @@ async function tileBytes(service: Service, path: string): Promise<Buffer | undef
 /** Entries as a bundle: each behind its length in two bytes. */
 function bundle(entries: Uint8Array): Buffer {
   const parts: Uint8Array[] = []
-  for (let at = 0; at < entries.length; at += HASH_BYTES)
-    parts.push(Uint8Array.of(0, HASH_BYTES), entries.subarray(at, at + HASH_BYTES))
+  for (let index = 0; index < entries.length; index += HASH_BYTES)
+    parts.push(Uint8Array.of(0, HASH_BYTES), entries.subarray(index, index + HASH_BYTES))
   return Buffer.concat(parts)
 }

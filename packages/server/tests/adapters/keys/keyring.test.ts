@@ -8,7 +8,7 @@ import { systemRandom } from '../../../src/adapters/keys/random.ts'
 import { parseRootKeys, RootKeyError } from '../../../../core/src/domain/root-keys.ts'
 import { appAssertionVerifier } from '../../../src/adapters/attestation/app-assertion-verifier.ts'
 
-const ROOT_KEY = { id: 'k1', bytes: Uint8Array.from({ length: 32 }, (_, at) => at) }
+const ROOT_KEY = { id: 'k1', bytes: Uint8Array.from({ length: 32 }, (_, index) => index) }
 const NEW_KEY = { id: 'k2', bytes: ROOT_KEY.bytes.toReversed() }
 const worked = workedExample
 const keys = keyringOf(parseRootKeys(worked.root_keys))
@@ -64,13 +64,13 @@ test('accepts a registration challenge under any root key and rejects one with a
   )
   assert.equal(keyringOf([NEW_KEY]).deviceChallengeExpiry(challenge), undefined)
   const bytes = Buffer.from(challenge, 'base64url')
-  for (let at = 0; at < bytes.length; at++) {
+  for (let index = 0; index < bytes.length; index++) {
     const changed = Buffer.from(bytes)
-    changed[at] = (bytes[at] ?? 0) ^ 1
+    changed[index] = (bytes[index] ?? 0) ^ 1
     assert.equal(
       before.deviceChallengeExpiry(changed.toString('base64url')),
       undefined,
-      `byte ${at}`,
+      `byte ${index}`,
     )
   }
 })
@@ -113,7 +113,9 @@ test('compares texts as equal only if every character is equal', () => {
 })
 
 test('rejects malformed, short, weak or duplicate root keys without quoting them', () => {
-  const good = Buffer.from(Array.from({ length: 32 }, (_, at) => at * 7)).toString('base64url')
+  const good = Buffer.from(Array.from({ length: 32 }, (_, index) => index * 7)).toString(
+    'base64url',
+  )
   for (const text of [
     '',
     'k1',
@@ -147,7 +149,7 @@ test('never prints the value of a secret', () => {
 
 test('derives stable motion fingerprints that are unrelated between devices and root keys', () => {
   const keyring = keyringOf([ROOT_KEY, NEW_KEY])
-  const orders = Array.from({ length: 55 }, (_, at) => 2 ** 31 + at)
+  const orders = Array.from({ length: 55 }, (_, index) => 2 ** 31 + index)
   const of = (keyId: string, deviceId: string) =>
     keyring.motionFingerprints(keyId, deviceId, orders)
   const [phone, other] = ['dev_0aB1cD2eF3gH4iJ5kL6mN7', 'dev_0aB1cD2eF3gH4iJ5kL6mN8']

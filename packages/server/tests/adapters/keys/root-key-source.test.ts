@@ -7,7 +7,7 @@ import { RootKeyError } from '@bonded/core/domain/root-keys'
 import { printedRootKeys } from '../../../src/adapters/keys/root-key-source.ts'
 import { ConfigError, readConfig } from '../../../src/settings/config.ts'
 
-const KEY = Buffer.from(Array.from({ length: 32 }, (_, at) => at * 7)).toString('base64url')
+const KEY = Buffer.from(Array.from({ length: 32 }, (_, index) => index * 7)).toString('base64url')
 const folder = mkdtempSync(join(tmpdir(), 'bonded-root-keys-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 

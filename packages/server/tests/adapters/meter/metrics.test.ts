@@ -134,14 +134,14 @@ test('counts open connections, and those that the connection limits closed', asy
 
 test('creates no series from paths, methods, hosts, ids or reasons of callers', async () => {
   const before = [...(await series()).keys()].sort()
-  for (let at = 0; at < 50; at++) {
-    await h.call('GET', `/junk-${at}/${'x'.repeat(at)}`, {
-      headers: { 'x-request-id': `junk-${at}`, host: `junk-${at}` },
+  for (let index = 0; index < 50; index++) {
+    await h.call('GET', `/junk-${index}/${'x'.repeat(index)}`, {
+      headers: { 'x-request-id': `junk-${index}`, host: `junk-${index}` },
     })
-    await h.api('GET', `/sessions/junk-${at}?wait_ms=junk-${at}&junk-${at}=1`, {
+    await h.api('GET', `/sessions/junk-${index}?wait_ms=junk-${index}&junk-${index}=1`, {
       token: h.shop.server,
     })
-    await h.api('POST', '/sessions', { token: h.shop.server, body: { [`junk-${at}`]: at } })
+    await h.api('POST', '/sessions', { token: h.shop.server, body: { [`junk-${index}`]: index } })
   }
   for (const method of METHODS.filter((name) => name !== 'CONNECT'))
     await h.api(method, '/sessions')

@@ -52,10 +52,10 @@ function cluster(count: number, rootKeys = [ROOT_KEY]) {
   const mailbox = new Mailbox(clock)
   const results: boolean[] = []
   const meter = { ...noMeter, exchangedLimits: (ok: boolean) => void results.push(ok) }
-  const nodes = Array.from({ length: count }, (_, at) => {
+  const nodes = Array.from({ length: count }, (_, index) => {
     const limiter = memoryLimiter(clock)
-    const keys = keyringOf([rootKeys[at % rootKeys.length] ?? ROOT_KEY])
-    const messages = mailbox.of(`node ${at}`)
+    const keys = keyringOf([rootKeys[index % rootKeys.length] ?? ROOT_KEY])
+    const messages = mailbox.of(`node ${index}`)
     const peers = new SharedPeers({ messages, limiter, keys, clock, meter })
     const take = (calls: number, key = 'a', limit = GET) => {
       let granted = 0
@@ -159,7 +159,7 @@ test('a sustained flood on three nodes gets little more than the rate of one', a
   const { clock, nodes, exchangeAll } = cluster(3)
   await exchangeAll()
   let granted = 0
-  for (let at = 0; at < 4 * 120; at++) {
+  for (let index = 0; index < 4 * 120; index++) {
     for (const node of nodes) granted += node.take(2)
     clock.advance(250)
     for (const node of nodes) await node.exchange()
@@ -267,7 +267,7 @@ test('connections of a node count for the others until it is silent for 5 s', as
 test('a message has at most 1,000 groups of connections, however many parts report them', async () => {
   const { nodes, exchangeAll } = cluster(2)
   const groupsOf = (part: string) =>
-    Array.from({ length: 1_500 }, (_, at) => [`${part} ${at}`, 2] as const)
+    Array.from({ length: 1_500 }, (_, index) => [`${part} ${index}`, 2] as const)
   for (const part of ['network', 'session'])
     nodes[0]?.peers.join({ reported: () => groupsOf(part), closeExcess() {} })
   await exchangeAll()

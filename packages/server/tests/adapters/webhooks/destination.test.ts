@@ -239,7 +239,7 @@ test('a name server that flips its answers changes nothing after the check', asy
     connect: refusing(reached),
   })
   const errors: unknown[] = []
-  for (let at = 0; at < 10; at++) {
+  for (let index = 0; index < 10; index++) {
     const result = await transport.send({ ...message, url: 'https://flip.example/' }, NEVER)
     errors.push('error' in result && result.error)
   }

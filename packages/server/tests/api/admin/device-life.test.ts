@@ -232,9 +232,9 @@ test('stores the latest 200 events of a device', async () => {
   await using h = await setUp()
   const phone = await h.register()
   await h.service.store.write(function* (tables) {
-    for (let at = 1; at <= 250; at++)
+    for (let index = 1; index <= 250; index++)
       yield* tables.devices.record(phone.device_id as never, {
-        at,
+        at: index,
         kind: 'token_offered',
         step: null,
       })

@@ -57,8 +57,9 @@ test('a token admits for ten minutes, and while its credential is valid', async 
 test('a token with any character changed admits to nothing', async () => {
   await using h = await harness()
   const { token } = await openPortal(h)
-  for (let at = 'wpt_'.length; at < token.length; at++) {
-    const changed = token.slice(0, at) + (token[at] === 'B' ? 'C' : 'B') + token.slice(at + 1)
+  for (let index = 'wpt_'.length; index < token.length; index++) {
+    const changed =
+      token.slice(0, index) + (token[index] === 'B' ? 'C' : 'B') + token.slice(index + 1)
     assert.equal((await read(h, changed)).body.error.reason, 'credential_invalid', changed)
   }
 })

@@ -108,9 +108,9 @@ test('serves the completions of a flooding tenant before the status reads of its
   scene.create('quiet')
   const completion = scene.complete('flood')
   await nextTurn()
-  const at = scene.started.indexOf(completion)
-  assert.ok(at >= 0)
-  assert.ok(reads.every((read) => !scene.started.slice(0, at).includes(read)))
+  const index = scene.started.indexOf(completion)
+  assert.ok(index >= 0)
+  assert.ok(reads.every((read) => !scene.started.slice(0, index).includes(read)))
 })
 
 test('serves the arrivals of one turn by priority', async () => {

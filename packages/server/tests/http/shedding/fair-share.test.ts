@@ -21,7 +21,9 @@ test('finds the tenant that takes more than the others', () => {
 
 test('finds no tenant above its share when all take as much', () => {
   const shares = new FairShare()
-  const requests = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`tenant ${at}`, 1]))
+  const requests = Object.fromEntries(
+    Array.from({ length: 50 }, (_, index) => [`tenant ${index}`, 1]),
+  )
   run(shares, { from: 0, ms: 1_000, requests })
   for (const account of Object.keys(requests)) assert.equal(shares.isAbove(account), false)
 })

@@ -149,8 +149,8 @@ export class Connection {
   }
 
   async #send({ text, values }: Statement): Promise<QueryResult<Row>> {
-    for (let at = 0; at < values.length; at++)
-      if (values[at] === undefined) throw new TypeError(`no value for $${at + 1}`)
+    for (let index = 0; index < values.length; index++)
+      if (values[index] === undefined) throw new TypeError(`no value for $${index + 1}`)
     this.#begin()
     try {
       // A statement without values can differ each time.

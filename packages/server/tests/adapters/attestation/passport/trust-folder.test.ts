@@ -89,7 +89,7 @@ test('reports every unusable file at once: unsigned, changed and malformed lists
         /unknown\.ml is refused at signer_unknown: put/,
       ]
       assert.equal(lines.length, expected.length, error.message)
-      for (const [at, line] of lines.entries()) assert.match(line, expected[at] ?? /$^/)
+      for (const [index, line] of lines.entries()) assert.match(line, expected[index] ?? /$^/)
       return true
     },
   )
