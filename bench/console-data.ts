@@ -10,7 +10,7 @@ import { type Names as SceneNames, namesIn } from '../packages/console/tests/add
 import { keyringOf } from '../packages/server/src/adapters/keys/keyring.ts'
 import { SessionKeys } from '../packages/store/src/tables/session-keys.ts'
 import { type Harness, ROOT_KEY } from '../tests/harness/harness.ts'
-import { runSql } from '../tests/harness/postgres.ts'
+import { runSql } from '../packages/store/tests/servers/postgres.ts'
 
 export interface Sizes {
   readonly tenants: number

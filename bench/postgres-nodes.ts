@@ -4,7 +4,7 @@ import type { RootKey } from '../packages/core/src/domain/root-keys.ts'
 import { keyringOf } from '../packages/server/src/adapters/keys/keyring.ts'
 import { parseDatabaseUrl } from '../packages/store/src/postgres/server/database-url.ts'
 import { type OpenStore, openPostgres } from '../packages/store/src/postgres/open-postgres.ts'
-import { type PostgresServer, startPostgres } from '../tests/harness/postgres.ts'
+import { type PostgresServer, startPostgres } from '../packages/store/tests/servers/postgres.ts'
 
 /** The service's defaults. */
 const SETTINGS = { poolSize: 10, statementTimeoutMs: 5_000, lockTimeoutMs: 2_000, prepared: true }

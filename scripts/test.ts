@@ -152,7 +152,7 @@ await runBatch(${JSON.stringify(names, undefined, 2)})
 
 /** Starts one PostgreSQL server for all files. It ends with this process. */
 async function startServer(): Promise<Readonly<Record<string, string>>> {
-  const { startPostgres } = await import('../tests/harness/postgres.ts')
+  const { startPostgres } = await import('../packages/store/tests/servers/postgres.ts')
   const { port } = await startPostgres()
   const { TEST_STORE, TEST_POSTGRES_URL, PRESSURE_RACES } = process.env
   return {

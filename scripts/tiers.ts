@@ -28,7 +28,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'examples/demo/tests/{agent,layout,scenarios}.test.ts',
     'packages/phone-page/tests/*.test.ts',
     'packages/integrator/tests/{redis-pending-store,approval/redis-approval-store}.test.ts',
-    'packages/store/tests/sqlite/full-disk.test.ts',
+    'packages/cli/tests/full-disk.test.ts',
     'packages/ciba/tests/{ciba,ciba-process,guide}.test.ts',
     'packages/console/tests/{actions,console,console-process,lies,pages,passkeys}.test.ts',
     'packages/cli/tests/beside-a-service.test.ts',
@@ -53,7 +53,11 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'tests/deploy/*.test.ts',
   ],
   /** Start PostgreSQL. This tier also runs the files of `ON_POSTGRES`. */
-  postgres: ['packages/store/tests/postgres/*.test.ts', 'tests/nodes/*.test.ts'],
+  postgres: [
+    'packages/{cli,store}/tests/postgres/*.test.ts',
+    'packages/server/tests/storage/postgres/*.test.ts',
+    'tests/nodes/*.test.ts',
+  ],
   /**
    * What installs from its own lockfile: the example app, with its screens against a real service
    * and its bundles with Expo, the documentation site, and a driver of a pending store.
@@ -100,7 +104,8 @@ export const ON_POSTGRES: readonly string[] = [
   'packages/server/tests/subject/{erase-subject,remove-tenant}.test.ts',
   'packages/server/tests/{audit-sender,wake-up-kill,webhook-claims,webhook-kill,webhook-metrics,webhook-sender}.test.ts',
   'packages/server/tests/api/{subject-keys,tenant-retention,timeline,unattested-keys}.test.ts',
-  'packages/store/tests/tables/{audit-table,table-contract,total-table}.test.ts',
+  'packages/server/tests/storage/tables/total-table.test.ts',
+  'packages/store/tests/tables/{audit-table,table-contract}.test.ts',
   'tests/pressure/{idempotency,races}.test.ts',
 ]
 
@@ -143,9 +148,9 @@ export const SLOWEST: readonly string[] = [
   'packages/server/tests/api/prove-browser.test.ts',
   'tests/pressure/histories.test.ts',
   'tests/pressure/races.test.ts',
-  'packages/store/tests/postgres/backup.test.ts',
-  'packages/store/tests/postgres/closed-log.test.ts',
-  'packages/store/tests/postgres/returned-primary.test.ts',
+  'packages/cli/tests/postgres/backup.test.ts',
+  'packages/cli/tests/postgres/closed-log.test.ts',
+  'packages/cli/tests/postgres/returned-primary.test.ts',
   'tests/nodes/failover.test.ts',
 ]
 
@@ -211,7 +216,7 @@ const OUTSIDE = /'node:child_process'|(?:browser|vectors|recordings)Missing/
 export function filesOfMachine(): readonly string[] {
   const needing = filesThatReach(
     // A module that most tests import, for the few that start PostgreSQL.
-    (file, text) => file !== 'tests/harness/postgres.ts' && OUTSIDE.test(text),
+    (file, text) => file !== 'packages/store/tests/servers/postgres.ts' && OUTSIDE.test(text),
   )
   return filesOf('test').filter((file) => needing.has(file) || file.startsWith('tests/'))
 }

@@ -6,7 +6,7 @@ import { loadPulseScript } from '@bonded/widget/script'
 import type { Browser, Page } from 'playwright-core'
 import { type Harness, harness, type TenantKeys } from './harness/harness.ts'
 import { browserMissing, openBrowser } from './browser.ts'
-import { freePort } from './harness/free-port.ts'
+import { freePort } from '../packages/store/tests/servers/free-port.ts'
 
 /**
  * Longer than the widget needs to explain a rejection, and shorter than it retries a lost network.

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { freePort } from './harness/free-port.ts'
+import { freePort } from '../packages/store/tests/servers/free-port.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 /** The time that the README promises a newcomer. The test asserts the ready line, not its time. */

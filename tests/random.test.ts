@@ -15,7 +15,8 @@ const SOURCES = globSync(
 const UNSEEDED = /\bfrom 'fast-check'|\bMath\.random\b|\brandomInt\b/
 const ALLOWED: Readonly<Record<string, string>> = {
   'tests/random.ts': 'is the source',
-  'tests/harness/free-port.ts': 'draws a port until one is free, which decides no result',
+  'packages/store/tests/servers/free-port.ts':
+    'draws a port until one is free, which decides no result',
   'scripts/test.ts': 'draws the seed of --fresh',
   'packages/sandbox/src/prove/prove.ts': 'draws the seed that an operator does not set',
 }

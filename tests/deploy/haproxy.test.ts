@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { freePort } from '../harness/free-port.ts'
+import { freePort } from '../../packages/store/tests/servers/free-port.ts'
 import { machine, until } from '../harness/process.ts'
 
 const PATH = { PATH: `${process.env.PATH}:/usr/sbin` }

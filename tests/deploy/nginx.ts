@@ -6,7 +6,7 @@ import { request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { until } from '../harness/process.ts'
-import { freePort } from '../harness/free-port.ts'
+import { freePort } from '../../packages/store/tests/servers/free-port.ts'
 
 const SHIPPED = resolve(import.meta.dirname, '../../deploy/nginx')
 const NGINX = ['/usr/sbin/nginx', '/usr/local/bin/nginx'].find((path) => existsSync(path))

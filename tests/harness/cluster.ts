@@ -1,7 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { type PostgresOptions, type PostgresServer, startPostgres } from './postgres.ts'
+import {
+  type PostgresOptions,
+  type PostgresServer,
+  startPostgres,
+} from '../../packages/store/tests/servers/postgres.ts'
 import { machine, type Machine, type ServingProcess } from './process.ts'
-import { startProxy, type TcpProxy } from './tcp-proxy.ts'
+import { startProxy, type TcpProxy } from '../../packages/store/tests/servers/tcp-proxy.ts'
 
 /** One `bonded serve` process of a cluster. It keeps its place when it is restarted. */
 export interface ClusterNode {

@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { loadTestAuthority } from '@bonded/simulator'
-import { freePort } from './free-port.ts'
+import { freePort } from '../../packages/store/tests/servers/free-port.ts'
 import { TEXT_KINDS } from './text-kinds.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')

@@ -41,7 +41,7 @@ import type { PassportVerifier } from '../../packages/core/src/ports/passports.t
 import { LOG_OPTIONS } from '../../packages/server/src/log.ts'
 import { composeService, startService } from '../../packages/server/src/compose.ts'
 import { Canary } from './canary.ts'
-import { ROOT_KEY, testDatabase } from './test-database.ts'
+import { ROOT_KEY, testDatabase } from '../../packages/store/tests/servers/test-database.ts'
 import { type CallOptions, send } from './client.ts'
 import { checkReply } from './openapi-replies.ts'
 import {
@@ -57,7 +57,7 @@ import {
   SHOWS,
   type TestPhone,
 } from './phone.ts'
-import type { PostgresServer } from './postgres.ts'
+import type { PostgresServer } from '../../packages/store/tests/servers/postgres.ts'
 import { addKeys, addTenant, WORKFLOWS } from './tenants.ts'
 import { TestClock } from './test-clock.ts'
 import { type ReceiptSigning, testSigner } from './test-signer.ts'

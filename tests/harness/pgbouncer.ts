@@ -4,8 +4,8 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import type { PostgresServer } from './postgres.ts'
-import { freePort } from './free-port.ts'
+import type { PostgresServer } from '../../packages/store/tests/servers/postgres.ts'
+import { freePort } from '../../packages/store/tests/servers/free-port.ts'
 
 const WAIT_MS = 20_000
 const RETRY_MS = 25

@@ -1,4 +1,4 @@
-import { type PostgresServer, startPostgres } from './postgres.ts'
+import { type PostgresServer, startPostgres } from '../../packages/store/tests/servers/postgres.ts'
 
 /** A primary whose commits wait for its standby, so that a failover loses nothing acknowledged. */
 export interface ReplicatedPostgres extends AsyncDisposable {

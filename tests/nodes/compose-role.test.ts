@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
-import { startPostgres } from '../harness/postgres.ts'
+import { startPostgres } from '../../packages/store/tests/servers/postgres.ts'
 import { CREATE_TENANT, machine } from '../harness/process.ts'
 
 /** What control of the service must not give on the machine and the server of the database. */

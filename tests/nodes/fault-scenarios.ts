@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Cluster } from '../harness/cluster.ts'
-import type { PostgresServer } from '../harness/postgres.ts'
+import type { PostgresServer } from '../../packages/store/tests/servers/postgres.ts'
 import { until } from '../harness/process.ts'
 import { smallDisk, type SmallDisk } from '../harness/small-disk.ts'
 import { FSYNC, HOUR_MS, jump, pause, type Scenario } from '../pressure/fault-scenarios.ts'

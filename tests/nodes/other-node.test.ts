@@ -6,7 +6,7 @@ import { WebSocket } from 'ws'
 import { issueKey, revokeKey } from '../../packages/core/src/operations/admin/keys.ts'
 import { changeSubject } from '../../packages/core/src/operations/admin/subjects.ts'
 import { TestClock } from '../harness/test-clock.ts'
-import { postgresDatabase } from '../harness/test-database.ts'
+import { postgresDatabase } from '../../packages/store/tests/servers/test-database.ts'
 import { exchangeWith } from '../pressure/exchange.ts'
 import { addShop, registerPhone, run, SHOP_ORIGIN } from '../pressure/running.ts'
 

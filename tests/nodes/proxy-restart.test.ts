@@ -4,7 +4,7 @@ import { startCluster } from '../harness/cluster.ts'
 import { skipWithoutNginx, startNginx } from '../deploy/nginx.ts'
 import { openBackend } from '../harness/steady-backend.ts'
 import { addTenant } from './load.ts'
-import { freePort } from '../harness/free-port.ts'
+import { freePort } from '../../packages/store/tests/servers/free-port.ts'
 
 const NODES = 3
 const CALLERS = 4

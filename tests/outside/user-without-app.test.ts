@@ -18,7 +18,7 @@ import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { MOTION, recordingsMissing } from '../../scripts/continuity/recordings.ts'
-import { freePort } from '../harness/free-port.ts'
+import { freePort } from '../../packages/store/tests/servers/free-port.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const BONDED = join(ROOT, 'packages/service/bin/bonded.js')

@@ -13,7 +13,7 @@ import {
   screen,
 } from '../../packages/phone-page/tests/phone-browser.ts'
 import { openBrowser } from '../browser.ts'
-import { freePort } from '../harness/free-port.ts'
+import { freePort } from '../../packages/store/tests/servers/free-port.ts'
 import { samplesOf } from '../samples/samples.ts'
 import { ENVIRONMENT, type EmptyFolder } from './empty-folder.ts'
 

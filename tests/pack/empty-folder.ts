@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
-import { freePort } from '../harness/free-port.ts'
+import { freePort } from '../../packages/store/tests/servers/free-port.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const RUNTIMES = join(import.meta.dirname, 'runtimes')

@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Cluster } from '../harness/cluster.ts'
-import type { PostgresOptions } from '../harness/postgres.ts'
+import type { PostgresOptions } from '../../packages/store/tests/servers/postgres.ts'
 
 const HARNESS = join(import.meta.dirname, '../harness')
 export const HOUR_MS = 60 * 60_000

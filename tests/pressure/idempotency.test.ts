@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { TestClock } from '../harness/test-clock.ts'
-import { testDatabase } from '../harness/test-database.ts'
+import { testDatabase } from '../../packages/store/tests/servers/test-database.ts'
 import { IS_FRESH } from '../random.ts'
 import { choose, pause } from './chance.ts'
 import { exchangeWith } from './exchange.ts'

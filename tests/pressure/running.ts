@@ -25,7 +25,7 @@ import {
   composeService,
 } from '../../packages/server/src/compose.ts'
 import { newKey, type TestPhone } from '../harness/phone.ts'
-import type { TestDatabase } from '../harness/test-database.ts'
+import type { TestDatabase } from '../../packages/store/tests/servers/test-database.ts'
 import { NO_SCRIPT } from '../harness/no-script.ts'
 import type { Exchange } from './exchange.ts'
 import { BONDED_TTL_MS, SESSION_TTL_MS } from './session-model.ts'

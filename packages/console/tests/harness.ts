@@ -1,7 +1,7 @@
 import { mock, type TestContext } from 'node:test'
 import { Secret } from '@bonded/contract'
 import pino from 'pino'
-import { freePort } from '../../../tests/harness/free-port.ts'
+import { freePort } from '../../store/tests/servers/free-port.ts'
 import { harness, type HarnessOptions } from '../../../tests/harness/harness.ts'
 import { TestClock } from '../../../tests/harness/test-clock.ts'
 import type { Access } from '../src/access.ts'

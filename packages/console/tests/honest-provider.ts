@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import { Provider } from 'oidc-provider'
-import { freePort } from '../../../tests/harness/free-port.ts'
+import { freePort } from '../../store/tests/servers/free-port.ts'
 
 export const CLIENT = { client_id: 'console', client_secret: 'a secret of the test' }
 

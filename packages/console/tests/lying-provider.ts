@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import { exportJWK, generateKeyPair, type JWK, SignJWT, UnsecuredJWT } from 'jose'
-import { freePort } from '../../../tests/harness/free-port.ts'
+import { freePort } from '../../store/tests/servers/free-port.ts'
 import { CLIENT } from './honest-provider.ts'
 
 /** What is false in the next ID token. */

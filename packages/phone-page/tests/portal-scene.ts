@@ -11,7 +11,7 @@ import {
   updateEndpoint,
 } from '../../core/src/operations/admin/webhooks.ts'
 import { webhookReceiver } from '../../server/tests/webhook-receiver.ts'
-import { freePort } from '../../../tests/harness/free-port.ts'
+import { freePort } from '../../store/tests/servers/free-port.ts'
 
 /** A response that would run in the portal, if it were not text. */
 export const HOSTILE = '</pre><img src=x onerror="pwned=1"><script>pwned=1</script>'

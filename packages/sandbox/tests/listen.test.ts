@@ -10,7 +10,7 @@ import { fails, webhookReceiver } from '../../server/tests/webhook-receiver.ts'
 import { type Backend, createBackend } from '../src/backend.ts'
 import { type Forwarded, Forwarder } from '../src/listen/forwarder.ts'
 import { listeningSecret } from '../src/listen/listening-secret.ts'
-import { freePort } from '../../../tests/harness/free-port.ts'
+import { freePort } from '../../store/tests/servers/free-port.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'bonded-listen-'))
 const port = await freePort()

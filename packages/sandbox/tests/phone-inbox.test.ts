@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { freePort } from '../../../tests/harness/free-port.ts'
+import { freePort } from '../../store/tests/servers/free-port.ts'
 import { harness } from '../../../tests/harness/harness.ts'
 import { INBOX_WORKFLOWS } from '../../../tests/harness/inbox.ts'
 import { NO_SCRIPT } from '../../../tests/harness/no-script.ts'

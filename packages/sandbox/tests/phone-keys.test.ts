@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { harness } from '../../../tests/harness/harness.ts'
 import { machine } from '../../../tests/harness/process.ts'
-import { freePort } from '../../../tests/harness/free-port.ts'
+import { freePort } from '../../store/tests/servers/free-port.ts'
 
 interface Key {
   readonly device_id: string

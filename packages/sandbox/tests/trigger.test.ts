@@ -16,7 +16,7 @@ import {
 import { harness, type TenantKeys, WORKFLOWS } from '../../../tests/harness/harness.ts'
 import { NO_SCRIPT } from '../../../tests/harness/no-script.ts'
 import { causeEvent, WANTED, type Wanted } from '../src/trigger/cause-event.ts'
-import { freePort } from '../../../tests/harness/free-port.ts'
+import { freePort } from '../../store/tests/servers/free-port.ts'
 
 const port = await freePort()
 const h = await harness({

@@ -11,7 +11,7 @@ import { noMeter } from '../../core/src/ports/meter.ts'
 import { SqliteStore } from '../../store/src/sqlite/sqlite-store.ts'
 import { openPostgres } from '../../store/src/postgres/open-postgres.ts'
 import { ROOT_KEY } from '../../../tests/harness/harness.ts'
-import { settingsOf } from '../../../tests/harness/test-database.ts'
+import { settingsOf } from '../../store/tests/servers/test-database.ts'
 import { TestClock } from '../../../tests/harness/test-clock.ts'
 
 /**

@@ -8,7 +8,7 @@ import type { TestPhone } from '../../harness/phone.ts'
 import { browserMissing, openBrowser } from '../../browser.ts'
 import { Network } from './network.ts'
 import { ShiftedClock } from './shifted-clock.ts'
-import { freePort } from '../../harness/free-port.ts'
+import { freePort } from '../../../packages/store/tests/servers/free-port.ts'
 
 export interface Outcome {
   readonly state: string

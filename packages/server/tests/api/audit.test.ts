@@ -20,7 +20,7 @@ import { inspectSession } from '../../../core/src/operations/admin/inspect-sessi
 import { createEndpoint } from '../../../core/src/operations/webhook-endpoints.ts'
 import { AUDITED_ENDPOINTS } from '../../src/http/audited-endpoints.ts'
 import { type Harness, harness } from '../../../../tests/harness/harness.ts'
-import { runSql } from '../../../../tests/harness/postgres.ts'
+import { runSql } from '../../../store/tests/servers/postgres.ts'
 import { validRequests } from '../../../../tests/harness/valid-requests.ts'
 
 const entriesOf = ({ service }: Harness) =>

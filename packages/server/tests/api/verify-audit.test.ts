@@ -24,7 +24,7 @@ import {
   verifyReceipt,
 } from '../../../integrator/src/index.ts'
 import { type Harness, harness } from '../../../../tests/harness/harness.ts'
-import { runSql } from '../../../../tests/harness/postgres.ts'
+import { runSql } from '../../../store/tests/servers/postgres.ts'
 
 type Values = Readonly<Record<string, string | number | null>>
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Harness } from '../../../../tests/harness/harness.ts'
-import { runSql } from '../../../../tests/harness/postgres.ts'
+import { runSql } from '../../../store/tests/servers/postgres.ts'
 
 type Rows = readonly Readonly<Record<string, unknown>>[]
 

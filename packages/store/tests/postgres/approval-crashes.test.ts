@@ -19,7 +19,7 @@ import {
 import { ACTION, REQUEST } from '../../../integrator/tests/approval/harness.ts'
 import { fakeService, SERVER_CREDENTIAL } from '../../../integrator/tests/fake-service.ts'
 import { redisMissing, startRedis } from '../../../integrator/tests/redis-server.ts'
-import { newDatabase } from '../../../../tests/harness/postgres.ts'
+import { newDatabase } from '../servers/postgres.ts'
 import { IS_FRESH } from '../../../../tests/random.ts'
 
 /** A process per step and store takes half a second of CPU time. */

@@ -4,8 +4,8 @@ import pg from 'pg'
 import { APPROVAL_TABLE, postgresApprovalStore } from '../../../integrator/src/approval/approval.ts'
 import { approvalStoreSuite } from '../../../integrator/src/approval/approval-store-suite.ts'
 import { survivesFaults } from '../../../integrator/tests/approval/histories.ts'
-import { oddDefaultsOf } from '../../../../tests/harness/odd-settings.ts'
-import { newDatabase, runSql } from '../../../../tests/harness/postgres.ts'
+import { oddDefaultsOf } from '../servers/odd-settings.ts'
+import { newDatabase, runSql } from '../servers/postgres.ts'
 
 /** A database of PostgreSQL's own defaults, and one of a bank with others. */
 const [plain, odd] = [await newDatabase(), await newDatabase()]

@@ -8,8 +8,8 @@ import type { Session } from '../../../core/src/domain/session.ts'
 import { noMeter } from '../../../core/src/ports/meter.ts'
 import type { ChangeNotification } from '../../../core/src/ports/bus.ts'
 import type { Store } from '../../../core/src/ports/store.ts'
-import { runSql } from '../../../../tests/harness/postgres.ts'
-import { postgresDatabase } from '../../../../tests/harness/test-database.ts'
+import { runSql } from '../servers/postgres.ts'
+import { postgresDatabase } from '../servers/test-database.ts'
 import { newDevice, newSession, newToken, NOW } from '../tables/table-operations.ts'
 
 const database = await postgresDatabase()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { Connections } from '../../src/postgres/server/connections.ts'
-import { postgresDatabase, settingsOf } from '../../../../tests/harness/test-database.ts'
+import { postgresDatabase, settingsOf } from '../servers/test-database.ts'
 
 const LOCK = { text: 'select pg_advisory_xact_lock($1)', values: [1] }
 const BEGIN = { text: 'begin', values: [] }

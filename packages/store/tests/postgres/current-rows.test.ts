@@ -9,7 +9,7 @@ import { MOVES } from '../../../core/src/protocol/states.ts'
 import { noMeter } from '../../../core/src/ports/meter.ts'
 import type { Store, Unit } from '../../../core/src/ports/store.ts'
 import type { Work } from '../../../core/src/ports/work.ts'
-import { postgresDatabase } from '../../../../tests/harness/test-database.ts'
+import { postgresDatabase } from '../servers/test-database.ts'
 import { newDevice, newSession, newToken, NOW } from '../tables/table-operations.ts'
 
 const database = await postgresDatabase()

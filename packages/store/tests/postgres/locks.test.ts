@@ -5,9 +5,8 @@ import { keyringOf } from '../../../server/src/adapters/keys/keyring.ts'
 import { openPostgres } from '../../src/postgres/open-postgres.ts'
 import { noMeter } from '../../../core/src/ports/meter.ts'
 import { StoreError } from '../../../core/src/ports/store.ts'
-import { ROOT_KEY } from '../../../../tests/harness/harness.ts'
-import { openConnection } from '../../../../tests/harness/postgres.ts'
-import { postgresDatabase, settingsOf } from '../../../../tests/harness/test-database.ts'
+import { openConnection } from '../servers/postgres.ts'
+import { postgresDatabase, ROOT_KEY, settingsOf } from '../servers/test-database.ts'
 import { newSession, NOW } from '../tables/table-operations.ts'
 
 const LOCK_TIMEOUT_MS = 300

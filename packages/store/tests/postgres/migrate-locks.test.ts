@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { localBus } from '../../../server/src/adapters/bus/local-bus.ts'
 import { noMeter } from '../../../core/src/ports/meter.ts'
-import { openConnection, runSql } from '../../../../tests/harness/postgres.ts'
-import { postgresDatabase } from '../../../../tests/harness/test-database.ts'
+import { openConnection, runSql } from '../servers/postgres.ts'
+import { postgresDatabase } from '../servers/test-database.ts'
 import { NOW } from '../tables/table-operations.ts'
 
 test('calls go on while a migration waits for a table that another transaction uses', async () => {

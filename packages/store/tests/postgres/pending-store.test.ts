@@ -10,8 +10,8 @@ import {
   postgresJsPendingStore,
   postgresPendingStore,
 } from '../../../integrator/src/pending/postgres.ts'
-import { oddDefaultsOf } from '../../../../tests/harness/odd-settings.ts'
-import { newDatabase, runSql } from '../../../../tests/harness/postgres.ts'
+import { oddDefaultsOf } from '../servers/odd-settings.ts'
+import { newDatabase, runSql } from '../servers/postgres.ts'
 
 /** A database of PostgreSQL's own defaults, and one of a bank with others. */
 const [plain, odd] = [await newDatabase(), await newDatabase()]

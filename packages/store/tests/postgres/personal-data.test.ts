@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { runSql } from '../../../../tests/harness/postgres.ts'
-import { postgresDatabase } from '../../../../tests/harness/test-database.ts'
+import { runSql } from '../servers/postgres.ts'
+import { postgresDatabase } from '../servers/test-database.ts'
 import { declaredColumns, rejectUndeclared } from '../declared-columns.ts'
 
 test('declares exactly the columns of PostgreSQL', async () => {

@@ -9,7 +9,7 @@ import { purgeSessions } from '../../../core/src/operations/purge-sessions.ts'
 import type { Service } from '../../../core/src/operations/service.ts'
 import { noMeter } from '../../../core/src/ports/meter.ts'
 import type { Store } from '../../../core/src/ports/store.ts'
-import { postgresDatabase } from '../../../../tests/harness/test-database.ts'
+import { postgresDatabase } from '../servers/test-database.ts'
 import { ADD_TENANTS, newSession, NOW } from '../tables/table-operations.ts'
 
 const database = await postgresDatabase()

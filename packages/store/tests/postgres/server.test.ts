@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { test } from 'node:test'
-import { dropDatabase, newDatabase, startPostgres } from '../../../../tests/harness/postgres.ts'
+import { dropDatabase, newDatabase, startPostgres } from '../servers/postgres.ts'
 
 test('a PostgreSQL server of the tests restarts after a crash with what was committed', async () => {
   await using server = await startPostgres()

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import type { TenantId } from '@bonded/contract'
 import { localBus } from '../../../server/src/adapters/bus/local-bus.ts'
 import { noMeter } from '../../../core/src/ports/meter.ts'
-import { runSql } from '../../../../tests/harness/postgres.ts'
-import { postgresDatabase } from '../../../../tests/harness/test-database.ts'
+import { runSql } from '../servers/postgres.ts'
+import { postgresDatabase } from '../servers/test-database.ts'
 
 const NOW = 1_000_000
 

@@ -15,10 +15,9 @@ import type { Work } from '../../../core/src/ports/work.ts'
 import { localBus } from '../../../server/src/adapters/bus/local-bus.ts'
 import { memoryStore } from '../../../core/tests/memory/memory-store.ts'
 import { noMeter } from '../../../core/src/ports/meter.ts'
-import { runSql } from '../../../../tests/harness/postgres.ts'
-import { postgresDatabase } from '../../../../tests/harness/test-database.ts'
+import { runSql } from '../servers/postgres.ts'
+import { postgresDatabase, ROOT_KEY } from '../servers/test-database.ts'
 import { ADD_TENANTS } from './table-operations.ts'
-import { ROOT_KEY } from '../../../../tests/harness/harness.ts'
 
 /** Runs units of work over the SQL tables or over the cached ones. */
 export interface TableDriver extends AsyncDisposable {

@@ -10,7 +10,7 @@ import { keyringOf } from '../../../server/src/adapters/keys/keyring.ts'
 import { noMeter } from '../../../core/src/ports/meter.ts'
 import { openPostgres } from '../../src/postgres/open-postgres.ts'
 import { SqliteStore } from '../../src/sqlite/sqlite-store.ts'
-import { ROOT_KEY, settingsOf } from '../../../../tests/harness/test-database.ts'
+import { ROOT_KEY, settingsOf } from '../servers/test-database.ts'
 
 /** Another node on the database, or another connection to the file. */
 export async function openStore(database: string, now: Instant): Promise<Store> {

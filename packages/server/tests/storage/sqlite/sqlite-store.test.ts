@@ -1,17 +1,21 @@
 import assert from 'node:assert/strict'
 import { after, mock, test } from 'node:test'
 import type { DeviceId, SessionId } from '@bonded/contract'
-import type { Session } from '../../../core/src/domain/session.ts'
-import type { Device } from '../../../core/src/domain/session.ts'
-import { MOVES } from '../../../core/src/protocol/states.ts'
-import { StoreError } from '../../../core/src/ports/store.ts'
-import { MigrationError, migrate, migrationStates } from '../../src/migrations/migrate.ts'
+import type { Session } from '../../../../core/src/domain/session.ts'
+import type { Device } from '../../../../core/src/domain/session.ts'
+import { MOVES } from '../../../../core/src/protocol/states.ts'
+import { StoreError } from '../../../../core/src/ports/store.ts'
+import {
+  MigrationError,
+  migrate,
+  migrationStates,
+} from '../../../../store/src/migrations/migrate.ts'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync, StatementSync } from 'node:sqlite'
-import { dueBy } from '../tables/table-operations.ts'
-import { harness } from '../../../../tests/harness/harness.ts'
+import { dueBy } from '../../../../store/tests/tables/table-operations.ts'
+import { harness } from '../../../../../tests/harness/harness.ts'
 
 const h = await harness()
 after(() => h[Symbol.asyncDispose]())

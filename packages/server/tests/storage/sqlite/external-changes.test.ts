@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { after, mock, test } from 'node:test'
-import { isRevoked } from '../../../core/src/domain/tenant.ts'
-import { harness, SHOP_ORIGIN } from '../../../../tests/harness/harness.ts'
+import { isRevoked } from '../../../../core/src/domain/tenant.ts'
+import { harness, SHOP_ORIGIN } from '../../../../../tests/harness/harness.ts'
 
 const h = await harness()
 after(() => h[Symbol.asyncDispose]())

@@ -4,24 +4,30 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TenantId } from '@bonded/contract'
-import { listNodes } from '../../../core/src/operations/admin/list-nodes.ts'
-import { reportTotals } from '../../../core/src/operations/admin/report-totals.ts'
-import { purgeLogs, purgeSessions } from '../../../core/src/operations/purge-sessions.ts'
-import type { Service } from '../../../core/src/operations/service.ts'
-import type { Instant } from '../../../core/src/domain/session.ts'
+import { listNodes } from '../../../../core/src/operations/admin/list-nodes.ts'
+import { reportTotals } from '../../../../core/src/operations/admin/report-totals.ts'
+import { purgeLogs, purgeSessions } from '../../../../core/src/operations/purge-sessions.ts'
+import type { Service } from '../../../../core/src/operations/service.ts'
+import type { Instant } from '../../../../core/src/domain/session.ts'
 import {
   HOUR_MS,
   medianLatencyS,
   TOTALS_DELAY_MS,
   TOTALS_RETENTION_MS,
-} from '../../../core/src/domain/totals.ts'
-import type { Store } from '../../../core/src/ports/store.ts'
-import { type Harness, harness } from '../../../../tests/harness/harness.ts'
-import { randomFor } from '../../../../tests/random.ts'
-import { LIVES, LivingSession, NOTHING, openStore, tallyOf } from './total-scene.ts'
+} from '../../../../core/src/domain/totals.ts'
+import type { Store } from '../../../../core/src/ports/store.ts'
+import { type Harness, harness } from '../../../../../tests/harness/harness.ts'
+import { randomFor } from '../../../../../tests/random.ts'
+import {
+  LIVES,
+  LivingSession,
+  NOTHING,
+  openStore,
+  tallyOf,
+} from '../../../../store/tests/tables/total-scene.ts'
 
 const DAY_MS = 24 * HOUR_MS
-const DYING = join(import.meta.dirname, 'dying-counter.ts')
+const DYING = join(import.meta.dirname, '../../../../store/tests/tables/dying-counter.ts')
 /** More than any of these tests has. */
 const ALL = 1_000
 

@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto'
 import { globSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
-import { MIGRATIONS } from '../../src/migrations/migrations.ts'
-import { openConnection, startPostgres } from '../../../../tests/harness/postgres.ts'
+import { MIGRATIONS } from '../../../store/src/migrations/migrations.ts'
+import { openConnection, startPostgres } from '../../../store/tests/servers/postgres.ts'
 import { CREATE_TENANT, machine, until } from '../../../../tests/harness/process.ts'
-import { freePort } from '../../../../tests/harness/free-port.ts'
+import { freePort } from '../../../store/tests/servers/free-port.ts'
 
 /** The other tests open their stores with the run-time role, too: `test-database.ts`. */
 

@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { globSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { after, test } from 'node:test'
-import { freePort } from '../../../../tests/harness/free-port.ts'
-import { newDatabase } from '../../../../tests/harness/postgres.ts'
+import { freePort } from '../../../store/tests/servers/free-port.ts'
+import { newDatabase } from '../../../store/tests/servers/postgres.ts'
 import { machine } from '../../../../tests/harness/process.ts'
 
 const port = String(await freePort())

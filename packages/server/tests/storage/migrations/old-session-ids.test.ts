@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import type { SessionId } from '@bonded/contract'
-import { migrate } from '../../src/migrations/migrate.ts'
-import { MIGRATIONS } from '../../src/migrations/migrations.ts'
-import { purgeSessions } from '../../../core/src/operations/purge-sessions.ts'
-import { harness } from '../../../../tests/harness/harness.ts'
+import { migrate } from '../../../../store/src/migrations/migrate.ts'
+import { MIGRATIONS } from '../../../../store/src/migrations/migrations.ts'
+import { purgeSessions } from '../../../../core/src/operations/purge-sessions.ts'
+import { harness } from '../../../../../tests/harness/harness.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 /** The last step before sessions had an integer key. */

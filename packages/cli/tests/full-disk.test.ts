@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CreatedSession } from '@bonded/contract'
-import { CREATE_TENANT, machine, until } from '../../../../tests/harness/process.ts'
-import { smallDisk } from '../../../../tests/harness/small-disk.ts'
+import { CREATE_TENANT, machine, until } from '../../../tests/harness/process.ts'
+import { smallDisk } from '../../../tests/harness/small-disk.ts'
 
 const disk = smallDisk()
 /** Far more than fit into the free space of existing files on a full disk. */

@@ -2,24 +2,24 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { after, mock, test } from 'node:test'
 import type { SessionId } from '@bonded/contract'
-import { reportBrowserProof } from '../../../core/src/operations/admin/browser-proof.ts'
-import { inspectSession } from '../../../core/src/operations/admin/inspect-session.ts'
-import { listSessions } from '../../../core/src/operations/admin/list-sessions.ts'
-import { reportCompletions } from '../../../core/src/operations/admin/report-completions.ts'
-import { reportTotals } from '../../../core/src/operations/admin/report-totals.ts'
-import { reportWebhooks } from '../../../core/src/operations/admin/report-webhooks.ts'
+import { reportBrowserProof } from '../../../../core/src/operations/admin/browser-proof.ts'
+import { inspectSession } from '../../../../core/src/operations/admin/inspect-session.ts'
+import { listSessions } from '../../../../core/src/operations/admin/list-sessions.ts'
+import { reportCompletions } from '../../../../core/src/operations/admin/report-completions.ts'
+import { reportTotals } from '../../../../core/src/operations/admin/report-totals.ts'
+import { reportWebhooks } from '../../../../core/src/operations/admin/report-webhooks.ts'
 import {
   createEndpoint,
   inspectEvent,
   listDeliveries,
   recoverEndpoint,
-} from '../../../core/src/operations/admin/webhooks.ts'
-import { TOTALS_GROUPINGS } from '../../../core/src/domain/totals.ts'
-import { expireSessions } from '../../../core/src/operations/expire-sessions.ts'
-import { purgeSessions } from '../../../core/src/operations/purge-sessions.ts'
-import { dueEndpoints, measureWebhooks } from '../../../core/src/operations/send-webhooks.ts'
-import { harness } from '../../../../tests/harness/harness.ts'
-import { MAX_FILTERED } from '../../src/tables/session-list.ts'
+} from '../../../../core/src/operations/admin/webhooks.ts'
+import { TOTALS_GROUPINGS } from '../../../../core/src/domain/totals.ts'
+import { expireSessions } from '../../../../core/src/operations/expire-sessions.ts'
+import { purgeSessions } from '../../../../core/src/operations/purge-sessions.ts'
+import { dueEndpoints, measureWebhooks } from '../../../../core/src/operations/send-webhooks.ts'
+import { harness } from '../../../../../tests/harness/harness.ts'
+import { MAX_FILTERED } from '../../../../store/src/tables/session-list.ts'
 
 /**
  * Parts of a statement, which are bounded, and tables with a few rows for each tenant. The poll of

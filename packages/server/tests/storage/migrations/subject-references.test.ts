@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { migrate } from '../../src/migrations/migrate.ts'
-import { STEPS_FROM_24 } from '../../src/migrations/steps-from-24.ts'
-import { harness } from '../../../../tests/harness/harness.ts'
+import { migrate } from '../../../../store/src/migrations/migrate.ts'
+import { STEPS_FROM_24 } from '../../../../store/src/migrations/steps-from-24.ts'
+import { harness } from '../../../../../tests/harness/harness.ts'
 
 const STEP = STEPS_FROM_24.find(({ name }) => name === 'subjects by their reference')
 

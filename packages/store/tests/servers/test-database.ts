@@ -1,15 +1,11 @@
-import { keyringOf } from '../../packages/server/src/adapters/keys/keyring.ts'
-import type { RootKey } from '../../packages/core/src/domain/root-keys.ts'
-import type { PostgresSettings } from '../../packages/store/src/postgres/server/connections.ts'
-import { parseDatabaseUrl } from '../../packages/store/src/postgres/server/database-url.ts'
-import {
-  type OpenStore,
-  openPostgres,
-  withConnections,
-} from '../../packages/store/src/postgres/open-postgres.ts'
-import { checksum } from '../../packages/store/src/migrations/migrate.ts'
-import { MIGRATIONS } from '../../packages/store/src/migrations/migrations.ts'
-import { migratePostgres } from '../../packages/store/src/postgres/postgres-migrate.ts'
+import { keyringOf } from '../../../server/src/adapters/keys/keyring.ts'
+import type { RootKey } from '../../../core/src/domain/root-keys.ts'
+import type { PostgresSettings } from '../../src/postgres/server/connections.ts'
+import { parseDatabaseUrl } from '../../src/postgres/server/database-url.ts'
+import { type OpenStore, openPostgres, withConnections } from '../../src/postgres/open-postgres.ts'
+import { checksum } from '../../src/migrations/migrate.ts'
+import { MIGRATIONS } from '../../src/migrations/migrations.ts'
+import { migratePostgres } from '../../src/postgres/postgres-migrate.ts'
 
 /** The root key of the protocol's worked examples. */
 export const ROOT_KEY = { id: 'k1', bytes: Uint8Array.from({ length: 32 }, (_, index) => index) }

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Workflow } from '@bonded/contract'
-import { applyTenant } from '../../../core/src/operations/admin/apply-tenant.ts'
-import { updateTenant } from '../../../core/src/operations/admin/update-tenant.ts'
-import { resumeTenant, suspendTenant } from '../../../core/src/operations/admin/suspend-tenant.ts'
-import { harness } from '../../../../tests/harness/harness.ts'
-import { runSql } from '../../../../tests/harness/postgres.ts'
+import { applyTenant } from '../../../../core/src/operations/admin/apply-tenant.ts'
+import { updateTenant } from '../../../../core/src/operations/admin/update-tenant.ts'
+import {
+  resumeTenant,
+  suspendTenant,
+} from '../../../../core/src/operations/admin/suspend-tenant.ts'
+import { harness } from '../../../../../tests/harness/harness.ts'
+import { runSql } from '../../../../store/tests/servers/postgres.ts'
 
 const h = await harness({ onPostgres: true })
 after(() => h[Symbol.asyncDispose]())

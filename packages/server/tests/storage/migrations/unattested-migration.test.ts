@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { migrate } from '../../src/migrations/migrate.ts'
-import { MIGRATIONS } from '../../src/migrations/migrations.ts'
-import { webauthnKey, withProductionRoots } from '../../../../tests/harness/attested-phones.ts'
-import { type Harness, harness } from '../../../../tests/harness/harness.ts'
+import { migrate } from '../../../../store/src/migrations/migrate.ts'
+import { MIGRATIONS } from '../../../../store/src/migrations/migrations.ts'
+import { webauthnKey, withProductionRoots } from '../../../../../tests/harness/attested-phones.ts'
+import { type Harness, harness } from '../../../../../tests/harness/harness.ts'
 
 const STEP = MIGRATIONS.find(({ name }) => name.includes('unattested keys')) ?? {
   number: 0,

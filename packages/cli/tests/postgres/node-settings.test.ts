@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { localBus } from '../../../server/src/adapters/bus/local-bus.ts'
 import { keyringOf } from '../../../server/src/adapters/keys/keyring.ts'
-import { openPostgres } from '../../src/postgres/open-postgres.ts'
+import { openPostgres } from '../../../store/src/postgres/open-postgres.ts'
 import { noMeter } from '../../../core/src/ports/meter.ts'
 import { type Store, StoreError } from '../../../core/src/ports/store.ts'
 import { ROOT_KEY } from '../../../../tests/harness/harness.ts'
-import { runSql } from '../../../../tests/harness/postgres.ts'
+import { runSql } from '../../../store/tests/servers/postgres.ts'
 import { machine } from '../../../../tests/harness/process.ts'
-import { postgresDatabase, settingsOf } from '../../../../tests/harness/test-database.ts'
-import { NOW } from '../tables/table-operations.ts'
+import { postgresDatabase, settingsOf } from '../../../store/tests/servers/test-database.ts'
+import { NOW } from '../../../store/tests/tables/table-operations.ts'
 
 const database = await postgresDatabase()
 const { url } = database

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import type { PostgresServer } from '../../../../tests/harness/postgres.ts'
+import type { PostgresServer } from '../../../store/tests/servers/postgres.ts'
 import {
   type Machine,
   machine,

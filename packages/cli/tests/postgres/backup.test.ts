@@ -20,7 +20,11 @@ import {
   receiptRows,
   verifyLog,
 } from '../../../../tests/harness/stored-log.ts'
-import { newDatabase, openConnection, startPostgres } from '../../../../tests/harness/postgres.ts'
+import {
+  newDatabase,
+  openConnection,
+  startPostgres,
+} from '../../../store/tests/servers/postgres.ts'
 
 /** The newest server of Debian that has its client programs beside it. */
 const bin = globSync('/usr/lib/postgresql/*/bin/postgres')
