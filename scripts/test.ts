@@ -63,6 +63,9 @@ const folders = options.filter(isFolder).map((path) => relative(ROOT, resolve(pa
 const given = options.filter(
   (option) => !['--fresh', '--machine'].includes(option) && !isFolder(option),
 )
+// The runner would leave out what it does not find, and the run would succeed.
+const missing = given.filter((name) => /^(?!-)[^*]+\.ts$/.test(name) && !existsSync(name))
+if (missing.length > 0) throw new Error(`no such file: ${missing.join(', ')}`)
 const isFast = tierName === 'test'
 const tiers = TIERS.filter((one) => (tierName === SLOW_TIERS ? one !== 'test' : one === tierName))
 if (tiers.length === 0) throw new Error(`no tier ${tierName}; there are ${TIERS.join(', ')}`)
