@@ -38,12 +38,13 @@ const RELISTEN_MS = 1_000
  * For a range with two bounds it assumes few, for an array ten, and `lateral` with `limit` reads
  * session by session. No visible transaction is after the end of the snapshot.
  */
+const RANGES = `select $1::text::xid8 as first, pg_snapshot_xmax(pg_current_snapshot()) as last
+    union all select xid, xid from unnest($2::text[]::xid8[]) as in_progress (xid)`
 const NEWER = `select event.session_key, session.id as session_id, event.seq, event.kind,
     event.at, event.state, event.hint, session.tenant_id,
     (select token_hash from device where device.id = session.device_id) as token_hash
   from (
-    select $1::text::xid8 as first, pg_snapshot_xmax(pg_current_snapshot()) as last
-    union all select xid, xid from unnest($2::text[]::xid8[]) as in_progress (xid)
+    ${RANGES}
   ) range
   cross join lateral unnest(array(
     select session_event from session_event
@@ -65,6 +66,12 @@ const SESSIONS = `select session.* from unnest($1::text[]::bigint[]) as watched 
  */
 const NOTIFY = `select set_config('synchronous_commit', 'off', true), pg_notify('${CHANNEL}', $1)`
 const SNAPSHOT = `select pg_current_snapshot()::text as snapshot, ${TIME}`
+/** Whether there is something to read, in one message: without a notification there rarely is. */
+const PROBE = `${SNAPSHOT}, (exists (
+  select 1 from (${RANGES}) range cross join lateral (
+    select 1 from session_event where xid between range.first and range.last and seq is not null
+    limit 1
+  ) event))::int as newer`
 
 /** A session with its new events. */
 interface Newer {
@@ -145,9 +152,31 @@ export class ChangeFeed implements AsyncDisposable {
    * except after a lost connection.
    */
   next(): Promise<readonly ChangeNotification[]> {
-    const found = this.#last.then(() => this.#read())
+    return this.#inTurn(async () => ((await this.#hasNewer()) ? this.#read() : []))
+  }
+
+  #inTurn(
+    read: () => Promise<readonly ChangeNotification[]>,
+  ): Promise<readonly ChangeNotification[]> {
+    const found = this.#last.then(read)
     this.#last = found.catch(() => undefined)
     return found
+  }
+
+  /** Whether there may be changes since the last read. If there are none, the position moves on. */
+  async #hasNewer(): Promise<boolean> {
+    if (this.#position === undefined || this.#connections.losses !== this.#losses) return true
+    const connection = await this.#connections.take()
+    try {
+      const askedAt = this.#clock?.machineTime() ?? 0
+      const values = valuesOf(this.#position)
+      const [found] = (await connection.run({ text: PROBE, values })) as readonly Row[]
+      this.#clock?.read({ askedAt, databaseTime: Number(found?.time) })
+      if (found?.newer === 0) this.#position = positionOf(String(found.snapshot))
+      return found?.newer !== 0
+    } finally {
+      connection.release()
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -286,20 +315,20 @@ export class ChangeFeed implements AsyncDisposable {
     await this.#last
     this.#willPublish = false
     try {
-      for (const change of await this.next()) this.#bus.publish(change)
+      for (const change of await this.#inTurn(() => this.#read())) this.#bus.publish(change)
     } catch {
       // The next scheduled read finds the changes.
     }
   }
 }
 
-async function newerThan(
-  connection: Connection,
-  { xmax, inProgress }: Position,
-): Promise<readonly Row[]> {
+async function newerThan(connection: Connection, position: Position): Promise<readonly Row[]> {
+  return (await connection.run({ text: NEWER, values: valuesOf(position) })) as readonly Row[]
+}
+
+function valuesOf({ xmax, inProgress }: Position): readonly string[] {
   // An array in PostgreSQL's own spelling.
-  const values = [xmax, `{${inProgress.join(',')}}`]
-  return (await connection.run({ text: NEWER, values })) as readonly Row[]
+  return [xmax, `{${inProgress.join(',')}}`]
 }
 
 async function rowsOf(connection: Connection, keys: readonly number[]): Promise<readonly Row[]> {

@@ -15,6 +15,9 @@ const MAX_TEXT = 1_000_000
 const OLD = `(sent_at between '-infinity' and statement_timestamp() - interval '10 seconds'
   or sent_at between statement_timestamp() + interval '10 seconds' and 'infinity')`
 
+/** Every eighth message of a node deletes old ones. */
+const DELETING = 8
+
 /**
  * Sends a message, deletes old ones, and reads those of other nodes, in one statement that commits
  * by itself. `for update skip locked` lets nodes that delete at the same time pass each other.
@@ -28,7 +31,7 @@ const EXCHANGE = `with
     values ($1, $2::bigint, $3, ${NODE_LEVEL})
     on conflict do nothing),
   deleted as (
-    delete from node_message where ${OLD} and (node, number) in (
+    delete from node_message where $2::bigint % ${DELETING} = 0 and ${OLD} and (node, number) in (
       select node, number from node_message where ${OLD} for update skip locked)),
   read as (
     select * from unnest($4::text[], $5::bigint[]) as read (node, number))

@@ -122,15 +122,22 @@ test('two nodes share the buckets of a limit through the database', async () => 
 })
 
 test('old messages are deleted, and an exchange that was repeated counts once', async () => {
-  const count = async () =>
-    Number((await runSql(database.url, 'select count(*) as n from node_message'))[0]?.n)
-  await runSql(database.url, `update node_message set sent_at = now() - interval '11 seconds'`)
+  const countOld = async () => {
+    const [found] = await runSql(
+      database.url,
+      `select count(*) as n from node_message where sent_at < now() - interval '10 seconds'`,
+    )
+    return Number(found?.n)
+  }
   await exchange()
-  assert.equal(await count(), 4)
+  await runSql(database.url, `update node_message set sent_at = now() - interval '11 seconds'`)
+  assert.notEqual(await countOld(), 0)
   const open = await database.openStore(clock.now())
   await using one = open({ bus: a.service.bus, meter: noMeter })
-  await one.messages?.exchange({ number: 1, text: 'x' })
-  await one.messages?.exchange({ number: 1, text: 'x' })
+  // The eighth message deletes.
+  await one.messages?.exchange({ number: 8, text: 'x' })
+  assert.equal(await countOld(), 0)
+  await one.messages?.exchange({ number: 8, text: 'x' })
   await using other = (await database.openStore(clock.now()))({
     bus: b.service.bus,
     meter: noMeter,
@@ -153,7 +160,7 @@ test('messages that no node writes are ignored, and stop no exchange', async () 
   )
   const open = await database.openStore(clock.now())
   await using reader = open({ bus: a.service.bus, meter: noMeter })
-  for (const number of [1, 2, 3]) {
+  for (const number of [6, 7, 8]) {
     const received = await reader.messages?.exchange({ number, text: 'y' })
     assert.deepEqual(
       received?.filter(({ text }) => text.startsWith('poison')),
