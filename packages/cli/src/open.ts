@@ -191,7 +191,9 @@ export async function runRecorded<T>(
     return work(readingService(service, { action: action.action, auditClass }))
   }
   try {
-    return await work(auditedService(service, action))
+    // What the history of a device or a session says about it has the same reference.
+    const store = service.store.during({ requestId: action.requestId, keyId: null })
+    return await work(auditedService({ ...service, store }, action))
   } catch (failure) {
     if (failure instanceof OperatorError) await recordAction(service, action, failure.code)
     throw failure

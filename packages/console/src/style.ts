@@ -23,6 +23,7 @@ h1{margin:0 0 1rem;font-size:1.5rem;line-height:1.25}
 h2{margin:2rem 0 .75rem;font-size:1.125rem;line-height:1.25}
 p{margin:0 0 .75rem;max-width:44rem}
 .hint,.ago{font-size:var(--s)}
+.who{margin-inline-end:.5rem}
 .ago{white-space:nowrap}
 .cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,22rem),1fr));gap:1rem}
 .card,dl,.table,.timeline,.empty,pre{background:var(--surface);border:1px solid var(--line);border-radius:.75rem}
@@ -30,7 +31,7 @@ p{margin:0 0 .75rem;max-width:44rem}
 .card h2{margin:0 0 .5rem}
 .card>:last-child{margin-block-end:0}
 form.filters,form.ask{display:flex;flex-wrap:wrap;gap:.75rem;align-items:end;margin:0 0 1rem}
-label{display:grid;gap:.25rem;font-size:var(--s);color:var(--muted);flex:0 1 auto}
+label{display:grid;gap:.375rem;font-size:var(--s);color:var(--muted);flex:0 1 auto}
 label.wide{flex:1 1 16rem}
 input,select,button,.button{font:inherit;min-height:2.75rem;padding:.5rem .75rem;border:1px solid var(--edge);border-radius:.5rem;background:var(--surface);color:var(--ink);max-width:100%}
 label.wide input{width:100%}

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type DeviceId, makeId, type SessionId, type SubjectId } from '@bonded/contract'
 import { inspectDevice, moveDevice } from '@bonded/core/operations/admin/devices'
+import { listAudit } from '@bonded/core/operations/admin/list-audit'
 import { inspectSession } from '@bonded/core/operations/admin/inspect-session'
 import { issueKey, listKeys } from '@bonded/core/operations/admin/keys'
 import { changeSubject, inspectSubject } from '@bonded/core/operations/admin/subjects'
@@ -337,4 +338,21 @@ test('links lead from a session to its user, its device, and its tenant’s deli
   // Support sees no link to what only an administrator may do.
   const links = await linksOf(addressOf('/tenants/:tenant', names))
   assert.ok(!links.some((to) => /suspend|revoke/.test(to)), links.join(' '))
+})
+
+test('the history of a device has the reference of the operator’s action', async (t) => {
+  const { h, signedIn } = await setup(t)
+  const { device, subject } = await namesIn(h)
+  const visitor = await signedIn('support')
+  const address = `/devices/${device}/block`
+  const token = tokenIn((await visitor.open(address)).text)
+  assert.equal((await visitor.submit(address, { token, form: {} })).status, 303)
+  const [entry] = await listAudit(h.service, {
+    target: { subjectId: subject },
+    query: { action: 'device block', limit: 1 },
+  })
+  const { events } = await inspectDevice(h.service, device)
+  assert.equal(events.at(-1)?.requestId, entry?.requestId)
+  for (const page of [`/devices/${device}`, `/changes?about=${device}`])
+    assert.match((await visitor.open(page)).text, new RegExp(entry?.requestId ?? 'none'))
 })

@@ -92,7 +92,7 @@ async function walk({ page, origin, session, other, phone }: Scene): Promise<voi
   await page.getByLabel('Reference on the user’s screen').fill(phone.device_id)
   await page.keyboard.press('Enter')
   await press('Open the device')
-  await press('What operators did about this user')
+  await press('Who did it, and why')
   await shows('device block')
   await shows('T-1')
 

@@ -36,6 +36,10 @@ export const changes = page({
   draw({ entries, log }, { now }, { query, about }) {
     const last = entries.length === PAGE_ROWS ? entries.at(-1) : undefined
     return html`${filters(query)}
+${
+  about?.deviceId &&
+  html`<p class="hint">Entries name the user of this device, who can have other devices. <a href="/devices/${about.deviceId}">The history of the device</a> has the references of those that changed it.</p>`
+}
 ${tableOf(
   ['Time', 'Who', 'What', 'About', 'Result', 'Change'],
   entries.map((entry) => rowOf(entry, now)),
@@ -64,11 +68,12 @@ function aboutIn(query: URLSearchParams): AuditTarget | undefined {
 }
 
 function rowOf(entry: AuditEntry, now: number): readonly Part[] {
-  const { at, actorKind, actor, issuer, address, action, result, reason, tenantId, person } = entry
+  const { at, actorKind, actor, issuer, address, action, requestId } = entry
+  const { result, reason, tenantId, person } = entry
   return [
     timeOf(at, now),
-    html`${stored(actor)}<p class="hint">${actorKind}${address && html`, ${address}`}${issuer && html`, ${issuer}`}</p>`,
-    html`<code class="nowrap">${action}</code>${reason && html`<p class="hint">${stored(reason)}</p>`}`,
+    html`${stored(actor)}<p class="hint"><span class="nowrap">${actorKind}</span>${address && html`, ${address}`}${issuer && html`, ${issuer}`}</p>`,
+    html`<code class="nowrap">${action}</code> <p class="hint">${idOf(requestId)}</p>${reason && html`<p class="hint">${stored(reason)}</p>`}`,
     html`${tenantId && html`<a href="/tenants/${tenantId}">${tenantId}</a>`}${person && html`<p class="hint">Pseudonym of the user ${idOf(person)}</p>`}`,
     result === 'success' ? badge('done', 'good') : badge(result, 'bad'),
     difference(entry),

@@ -48,7 +48,7 @@ ${tableOf(
   ]),
   'Nothing.',
 )}
-<p><a class="button quiet" href="/changes?about=${id}">What operators did about this user</a></p>`
+<p><a class="button quiet" href="/changes?about=${id}">Who did it, and why: what operators did about this user</a></p>`
   },
 })
 

@@ -47,7 +47,7 @@ export const session = page({
       ['Session', idOf(id)],
       [
         'State',
-        html`${stateOf(state)} ${found.endedReason && html`<code>${found.endedReason}</code>`}`,
+        html`${found.bondedAt !== null && badge('approved', 'good')} ${stateOf(state)} ${found.endedReason && html`<code>${found.endedReason}</code>`}`,
       ],
       ['Tenant', tenantOf(found.tenantId, names)],
       ['Workflow and action', html`<code>${found.workflow}</code> <code>${found.action}</code>`],

@@ -32,7 +32,7 @@ ${helps && html`<section class="card"><h2>What about this user?</h2>${userSearch
 
 const WHY = html`<section class="card"><h2>Why was this request rejected?</h2>
 <form class="ask" action="/rejections">
-<label class="wide">Reference on the user’s screen, session id, or subject_ref
+<label class="wide">Reference on the user’s screen, session id, subject_ref, or device id
 <input name="q" autocomplete="off" spellcheck="false" placeholder="req_…" autofocus></label>
 <button>Search</button></form>
 <p class="hint">You have none of these? <a href="/rejections">Search by time and reason.</a></p></section>`
