@@ -100,6 +100,9 @@ async function walk({ page, origin, session, other, phone }: Scene): Promise<voi
   await press('Open the health of the flow')
   await shows('50%')
   await writeImage(page, 'console-health')
+  // An earlier hour, after which everything may work again.
+  await page.locator('.dense tbody a').last().click()
+  await shows('By tenant and workflow: the two hours until')
   // The tenant with the most failures is first.
   await page.locator('tbody a').first().click()
   await shows('Show all tenants')

@@ -9,7 +9,7 @@ import {
 } from '@bonded/core/domain/totals'
 import { reportTotals, type TotalsReport } from '@bonded/core/operations/admin/report-totals'
 import { chartOf, shareBar } from '../charts.ts'
-import { textIn, withMember } from '../fields.ts'
+import { textIn, timeIn, withMember } from '../fields.ts'
 import { type Html, html, type Part } from '../html.ts'
 import { stored, tableOf } from '../layout.ts'
 import { type Asked, page } from '../page.ts'
@@ -43,6 +43,8 @@ interface Input {
   readonly ranked: TimeSpan
   readonly tenantId: TenantId | undefined
   readonly workflow: string | undefined
+  /** The end of a past time; undefined for the present. */
+  readonly end: number | undefined
   /** Why there is no answer, and what to do. */
   readonly problem: string | undefined
 }
@@ -70,10 +72,10 @@ export const health = page({
   isLive: true,
   input: inputOf,
   target: ({ tenantId }: Input) => ({ tenantId }),
-  async read(service, { span, ranked, tenantId, workflow, problem }) {
+  async read(service, { span, ranked, tenantId, workflow, end, problem }) {
     if (problem !== undefined) return undefined
-    const now = service.clock.now()
-    const asked = { tenantId, workflow, since: beginOf(span, now) }
+    const now = end === undefined ? service.clock.now() : end - 1
+    const asked = { tenantId, workflow, since: beginOf(span, now), until: end }
     const limit = (span.slots * span.slotMs) / HOUR_MS + 1
     // PostgreSQL reads both at once, on two connections.
     const [times, parts] = await Promise.all([
@@ -87,28 +89,28 @@ export const health = page({
       }),
     ])
     const ids = [tenantId, ...parts.rows.map((row) => row.tenantId)].flatMap((id) => id ?? [])
-    return { times, parts: parts.rows, names: await namesOf(service, ids) }
+    return { now, times, parts: parts.rows, names: await namesOf(service, ids) }
   },
   draw(data, _view, input) {
-    const { query, span, ranked, tenantId, problem } = input
+    const { query, span, ranked, tenantId, end, problem } = input
     if (data === undefined) return html`${filters(input)}<p class="empty live">${problem}</p>`
-    const { times, parts, names } = data
+    const { now, times, parts, names } = data
     const about =
       tenantId &&
       html`<p>Only <a href="/tenants/${tenantId}">${stored(names.get(tenantId))}</a>. <a href="/health${withMember(new URLSearchParams(), 'span', input.name)}">Show all tenants</a></p>`
     if (times.rows.length === 0)
       return html`${filters(input)}${about}<p class="empty live">No request was created or ended in this time. Take a longer time, or remove a filter.</p>`
-    const slots = slotsOf(span, times.rows, times.asOf)
+    const slots = slotsOf(span, times.rows, now)
     return html`${filters(input)}${about}
-<div class="live">${chartsOf(slots, times, span)}
+<div class="live">${chartsOf(slots, times, { span, isPast: end !== undefined })}
 <h2>By tenant and workflow: ${ranked.text.toLowerCase()}</h2>
-<p class="hint">First the ones where the most requests ended without an approval.${ranked === RECENT && ' To see a longer time, choose a tenant.'}${
+<p class="hint">First the ones where the most requests ended without an approval.${ranked === RECENT && ' To see an earlier time, choose an hour below. To see a longer one, choose a tenant.'}${
       parts.length === WORKFLOW_ROWS &&
       html` These are ${WORKFLOW_ROWS}; <code>bonded stats --by workflow</code> lists all.`
     }</p>
 ${workflowTable(parts, { names, query })}
 <h2>By ${span.slot}, in UTC</h2>
-${timeTable(slots, span)}</div>`
+${timeTable(slots, { span, query })}</div>`
   },
 })
 
@@ -118,11 +120,17 @@ function inputOf({ query }: Asked): Input {
   const name = isSpan(wanted) ? wanted : 'day'
   const workflow = textIn(query, 'workflow')
   const isLong = name !== 'hour' && tenantId === undefined
+  const end = name === 'hour' ? timeIn(query, 'end') : undefined
+  const span =
+    end === undefined
+      ? TIME_SPANS[name]
+      : { ...TIME_SPANS.hour, text: `The two hours until ${slotText(TIME_SPANS.hour, end)}` }
   return {
     query,
     name,
-    span: TIME_SPANS[name],
-    ranked: isLong ? RECENT : TIME_SPANS[name],
+    span,
+    end,
+    ranked: isLong ? RECENT : span,
     tenantId,
     workflow,
     problem:
@@ -138,22 +146,32 @@ function isSpan(text: string): text is keyof typeof TIME_SPANS {
   return Object.hasOwn(TIME_SPANS, text)
 }
 
-function filters({ query, name }: Input): Html {
+function filters({ query, name, end }: Input): Html {
+  const present = new URLSearchParams(query)
+  present.delete('end')
   const spans = Object.entries(TIME_SPANS).map(
     ([each, { text }]) =>
-      html`<li><a class="button quiet" href="/health${withMember(query, 'span', each)}"${each === name && html` aria-current="true"`}>${text}</a></li>`,
+      html`<li><a class="button quiet" href="/health${withMember(present, 'span', each)}"${each === name && end === undefined && html` aria-current="true"`}>${text}</a></li>`,
   )
   return html`<nav aria-label="Time"><ul class="choice">${spans}</ul></nav>
-<form class="filters"><input type="hidden" name="span" value="${name}">
+<form class="filters"><input type="hidden" name="span" value="${name}">${end !== undefined && html`<input type="hidden" name="end" value="${query.get('end')}">`}
 <label class="wide">Tenant id <input name="tenant" value="${query.get('tenant')}" placeholder="ten_…" autocomplete="off" spellcheck="false"></label>
 <label>Workflow <input name="workflow" value="${query.get('workflow')}" autocomplete="off" spellcheck="false"></label>
 <button>Filter</button></form>`
 }
 
 /** One picture of how requests ended, and a small one of each count. */
-function chartsOf(slots: readonly Slot[], { sum }: TotalsReport, span: TimeSpan): Html {
+function chartsOf(
+  slots: readonly Slot[],
+  { sum }: TotalsReport,
+  { span, isPast }: { readonly span: TimeSpan; readonly isPast: boolean },
+): Html {
   const { slot, slots: many } = span
-  const last = slot === 'hour' ? 'this hour' : 'today'
+  const last = isPast
+    ? slotText(span, slots.at(-1)?.from ?? 0)
+    : slot === 'hour'
+      ? 'this hour'
+      : 'today'
   const middle = many > 2 ? slotText(span, slots[many / 2]?.from ?? 0) : ''
   const axis = [slotText(span, slots[0]?.from ?? 0), middle, last]
   const barsOf = (sizeOf: (totals: Totals) => number, textOf: (totals: Totals) => string) =>
@@ -230,18 +248,33 @@ function workflowTable(
 }
 
 /** The numbers of the charts, newest first. Times without a request have no row. */
-function timeTable(slots: readonly Slot[], span: TimeSpan): Html {
+function timeTable(
+  slots: readonly Slot[],
+  { span, query }: { readonly span: TimeSpan; readonly query: URLSearchParams },
+): Html {
   const isEmpty = ({ totals }: Slot) => COUNTED.every(({ name }) => totals[name] === 0)
   const rows = slots
     .filter((slot) => !isEmpty(slot))
     .toReversed()
     .map(({ from, totals }): readonly Part[] => [
-      html`<time class="nowrap" datetime="${new Date(from).toISOString()}">${slotText(span, from)}</time>`,
+      timeOfSlot(from, { span, query }),
       ...COUNTED.map(({ name }) => counted(totals[name])),
       latencyOf(totals),
     ])
   const headings = ['From', ...COUNTED.map(({ title }) => title), 'Median']
   return html`<div class="dense">${tableOf(headings, rows, 'No requests.')}</div>`
+}
+
+/** An hour leads to the tenants of that hour and the one before. */
+function timeOfSlot(
+  from: number,
+  { span, query }: { readonly span: TimeSpan; readonly query: URLSearchParams },
+): Html {
+  const time = html`<time class="nowrap" datetime="${new Date(from).toISOString()}">${slotText(span, from)}</time>`
+  if (span.slot !== 'hour') return time
+  const end = new Date(from + span.slotMs).toISOString()
+  const ofHour = new URLSearchParams(withMember(query, 'span', 'hour'))
+  return html`<a href="/health${withMember(ofHour, 'end', end)}">${time}</a>`
 }
 
 function failedOf(totals: Totals): number {
