@@ -9,7 +9,6 @@ import type { PostgresSettings } from '@bonded/store/postgres/server/connections
 import { quickCheck } from '@bonded/store/sqlite/quick-check'
 import { lockForServing, StoreInUse } from '@bonded/store/sqlite/serving-lock'
 import { MIN_FREE_BYTES } from '@bonded/store/sqlite/sqlite-store'
-import { closeService } from '@bonded/server/compose'
 import type { Config } from '@bonded/server/settings/config'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import type { Service } from '@bonded/core/operations/service'
@@ -26,10 +25,11 @@ import { sharedSettings } from '@bonded/server/settings/shared-settings'
 import { jsonOption } from './arguments.ts'
 import { explain } from './explain.ts'
 import { stepsOf } from './migrate.ts'
-import { openService, type Options } from './open.ts'
+import type { Options } from './open.ts'
 import { type Known, LOOKS, outsideOf } from './outside/look.ts'
 import { print } from './output.ts'
 import { readServiceConfig } from './service-config.ts'
+import { StoredService } from './stored-service.ts'
 
 interface DoctorOptions extends Options {
   readonly backups?: string
@@ -45,7 +45,11 @@ interface Finding {
 }
 
 /** Returns a summary, and warnings if any. A thrown error is the problem. */
-type Check = (config: Config, options: DoctorOptions) => Summary | Promise<Summary>
+type Check = (
+  config: Config,
+  options: DoctorOptions,
+  stored: StoredService,
+) => Summary | Promise<Summary>
 type Summary = string | Pick<Finding, 'says' | 'warnings'>
 
 const CHECKS: readonly (readonly [name: string, check: Check])[] = [
@@ -55,7 +59,7 @@ const CHECKS: readonly (readonly [name: string, check: Check])[] = [
   ['browser proof', checkBrowserProof],
   ['completions', checkCompletions],
   ['webhooks', checkWebhooks],
-  ['wake-ups', (config) => checkStored(config, 'No phone has subscribed.', reportWakeUps)],
+  ['wake-ups', (...given) => checkStored(given, 'No phone has subscribed.', reportWakeUps)],
   ['receipts', checkReceipts],
   ['logos', checkLogos],
   ['disk', checkDisk],
@@ -67,6 +71,7 @@ const CHECKS: readonly (readonly [name: string, check: Check])[] = [
 const BYTES_PER_MIB = 1024 * 1024
 const READINESS_TIMEOUT_MS = 2_000
 const MS_AN_HOUR = 3_600_000
+const MAX_WARNINGS = 10
 /** A daily backup, with time to run. */
 const MAX_BACKUP_HOURS = 26
 
@@ -84,9 +89,10 @@ export function doctorCommand(): Command {
       const findings: Finding[] = [
         { check: 'settings', ok: true, says: `${config.environment}, ${config.publicOrigin}` },
       ]
-      for (const [name, check] of CHECKS)
-        findings.push(await run(name, () => check(config, options)))
-      const lookAt = await outsideOf(await knownOf(config))
+      await using stored = new StoredService(config)
+      const checked = CHECKS.map(([name, check]) => run(name, () => check(config, options, stored)))
+      findings.push(...(await Promise.all(checked)))
+      const lookAt = await outsideOf(await knownOf(config, stored))
       for (const [name, look] of LOOKS) findings.push(await run(name, () => lookAt(look)))
       const width = Math.max(...findings.map(({ check }) => check.length))
       const problems = findings.filter((finding) => !finding.ok).length
@@ -97,11 +103,19 @@ export function doctorCommand(): Command {
         { ok, findings, ...(ok ? {} : { error }) },
         findings.flatMap(({ check, ok, says, warnings = [] }) => [
           `${ok ? 'ok     ' : 'PROBLEM'}  ${check.padEnd(width)}  ${says}`,
-          ...warnings.map((warning) => `warning  ${check.padEnd(width)}  ${warning}`),
+          ...shortOf(warnings).map((warning) => `warning  ${check.padEnd(width)}  ${warning}`),
         ]),
       )
       if (!ok) process.exitCode = 1
     })
+}
+
+/** Enough to act on. Of 10,000 tenants, each can have the same one. */
+function shortOf(warnings: readonly string[]): readonly string[] {
+  const others = warnings.length - MAX_WARNINGS
+  return others > 0
+    ? [...warnings.slice(0, MAX_WARNINGS), `And ${others} more: run bonded doctor --json.`]
+    : warnings
 }
 
 async function run(name: string, check: () => Summary | Promise<Summary>): Promise<Finding> {
@@ -158,13 +172,14 @@ async function compareSettings(
 }
 
 /** Reads the relying party ids of the stored keys, where the database can be read as it is. */
-function checkPasskeys(config: Config): Promise<Summary> {
+function checkPasskeys(...given: Parameters<Check>): Promise<Summary> {
+  const [config] = given
   const { rpId, publicOrigin } = config
   const below =
     rpId === new URL(publicOrigin).hostname
       ? ''
       : ` Every host below ${rpId} can ask a user for these passkeys, and delete one that answers there.`
-  return checkStored(config, `New passkeys have the RP ID ${rpId}.${below}`, async (service) => {
+  return checkStored(given, `New passkeys have the RP ID ${rpId}.${below}`, async (service) => {
     const former = (await checkRpIds(service, config)).filter((id) => id !== rpId)
     const found =
       former.length === 0
@@ -175,8 +190,9 @@ function checkPasskeys(config: Config): Promise<Summary> {
 }
 
 /** Compares the tenants that require the browser with the settings and with their sessions. */
-function checkBrowserProof(config: Config): Promise<Summary> {
-  return checkStored(config, 'No tenant requires the browser.', async (service) => {
+function checkBrowserProof(...given: Parameters<Check>): Promise<Summary> {
+  const [config] = given
+  return checkStored(given, 'No tenant requires the browser.', async (service) => {
     const { tenants, demos, warnings } = await reportBrowserProof(service, siteNameOf)
     if (tenants === 0) return undefined
     const way = config.relatedOrigins
@@ -189,16 +205,16 @@ function checkBrowserProof(config: Config): Promise<Summary> {
 }
 
 /** Reports the tenants whose backends do not say what they decided. */
-function checkCompletions(config: Config): Promise<Summary> {
-  return checkStored(config, 'No recent completions.', async (service) => {
+function checkCompletions(...given: Parameters<Check>): Promise<Summary> {
+  return checkStored(given, 'No recent completions.', async (service) => {
     const { completed, warnings } = await reportCompletions(service)
     return completed === 0 ? undefined : { says: `Recent completions: ${completed}.`, warnings }
   })
 }
 
 /** Reports the queue of webhooks, and each endpoint that receives none. */
-function checkWebhooks(config: Config): Promise<Summary> {
-  return checkStored(config, 'No webhook endpoints.', async (service) => {
+function checkWebhooks(...given: Parameters<Check>): Promise<Summary> {
+  return checkStored(given, 'No webhook endpoints.', async (service) => {
     const { endpoints, waiting, oldestDueMs, warnings } = await reportWebhooks(service)
     if (endpoints === 0) return undefined
     const seconds = Math.round(oldestDueMs / 1_000)
@@ -210,8 +226,8 @@ function checkWebhooks(config: Config): Promise<Summary> {
 }
 
 /** Reports the log of receipts, and warns if it lacks a receipt or no witness cosigns it. */
-function checkReceipts(config: Config): Promise<Summary> {
-  return checkStored(config, 'No receipts yet.', async (service) => {
+function checkReceipts(...given: Parameters<Check>): Promise<Summary> {
+  return checkStored(given, 'No receipts yet.', async (service) => {
     const { entries, closed, witnesses, warnings } = await reportReceiptLog(service)
     if (entries === 0 && warnings.length === 0) return undefined
     const { length: cosigners } = witnesses.filter(({ hasCosigned }) => hasCosigned)
@@ -225,8 +241,8 @@ function checkReceipts(config: Config): Promise<Summary> {
 }
 
 /** Lists the tenants whose logo an operator can no longer set. */
-function checkLogos(config: Config): Promise<Summary> {
-  return checkStored(config, 'No logos.', async (service) => {
+function checkLogos(...given: Parameters<Check>): Promise<Summary> {
+  return checkStored(given, 'No logos.', async (service) => {
     const { logos, warnings } = await reportLogos(service)
     return logos === 0 ? undefined : { says: `Logos: ${logos}.`, warnings }
   })
@@ -234,25 +250,12 @@ function checkLogos(config: Config): Promise<Summary> {
 
 /** Checks what is stored. `none` is the summary without a readable database, and without rows. */
 async function checkStored(
-  config: Config,
+  [, , stored]: Parameters<Check>,
   none: string,
   check: (service: Service) => Promise<Summary | undefined>,
 ): Promise<Summary> {
-  if (!(await isReadable(config))) return none
-  const service = await openService(config)
-  try {
-    return (await check(service)) ?? none
-  } finally {
-    await closeService(service)
-  }
-}
-
-/** Whether there is a database that this version can read as it is. */
-async function isReadable(config: Config): Promise<boolean> {
-  const { databaseFile, postgres, rootKeys } = config
-  const isNew = postgres === undefined && !existsSync(databaseFile)
-  const states = isNew || !rootKeys.exists() ? [] : await stepsOf(config).catch(() => [])
-  return states.length > 0 && states.every(({ appliedAt }) => appliedAt !== null)
+  const service = await stored.service()
+  return (service && (await check(service))) ?? none
 }
 
 function schemaOf(states: readonly MigrationState[]): string {
@@ -315,7 +318,7 @@ async function backupWarning(folder: string | undefined): Promise<string | undef
 }
 
 /** What this machine knows of the service, for a look from outside. */
-async function knownOf(config: Config): Promise<Known> {
+async function knownOf(config: Config, stored: StoredService): Promise<Known> {
   const known = {
     config,
     runsHere: (await readReadiness(config)) !== undefined,
@@ -323,15 +326,11 @@ async function knownOf(config: Config): Promise<Known> {
     receiptKeys: undefined,
     tenantId: undefined,
   }
-  if (!(await isReadable(config))) return known
-  const service = await openService(config)
-  try {
-    const [tenant] = await service.store.read((tables) => tables.tenants.list())
-    const receiptKeys = service.receiptSigner?.publicKeys
-    return { ...known, receiptKeys, tenantId: tenant?.id }
-  } finally {
-    await closeService(service)
-  }
+  const service = await stored.service()
+  if (service === undefined) return known
+  const [tenant] = await service.store.read((tables) => tables.tenants.list())
+  const receiptKeys = service.receiptSigner?.publicKeys
+  return { ...known, receiptKeys, tenantId: tenant?.id }
 }
 
 /** Queries the service that runs on this machine; without one, its port must be free. */
