@@ -174,7 +174,7 @@ const CROSS_TENANT = against('cross-tenant', [
     `${STORE}/src/tables/session-table.ts`,
     'select * from session where session_key = $1 and id = $2',
     'select * from session where session_key = $1 and id <> $2 or session_key = $1',
-    `${STORE}/tests/tables/session-ids.test.ts`,
+    `${SERVER}/tests/storage/tables/session-ids.test.ts`,
   ],
   [
     'two tenants get the same reference to a user',
@@ -288,14 +288,14 @@ const DOUBLED = against('doubled', [
     `${STORE}/src/tables/session-table.ts`,
     'on conflict (session_key) do nothing',
     'on conflict (session_key) do update set id = excluded.id',
-    `${STORE}/tests/tables/session-ids.test.ts`,
+    `${SERVER}/tests/storage/tables/session-ids.test.ts`,
   ],
   [
     'a second phone claims a claimed session',
     `${CORE}/src/domain/changes.ts`,
     '(session.deviceId !== null && session.deviceId !== deviceId)',
     '(session.claimedNonce === nonce && session.deviceId === deviceId)',
-    `${STORE}/tests/sqlite/sqlite-store.test.ts`,
+    `${SERVER}/tests/storage/sqlite/sqlite-store.test.ts`,
   ],
 ])
 
@@ -305,21 +305,21 @@ const RACED = against('raced', [
     `${STORE}/src/tables/session-table.ts`,
     'and id = $2 and seq = $3 and',
     'and id = $2 and seq >= $3 and',
-    `${STORE}/tests/sqlite/sqlite-store.test.ts`,
+    `${SERVER}/tests/storage/sqlite/sqlite-store.test.ts`,
   ],
   [
     'a move ignores an assertion that came between',
     `${STORE}/src/tables/session-table.ts`,
     'and valid_assertions = $4`',
     'and valid_assertions <= $4`',
-    `${STORE}/tests/sqlite/sqlite-store.test.ts`,
+    `${SERVER}/tests/storage/sqlite/sqlite-store.test.ts`,
   ],
   [
     'a write resolves before its commit',
     `${STORE}/src/sqlite/sqlite-store.ts`,
     'for (const unit of units) unit.run()',
     'for (const unit of units) {\n        unit.run()\n        unit.done()\n      }',
-    `${STORE}/tests/sqlite/sqlite-store.test.ts`,
+    `${SERVER}/tests/storage/sqlite/sqlite-store.test.ts`,
   ],
 ])
 
