@@ -85,8 +85,8 @@ function isOlder(version: string, than: string): boolean {
   const [parts, others] = [version, than].map((text) =>
     (text.split('-')[0] ?? '').split('.').map(Number),
   ) as [number[], number[]]
-  const index = parts.findIndex((part, index) => part !== others[index])
-  return index >= 0 && (parts[index] ?? 0) < (others[index] ?? 0)
+  const first = parts.findIndex((part, index) => part !== others[index])
+  return first >= 0 && (parts[first] ?? 0) < (others[first] ?? 0)
 }
 
 function warn({ setting, version }: IgnoredSetting): void {

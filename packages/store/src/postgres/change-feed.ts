@@ -29,6 +29,10 @@ const LOOK_BACK = 10_000n
 /** The pause before a lost listening connection is opened again. Reads find changes meanwhile. */
 const RELISTEN_MS = 1_000
 
+/** The numbers of the transactions that the previous snapshot does not contain. */
+const RANGES = `select $1::text::xid8 as first, pg_snapshot_xmax(pg_current_snapshot()) as last
+    union all select xid, xid from unnest($2::text[]::xid8[]) as in_progress (xid)`
+
 /**
  * The events that were committed after the previous snapshot: those of transactions that began
  * after it, and those of transactions that it saw in progress. A number alone, such as a sequence,
@@ -38,8 +42,6 @@ const RELISTEN_MS = 1_000
  * For a range with two bounds it assumes few, for an array ten, and `lateral` with `limit` reads
  * session by session. No visible transaction is after the end of the snapshot.
  */
-const RANGES = `select $1::text::xid8 as first, pg_snapshot_xmax(pg_current_snapshot()) as last
-    union all select xid, xid from unnest($2::text[]::xid8[]) as in_progress (xid)`
 const NEWER = `select event.session_key, session.id as session_id, event.seq, event.kind,
     event.at, event.state, event.hint, session.tenant_id,
     (select token_hash from device where device.id = session.device_id) as token_hash
