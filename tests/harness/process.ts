@@ -111,10 +111,11 @@ export function machine(given: MachineOptions = {}): Machine {
       return JSON.parse(ran.stdout)
     },
     async jsonMeanwhile(...args) {
-      const { stdout } = await promisify(execFile)(
-        process.execPath,
-        [...program, ...args, '--json'],
-        { env, ...user },
+      const words = [...program, ...args, '--json']
+      const { stdout } = await promisify(execFile)(process.execPath, words, { env, ...user }).catch(
+        ({ stdout, stderr }: { stdout: string; stderr: string }) => {
+          throw new Error(`${args.join(' ')}: ${stderr}${stdout}`)
+        },
       )
       return JSON.parse(stdout)
     },

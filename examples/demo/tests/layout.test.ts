@@ -121,6 +121,8 @@ for (const [name, options] of Object.entries({
     await stage.continueToCode()
     await stage.scan()
     await stage.assertFits()
+    // As a user does, who sees the code above the phone.
+    await stage.page.locator('.demo-phone iframe').scrollIntoViewIfNeeded()
     await stage.assertPhoneInView()
     await stage.approve()
     await stage.outcome('accepted')

@@ -47,7 +47,7 @@ test('does not store a key that was added at another service', async () => {
   )
 })
 
-test('signs an unsent addition again, and needs a new key after a lost response', async () => {
+test('sends an addition again that was turned away, signs a lost one anew, and needs a new key where the service had it', async () => {
   const { service, phone } = harness()
   await phone.register()
   const second = secondPhone(service)
@@ -57,7 +57,10 @@ test('signs an unsent addition again, and needs a new key after a lost response'
   const approvals = service.requests
     .filter(({ method, path }) => method === 'POST' && path.endsWith('/devices'))
     .map(({ raw }) => raw)
-  assert.equal(new Set(approvals).size, approvals.length)
+  const [, turnedAway, lost, last] = approvals
+  assert.equal(approvals.length, 4)
+  assert.equal(lost, turnedAway)
+  assert.notEqual(last, lost)
 
   const third = secondPhone(service)
   const proposed = await third.proposeKey()

@@ -197,6 +197,15 @@ test('an attestation that the service rejects costs one prompt and leaves no key
   assert.equal(stored(), undefined)
 })
 
+test('a service that turns a registration away gets the same one again, without another prompt', async () => {
+  const { phone, created, sent } = scene({ responses: { '/devices': [503, 'overloaded'] } })
+  await assert.rejects(phone.register(), (failure) => isRejection(failure, 'overloaded'))
+  const bodies = sent.filter(({ path }) => path.endsWith('/devices')).map(({ body }) => body)
+  assert.equal(bodies.length, 4)
+  assert.equal(new Set(bodies).size, 1)
+  assert.equal(created.length, 1)
+})
+
 test('a claim reads the invitation before it prompts, and prompts for no unknown session', async () => {
   const { phone, created, sent } = scene({
     responses: { '/invitation': [404, 'session_not_found'] },

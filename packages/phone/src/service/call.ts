@@ -13,7 +13,7 @@ import type { PhoneDevice } from '../device.ts'
 import { PhoneError } from '../errors.ts'
 import { currentToken } from '../keys/current-token.ts'
 import type { AbortSignalLike, FetchLike, PhoneClock, PhoneStore } from '../ports.ts'
-import { withRetry } from './retry.ts'
+import { isTurnedAway, withRetry } from './retry.ts'
 
 /** The dependencies of a call to the service. */
 export interface CallDependencies {
@@ -32,7 +32,8 @@ export interface Call<R extends Route, T> {
   readonly device?: PhoneDevice
   /**
    * Makes the body: once where the endpoint's retry rule repeats the request, so that a repetition
-   * sends the same bytes, and for each attempt where the rule is `rebuild`.
+   * sends the same bytes. Where the rule is `rebuild`, also after each attempt that the service may
+   * have used up.
    */
   readonly body?: () => object | Promise<object>
   /** Reads the body of a success. */
@@ -60,12 +61,18 @@ export async function call<const R extends Route, T>(
 ): Promise<T> {
   const { body, afterLostResponse } = options
   const makeText = async () => (body === undefined ? undefined : JSON.stringify(await body()))
-  const once = route.retry === 'rebuild' ? undefined : await makeText()
+  let made = route.retry === 'rebuild' ? undefined : { text: await makeText() }
   let attempts = 0
   const attempt = async () => {
-    const text = route.retry === 'rebuild' ? await makeText() : once
+    made ??= { text: await makeText() }
     attempts++
-    return options.read(await send(phone, route, options, text))
+    try {
+      return options.read(await send(phone, route, options, made.text))
+    } catch (error) {
+      // A new request could prompt the user once more.
+      if (route.retry === 'rebuild' && !isTurnedAway(error)) made = undefined
+      throw error
+    }
   }
   try {
     return await (options.retry === false

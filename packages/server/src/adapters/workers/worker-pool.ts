@@ -18,7 +18,10 @@ export type TaskOutcome<Result> =
   | { readonly outcome: 'failed' }
 
 export interface PoolOptions {
-  /** The module that a worker runs. It posts one message for each message that it receives. */
+  /**
+   * The module that a worker runs. It posts one message when it has loaded, and then one for each
+   * message that it receives.
+   */
   readonly script: URL
   /** The `workerData` of each worker. */
   readonly data?: unknown
@@ -26,7 +29,7 @@ export interface PoolOptions {
   readonly size: number
   /** The maximum number of queued tasks. */
   readonly maxWaiting: number
-  /** The longest time that a worker may take for one task, including its start. */
+  /** The longest time that a worker may take for one task, once it has loaded. */
   readonly deadlineMs: number
   readonly clock: Clock
 }
@@ -35,6 +38,12 @@ interface Task<Result> {
   readonly message: unknown
   readonly settle: (outcome: TaskOutcome<Result>) => void
 }
+
+/**
+ * The longest time that a worker may take to load. A busy machine needs seconds for it, and a worker
+ * that is ended meanwhile never gets to its first task.
+ */
+const LOAD_MS = 60_000
 
 /** Enough for the certificates of all states, and a bound on input that expands. */
 const LIMITS: WorkerOptions['resourceLimits'] = {
@@ -85,7 +94,8 @@ class WorkerSlot<Result> {
   readonly #options: PoolOptions
   readonly #next: () => Task<Result> | undefined
   #worker: Worker | undefined
-  #current: { readonly task: Task<Result>; readonly cancel: Cancel } | undefined
+  #hasLoaded = false
+  #current: { readonly task: Task<Result>; cancel: Cancel } | undefined
 
   constructor(options: PoolOptions, next: () => Task<Result> | undefined) {
     this.#options = options
@@ -97,14 +107,8 @@ class WorkerSlot<Result> {
   }
 
   take(task: Task<Result>): void {
-    const { clock, deadlineMs } = this.#options
     const worker = (this.#worker ??= this.#start())
-    this.#current = {
-      task,
-      cancel: clock.schedule(clock.now() + deadlineMs, () =>
-        this.#drop(worker, { outcome: 'timed_out' }),
-      ),
-    }
+    this.#current = { task, cancel: this.#limit(worker) }
     // A busy worker keeps the process alive; an idle one does not.
     worker.ref()
     worker.postMessage(task.message)
@@ -117,19 +121,41 @@ class WorkerSlot<Result> {
     await worker?.terminate()
   }
 
+  /** Ends the worker when its time is over: that of its task, or of its start. */
+  #limit(worker: Worker): Cancel {
+    const { clock, deadlineMs } = this.#options
+    const longestMs = this.#hasLoaded ? deadlineMs : LOAD_MS
+    return clock.schedule(clock.now() + longestMs, () =>
+      this.#drop(worker, { outcome: 'timed_out' }),
+    )
+  }
+
   #start(): Worker {
+    this.#hasLoaded = false
     const worker = new Worker(this.#options.script, {
       workerData: this.#options.data,
       resourceLimits: LIMITS,
     })
-    worker.on('message', (response: Result) => {
-      if (worker !== this.#worker) return
-      worker.unref()
-      this.#settle({ outcome: 'responded', response })
+    worker.once('message', () => {
+      worker.on('message', (response: Result) => this.#onResponse(worker, response))
+      if (worker === this.#worker) this.#onLoaded(worker)
     })
     worker.on('error', () => this.#drop(worker, { outcome: 'failed' }))
     worker.on('exit', () => this.#drop(worker, { outcome: 'failed' }))
     return worker
+  }
+
+  #onLoaded(worker: Worker): void {
+    this.#hasLoaded = true
+    if (this.#current === undefined) return
+    this.#current.cancel()
+    this.#current.cancel = this.#limit(worker)
+  }
+
+  #onResponse(worker: Worker, response: Result): void {
+    if (worker !== this.#worker) return
+    worker.unref()
+    this.#settle({ outcome: 'responded', response })
   }
 
   /** Terminates a worker and ignores its later messages. */

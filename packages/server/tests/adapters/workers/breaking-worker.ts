@@ -4,3 +4,4 @@ import { parentPort } from 'node:worker_threads'
 parentPort?.on('message', () => {
   throw new Error('on purpose')
 })
+parentPort?.postMessage('loaded')

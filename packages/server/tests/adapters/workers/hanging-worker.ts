@@ -4,3 +4,4 @@ import { parentPort } from 'node:worker_threads'
 parentPort?.on('message', () => {
   for (;;);
 })
+parentPort?.postMessage('loaded')

@@ -24,3 +24,4 @@ parentPort?.on(
     }
   },
 )
+parentPort?.postMessage('loaded')

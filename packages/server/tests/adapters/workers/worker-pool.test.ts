@@ -4,6 +4,8 @@ import { WorkerPool } from '../../../src/adapters/workers/worker-pool.ts'
 import { TestClock } from '../../../../../tests/harness/test-clock.ts'
 
 const DEADLINE_MS = 1_000
+/** The time in which a worker must have loaded. */
+const LOAD_MS = 60_000
 
 function pool({ size = 1, maxWaiting = 2 } = {}) {
   const clock = new TestClock()
@@ -41,6 +43,7 @@ test('rejects a task at once when the queue is full, and still runs the queued t
 
 test('terminates a worker that hangs at its deadline and runs the next task on a new one', async () => {
   const { clock, workers, respond } = pool()
+  await respond('loaded')
   const hanging = workers.run({ do: 'hang' })
   const waiting = respond('next')
   clock.advance(DEADLINE_MS - 1)
@@ -49,12 +52,26 @@ test('terminates a worker that hangs at its deadline and runs the next task on a
   assert.deepEqual(await waiting, { outcome: 'responded', response: 'next' })
 })
 
+test('does not count the time in which a worker loads, which has a limit of its own', async () => {
+  const { clock, respond } = pool()
+  // The new thread cannot have reported before this one waits.
+  const slow = respond('loaded slowly')
+  clock.advance(LOAD_MS - 1)
+  assert.deepEqual(await slow, { outcome: 'responded', response: 'loaded slowly' })
+
+  const other = pool()
+  const late = other.respond('never loaded')
+  other.clock.advance(LOAD_MS)
+  assert.deepEqual(await late, { outcome: 'timed_out' })
+  assert.equal((await other.respond('next')).outcome, 'responded')
+})
+
 test('runs tasks on the other workers while one hangs', async () => {
   const { clock, workers, respond } = pool({ size: 2 })
   const hanging = workers.run({ do: 'hang' })
   for (const text of ['a', 'b', 'c'])
     assert.deepEqual(await respond(text), { outcome: 'responded', response: text })
-  clock.advance(DEADLINE_MS)
+  clock.advance(LOAD_MS)
   assert.deepEqual(await hanging, { outcome: 'timed_out' })
 })
 

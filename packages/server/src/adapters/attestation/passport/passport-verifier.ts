@@ -14,7 +14,7 @@ import type { PassportTask, PassportVerdict } from './task.ts'
 const WORKERS = 2
 /** The most passports that wait: with this limit one waits 0.5 s at most in a burst. */
 const MAX_WAITING = 48
-/** 100× the slowest verification, including the start of a worker. */
+/** 100× the slowest verification. */
 const DEADLINE_MS = 3_000
 
 /**

@@ -25,6 +25,7 @@ const trust = {
 parentPort?.on('message', (task: PassportTask) => {
   parentPort?.postMessage(responseTo(task))
 })
+parentPort?.postMessage('loaded')
 
 function responseTo({ passport, challenge, environment, now }: PassportTask): PassportVerdict {
   const files = filesOf(passport)

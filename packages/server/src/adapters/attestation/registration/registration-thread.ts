@@ -10,7 +10,7 @@ import type { TaskOf, RegistrationTrust, RegistrationVerdict, AttestedFormat } f
 const WORKERS = 1
 /** The last registration in the queue waits 1 to 2 s, well within a request's timeout. */
 const MAX_WAITING = 500
-/** 1,000× the duration of a registration, including the start of the worker. */
+/** 1,000× the duration of a registration. */
 const DEADLINE_MS = 3_000
 
 /** The worker thread that verifies registrations. */

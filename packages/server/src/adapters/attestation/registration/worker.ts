@@ -11,6 +11,7 @@ const verifiers = makeAttestationVerifiers(workerData as RegistrationTrust)
 parentPort?.on('message', (task: RegistrationTask) => {
   parentPort?.postMessage(responseTo(task))
 })
+parentPort?.postMessage('loaded')
 
 function responseTo(task: RegistrationTask): RegistrationVerdict {
   switch (task.format) {

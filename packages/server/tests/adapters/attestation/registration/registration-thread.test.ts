@@ -65,7 +65,8 @@ test('rejects a registration as overloaded when the queue is full, and registers
 
   // Each deadline ends one registration and starts the next one on a new worker.
   for (const registration of waiting.slice(0, 3)) {
-    h.clock.advance(3_000)
+    // Also the end of a worker that has not loaded yet.
+    h.clock.advance(60_000)
     assert.deepEqual(await registration, {
       ok: false,
       rejection: { reason: 'overloaded', step: 'registration_timed_out' },
