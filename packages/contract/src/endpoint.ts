@@ -9,8 +9,11 @@ import type { TSchema } from './schemas/type.ts'
  */
 export type Caller = 'backend' | 'browser' | 'phone' | 'portal' | 'anonymous'
 
-/** What a request is worth during an overload, the most valuable first. */
-export const SHED_PRIORITIES = ['completion', 'attestation', 'gate', 'create', 'status'] as const
+/**
+ * What a request is worth during an overload, the most valuable first: the work of users who have
+ * begun, or new work, which includes what callers repeat anyway.
+ */
+export const SHED_PRIORITIES = ['begun', 'new'] as const
 export type ShedPriority = (typeof SHED_PRIORITIES)[number]
 /** The kind of credential that a request presents, before the service has verified it. */
 export type Presented = 'backend' | 'phone' | 'other'
@@ -28,7 +31,7 @@ export interface Endpoint extends Route {
   readonly summary: string
   /**
    * What a request is worth during an overload. `exempt`: probes of the process itself, which must
-   * work then. `status`: what callers repeat anyway. A create adds work.
+   * work then.
    */
   readonly priority: ShedPriority | 'exempt' | Readonly<Record<Presented, ShedPriority>>
   readonly deprecation?: Deprecation

@@ -44,7 +44,7 @@ export const ENDPOINTS = {
     status: 201,
     // Safe to repeat with the same `Idempotency-Key`.
     retry: 'repeat',
-    priority: 'create',
+    priority: 'new',
     summary: 'Creates a pending session.',
     callers: ['backend'],
     // The network first: one network with too many requests must not use up the shared quota.
@@ -64,7 +64,7 @@ export const ENDPOINTS = {
     status: 200,
     retry: 'repeat',
     // A phone reads the session before the user decides. A backend reads it before it acts.
-    priority: { backend: 'gate', phone: 'attestation', other: 'status' },
+    priority: { backend: 'begun', phone: 'begun', other: 'new' },
     summary: 'Reads a session: the full, the public or the phone view, by caller.',
     callers: ['backend', 'browser', 'phone'],
     limits: ['get', 'backend'],
@@ -93,7 +93,7 @@ export const ENDPOINTS = {
     path: '/api/v1/sessions/{session_id}/invitation',
     status: 200,
     retry: 'repeat',
-    priority: 'create',
+    priority: 'new',
     summary:
       'Returns who requests approval and which key a new phone needs, to a phone that has scanned the QR code and has no key.',
     callers: ['anonymous'],
@@ -110,7 +110,7 @@ export const ENDPOINTS = {
     path: '/api/v1/sessions/{session_id}',
     status: 204,
     retry: 'reread',
-    priority: 'completion',
+    priority: 'begun',
     summary: 'Kills a session.',
     callers: ['backend'],
     limits: ['backend'],
@@ -123,7 +123,7 @@ export const ENDPOINTS = {
     status: 200,
     // Responds with the session as it is: a phone may have been faster.
     retry: 'repeat',
-    priority: 'attestation',
+    priority: 'begun',
     summary:
       'Cancels a session that still waits for the phone, and returns it. Check `state`: if the phone was faster, the session is as the phone left it.',
     callers: ['browser'],
@@ -139,7 +139,7 @@ export const ENDPOINTS = {
     status: 200,
     // The same proof again is answered with the session.
     retry: 'repeat',
-    priority: 'attestation',
+    priority: 'begun',
     summary:
       'Bonds a session whose phone has approved, by a WebAuthn assertion of that phone’s credential in the browser.',
     callers: ['browser'],
@@ -157,7 +157,7 @@ export const ENDPOINTS = {
     path: '/api/v1/sessions/{session_id}/browser/frame',
     status: 200,
     retry: 'repeat',
-    priority: 'attestation',
+    priority: 'begun',
     summary:
       'Returns what the service’s frame in a tenant’s page shows and asks its browser for. Only the frame may call it: the Origin is the service’s own.',
     callers: ['browser'],
@@ -174,7 +174,7 @@ export const ENDPOINTS = {
     path: '/api/v1/sessions/{session_id}/form-completed',
     status: 200,
     retry: 'repeat',
-    priority: 'completion',
+    priority: 'begun',
     summary:
       'Completes the action and closes the bond. Call it once the action has durably succeeded; a retry is safe.',
     callers: ['backend'],
@@ -195,7 +195,7 @@ export const ENDPOINTS = {
     path: '/api/v1/sessions/{session_id}/timeline',
     status: 200,
     retry: 'repeat',
-    priority: 'status',
+    priority: 'new',
     summary: 'Returns the events of a session, with the failed check of each rejection.',
     callers: ['backend'],
     limits: ['backend'],
@@ -209,7 +209,7 @@ export const ENDPOINTS = {
     status: 200,
     // The service makes the receipt if it is not yet made, and returns the same one from then on.
     retry: 'repeat',
-    priority: 'status',
+    priority: 'new',
     summary:
       'Returns the signed receipt of a session that is bonded or completed, also after its end.',
     callers: ['backend'],
@@ -234,7 +234,7 @@ export const ENDPOINTS = {
     status: 204,
     // A repetition adds a line to the timeline.
     retry: 'repeat',
-    priority: 'status',
+    priority: 'new',
     summary:
       'Records in the timeline what the widget reports about its container. It changes no decision.',
     callers: ['browser'],
@@ -249,7 +249,7 @@ export const ENDPOINTS = {
     path: '/api/v1/publishable-key',
     status: 204,
     retry: 'repeat',
-    priority: 'status',
+    priority: 'new',
     summary:
       'Checks whether this publishable key may be used from this origin, for this tenant, workflow and action.',
     callers: ['browser'],
@@ -266,7 +266,7 @@ export const ENDPOINTS = {
     path: '/api/v1/sessions/{session_id}/claim',
     status: 200,
     retry: 'repeat',
-    priority: 'attestation',
+    priority: 'begun',
     summary: 'Claims a session for this phone.',
     callers: ['phone'],
     limits: ['device'],
@@ -280,7 +280,7 @@ export const ENDPOINTS = {
     path: '/api/v1/sessions/{session_id}/decline',
     status: 200,
     retry: 'reread',
-    priority: 'attestation',
+    priority: 'begun',
     summary: 'Declines the session, which ends it.',
     callers: ['phone'],
     limits: ['phone'],
@@ -295,7 +295,7 @@ export const ENDPOINTS = {
     status: 200,
     // The signature covers a counter, which the service accepts once.
     retry: 'rebuild',
-    priority: 'attestation',
+    priority: 'begun',
     summary: 'Evaluates the phone’s signals and returns a signed summary.',
     callers: ['phone'],
     // A session's quota never refills, so a call that the device limit rejects must not consume it.
@@ -315,7 +315,7 @@ export const ENDPOINTS = {
     status: 200,
     // The service responds to an accepted assertion again. It rejects one that led to a step-up.
     retry: 'reread',
-    priority: 'attestation',
+    priority: 'begun',
     summary: 'Submits a bonded pair assertion.',
     callers: ['phone', 'backend'],
     ownOriginOnly: true,
@@ -342,7 +342,7 @@ export const ENDPOINTS = {
     path: '/api/v1/openapi.json',
     status: 200,
     retry: 'repeat',
-    priority: 'status',
+    priority: 'new',
     summary: 'Returns this API as OpenAPI 3.1.',
     callers: ['anonymous'],
     limits: ['public'],
@@ -378,7 +378,7 @@ export const ENDPOINTS = {
     path: '/version',
     status: 200,
     retry: 'repeat',
-    priority: 'status',
+    priority: 'new',
     summary: 'Returns the running version.',
     callers: ['anonymous'],
     limits: ['public'],

@@ -22,7 +22,7 @@ export const SUBJECT_ENDPOINTS = {
     ...subject,
     method: 'GET',
     path: `${SUBJECT_PATH}/devices`,
-    priority: 'status',
+    priority: 'new',
     summary: 'Lists the phones of a user.',
   }),
   blockSubject: define({
@@ -30,7 +30,7 @@ export const SUBJECT_ENDPOINTS = {
     limits: ['block'],
     method: 'POST',
     path: `${SUBJECT_PATH}/block`,
-    priority: 'completion',
+    priority: 'begun',
     summary:
       'Blocks all phones of a user for this tenant, also future ones, and ends the sessions that they hold. Blocking again changes nothing.',
   }),
@@ -39,7 +39,7 @@ export const SUBJECT_ENDPOINTS = {
     limits: ['block'],
     method: 'POST',
     path: `${SUBJECT_PATH}/unblock`,
-    priority: 'completion',
+    priority: 'begun',
     summary:
       'Ends the tenant’s block of a user. A block by the operator of the service stays. Unblocking again changes nothing.',
   }),
@@ -51,7 +51,7 @@ export const SUBJECT_ENDPOINTS = {
     path: '/api/v1/rejections',
     status: 200,
     retry: 'repeat',
-    priority: 'status',
+    priority: 'new',
     summary:
       'Lists why requests of phones and pages were rejected, newest first, also after their sessions were deleted.',
     query: RejectionSearch,

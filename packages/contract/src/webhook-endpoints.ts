@@ -29,7 +29,7 @@ const backend = {
   callers: ['backend'],
   ownOriginOnly: true,
   limits: ['webhook'],
-  priority: 'status',
+  priority: 'new',
 } as const
 /** What the portal may do, too. It changes no endpoint and reads no secret. */
 const portal = { ...backend, callers: ['backend', 'portal'] } as const

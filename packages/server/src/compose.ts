@@ -229,7 +229,7 @@ export async function startService(
     http: app.server,
     logRequest,
     // A page shows its QR code by the channel, so a channel ranks above the creation of sessions.
-    admits: (socket) => caps.admitsChannel(socket) && !admissionQueue.isOverloaded('gate'),
+    admits: (socket) => caps.admitsChannel(socket) && !admissionQueue.isOverloaded('begun'),
   })
   const guard = new ClockGuard(service.clock, (stepMs) =>
     log.warn({ step_ms: stepMs }, 'the clock and the time elapsed disagree'),

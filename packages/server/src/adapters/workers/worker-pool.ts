@@ -40,8 +40,8 @@ interface Task<Result> {
 }
 
 /**
- * The longest time that a worker may take to load. A busy machine needs seconds for it, and a worker
- * that is ended meanwhile never gets to its first task.
+ * The longest time that a worker may take to load. A busy machine needs seconds for it, and a
+ * worker that is ended meanwhile never gets to its first task.
  */
 const LOAD_MS = 60_000
 

@@ -42,7 +42,7 @@ export function classify(request: Pick<IncomingMessage, 'method' | 'url' | 'head
     BY_PATH.get(`${method} ${path}`) ?? BY_PATH.get(`${method} ${segments.join('/')}`)
   // A page or a script is loaded again anyway.
   const { priority: rule }: Pick<Endpoint, 'priority'> =
-    endpoint === undefined ? { priority: 'status' } : ENDPOINTS[endpoint]
+    endpoint === undefined ? { priority: 'new' } : ENDPOINTS[endpoint]
   const presented = presentedBy(headers.authorization)
   return { priority: typeof rule === 'string' ? rule : rule[presented], presented, endpoint, id }
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { RequestId } from '@bonded/contract'
-import { SHED_PRIORITIES } from '@bonded/core/ports/meter'
+import type { ShedPriority } from '@bonded/core/ports/meter'
 import { awaitsContinue } from '../response/expectations.ts'
 import { rejectionToWire } from '../response/rejection-to-wire.ts'
 import type { ShedRequest } from './admission-queue.ts'
@@ -9,6 +9,8 @@ import type { ShedRequest } from './admission-queue.ts'
 const ID = 'req_'
 const OVERLOADED = rejectionToWire({ reason: 'overloaded' }, ID as RequestId)
 const [BEFORE_ID = '', AFTER_ID = ''] = JSON.stringify(OVERLOADED.body).split(ID)
+/** The longest time after which a client may return. Those who have begun wait for less. */
+const RETRY_AFTER_S: Readonly<Record<ShedPriority, number>> = { begun: 2, new: 5 }
 /** A rejected body up to this size is read and dropped, so that its connection stays usable. */
 const MAX_DISCARDED_BYTES = 32 * 1024
 
@@ -20,12 +22,11 @@ export function rejectOverloaded(
   { request, response, priority }: Pick<ShedRequest, 'request' | 'response' | 'priority'>,
   { requestId, headers }: { requestId: RequestId; headers: Readonly<Record<string, string>> },
 ): void {
-  // Random, so that the clients do not return together. What ranks last returns last.
-  const longestSeconds = 1 + SHED_PRIORITIES.indexOf(priority)
   const text = BEFORE_ID + requestId + AFTER_ID
   response.writeHead(OVERLOADED.status, {
     ...headers,
-    'retry-after': String(Math.ceil(Math.random() * longestSeconds)),
+    // Random, so that the clients do not return together.
+    'retry-after': String(Math.ceil(Math.random() * RETRY_AFTER_S[priority])),
     'x-request-id': requestId,
     'content-type': 'application/json; charset=utf-8',
     // All characters are ASCII.

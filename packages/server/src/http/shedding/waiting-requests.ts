@@ -25,8 +25,6 @@ export const BEGUN_WAIT_MS = 2_000
 export const PLACES = 512
 /** How long after a rejection new work has fewer places: longer than a lull of overload. */
 export const SHORT_FOR_MS = 10_000
-/** The work of users who have begun. What ranks below it is new work, or is repeated anyway. */
-const BEGUN: readonly ShedPriority[] = ['completion', 'attestation', 'gate']
 
 /** The requests of one standing and one priority. */
 interface Rank<T> {
@@ -43,7 +41,7 @@ export class WaitingRequests<T extends WaitingRequest> {
   readonly #ranks: readonly Rank<T>[] = STANDINGS.flatMap((standing) =>
     PRIORITIES.map((priority) => ({
       standing,
-      isBegun: standing !== 'unknown' && BEGUN.includes(priority),
+      isBegun: standing !== 'unknown' && priority === 'begun',
       flows: new Map<string, T[]>(),
       size: 0,
       shortUntilMs: Number.NEGATIVE_INFINITY,

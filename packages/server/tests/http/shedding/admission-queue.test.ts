@@ -164,10 +164,10 @@ test('rejects what has waited too long before it starts the requests of a turn',
 test('reports the priority and the standing of a rejected request', async () => {
   const scene = queuedServer(['flood'])
   scene.create('flood', PLACES + 1)
-  assert.equal(scene.queue.isOverloaded('create'), true)
-  assert.equal(scene.queue.isOverloaded('completion'), false)
+  assert.equal(scene.queue.isOverloaded('new'), true)
+  assert.equal(scene.queue.isOverloaded('begun'), false)
   const { priority, standing } = scene.shed.at(-1) as ShedRequest
-  assert.deepEqual({ priority, standing }, { priority: 'create', standing: 'within' })
+  assert.deepEqual({ priority, standing }, { priority: 'new', standing: 'within' })
 })
 
 test('skips a request whose client disconnected while it waited', async () => {

@@ -10,7 +10,7 @@ import { count, overload, scene } from './waiting-scene.ts'
 
 test('rejects only new work while the database pauses during an overload', () => {
   const s = scene()
-  overload(s, { turns: 100, priorities: ['gate', 'create', 'status'] })
+  overload(s, { turns: 100, priorities: ['begun', 'new', 'new'] })
   const before = s.rejected.length
   const pauseMs = BEGUN_WAIT_MS - 10
   for (let passed = 0; passed < pauseMs; passed += 10) {
@@ -19,12 +19,11 @@ test('rejects only new work while the database pauses during an overload', () =>
     s.advance(10)
   }
   const rejected = s.rejected.slice(before)
-  assert.ok(count(rejected, 'create') > 100)
-  for (const priority of ['completion', 'attestation', 'gate'] as const)
-    assert.equal(count(rejected, priority), 0, priority)
+  assert.ok(count(rejected, 'new') > 100)
+  assert.equal(count(rejected, 'begun'), 0)
   const served = s.served.length
   for (let turn = 0; turn < 20; turn++) s.turn()
-  assert.equal(count(s.served.slice(served), 'attestation'), pauseMs / 10)
+  assert.equal(count(s.served.slice(served), 'begun'), pauseMs / 10)
 })
 
 test('serves a tenant within its share before a flood, with the last places of the store', () => {
@@ -32,7 +31,7 @@ test('serves a tenant within its share before a flood, with the last places of t
   for (let turn = 0; turn < 300; turn++) {
     for (const priority of SHED_PRIORITIES)
       for (let index = 0; index < 40; index++) s.add(priority, { standing: 'above' })
-    const creates = [s.add('create', { flow: 'quiet' }), s.add('status', { flow: 'quiet' })]
+    const creates = [s.add('new', { flow: 'quiet' }), s.add('new', { flow: 'quiet' })]
     s.turn(2 / REQUESTS_PER_TURN)
     for (const create of creates) assert.ok(s.served.includes(create))
     s.advance(10)
@@ -46,9 +45,9 @@ test('lets new work of other tenants wait as long as begun sessions while a floo
     ['unknown', NEW_WAIT_MS],
   ] as const) {
     const s = scene()
-    const request = s.add('create')
+    const request = s.add('new')
     s.advance(waitMs - 1)
-    s.add('status', { standing })
+    s.add('new', { standing })
     s.turn(0)
     assert.ok(!s.rejected.includes(request))
     s.advance(1)

@@ -59,7 +59,7 @@ async function rejecting(priority: ShedPriority) {
 }
 
 test('responds with 503 overloaded in the error shape, with Retry-After and the request id', async () => {
-  using server = await rejecting('create')
+  using server = await rejecting('new')
   const { response, text } = await server.post('{}', { 'content-length': '2' })
   assert.equal(response.statusCode, 503)
   const body = JSON.parse(text) as ErrorResponse
@@ -68,13 +68,13 @@ test('responds with 503 overloaded in the error shape, with Retry-After and the 
   assert.equal(body.error.code, 'unavailable')
   assert.equal(response.headers['x-request-id'], 'req_1')
   assert.equal(response.headers['cache-control'], 'no-store')
-  assert.match(response.headers['retry-after'] ?? '', /^[1-4]$/)
+  assert.match(response.headers['retry-after'] ?? '', /^[1-5]$/)
 })
 
-test('spreads the time in Retry-After, and names a short one for what ranks first', async () => {
+test('spreads the time in Retry-After, and names a shorter one for begun sessions', async () => {
   for (const [priority, longest] of [
-    ['completion', 1],
-    ['status', 5],
+    ['begun', 2],
+    ['new', 5],
   ] as const) {
     using server = await rejecting(priority)
     const seconds = new Set<number>()
@@ -86,14 +86,14 @@ test('spreads the time in Retry-After, and names a short one for what ranks firs
 })
 
 test('keeps the connection of a rejected request with a short body', async () => {
-  using server = await rejecting('create')
+  using server = await rejecting('new')
   const first = await server.post('x'.repeat(1_000), { 'content-length': '1000' })
   const second = await server.post('{}', { 'content-length': '2' })
   assert.equal(first.socket, second.socket)
 })
 
 test('closes the connection of a rejected request with a body of unknown length', async () => {
-  using server = await rejecting('create')
+  using server = await rejecting('new')
   const { response } = await server.post('x'.repeat(100_000), {
     'transfer-encoding': 'chunked',
   })
@@ -106,7 +106,7 @@ test('logs an overload with one line at its start and one at its end', ({ mock }
   let now = 0
   using episodes = overloadEpisodes(log, () => now)
   for (let index = 0; index < 1_000; index++) {
-    episodes.count(index % 2 === 0 ? 'status' : 'create', 'within')
+    episodes.count(index % 2 === 0 ? 'begun' : 'new', 'within')
     now += 10
     mock.timers.tick(10)
   }
@@ -116,9 +116,9 @@ test('logs an overload with one line at its start and one at its end', ({ mock }
     lines.map(({ msg }) => msg),
     ['overload: requests are rejected', 'overload ended'],
   )
-  assert.deepEqual(lines[1]?.rejected, { status: 500, create: 500, within: 1_000 })
+  assert.deepEqual(lines[1]?.rejected, { begun: 500, new: 500, within: 1_000 })
   assert.equal(lines[1]?.ms, 9_990)
-  episodes.count('status', 'within')
+  episodes.count('new', 'within')
   assert.equal(lines.length, 3)
 })
 
@@ -163,7 +163,7 @@ test('rejects requests beyond the most that may wait, counts them, and logs no l
   flood()
   assert.equal(queue.size(), PLACES)
   assert.equal(responses.length, 100)
-  assert.deepEqual(new Set(shed), new Set(['create unknown']))
+  assert.deepEqual(new Set(shed), new Set(['new unknown']))
   assert.equal(lines.length, 1)
   assert.equal(responses[0]?.['access-control-allow-origin'], undefined)
   assert.equal(responses[0]?.['x-content-type-options'], 'nosniff')
@@ -180,5 +180,5 @@ test('knows a phone whose session another node has changed', async () => {
   const tokenHash = h.service.keys.digest(token)
   h.service.bus.publish({ sessionId, seq: 2, callers: { tenantId, tokenHash } })
   flood()
-  assert.deepEqual(new Set(shed), new Set(['attestation above']))
+  assert.deepEqual(new Set(shed), new Set(['begun above']))
 })

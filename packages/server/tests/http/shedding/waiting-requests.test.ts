@@ -28,9 +28,9 @@ test('serves by priority, whatever the order of arrival', () => {
 
 test('serves callers within their share before callers above it, and unknown callers last', () => {
   const s = scene()
-  s.add('completion', { standing: 'unknown' })
-  s.add('completion', { standing: 'above' })
-  s.add('status', { standing: 'within' })
+  s.add('begun', { standing: 'unknown' })
+  s.add('begun', { standing: 'above' })
+  s.add('new', { standing: 'within' })
   s.turn()
   assert.deepEqual(
     s.served.map(({ standing }) => standing),
@@ -38,22 +38,12 @@ test('serves callers within their share before callers above it, and unknown cal
   )
 })
 
-test('rejects status reads first, then creates, and nothing of begun sessions that are served', () => {
-  for (const [kept, lost] of [
-    [['gate', 'create'], ['status']],
-    [
-      ['attestation', 'gate'],
-      ['create', 'status'],
-    ],
-  ] as const) {
-    const s = scene()
-    overload(s, { turns: 500, priorities: [...kept, ...lost] })
-    for (const priority of kept) assert.equal(count(s.rejected, priority), 0, priority)
-    for (const priority of lost) {
-      assert.ok(count(s.served, priority) === 0, priority)
-      assert.ok(count(s.rejected, priority) > 400 * PER_PRIORITY, priority)
-    }
-  }
+test('rejects new work, and nothing of begun sessions that are served', () => {
+  const s = scene()
+  overload(s, { turns: 500, priorities: ['begun', 'begun', 'new'] })
+  assert.equal(count(s.rejected, 'begun'), 0)
+  assert.equal(count(s.served, 'new'), 0)
+  assert.ok(count(s.rejected, 'new') > 400 * PER_PRIORITY)
 })
 
 test('rejects most requests of a long overload when they arrive', () => {
@@ -63,7 +53,7 @@ test('rejects most requests of a long overload when they arrive', () => {
   let late = 0
   for (let turn = 0; turn < 500; turn++) {
     const from = s.rejected.length
-    overload(s, { turns: 1, priorities: ['attestation', 'gate', 'create', 'status'] })
+    overload(s, { turns: 1 })
     late += s.rejected.slice(from).filter(({ arrivedMs }) => arrivedMs < s.now() - 10).length
   }
   const rejected = s.rejected.length - before
@@ -73,7 +63,7 @@ test('rejects most requests of a long overload when they arrive', () => {
 
 test('rejects nothing of a burst that is served in time', () => {
   const s = scene()
-  for (let index = 0; index < PLACES; index++) s.add('create')
+  for (let index = 0; index < PLACES; index++) s.add('new')
   while (s.waiting.size > 0) {
     s.turn()
     s.advance(10)
@@ -86,7 +76,7 @@ test('rejects new work that nothing serves for half a second, and begun sessions
   for (const priority of SHED_PRIORITIES)
     for (const standing of SHED_STANDINGS) {
       const s = scene()
-      const isBegun = !['create', 'status'].includes(priority) && standing !== 'unknown'
+      const isBegun = priority === 'begun' && standing !== 'unknown'
       const request = s.add(priority, { standing })
       s.advance((isBegun ? BEGUN_WAIT_MS : NEW_WAIT_MS) - 1)
       s.turn(0)
@@ -100,7 +90,7 @@ test('rejects new work that nothing serves for half a second, and begun sessions
 /** A create was rejected so long ago. */
 function afterRejection(ms: number) {
   const s = scene()
-  s.add('create')
+  s.add('new')
   s.advance(NEW_WAIT_MS)
   s.turn(0)
   s.advance(ms)
@@ -112,40 +102,39 @@ test('rejects on arrival what a turn cannot start, for ten seconds after a rejec
   for (const [ms, places] of [
     [SHORT_FOR_MS - 1, REQUESTS_PER_TURN],
     [SHORT_FOR_MS, PLACES],
-  ] as const)
-    for (const priority of ['create', 'status'] as const) {
-      const s = afterRejection(ms)
-      const requests = Array.from({ length: places + 10 }, () => s.add(priority))
-      assert.deepEqual(s.rejected, requests.slice(places))
-    }
+  ] as const) {
+    const s = afterRejection(ms)
+    const requests = Array.from({ length: places + 10 }, () => s.add('new'))
+    assert.deepEqual(s.rejected, requests.slice(places))
+  }
 })
 
 test('rejects no more of higher ranks after a rejection', () => {
   const s = afterRejection(0)
-  for (let index = 0; index < PLACES; index++) s.add('gate')
+  for (let index = 0; index < PLACES; index++) s.add('begun')
   assert.deepEqual(s.rejected, [])
-  assert.equal(s.waiting.isShort('gate', s.now()), false)
-  assert.equal(s.waiting.isShort('create', s.now()), true)
+  assert.equal(s.waiting.isShort('begun', s.now()), false)
+  assert.equal(s.waiting.isShort('new', s.now()), true)
 })
 
 test('keeps more places for begun sessions than a turn starts, also after a rejection', () => {
   const s = scene()
-  s.add('completion')
+  s.add('begun')
   s.advance(BEGUN_WAIT_MS)
   s.turn(0)
   s.rejected.length = 0
-  for (let index = 0; index < PLACES; index++) s.add('attestation')
+  for (let index = 0; index < PLACES; index++) s.add('begun')
   assert.deepEqual(s.rejected, [])
 })
 
 test('shares the places of a rank equally between its flows, and gives each one', () => {
   const s = afterRejection(0)
-  for (let index = 0; index < 100; index++) s.add('create', { flow: 'flood' })
+  for (let index = 0; index < 100; index++) s.add('new', { flow: 'flood' })
   s.rejected.length = 0
   const of = (flow: string) => s.rejected.filter((request) => request.flow === flow).length
-  for (let index = 0; index < REQUESTS_PER_TURN; index++) s.add('create', { flow: 'other' })
+  for (let index = 0; index < REQUESTS_PER_TURN; index++) s.add('new', { flow: 'other' })
   assert.equal(of('other'), REQUESTS_PER_TURN / 2)
-  for (let flow = 0; flow < 100; flow++) s.add('create', { flow: `${flow}` })
+  for (let flow = 0; flow < 100; flow++) s.add('new', { flow: `${flow}` })
   assert.equal(s.rejected.length, REQUESTS_PER_TURN / 2)
   s.turn()
   const served = new Set(s.served.map(({ flow }) => flow))
@@ -155,14 +144,14 @@ test('shares the places of a rank equally between its flows, and gives each one'
 test('bounds the requests that wait in a rank, however many callers there are', () => {
   const s = scene()
   for (let flow = 0; flow < 2 * PLACES; flow++)
-    s.add('status', { standing: 'unknown', flow: `${flow}` })
+    s.add('new', { standing: 'unknown', flow: `${flow}` })
   assert.equal(s.waiting.size, PLACES)
 })
 
 test('rotates between the flows of a rank', () => {
   const s = scene()
-  for (let index = 0; index < 100; index++) s.add('create', { flow: 'flood' })
-  for (let index = 0; index < 10; index++) s.add('create', { flow: 'other' })
+  for (let index = 0; index < 100; index++) s.add('new', { flow: 'flood' })
+  for (let index = 0; index < 10; index++) s.add('new', { flow: 'other' })
   s.turn()
   assert.equal(s.served.filter(({ flow }) => flow === 'other').length, 10)
 })
@@ -175,7 +164,7 @@ test('starts as many requests as the store can take', () => {
     [-0.5, 0],
   ] as const) {
     const s = scene()
-    for (let index = 0; index < 2 * REQUESTS_PER_TURN; index++) s.add('create')
+    for (let index = 0; index < 2 * REQUESTS_PER_TURN; index++) s.add('new')
     s.turn(free)
     assert.equal(s.served.length, started)
   }
@@ -183,10 +172,10 @@ test('starts as many requests as the store can take', () => {
 
 test('starts few requests of unknown callers in a turn', () => {
   const s = scene()
-  for (let index = 0; index < REQUESTS_PER_TURN; index++) s.add('create', { standing: 'unknown' })
+  for (let index = 0; index < REQUESTS_PER_TURN; index++) s.add('new', { standing: 'unknown' })
   s.turn()
   assert.equal(s.served.length, UNKNOWN_PER_TURN)
-  for (let index = 0; index < UNKNOWN_PER_TURN; index++) s.add('create')
+  for (let index = 0; index < UNKNOWN_PER_TURN; index++) s.add('new')
   s.turn()
   const known = s.served.slice(UNKNOWN_PER_TURN)
   assert.equal(known.length, UNKNOWN_PER_TURN)
@@ -195,8 +184,8 @@ test('starts few requests of unknown callers in a turn', () => {
 
 test('keeps one place of 32 for unknown callers', () => {
   const s = scene()
-  for (let index = 0; index < 200; index++) s.add('create')
-  for (let index = 0; index < 3; index++) s.add('completion', { standing: 'unknown' })
+  for (let index = 0; index < 200; index++) s.add('new')
+  for (let index = 0; index < 3; index++) s.add('begun', { standing: 'unknown' })
   for (let turn = 0; turn < 3; turn++) s.turn()
   assert.equal(s.served.filter(({ standing }) => standing === 'unknown').length, 3)
   assert.equal(s.served.length, 3 * REQUESTS_PER_TURN)
@@ -247,13 +236,13 @@ test('decides the fate of each request once, and serves the highest ranks', () =
 test('rejects nothing while a queue that is never empty serves each request in time', () => {
   const queue = scene()
   const { waiting, served, rejected } = queue
-  for (let caller = 0; caller < 256; caller++) queue.add('create')
+  for (let caller = 0; caller < 256; caller++) queue.add('new')
   // Each caller sends its next request when the last one is served. A turn syncs to a slow disk.
   for (let turns = 0; turns < 200; turns++) {
     queue.advance(33)
     const before = served.length
     queue.turn()
-    for (let next = before; next < served.length; next++) queue.add('create')
+    for (let next = before; next < served.length; next++) queue.add('new')
   }
   assert.equal(waiting.size, 256)
   assert.deepEqual(rejected, [])
