@@ -55,6 +55,7 @@ test('verifies consecutive registrations each at its own time and returns its ow
   const worker = new Worker(WORKER, { workerData: trust })
   const responses: RegistrationVerdict[] = []
   const tasks = [browserKey(), androidKey(NOW), browserKey(), androidKey(NOW - CENTURY_MS)]
+  assert.deepEqual(await once(worker, 'message'), ['loaded'])
   worker.on('message', (response: RegistrationVerdict) => responses.push(response))
   for (const task of tasks) worker.postMessage(task)
   while (responses.length < tasks.length) await once(worker, 'message')
