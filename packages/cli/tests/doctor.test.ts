@@ -97,6 +97,25 @@ test('warns of a tenant that requires the browser and has no origin, as its upda
   assert.match(update(...related).warnings[0], /has 6 site names \(a, b, c, d, e, f\)/)
 })
 
+test('prints ten warnings of a check and counts the others, which its JSON has', () => {
+  using here = machine()
+  const workflows = [{ name: 'v', actions: ['x'], require: ['browser'] }]
+  const tenants = Array.from({ length: 12 }, (_, index) => ({
+    name: `Tenant ${index}`,
+    environment: 'sandbox',
+    workflows,
+  }))
+  const file = join(here.folder, 'tenants.yaml')
+  // JSON is YAML.
+  writeFileSync(file, JSON.stringify({ tenants }))
+  here.json('apply', '--file', file)
+  const { stdout } = here.run('doctor', '--port', '0')
+  assert.equal(stdout.match(/^warning {2}browser proof/gm)?.length, 11)
+  assert.match(stdout, /^warning {2}browser proof +And 2 more: run bonded doctor --json\.$/m)
+  const report: Report = here.json('doctor', '--port', '0')
+  assert.equal(about(report, 'browser proof')?.warnings?.length, 12)
+})
+
 test('warns in production where receipts, metrics or backups are off, or a backup is old', () => {
   using here = machine({
     env: {
