@@ -153,10 +153,14 @@ export class StagePage {
    * phone has learned, and a click that waits for its button scrolls too, so ask before the click.
    */
   async assertPhoneInView(): Promise<void> {
-    await this.page.waitForFunction(`(() => {
-      const { top, bottom } = document.querySelector('.demo-phone iframe').getBoundingClientRect()
-      return top >= 0 && bottom <= innerHeight
-    })()`)
+    await this.page.evaluate(`new Promise((resolve) => {
+      const look = () => {
+        const { top, bottom } = document.querySelector('.demo-phone iframe').getBoundingClientRect()
+        if (top >= 0 && bottom <= innerHeight) resolve()
+        else requestAnimationFrame(look)
+      }
+      look()
+    })`)
   }
 
   /** Moves the focus with the Tab key until the expression is true in the frame. */

@@ -41,7 +41,8 @@ test(
     assert.doesNotMatch(await page.content(), /hunter2|wpt_|whsec_/)
 
     await page.getByLabel('State').selectOption('pending')
-    await page.waitForFunction('document.querySelectorAll(".deliveries details").length === 1')
+    await rows(page).nth(1).waitFor({ state: 'detached' })
+    assert.equal(await rows(page).count(), 1)
     await rows(page).first().locator('summary').click()
     const content = rows(page).first()
     await content.getByText('Status 500').waitFor()
