@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import {
   type ChildProcess,
   execFile,
+  type ExecFileException,
   type SpawnSyncReturns,
   spawn,
   spawnSync,
@@ -112,11 +113,11 @@ export function machine(given: MachineOptions = {}): Machine {
     },
     async jsonMeanwhile(...args) {
       const words = [...program, ...args, '--json']
-      const { stdout } = await promisify(execFile)(process.execPath, words, { env, ...user }).catch(
-        ({ stdout, stderr }: { stdout: string; stderr: string }) => {
-          throw new Error(`${args.join(' ')}: ${stderr}${stdout}`)
-        },
-      )
+      const ran = promisify(execFile)(process.execPath, words, { env, ...user })
+      const { stdout } = await ran.catch((failure: ExecFileException) => {
+        failure.message = `${args.join(' ')}: ${failure.stderr}${failure.stdout}`
+        throw failure
+      })
       return JSON.parse(stdout)
     },
     async serve() {
