@@ -41,7 +41,9 @@ test(
     assert.doesNotMatch(await page.content(), /hunter2|wpt_|whsec_/)
 
     await page.getByLabel('State').selectOption('pending')
+    // The list is empty for a moment.
     await rows(page).nth(1).waitFor({ state: 'detached' })
+    await rows(page).first().waitFor()
     assert.equal(await rows(page).count(), 1)
     await rows(page).first().locator('summary').click()
     const content = rows(page).first()

@@ -10,10 +10,10 @@ import {
   textOf,
 } from '@bonded/contract'
 import type { PhoneDevice } from '../device.ts'
-import { PhoneError } from '../errors.ts'
+import { isLost, isRejection, PhoneError } from '../errors.ts'
 import { currentToken } from '../keys/current-token.ts'
 import type { AbortSignalLike, FetchLike, PhoneClock, PhoneStore } from '../ports.ts'
-import { isTurnedAway, withRetry } from './retry.ts'
+import { withRetry } from './retry.ts'
 
 /** The dependencies of a call to the service. */
 export interface CallDependencies {
@@ -60,17 +60,17 @@ export async function call<const R extends Route, T>(
   options: Call<R, T>,
 ): Promise<T> {
   const { body, afterLostResponse } = options
-  const makeText = async () => (body === undefined ? undefined : JSON.stringify(await body()))
-  let made = route.retry === 'rebuild' ? undefined : { text: await makeText() }
+  let text: string | undefined
   let attempts = 0
   const attempt = async () => {
-    made ??= { text: await makeText() }
+    text ??= body && JSON.stringify(await body())
     attempts++
     try {
-      return options.read(await send(phone, route, options, made.text))
+      return options.read(await send(phone, route, options, text))
     } catch (error) {
-      // A new request could prompt the user once more.
-      if (route.retry === 'rebuild' && !isTurnedAway(error)) made = undefined
+      // Of a request that was turned away, nothing is used up, and a new one could prompt again.
+      if (route.retry === 'rebuild' && isLost(error) && !isRejection(error, 'overloaded'))
+        text = undefined
       throw error
     }
   }

@@ -48,16 +48,6 @@ export function isRetryable(error: unknown): boolean {
 }
 
 /**
- * Whether the service rejected the request before it used up anything of it: a challenge, a counter
- * or a nonce. The same request can then succeed.
- */
-export function isTurnedAway(error: unknown): boolean {
-  return (
-    isRejection(error, 'overloaded') || (error instanceof PhoneError && UNREAD.has(error.status))
-  )
-}
-
-/**
  * Resolves after the time on the injected clock.
  *
  * @throws {PhoneError} `cancelled`
