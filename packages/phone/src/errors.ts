@@ -49,25 +49,17 @@ export interface PhoneErrorFacts {
  */
 export class PhoneError extends Error {
   override readonly name = 'PhoneError'
-  readonly code: PhoneErrorCode
-  readonly reason: string | undefined
-  readonly status: number | undefined
-  readonly request_id: string | undefined
-  readonly server_time: string | undefined
-  readonly retry_after_ms: number | undefined
+  readonly code!: PhoneErrorCode
+  readonly reason!: string | undefined
+  readonly status!: number | undefined
+  readonly request_id!: string | undefined
+  readonly server_time!: string | undefined
+  readonly retry_after_ms!: number | undefined
 
-  constructor(code: PhoneErrorCode, facts: PhoneErrorFacts = {}) {
-    const { reason, status, cause } = facts
-    super(
-      `${code}${reason === undefined ? '' : `: ${reason}`}${status === undefined ? '' : ` (HTTP ${status})`}`,
-      { cause },
-    )
-    this.code = code
-    this.reason = reason
-    this.status = status
-    this.request_id = facts.request_id
-    this.server_time = facts.server_time
-    this.retry_after_ms = facts.retry_after_ms
+  constructor(code: PhoneErrorCode, { cause, ...facts }: PhoneErrorFacts = {}) {
+    const { reason, status } = facts
+    super([code, reason && `: ${reason}`, status && ` (HTTP ${status})`].join(''), { cause })
+    Object.assign(this, { code }, facts)
   }
 }
 

@@ -61,6 +61,21 @@ test('repeats an evidence request with a new signature and a higher counter if i
   assert.deepEqual(service.counters, [1, 2, 3])
 })
 
+test('after an overload, signs evidence anew only where it has a passport, which waits once it is counted', async () => {
+  for (const [passport, distinct] of [
+    [undefined, 1],
+    [() => ({ sod: 'AAAA', dg1: 'AAAA' }), 2],
+  ] as const) {
+    const { service, phone, strong } = harness()
+    const claimed = await phone.claim(service.payload)
+    service.fail('/evidence', { status: 503, reason: 'overloaded' })
+    const gather = () => ({ ...strong(), ...(passport && { passport }) })
+    assert.equal((await phone.approve(claimed, { gather })).session.state, 'bonded')
+    const bodies = bodiesTo(service, '/evidence')
+    assert.deepEqual([bodies.length, new Set(bodies).size], [2, distinct])
+  }
+})
+
 test('reads a passport once for the session’s nonce, also after a lost response', async () => {
   const { service, phone, strong } = harness()
   const claimed = await phone.claim(service.payload)

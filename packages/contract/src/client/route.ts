@@ -4,8 +4,8 @@
  *
  * - `repeat`: send the same request again. The service responds as it did the first time.
  * - `rebuild`: make a new request for each attempt, with a new challenge or a new counter. The
- *   service may have counted the lost one. A request that it turned away (408, 429, `overloaded`)
- *   may be sent again as it is.
+ *   service may have counted the lost one. One that it turned away (408, 429, `overloaded`) may be
+ *   sent again as it is, except for evidence with a passport, which waits once it is counted.
  * - `reread`: send the same request again. When the service rejects the repetition, read the
  *   session: the lost request may have changed its state.
  */

@@ -43,6 +43,8 @@ export interface Call<R extends Route, T> {
    * later one. Undefined when the rejection is the result.
    */
   readonly afterLostResponse?: (rejection: PhoneError) => Promise<T | undefined>
+  /** In the body. The service has counted the request before a passport waits for its turn. */
+  readonly passport?: object | undefined
   /** False: a single attempt. */
   readonly retry?: false
   readonly signal?: AbortSignalLike | undefined
@@ -59,18 +61,18 @@ export async function call<const R extends Route, T>(
   route: R,
   options: Call<R, T>,
 ): Promise<T> {
-  const { body, afterLostResponse } = options
+  const { body, passport, afterLostResponse } = options
   let text: string | undefined
   let attempts = 0
   const attempt = async () => {
-    text ??= body && JSON.stringify(await body())
+    text ??= JSON.stringify(await body?.())
     attempts++
     try {
       return options.read(await send(phone, route, options, text))
     } catch (error) {
       // Of a request that was turned away, nothing is used up, and a new one could prompt again.
-      if (route.retry === 'rebuild' && isLost(error) && !isRejection(error, 'overloaded'))
-        text = undefined
+      const isUsedUp = isLost(error) && (passport || !isRejection(error, 'overloaded'))
+      if (route.retry === 'rebuild' && isUsedUp) text = undefined
       throw error
     }
   }

@@ -35,16 +35,13 @@ export function withRetry<T>(
   })
 }
 
-/** Statuses of a request that no service has read: it came too slowly, or too often. */
-const UNREAD: ReadonlySet<number | undefined> = new Set([408, 429])
-
 /**
  * Whether a later attempt can succeed: no response, a failure of the service, or a request that
  * came too slowly or too often.
  */
 export function isRetryable(error: unknown): boolean {
   if (isLost(error) || isRejection(error, 'request_timeout')) return true
-  return error instanceof PhoneError && UNREAD.has(error.status)
+  return error instanceof PhoneError && (error.status === 408 || error.status === 429)
 }
 
 /**

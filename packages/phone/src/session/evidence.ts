@@ -49,6 +49,7 @@ export async function fetchEvidence(
       device: known.device,
       body: () => signedRequest(phone, known, { signals, passport }),
       read: readEvidence,
+      passport,
       ...sending,
     })
     return { claimed: known, evidence }
