@@ -131,10 +131,20 @@ export async function recordPrompts(page: Page): Promise<string[]> {
   return prompts
 }
 
-/** Waits until the page shows a screen, or one of several. */
+/**
+ * Waits until the page shows a screen, or one of several. A failure says what it shows instead. Name
+ * both where a program leads from one screen to the next without the test: the first may be gone
+ * before it is seen.
+ */
 export async function screen(page: Page, ...names: readonly string[]): Promise<void> {
   const any = names.map((name) => `[data-screen=${name}]`).join()
-  await page.locator(`article:is(${any})`).waitFor({ state: 'visible' })
+  try {
+    await page.locator(`article:is(${any})`).waitFor({ state: 'visible' })
+  } catch (error) {
+    const article = page.locator('article')
+    const shown = (await article.count()) === 1 ? await article.innerText() : 'no article'
+    throw new Error(`no ${names.join(' or ')}; the page shows:\n${shown}`, { cause: error })
+  }
 }
 
 /** The name of the screen that the page shows now. */
