@@ -132,9 +132,9 @@ export async function recordPrompts(page: Page): Promise<string[]> {
 }
 
 /**
- * Waits until the page shows a screen, or one of several. A failure says what it shows instead. Name
- * both where a program leads from one screen to the next without the test: the first may be gone
- * before it is seen.
+ * Waits until the page shows a screen, or one of several. A failure says what it shows instead.
+ * Name both where a program leads from one screen to the next without the test: the first may be
+ * gone before it is seen.
  */
 export async function screen(page: Page, ...names: readonly string[]): Promise<void> {
   const any = names.map((name) => `[data-screen=${name}]`).join()
