@@ -15,7 +15,7 @@ import {
 import { verifyPassport, type PassportInput } from '../../src/passport/verify-passport.ts'
 import { readMasterList } from '../../src/passport/read-master-list.ts'
 import { CountryTrust } from '../../src/passport/country-trust.ts'
-import { flipBit } from '../harness/flip-bit.ts'
+import { bitsOf, flipBit } from '../harness/flip-bit.ts'
 import { certificate } from './recordings.ts'
 
 const NOW = Date.parse('2026-11-21T09:30:00.000Z')
@@ -255,13 +255,13 @@ test('rejects a signer of another state, of no state, for other purposes, or out
   assert.equal(short(proofOf(createPassport(authority)), trustIn(below)), 'none csca_unknown')
 })
 
-test('returns none for each flipped bit of the chip’s files, except in the signer’s name', () => {
+test('returns none for a flipped bit in each byte of the chip’s files, except in the signer’s name', () => {
   const passport = createPassport(authority, { chip: ecdsaChip, signingTime: NOW - 1_000 })
   const proof = { ...proofOf(passport), activeAuthentication: undefined }
   const survived: number[] = []
   for (const file of ['dg1', 'dg14', 'dg15', 'sod'] as const) {
     const bytes = Buffer.from(proof[file] ?? [])
-    for (let bit = 0; bit < bytes.length * 8; bit++) {
+    for (const bit of bitsOf(bytes)) {
       if (!judge({ ...proof, [file]: flipBit(bytes, bit) }).ok) continue
       assert.equal(file, 'sod', `${file} bit ${bit}`)
       survived.push(bit >> 3)
@@ -279,11 +279,11 @@ test('returns none for each flipped bit of the chip’s files, except in the sig
   )
 })
 
-test('returns document for each flipped bit of the chip’s response', () => {
+test('returns document for a flipped bit in each byte of the chip’s response', () => {
   for (const chip of [rsaChip, ecdsaChip, derChip]) {
     const proof = proofOf(createPassport(authority, { chip }))
     const response = Buffer.from(proof.activeAuthentication ?? [])
-    for (let bit = 0; bit < response.length * 8; bit++) {
+    for (const bit of bitsOf(response)) {
       assert.equal(
         short({ ...proof, activeAuthentication: flipBit(response, bit) }),
         'document aa_signature',
@@ -326,7 +326,7 @@ test('accepts only a complete master list of a trusted root, signed by a signer 
   assert.equal(read(createPassport(authority).sod.subarray(4)), 'content_type')
   assert.equal(read(list.subarray(0, -1)), 'signed_data')
   const inside = list.indexOf(listed.countryCertificate)
-  for (let bit = inside * 8; bit < (inside + listed.countryCertificate.length) * 8; bit++)
+  for (const bit of bitsOf(listed.countryCertificate).map((each) => inside * 8 + each))
     assert.equal(typeof read(flipBit(list, bit)), 'string', `bit ${bit}`)
 })
 
