@@ -17,6 +17,7 @@ import { browserMissing, browsers } from '../tests/browser.ts'
 import {
   type Batch,
   batchesOf,
+  FAST,
   filesOfMachine,
   filesRunBy,
   filesThatSearch,
@@ -25,12 +26,13 @@ import {
 } from './tiers.ts'
 
 /**
- * `npm test`, `npm run test:e2e`, `npm run test:postgres`, `npm run test:app`,
- * `npm run test:soak`: runs the files of one tier (`tiers.ts`), after installing a browser where
- * possible. `npm run test:slow` runs those of all tiers but the first. `npm test -- FOLDER` runs
- * those of a folder. Passes other arguments to the runner, so that `npm test -- FILE` runs one file
- * of any tier. `--fresh` searches with a new seed, and with more inputs, histories and languages.
- * `--machine` leaves out the fast files whose result is the same on every machine.
+ * `npm test`, `npm run test:server`, `npm run test:e2e`, `npm run test:postgres`,
+ * `npm run test:app`, `npm run test:soak`: runs the files of one tier (`tiers.ts`), after
+ * installing a browser where possible. `npm run test:slow` runs those of all tiers but the first.
+ * `npm test -- FOLDER` runs those of a folder. Passes other arguments to the runner, so that
+ * `npm test -- FILE` runs one file of any tier. `--fresh` searches with a new seed, and with more
+ * inputs, histories and languages. `--machine` runs the files of the fast tiers whose result
+ * depends on the machine.
  */
 const ROOT = resolve(import.meta.dirname, '..')
 /**
@@ -38,7 +40,7 @@ const ROOT = resolve(import.meta.dirname, '..')
  * fonts of phones, for which the pages are measured.
  */
 const PACKAGES = ['chromium', 'chromium-headless-shell', 'fonts-noto-core']
-/** Databases of fast tests are here: each of their thousands of commits waits for a disk. */
+/** Databases of the fast tiers are here: each of their thousands of commits waits for a disk. */
 const RAM_DISK = '/dev/shm'
 /** Containers often have 64 MB, which the service would report as a full disk. */
 const MIN_RAM_DISK_BYTES = 1024 ** 3
@@ -66,14 +68,15 @@ const given = options.filter(
 // The runner would leave out what it does not find, and the run would succeed.
 const missing = given.filter((name) => /^(?!-)[^*]+\.ts$/.test(name) && !existsSync(name))
 if (missing.length > 0) throw new Error(`no such file: ${missing.join(', ')}`)
-const isFast = tierName === 'test'
 const tiers = TIERS.filter((one) => (tierName === SLOW_TIERS ? one !== 'test' : one === tierName))
 if (tiers.length === 0) throw new Error(`no tier ${tierName}; there are ${TIERS.join(', ')}`)
-const folder = mkdtempSync(join(isFast && hasRamDisk() ? RAM_DISK : tmpdir(), 'bonded-tests-'))
+const isFast = tiers.every((tier) => FAST.includes(tier))
+const inMemory = mkdtempSync(join(hasRamDisk() ? RAM_DISK : tmpdir(), 'bonded-tests-'))
+const folder = isFast ? inMemory : mkdtempSync(join(tmpdir(), 'bonded-tests-'))
 const postgres = tiers.includes('postgres') ? await startServer() : {}
 const files = given.some((argument) => argument.endsWith('.ts')) ? [] : filesToRun()
 // Some tests run a part as another user, which must be able to reach its own folder below.
-chmodSync(folder, 0o711)
+for (const path of [folder, inMemory]) chmodSync(path, 0o711)
 const { TEST_TOTALS, FUZZ_SEED = isFresh ? String(randomInt(1, 2 ** 31)) : undefined } = process.env
 const totalsBefore = totalsWritten()
 const run = spawnSync(
@@ -109,7 +112,7 @@ const run = spawnSync(
     },
   },
 )
-rmSync(folder, { recursive: true, force: true })
+for (const path of [folder, inMemory]) rmSync(path, { recursive: true, force: true })
 process.exitCode = run.status ?? 1
 if (FUZZ_SEED !== undefined) console.log(`seed ${FUZZ_SEED}`)
 if (FUZZ_SEED !== undefined && run.status !== 0)
@@ -126,8 +129,11 @@ function filesToRun(): readonly string[] {
     tier,
     files: filesOfRun(tier).filter(isWanted),
   }))
-  if (wanted.every(({ files: found }) => found.length === 0))
-    throw new Error(`no test of the tier ${tierName} is in ${folders.join(', ')}`)
+  if (wanted.every(({ files: found }) => found.length === 0)) {
+    const others = TIERS.filter((tier) => filesRunBy(tier).some(isWanted))
+    const where = `${tierName} is in ${folders.join(', ')}`
+    throw new Error(`no test of the tier ${where}, which has tests of: ${others.join(', ')}`)
+  }
   return batchesOf(wanted).map((batch, index) => {
     const file = join(folder, `batch-${String(index + 1).padStart(3, '0')}.mjs`)
     writeFileSync(file, moduleOf(batch))
@@ -146,7 +152,8 @@ function isWanted(file: string): boolean {
 
 function moduleOf({ tier, files: names }: Batch): string {
   const batchModule = pathToFileURL(resolve(import.meta.dirname, 'batch.ts')).href
-  const env = tier === 'postgres' ? postgres : {}
+  const ofFast = FAST.includes(tier) ? { TMPDIR: inMemory, ...FAR_FROM_UTC } : {}
+  const env = tier === 'postgres' ? postgres : ofFast
   return `import { runBatch } from '${batchModule}'
 Object.assign(process.env, ${JSON.stringify(env)})
 await runBatch(${JSON.stringify(names, undefined, 2)})

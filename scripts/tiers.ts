@@ -7,8 +7,11 @@ const ROOT = resolve(import.meta.dirname, '..')
 const RANDOM = 'tests/random.ts'
 
 /** `test` contains every file that no pattern of another tier matches. */
-export const TIERS = ['test', 'e2e', 'postgres', 'app', 'soak'] as const
+export const TIERS = ['test', 'server', 'e2e', 'postgres', 'app', 'soak'] as const
 export type Tier = (typeof TIERS)[number]
+
+/** Tiers whose short files share a process and write to memory. */
+export const FAST: readonly Tier[] = ['test', 'server']
 
 /** Every test file of the repository is in one of these folders. */
 const EVERY_TEST = [
@@ -22,6 +25,11 @@ const EVERY_TEST = [
  * `test`: `tests/first-bond.test.ts`.
  */
 export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = {
+  /** The service over HTTP, which each test starts for itself: half of the time of a fast run. */
+  server: [
+    'packages/server/tests/*.test.ts',
+    'packages/server/tests/{adapters,api,channel,http,settings,storage}/**/*.test.ts',
+  ],
   /** Real browsers, real processes, installed tarballs. */
   e2e: [
     'examples/agents/tests/agents.test.ts',
@@ -158,6 +166,7 @@ export const SLOWEST: readonly string[] = [
 const FILES_A_BATCH: Readonly<Record<Tier, number>> = {
   // Small enough that two processes, each with a batch at a time, end at about the same time.
   test: 16,
+  server: 16,
   e2e: 4,
   postgres: 6,
   app: 1,
@@ -173,7 +182,7 @@ export interface Batch {
 /** The files of some tiers as batches, in the order in which they start. */
 export function batchesOf(wanted: readonly Batch[]): readonly Batch[] {
   const batches = wanted.flatMap(({ tier, files }) => {
-    const isAlone = (file: string) => tier !== 'test' && SLOWEST.includes(file)
+    const isAlone = (file: string) => !FAST.includes(tier) && SLOWEST.includes(file)
     const others = files.filter((file) => !isAlone(file))
     const size = FILES_A_BATCH[tier]
     return [
@@ -210,15 +219,17 @@ export function filesThatSearch(): readonly string[] {
 const OUTSIDE = /'node:child_process'|(?:browser|vectors|recordings)Missing/
 
 /**
- * Fast files whose result depends on the machine: they need more than Node, or work with its files
- * and its account (`tests`).
+ * Files of the fast tiers whose result depends on the machine: they need more than Node, or work
+ * with its files and its account (`tests`).
  */
 export function filesOfMachine(): readonly string[] {
   const needing = filesThatReach(
     // A module that most tests import, for the few that start PostgreSQL.
     (file, text) => file !== 'packages/store/tests/servers/postgres.ts' && OUTSIDE.test(text),
   )
-  return filesOf('test').filter((file) => needing.has(file) || file.startsWith('tests/'))
+  return FAST.flatMap((tier) => filesOf(tier)).filter(
+    (file) => needing.has(file) || file.startsWith('tests/'),
+  )
 }
 
 /** The modules of tests for which this is true, and all that import one of them. */
@@ -247,10 +258,14 @@ function relativeImportsOf(file: string, text: string): readonly string[] {
   )
 }
 
-/** The tiers of a test file. The table is wrong unless this is exactly one. */
+/**
+ * The tiers of a test file. The table is wrong unless this is exactly one. `server` has what no
+ * other tier takes from its folders.
+ */
 export function tiersOf(file: string): readonly Tier[] {
   const slow = (Object.keys(SLOW) as (keyof typeof SLOW)[]).filter((tier) =>
     SLOW[tier].some((pattern) => matchesGlob(file, pattern)),
   )
-  return slow.length === 0 ? ['test'] : slow
+  if (slow.length === 0) return ['test']
+  return slow.length > 1 ? slow.filter((tier) => tier !== 'server') : slow
 }
