@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
+import type { SubjectId } from '@bonded/contract'
 import { localBus } from '../../../server/src/adapters/bus/local-bus.ts'
 import { keyringOf } from '../../../server/src/adapters/keys/keyring.ts'
 import { openPostgres } from '../../../store/src/postgres/open-postgres.ts'
+import { listDevices } from '../../../core/src/operations/admin/devices.ts'
 import { expireSessions } from '../../../core/src/operations/expire-sessions.ts'
 import { purgeSessions } from '../../../core/src/operations/purge-sessions.ts'
 import type { Service } from '../../../core/src/operations/service.ts'
@@ -41,6 +43,8 @@ async function runLifecycle(h: Harness): Promise<void> {
   assert.equal((await h.attest(phone, await h.view(phone, session))).status, 200)
   assert.equal((await h.get(session)).body.state, 'bonded')
   assert.equal((await h.complete(session)).status, 200)
+  const subjectId = phone.subject_id as SubjectId
+  assert.equal((await listDevices(h.service, { subjectId, limit: 10 })).length, 1)
 }
 
 /** Runs lifecycles, and what two nodes do for them in the background. */
