@@ -26,7 +26,7 @@ import {
 } from './tiers.ts'
 
 /**
- * `npm test`, `npm run test:server`, `npm run test:e2e`, `npm run test:postgres`,
+ * `npm test`, `npm run test:service`, `npm run test:e2e`, `npm run test:postgres`,
  * `npm run test:app`, `npm run test:soak`: runs the files of one tier (`tiers.ts`), after
  * installing a browser where possible. `npm run test:slow` runs those of all tiers but the first.
  * `npm test -- FOLDER` runs those of a folder. Passes other arguments to the runner, so that

@@ -7,11 +7,11 @@ const ROOT = resolve(import.meta.dirname, '..')
 const RANDOM = 'tests/random.ts'
 
 /** `test` contains every file that no pattern of another tier matches. */
-export const TIERS = ['test', 'server', 'e2e', 'postgres', 'app', 'soak'] as const
+export const TIERS = ['test', 'service', 'e2e', 'postgres', 'app', 'soak'] as const
 export type Tier = (typeof TIERS)[number]
 
 /** Tiers whose short files share a process and write to memory. */
-export const FAST: readonly Tier[] = ['test', 'server']
+export const FAST: readonly Tier[] = ['test', 'service']
 
 /** Every test file of the repository is in one of these folders. */
 const EVERY_TEST = [
@@ -25,10 +25,16 @@ const EVERY_TEST = [
  * `test`: `tests/first-bond.test.ts`.
  */
 export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = {
-  /** The service over HTTP, which each test starts for itself: half of the time of a fast run. */
-  server: [
+  /** What starts the service for each test, and all of the server. */
+  service: [
     'packages/server/tests/*.test.ts',
     'packages/server/tests/{adapters,api,channel,http,settings,storage}/**/*.test.ts',
+    'packages/{ciba/tests/config,cli/tests/apply,cli/tests/outside,cli/tests/session-tail}.test.ts',
+    'packages/integrator/tests/{receipt,testing}.test.ts',
+    'packages/sandbox/tests/{answering-phone,listen,trigger}.test.ts',
+    'examples/demo/tests/guard.test.ts',
+    'examples/phone-app/tests/{browser-key,device,signers}.test.ts',
+    'tests/asyncapi.test.ts',
   ],
   /** Real browsers, real processes, installed tarballs. */
   e2e: [
@@ -166,7 +172,7 @@ export const SLOWEST: readonly string[] = [
 const FILES_A_BATCH: Readonly<Record<Tier, number>> = {
   // Small enough that two processes, each with a batch at a time, end at about the same time.
   test: 16,
-  server: 16,
+  service: 16,
   e2e: 4,
   postgres: 6,
   app: 1,
@@ -233,7 +239,9 @@ export function filesOfMachine(): readonly string[] {
 }
 
 /** The modules of tests for which this is true, and all that import one of them. */
-function filesThatReach(isReached: (file: string, text: string) => boolean): ReadonlySet<string> {
+export function filesThatReach(
+  isReached: (file: string, text: string) => boolean,
+): ReadonlySet<string> {
   const sources = globSync('{tests,scripts,packages/*/tests,examples/*/tests}/**/*.ts', {
     cwd: ROOT,
     exclude: (path) => path.endsWith('node_modules'),
@@ -259,7 +267,7 @@ function relativeImportsOf(file: string, text: string): readonly string[] {
 }
 
 /**
- * The tiers of a test file. The table is wrong unless this is exactly one. `server` has what no
+ * The tiers of a test file. The table is wrong unless this is exactly one. `service` has what no
  * other tier takes from its folders.
  */
 export function tiersOf(file: string): readonly Tier[] {
@@ -267,5 +275,5 @@ export function tiersOf(file: string): readonly Tier[] {
     SLOW[tier].some((pattern) => matchesGlob(file, pattern)),
   )
   if (slow.length === 0) return ['test']
-  return slow.length > 1 ? slow.filter((tier) => tier !== 'server') : slow
+  return slow.length > 1 ? slow.filter((tier) => tier !== 'service') : slow
 }

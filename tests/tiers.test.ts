@@ -8,6 +8,7 @@ import {
   filesOf,
   filesOfMachine,
   filesRunBy,
+  filesThatReach,
   ON_POSTGRES,
   SLOW,
   SLOWEST,
@@ -60,6 +61,15 @@ test('the batches of all slow tiers have each file of each tier once, the slowes
   // A service on PostgreSQL is a matter of the whole process.
   const onPostgres = batches.filter(({ tier }) => tier === 'postgres')
   assert.deepEqual(onPostgres.flatMap(({ files }) => files).toSorted(), filesRunBy('postgres'))
+})
+
+test('a fast test starts no service', () => {
+  const starting = filesThatReach((file) => file === 'tests/harness/harness.ts')
+  assert.deepEqual(
+    filesOf('test').filter((file) => starting.has(file)),
+    [],
+    'assign it to the tier service in scripts/tiers.ts',
+  )
 })
 
 test('the files of the fast tiers whose result depends on the machine start a program, need recordings or a browser, or are about the repository', () => {

@@ -41,7 +41,12 @@ export async function listens(page: Page | Frame): Promise<'listens'> {
 
 /** The screen that the frame shows, once it has read the session. */
 export async function frameScreen(frame: Frame | Page): Promise<string> {
-  return String(
-    await frame.locator('article:not([data-screen=opening])').getAttribute('data-screen'),
-  )
+  return String(await drawn(frame).getAttribute('data-screen'))
 }
+
+/** The screen that the frame shows now; `nothing` before it has read a session. */
+export async function screenNow(frame: Frame | Page): Promise<string> {
+  return (await drawn(frame).count()) === 0 ? 'nothing' : frameScreen(frame)
+}
+
+const drawn = (frame: Frame | Page) => frame.locator('article:not([data-screen=opening])')

@@ -8,6 +8,7 @@ import {
   frameScreen,
   frameUrl,
   listens,
+  screenNow,
   startMessage,
 } from '../rig/service-frame.ts'
 import { proveFrom } from '../rig/sessions.ts'
@@ -21,14 +22,14 @@ const EVIL = `https://${HOSTS.evil}`
 async function postFromPopup({ service, session, computer }: Approved): Promise<string> {
   const { page } = computer
   await page.goto(EVIL)
+  const url = frameUrl(service, service.bank)
   const [popup] = await Promise.all([
     page.waitForEvent('popup'),
-    page.evaluate(`globalThis.popup = open('${frameUrl(service, service.bank)}')`),
+    page.evaluate(`globalThis.popup = open('${url}')`),
   ])
-  const shown = await Promise.race([
-    frameScreen(popup),
-    popup.waitForLoadState('networkidle').then(() => 'nothing'),
-  ])
+  // Once it has loaded, its script has decided where it is.
+  await popup.waitForURL(url)
+  const shown = await screenNow(popup)
   const { commitment } = drawSecret()
   const message = startMessage(session, { tenant: service.bank, commitment })
   const isReachable = await page.evaluate(
