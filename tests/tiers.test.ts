@@ -63,6 +63,16 @@ test('the batches of all slow tiers have each file of each tier once, the slowes
   assert.deepEqual(onPostgres.flatMap(({ files }) => files).toSorted(), filesRunBy('postgres'))
 })
 
+test('a script of npm runs each tier by its name', () => {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    readonly scripts: Readonly<Record<string, string>>
+  }
+  for (const tier of TIERS) {
+    const script = scripts[tier === 'test' ? 'test' : `test:${tier}`]
+    assert.ok(script?.endsWith(`scripts/test.ts ${tier}`), `${tier}: ${script}`)
+  }
+})
+
 test('a fast test starts no service', () => {
   const starting = filesThatReach((file) => file === 'tests/harness/harness.ts')
   assert.deepEqual(
