@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { ROOT } from '../scripts/site/documents.ts'
@@ -15,6 +15,16 @@ test('the page of every example sends every field that its backend compares', ()
   for (const page of PAGES)
     for (const name of names)
       assert.match(read(page), new RegExp(`\\b${name}: (?:form\\.)?${name}\\.value`), page)
+})
+
+// Chromium goes on with the animation of an earlier scroll after a later one, and ends elsewhere.
+test('no style of a page animates all of its scrolls', () => {
+  const styles = globSync('{examples,packages}/*/{browser,src}/**/*.css', { cwd: ROOT })
+  assert.ok(styles.length >= 3)
+  assert.deepEqual(
+    styles.filter((path) => read(path).includes('scroll-behavior')),
+    [],
+  )
 })
 
 function read(path: string): string {

@@ -63,7 +63,11 @@ async function apply() {
 function showNext() {
   const isNarrow = matchMedia('(max-width: 52rem)').matches
   const next = (isNarrow && document.querySelector('.demo-phone')) || element('approval')
-  next.scrollIntoView({ block: isNarrow ? 'start' : 'nearest' })
+  const isCalm = matchMedia('(prefers-reduced-motion: reduce)').matches
+  next.scrollIntoView({
+    block: isNarrow ? 'start' : 'nearest',
+    behavior: isCalm ? 'instant' : 'smooth',
+  })
 }
 
 // The demo's phone has scanned the QR code. The widget has scrolled to it, so the phone may be

@@ -153,11 +153,13 @@ export class StagePage {
    * phone has learned, and a click that waits for its button scrolls too, so ask before the click.
    */
   async assertPhoneInView(): Promise<void> {
-    await this.page.evaluate(`new Promise((resolve) => {
+    await this.page.evaluate(`new Promise((resolve, reject) => {
+      const until = performance.now() + ${TIMEOUT_MS}
       const look = () => {
         const { top, bottom } = document.querySelector('.demo-phone iframe').getBoundingClientRect()
         if (top >= 0 && bottom <= innerHeight) resolve()
-        else requestAnimationFrame(look)
+        else if (performance.now() < until) requestAnimationFrame(look)
+        else reject(new Error('the phone is from ' + top + ' to ' + bottom + ' of ' + innerHeight))
       }
       look()
     })`)
