@@ -25,7 +25,7 @@ const EVERY_TEST = [
  * `test`: `tests/first-bond.test.ts`.
  */
 export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = {
-  /** What starts the service for each test, and all of the server. */
+  /** The server’s files, and the other short ones that start the service with `tests/harness`. */
   service: [
     'packages/server/tests/*.test.ts',
     'packages/server/tests/{adapters,api,channel,http,settings,storage}/**/*.test.ts',

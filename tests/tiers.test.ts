@@ -73,7 +73,7 @@ test('a script of npm runs each tier by its name', () => {
   }
 })
 
-test('a fast test starts no service', () => {
+test('no fast test starts the service with the harness', () => {
   const starting = filesThatReach((file) => file === 'tests/harness/harness.ts')
   assert.deepEqual(
     filesOf('test').filter((file) => starting.has(file)),

@@ -63,11 +63,7 @@ async function apply() {
 function showNext() {
   const isNarrow = matchMedia('(max-width: 52rem)').matches
   const next = (isNarrow && document.querySelector('.demo-phone')) || element('approval')
-  const isCalm = matchMedia('(prefers-reduced-motion: reduce)').matches
-  next.scrollIntoView({
-    block: isNarrow ? 'start' : 'nearest',
-    behavior: isCalm ? 'instant' : 'smooth',
-  })
+  next.scrollIntoView({ block: isNarrow ? 'start' : 'nearest' })
 }
 
 // The demo's phone has scanned the QR code. The widget has scrolled to it, so the phone may be

@@ -185,9 +185,9 @@ export function deviceTable({ cause, dialect }: Pick<Writing, 'cause' | 'dialect
 
     *recent({ status, subjectId, limit }) {
       // A condition that may also be absent would keep a database from the index of subjects.
-      const [ofSubject, subject] = subjectId ? ['subject_id = $3 and', [subjectId]] : ['', []]
+      const [ofSubject, subject] = subjectId ? ['subject_id = $3 and ', [subjectId]] : ['', []]
       const found = yield* rows(
-        `${SELECT_DEVICE} where ${ofSubject} ($1 = '' or status = $1) order by created_at desc, id limit $2`,
+        `${SELECT_DEVICE} where ${ofSubject}($1 = '' or status = $1) order by created_at desc, id limit $2`,
         [status ?? '', limit, ...subject],
       )
       return found.map(deviceFromRow)
