@@ -1,15 +1,10 @@
 import type { Handoff, Invitation } from '@bonded/contract'
-import {
-  isRejection,
-  type Phone,
-  type PhoneDevice,
-  PhoneError,
-  type WebAuthnSigner,
-} from '@bonded/phone'
+import { isRejection, type Phone, type PhoneDevice, type WebAuthnSigner } from '@bonded/phone'
 import type { DeviceStore } from './device-store.ts'
 import type { EvidenceAhead } from './evidence-ahead.ts'
 import { obstacleIn, recoveryFor, shownInvitation } from './invitation.ts'
 import type { MotionRecorder } from './motion.ts'
+import { isNotRecovered } from './problem.ts'
 import type { Task } from './screen.ts'
 import type { Stage } from './stage.ts'
 
@@ -171,12 +166,6 @@ export function createEnrolling(stage: Stage, dependencies: EnrollDependencies):
       await start()
     },
   }
-}
-
-/** Whether the user confirmed no passkey, or none that the service accepts. Browsers hide which. */
-function isNotRecovered(failure: unknown): boolean {
-  const isDenied = failure instanceof PhoneError && failure.code === 'user_verification_failed'
-  return isDenied || isRejection(failure, 'assertion_invalid')
 }
 
 /** Whether the session needs an attestation that the key does not have, or not a sufficient one. */

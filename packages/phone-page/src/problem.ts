@@ -1,4 +1,4 @@
-import { PhoneError } from '@bonded/phone'
+import { isRejection, PhoneError } from '@bonded/phone'
 
 /** What stops an approval, by what the user can do about it. */
 export type ProblemKind =
@@ -94,4 +94,10 @@ export function needOf(failure: unknown): Need | null {
   if (!(failure instanceof PhoneError) || failure.code !== 'step_up_unsupported') return null
   const kind = failure.reason ?? ''
   return (Object.hasOwn(NEED_OF_KIND, kind) ? NEED_OF_KIND[kind] : undefined) ?? 'other'
+}
+
+/** Whether the user confirmed no passkey, or none that the service accepts. Browsers hide which. */
+export function isNotRecovered(failure: unknown): boolean {
+  const isDenied = failure instanceof PhoneError && failure.code === 'user_verification_failed'
+  return isDenied || isRejection(failure, 'assertion_invalid')
 }

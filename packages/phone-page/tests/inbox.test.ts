@@ -226,6 +226,14 @@ test(
     await phone.clearStorage()
     await visit()
     await screen(page, 'no_inbox')
+    await page.route('**/devices/recovery', (route) => route.abort())
+    await page.locator('.actions > .button').click()
+    // The passkey is not at fault.
+    await screen(page, 'problem')
+    await page.unroute('**/devices/recovery')
+    await page.evaluate(`dispatchEvent(new Event('online'))`)
+    await screen(page, 'no_inbox')
+    assert.equal(await page.locator('.notice').count(), 0)
     await page.locator('.actions > .button').click()
     await screen(page, 'inbox')
     // Each page leads to the other.

@@ -9,7 +9,7 @@ import { createDeciding } from '../decide.ts'
 import type { DeviceStore } from '../device-store.ts'
 import type { EvidenceAhead } from '../evidence-ahead.ts'
 import type { MotionRecorder } from '../motion.ts'
-import { problemOf } from '../problem.ts'
+import { isNotRecovered, problemOf } from '../problem.ts'
 import type { Choice } from '../screen.ts'
 import { Stage, type StageDependencies } from '../stage.ts'
 import type { Notifications } from './notifications.ts'
@@ -169,7 +169,10 @@ export function startInbox(dependencies: InboxDependencies): InboxApp {
       void ask(() =>
         phone.recover().then(
           () => start(),
-          () => start(true),
+          (failure: unknown) => {
+            if (!isNotRecovered(failure)) throw failure
+            return start(true)
+          },
         ),
       ),
     set_up_again: () =>
