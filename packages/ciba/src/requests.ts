@@ -100,6 +100,7 @@ export class Requests {
   async ask(ctx: KoaContextWithOIDC, request: Request): Promise<void> {
     const { clientId, accountId = '' } = request
     const client = this.#options.config.clients.find(({ client_id }) => client_id === clientId)
+    let session: string | undefined
     try {
       if (client === undefined) throw new errors.InvalidClient('unknown client')
       const params = paramsOf(request)
@@ -110,6 +111,7 @@ export class Requests {
         requester: client.requester,
         args,
       })
+      session = id
       request.params = { ...params, approval: id }
       // The client does not wait for longer than the user can answer.
       const seconds = Math.min(request.expiration, Math.floor(expiresInMs / 1_000))
@@ -117,6 +119,8 @@ export class Requests {
       await request.save()
       ctx.body = { ...(ctx.body as object), expires_in: seconds }
     } catch (error) {
+      // Nothing could use what the user approves.
+      if (session !== undefined) await this.#service.endSession(session).catch(() => {})
       await request.destroy()
       throw oauthError(error, () => new errors.TemporarilyUnavailable('try again later'))
     }
@@ -144,8 +148,8 @@ export class Requests {
     const ref = { id: approval, owner: request.clientId as string }
     try {
       const status = await approvals.status(ref)
-      // The provider answers that the request is pending.
-      if (status === 'waiting') return await issue()
+      // The provider's own answer would be a token, where an earlier call of it has failed.
+      if (status === 'waiting') throw new errors.AuthorizationPending()
       if (status !== 'approved') throw REJECTIONS[status]()
       await approvals.execute({ ...ref, args }, () => this.#issue(ctx, request, approval, issue))
     } catch (error) {

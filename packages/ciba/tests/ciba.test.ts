@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { request } from 'node:http'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { type ReceiptKeySet, verifyReceipt } from '@bonded/integrator'
 import { calculateJwkThumbprint, createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose'
@@ -230,6 +232,43 @@ test('a poll without a proof of a key gives no token, and loses no approval', as
   h.pause()
   assert.ok((await h.poll(auth_req_id)).access_token)
 })
+
+for (const [what, answer] of [
+  ['limits the calls of the tenant', async () => new Response('', { status: 429 })],
+  ['does not answer', () => Promise.reject(new Error('down'))],
+] as const)
+  test(`an approval that has ended gives no token while the service ${what}`, async (t) => {
+    const h = await cibaHarness(t)
+    const { auth_req_id } = await h.ask({ login_hint: h.inbox.subjectRef })
+    const session = await h.approve()
+    // The provider has stored that the user approved, and then found no proof of a key.
+    const bare = client.genericGrantRequest(h.openid, GRANT, { auth_req_id })
+    await assert.rejects(bare, { error: 'invalid_grant' })
+    h.pause()
+    const ended = await h.inbox.h.api('DELETE', `/sessions/${session}`, { token: h.credential })
+    assert.equal(ended.status, 204)
+    const { fetch: real } = globalThis
+    const faulty = t.mock.method(globalThis, 'fetch', (url: string, init: RequestInit) =>
+      String(url).startsWith(h.config.service) ? answer() : real(url, init),
+    )
+    await assert.rejects(h.poll(auth_req_id), { error: 'authorization_pending' })
+    faulty.mock.restore()
+    h.pause()
+    await assert.rejects(h.poll(auth_req_id), { error: 'access_denied' })
+  })
+
+for (const [what, row] of [
+  ['an approval', 'approval'],
+  ['the request of an approval', `oidc when new.payload ->> '$.params.approval' is not null`],
+] as const)
+  test(`what the provider could not store as ${what} waits on no phone`, async (t) => {
+    const h = await cibaHarness(t)
+    using db = new DatabaseSync(join(h.folder, 'ciba.db'))
+    db.exec(`create trigger full before insert on ${row}
+      begin select raise(fail, 'database or disk is full'); end`)
+    await assert.rejects(h.ask({ login_hint: h.inbox.subjectRef }))
+    assert.equal(await h.waiting(), 0)
+  })
 
 test('a resource spends a token once, by its key, for its audience and in time', async (t) => {
   const h = await cibaHarness(t)
