@@ -11,6 +11,7 @@ function row(change: Partial<StoredApproval> = {}): StoredApproval {
     state: 'waiting',
     changed_at: AT,
     expires_at: AT + 1,
+    lookup: id,
     ...change,
   }
 }
@@ -48,6 +49,21 @@ const CHECKS: Readonly<Record<string, (store: ApprovalStore) => Promise<void>>> 
     const { id } = await stored(store)
     const moves = Array.from({ length: 50 }, () => store.move(id, 'waiting', 'running', AT))
     equal((await Promise.all(moves)).filter(Boolean).length, 1)
+  },
+
+  'finds the row of a lookup that expires last, until it is removed': async (store) => {
+    const of = row({ expires_at: AT + 10 })
+    const { lookup } = of
+    for (const put of [row({ lookup }), of, row({ lookup, expires_at: AT + 5 }), row()])
+      await store.put(put)
+    equal(ordered(await store.latest(lookup)), ordered(of))
+    equal(await store.latest('unknown'), undefined)
+    equal(await store.move(of.id, 'waiting', 'unknown', AT), true)
+    await store.removeExpired(AT + 20)
+    equal((await store.latest(lookup))?.state, 'unknown')
+    equal(await store.move(of.id, 'unknown', 'failed', AT), true)
+    await store.removeExpired(AT + 20)
+    equal(await store.latest(lookup), undefined)
   },
 
   'lists the rows whose end is open': async (store) => {

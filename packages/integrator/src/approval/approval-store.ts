@@ -14,6 +14,8 @@ export interface StoredApproval {
   readonly id: string
   /** What never changes, as JSON. It contains a secret of the session. */
   readonly data: string
+  /** A digest of the owner, the user, and the action. Other requests can have the same one. */
+  readonly lookup: string
   readonly state: ApprovalState
   /** When the state changed. */
   readonly changed_at: number
@@ -29,6 +31,8 @@ export interface ApprovalStore {
   put(row: StoredApproval): Promise<void>
   /** The committed row, or undefined. Read where you write: a replica can be late. */
   find(id: string): Promise<StoredApproval | undefined>
+  /** Of the committed rows with this lookup, the one that expires last, or undefined. */
+  latest(lookup: string): Promise<StoredApproval | undefined>
   /**
    * Changes the state of a row that is in `from`, in a transaction of its own. Exactly one of any
    * number of concurrent calls gets true. When it resolves, the change survives a crash of the

@@ -14,7 +14,7 @@ import { GateError, type GateErrorCode } from '../errors.ts'
 import { ROW_KEPT_AFTER_EXPIRY_MS } from '../pending/pending-store.ts'
 import type { Service } from '../service/call.ts'
 import { parseService, type ServiceOptions } from '../service/options.ts'
-import { completeSession, createSession, getSession } from '../service/sessions.ts'
+import { completeSession, createSession, endSession, getSession } from '../service/sessions.ts'
 import type { GatePolicy } from '../verbs/dependencies.ts'
 import { parsePolicy, rejectUnknownMembers } from '../verbs/gate-policy.ts'
 import { VERDICT_TTL_MS } from '../verbs/issued-verdicts.ts'
@@ -84,6 +84,7 @@ interface Data {
   readonly requester: Requester
   readonly digest: string
   readonly completion_secret: string
+  readonly inbox_url: string
 }
 
 interface Row extends Data {
@@ -160,15 +161,38 @@ export class Approvals<Args extends object> {
         : await bindingDigest({ owner, subject_ref, context, key }),
     )
     const { id, completion_secret, expires_at, expires_in_ms: expiresInMs } = created
-    const of: Data = { workflow, action, owner, subject_ref, requester, digest, completion_secret }
-    await store.put({
+    const inbox_url = new URL('/inbox', created.universal_link).href
+    const of = { workflow, action, owner, subject_ref, requester, digest, completion_secret }
+    const row = {
       id,
-      data: JSON.stringify(of),
+      data: JSON.stringify({ ...of, inbox_url } satisfies Data),
+      lookup: await this.#lookup(request, context),
       state: 'waiting',
       changed_at: this.#service.clock.now(),
       expires_at: Date.parse(expires_at),
-    })
-    return { id, inboxUrl: new URL('/inbox', created.universal_link).href, expiresInMs }
+    } as const
+    try {
+      await store.put(row)
+    } catch (error) {
+      // With a key, another process may have stored it, and a repetition does.
+      if (key === undefined) await endSession(this.#service, id)
+      throw error
+    }
+    return { id, inboxUrl: inbox_url, expiresInMs }
+  }
+
+  /**
+   * The newest request of this owner, user and arguments, whether or not it has ended; undefined
+   * where the store has none.
+   */
+  async latest(
+    request: Omit<ApprovalRequest<Args>, 'key'>,
+  ): Promise<{ id: string; inboxUrl: string; status: ApprovalStatus } | undefined> {
+    const { context } = await contextOf(this.#options, request.args, request.requester)
+    const stored = await this.#options.store.latest(await this.#lookup(request, context))
+    const row = stored && parse(stored)
+    if (row === undefined) return undefined
+    return { id: row.id, inboxUrl: row.inbox_url, status: await this.status(row) }
   }
 
   /** The status at this moment. `waiting` also while the service cannot be reached. */
@@ -256,6 +280,11 @@ export class Approvals<Args extends object> {
     }
     await store.removeExpired(this.#service.clock.now() - ROW_KEPT_AFTER_EXPIRY_MS)
     return list
+  }
+
+  #lookup({ owner, subjectRef: subject_ref }: ApprovalRequest<Args>, context: object) {
+    const { workflow, action } = this.#options
+    return bindingDigest({ workflow, action, owner, subject_ref, context })
   }
 
   #isOurs({ workflow, action }: Data): boolean {

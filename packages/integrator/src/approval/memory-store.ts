@@ -13,6 +13,11 @@ export function memoryApprovalStore(): ApprovalStore {
     async find(id) {
       return rows.get(id)
     },
+    async latest(lookup) {
+      return [...rows.values()]
+        .filter((row) => row.lookup === lookup)
+        .toSorted((a, b) => b.expires_at - a.expires_at)[0]
+    },
     async move(id, from, to, at) {
       const row = rows.get(id)
       if (row?.state !== from) return false

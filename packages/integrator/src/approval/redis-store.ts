@@ -7,7 +7,7 @@ import {
   UNFINISHED,
 } from './approval-store.ts'
 
-const FIELDS = ['id', 'data', 'state', 'changed_at', 'expires_at'] as const
+const FIELDS = ['id', 'data', 'state', 'changed_at', 'expires_at', 'lookup'] as const
 
 /** Without these, a lost row would run twice. */
 const SETTINGS = {
@@ -19,6 +19,7 @@ const SETTINGS = {
 const PUT = `if redis.call('exists', KEYS[1]) == 1 then return 0 end
 redis.call('hset', KEYS[1], unpack(ARGV, 3))
 redis.call('zadd', KEYS[2], ARGV[1], ARGV[2])
+redis.call('zadd', KEYS[3], ARGV[1], ARGV[2])
 return 1`
 
 const MOVE = `if redis.call('hget', KEYS[1], 'state') ~= ARGV[1] then return 0 end
@@ -28,6 +29,7 @@ return 1`
 
 const REMOVE = `if redis.call('sismember', KEYS[3], ARGV[1]) == 1 then return 0 end
 redis.call('zrem', KEYS[2], ARGV[1])
+redis.call('zrem', KEYS[4], ARGV[1])
 return redis.call('del', KEYS[1])`
 
 /**
@@ -53,23 +55,30 @@ export async function redisApprovalStore(
       )
   }
   const keyOf = (id: string) => `${prefix}${id}`
+  const withLookup = (lookup: string) => `${prefix}lookup:${lookup}`
   const [expiry, unfinished] = [`${prefix}expiry`, `${prefix}unfinished`]
   const run = async (script: string, keys: readonly string[], values: readonly string[]) =>
     Number(await send(['EVAL', script, String(keys.length), ...keys, ...values]))
   const find = async (id: string): Promise<StoredApproval | undefined> => {
     const values = (await send(['HMGET', keyOf(id), ...FIELDS])) as readonly (string | null)[]
-    const [, data = null, state, changed_at, expires_at] = values
+    const [, data = null, state, changed_at, expires_at, lookup] = values
     if (data === null) return undefined
     const times = { changed_at: Number(changed_at), expires_at: Number(expires_at) }
-    return { id, data, state: state as ApprovalState, ...times }
+    return { id, data, state: state as ApprovalState, ...times, lookup: String(lookup) }
   }
 
   return {
     async put(row) {
       const fields = FIELDS.flatMap((name) => [name, String(row[name])])
-      await run(PUT, [keyOf(row.id), expiry], [String(row.expires_at), row.id, ...fields])
+      const keys = [keyOf(row.id), expiry, withLookup(row.lookup)]
+      await run(PUT, keys, [String(row.expires_at), row.id, ...fields])
     },
     find,
+    async latest(lookup) {
+      const ids = await send(['ZREVRANGE', withLookup(lookup), '0', '0'])
+      const [id] = ids as readonly string[]
+      return id === undefined ? undefined : find(id)
+    },
     async move(id, from, to, at) {
       const change = UNFINISHED.includes(to) ? 'sadd' : 'srem'
       return (await run(MOVE, [keyOf(id), unfinished], [from, to, String(at), change, id])) === 1
@@ -82,8 +91,10 @@ export async function redisApprovalStore(
     async removeExpired(before) {
       const old = await send(['ZRANGEBYSCORE', expiry, '-inf', `(${before}`])
       let removed = 0
-      for (const id of old as readonly string[])
-        removed += await run(REMOVE, [keyOf(id), expiry, unfinished], [id])
+      for (const id of old as readonly string[]) {
+        const lookup = withLookup(String((await find(id))?.lookup))
+        removed += await run(REMOVE, [keyOf(id), expiry, unfinished, lookup], [id])
+      }
       return removed
     },
   }

@@ -20,12 +20,14 @@ import {
  */
 export const APPROVAL_TABLE = `create table if not exists approval (
   id text primary key, data text not null, state text not null,
-  changed_at bigint not null, expires_at bigint not null)`
+  changed_at bigint not null, expires_at bigint not null, lookup text);
+create index if not exists approval_lookup on approval (lookup, expires_at)`
 
 const UNFINISHED_STATES = `(${UNFINISHED.map((state) => `'${state}'`).join(', ')})`
-const PUT = `insert into approval (id, data, state, changed_at, expires_at)
-  values ($1, $2, $3, $4, $5) on conflict do nothing`
+const PUT = `insert into approval (id, data, state, changed_at, expires_at, lookup)
+  values ($1, $2, $3, $4, $5, $6) on conflict do nothing`
 const FIND = 'select * from approval where id = $1'
+const LATEST = 'select * from approval where lookup = $1 order by expires_at desc limit 1'
 const MOVE = 'update approval set state = $3, changed_at = $4 where id = $1 and state = $2'
 const LIST = `select * from approval where state in ${UNFINISHED_STATES} order by changed_at`
 const REMOVE = `delete from approval where expires_at < $1 and state not in ${UNFINISHED_STATES}`
@@ -41,10 +43,11 @@ interface Database {
 
 function sqlStore({ read, write }: Database): ApprovalStore {
   return {
-    async put({ id, data, state, changed_at, expires_at }) {
-      await write(PUT, [id, data, state, changed_at, expires_at])
+    async put({ id, data, state, changed_at, expires_at, lookup }) {
+      await write(PUT, [id, data, state, changed_at, expires_at, lookup])
     },
     find: async (id) => (await read(FIND, [id])).map(fromRow)[0],
+    latest: async (lookup) => (await read(LATEST, [lookup])).map(fromRow)[0],
     move: async (id, from, to, at) => (await write(MOVE, [id, from, to, at])) === 1,
     unfinished: async () => (await read(LIST, [])).map(fromRow),
     removeExpired: (before) => write(REMOVE, [before]),
@@ -52,13 +55,14 @@ function sqlStore({ read, write }: Database): ApprovalStore {
 }
 
 /** A `bigint` of PostgreSQL is a text. */
-function fromRow({ id, data, state, changed_at, expires_at }: Row): StoredApproval {
+function fromRow({ id, data, state, changed_at, expires_at, lookup }: Row): StoredApproval {
   return {
     id: String(id),
     data: String(data),
     state: state as ApprovalState,
     changed_at: Number(changed_at),
     expires_at: Number(expires_at),
+    lookup: String(lookup),
   }
 }
 
@@ -100,6 +104,7 @@ export function sqliteApprovalStore(db: ApprovalConnection): ApprovalStore {
   waitForOthers(db)
   const { synchronous } = db.prepare('pragma synchronous').get({}) as { synchronous: number }
   if (!(synchronous >= 2)) throw refused('use `pragma synchronous = full`')
+  addLookup(db)
   db.exec(APPROVAL_TABLE)
   const prepared = new Map<string, ReadingStatement>()
   const prepare = (sql: string) => {
@@ -124,6 +129,13 @@ export function sqliteApprovalStore(db: ApprovalConnection): ApprovalStore {
       }
     },
   })
+}
+
+/** A table of the first versions has no lookup, and `add column if not exists` is not of SQLite. */
+function addLookup(db: ApprovalConnection): void {
+  const names = db.prepare(`select name from pragma_table_info('approval')`).all({}) as Row[]
+  if (names.length > 0 && names.every(({ name }) => name !== 'lookup'))
+    db.exec('alter table approval add column lookup text')
 }
 
 function refused(remedy: string): GateError {

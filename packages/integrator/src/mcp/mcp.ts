@@ -129,13 +129,16 @@ async function callerOf(caller: Known['caller'], extra: Extra): Promise<Caller> 
 
 /**
  * The request of this owner with these arguments that waits or can be executed, or a new one. Each
- * key is the request before it, so that all processes find the same one.
+ * key is the request before it, so that all processes find the same one. The service deletes a key
+ * an hour after its request has ended, so the last one is read from the store.
  */
 async function openRequest<Args extends object>(
   approvals: Approvals<Args>,
   request: ApprovalRequest<Args>,
 ) {
-  for (let key = approvals.action; ; ) {
+  const latest = await approvals.latest(request)
+  if (latest !== undefined && OPEN.has(latest.status)) return latest
+  for (let key = latest?.id ?? approvals.action; ; ) {
     const opened = await approvals.request({ ...request, key })
     const status = await approvals.status({ id: opened.id, owner: request.owner })
     if (OPEN.has(status)) return { ...opened, status }

@@ -53,7 +53,7 @@ export const RETRY_POLICY: RetryPolicy = {
   totalMs: 8_000,
 }
 /** Leaves time for a second attempt when the first one hangs. */
-const ATTEMPT_TIMEOUT_MS = 3_000
+export const ATTEMPT_TIMEOUT_MS = 3_000
 
 /**
  * Calls the service. Retries while that can help: after no response, a truncated response, 429 and

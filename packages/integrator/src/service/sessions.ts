@@ -1,4 +1,5 @@
 import {
+  API_PATH,
   BROWSER_SECRET_HEADER,
   COMPLETE_SESSION,
   COMPLETION_SECRET,
@@ -6,6 +7,8 @@ import {
   CREATE_SESSION,
   type CreatedSession,
   type CreateSessionRequest,
+  DELETE_SESSION,
+  exchange,
   type FullSession,
   GET_SESSION,
   parseId,
@@ -17,7 +20,7 @@ import {
   OUTCOME_HEADER,
 } from '@bonded/contract'
 import { GateError } from '../errors.ts'
-import { call, type Service } from './call.ts'
+import { ATTEMPT_TIMEOUT_MS, call, type Service } from './call.ts'
 
 /** Creates a session. Repeating a request with the same key returns the same session. */
 export async function createSession(
@@ -45,6 +48,17 @@ export async function createSession(
     )
   // The members of the row are checked. The others go to the browser unchanged.
   return response as unknown as CreatedSession
+}
+
+/** Ends a session that nothing can use, so that no phone shows it. It makes one attempt. */
+export async function endSession(service: Service, session_id: string): Promise<void> {
+  await exchange({
+    route: DELETE_SESSION,
+    url: service.baseUrl + requestPath(DELETE_SESSION, { session_id }).slice(API_PATH.length),
+    fetch: service.fetch,
+    bearer: service.serverCredential.reveal(),
+    init: { redirect: 'manual', signal: service.clock.timeout(ATTEMPT_TIMEOUT_MS) } as const,
+  })
 }
 
 /** Reads a session as its tenant. `judgeSubmit` checks the members of the response. */

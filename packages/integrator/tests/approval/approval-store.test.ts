@@ -19,6 +19,14 @@ test('sqlite: refuses a connection whose commits do not wait for the disk', () =
   })
 })
 
+const ROW = {
+  data: '{}',
+  state: 'waiting',
+  changed_at: 1,
+  expires_at: 2,
+  lookup: 'digest',
+} as const
+
 test('sqlite: waits for another process from its first statement', () => {
   sqliteApprovalStore(lockedWithoutWaiting())
 })
@@ -26,9 +34,20 @@ test('sqlite: waits for another process from its first statement', () => {
 test('sqlite: moves no row within an open transaction, whose rollback would undo it', async () => {
   const db = new DatabaseSync(':memory:')
   const store = sqliteApprovalStore(db)
-  await store.put({ id: 'a', data: '{}', state: 'waiting', changed_at: 1, expires_at: 2 })
+  await store.put({ ...ROW, id: 'a' })
   db.exec('begin')
   await assert.rejects(store.move('a', 'waiting', 'running', 3), /within a transaction/)
   db.exec('commit')
   assert.equal((await store.find('a'))?.state, 'waiting')
+})
+
+test('sqlite: adds the lookup to a table of the first versions, and keeps its rows', async () => {
+  const db = new DatabaseSync(':memory:')
+  db.exec(`create table approval (id text primary key, data text not null, state text not null,
+    changed_at bigint not null, expires_at bigint not null);
+    insert into approval values ('old', '{}', 'unknown', 1, 2)`)
+  const store = sqliteApprovalStore(db)
+  await store.put({ ...ROW, id: 'new' })
+  assert.equal((await store.latest(ROW.lookup))?.id, 'new')
+  assert.equal((await sqliteApprovalStore(db).find('old'))?.state, 'unknown')
 })

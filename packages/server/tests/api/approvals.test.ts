@@ -13,7 +13,7 @@ const ARGS = { to: 'DE02 1203 0000 0000 2020 51', cents: 125_000 }
 const OWNER = 'agent-1'
 
 /** The library of a backend, on the service itself, and the phone of a user. */
-async function approvalHarness() {
+async function approvalHarness(store = memoryApprovalStore()) {
   const parts = await inboxHarness()
   const { h, phone, subjectRef } = parts
   const fetch: FetchLike = async (url, { method, headers, body }) => {
@@ -27,7 +27,6 @@ async function approvalHarness() {
       text: async () => answer.text,
     }
   }
-  const store = memoryApprovalStore()
   const approvals = createApprovals<typeof ARGS>({
     service: { baseUrl: PUBLIC_ORIGIN, serverCredential: h.shop.server, fetch },
     store,
@@ -89,4 +88,11 @@ test('a user who declines lets nothing run', async () => {
   assert.equal(await approvals.wait({ id, owner: OWNER }), 'declined')
   const run = approvals.execute({ id, owner: OWNER, args: ARGS }, async () => 'sent')
   await assert.rejects(run, { code: 'not_approved', reasons: ['session_not_bonded'] })
+})
+
+test('a request that could not be stored waits on no phone', async () => {
+  const full = { ...memoryApprovalStore(), put: () => Promise.reject(new Error('disk full')) }
+  await using parts = await approvalHarness(full)
+  await assert.rejects(parts.request(), /disk full/)
+  assert.deepEqual(((await parts.open()).body as { items: unknown[] }).items, [])
 })
