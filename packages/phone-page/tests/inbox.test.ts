@@ -244,6 +244,18 @@ test(
   },
 )
 
+test('a request opens although its list was read seven hours before', browserTest, async () => {
+  await using scene = await openScene()
+  const { sandbox, page, ask, visit } = scene
+  await ask()
+  await visit()
+  await openList(page)
+  // The service no longer knows that the nonce of the list was one.
+  sandbox.advance(7 * 60 * 60_000)
+  await items(page).click()
+  await screen(page, 'request')
+})
+
 test(
   'lists more than 20 requests, and goes on where the user was, on a small phone',
   browserTest,

@@ -18,6 +18,12 @@ import type { InboxActions, ListedRequest, ListScreen } from './screen.ts'
 /** How often a visible page asks for the number. */
 const COUNT_EVERY_MS = 5_000
 
+/**
+ * What the service answers to a nonce of the list, which opens its request for two to four minutes:
+ * the first reason for six hours, and the second one after them. The request may still wait.
+ */
+const STALE = ['challenge_expired', 'nonce_mismatch'] as const
+
 interface InboxDependencies extends Omit<StageDependencies, 'tab'> {
   readonly phone: Phone
   readonly inbox: PhoneInbox
@@ -115,8 +121,7 @@ export function startInbox(dependencies: InboxDependencies): InboxApp {
   }
   const select = async (id: string) => {
     const claimed = await claim(id).catch(async (failure: unknown) => {
-      if (!isRejection(failure, 'challenge_expired')) throw failure
-      // A nonce of the list opens its request for two to four minutes.
+      if (!STALE.some((reason) => isRejection(failure, reason))) throw failure
       await read()
       return claim(id)
     })
