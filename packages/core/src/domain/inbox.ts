@@ -18,11 +18,13 @@ const QUOTAS = [
 ] as const
 /** How long a tenant waits after its first, second, … request in a row that was not approved. */
 const WAITS_MS = [MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, HOUR_MS] as const
-/**
- * How far back the requests count: all that may still be open, and a day of those that are over.
- * How long a tenant stores its sessions changes no limit.
- */
+/** How far back the requests count: all that may still be open, and those that ended since then. */
 export const INBOX_HISTORY_MS = 48 * HOUR_MS
+/**
+ * How long a request counts after its end. Every tenant stores its sessions for as long, so one
+ * that stores them for longer has the same limits.
+ */
+export const INBOX_ENDED_MS = 24 * HOUR_MS
 /** How often all tenants together wake a user in the time in which each one does so once. */
 export const MAX_WAKE_UPS = 4
 export const WAKE_UPS_WITHIN_MS = HOUR_MS

@@ -106,6 +106,20 @@ test('after requests without an approval a tenant waits 1, 5, 15 and 60 minutes'
   assert.equal(await attempt(scene), 201)
 })
 
+test('a request counts for a day after its end, however long the tenant stores it', async () => {
+  await using scene = await inboxHarness()
+  const decline = async () => scene.h.decline(scene.phone, (await scene.ask()).listed)
+  for (let n = 0; n < 3; n++) {
+    await decline()
+    scene.h.clock.advance(16 * MINUTE)
+  }
+  scene.h.clock.advance(26 * HOUR)
+  // Nothing was purged.
+  await decline()
+  scene.h.clock.advance(MINUTE)
+  assert.equal(await attempt(scene), 201)
+})
+
 test('a report ends the other requests of the tenant, and pauses it for an hour, then a day', async () => {
   await using scene = await inboxHarness()
   const { h, phone, subjectRef } = scene

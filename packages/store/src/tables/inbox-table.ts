@@ -1,5 +1,5 @@
 import type { SessionId } from '@bonded/contract'
-import { INBOX_HISTORY_MS } from '@bonded/core/domain/inbox'
+import { INBOX_ENDED_MS, INBOX_HISTORY_MS } from '@bonded/core/domain/inbox'
 import type { InboxQuery, SessionTable } from '@bonded/core/ports/tables/session-table'
 import { MOVES } from '@bonded/core/protocol/states'
 import type { Dialect } from '../dialect.ts'
@@ -38,8 +38,9 @@ export function inboxTable(
       yield* dialect.lockSubject(subjectId)
       const found = yield* rows(
         `select id, created_at, expires_at, bonded_at, ended_at from session
-         where inbox_subject_id = $1 and tenant_id = $2 and created_at between $3 and $4`,
-        [subjectId, tenantId, now - INBOX_HISTORY_MS, now + INBOX_HISTORY_MS],
+         where inbox_subject_id = $1 and tenant_id = $2 and created_at between $3 and $4
+           and coalesce(ended_at, expires_at) > $5`,
+        [subjectId, tenantId, now - INBOX_HISTORY_MS, now + INBOX_HISTORY_MS, now - INBOX_ENDED_MS],
       )
       return found.map((each) => ({
         id: each.id as SessionId,
