@@ -72,6 +72,7 @@ test('describes the page as not known until one presents the watch token', () =>
     context: null,
   })
   assert.match(bare, /Page: {2}not known/)
+  assert.match(bare, /\nApprove only if you expect this request and agree with every detail\.$/)
   assert.doesNotMatch(bare, /Purpose/)
 })
 

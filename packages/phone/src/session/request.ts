@@ -193,6 +193,8 @@ export function describeRequest(session: PhoneSession): string {
     `${tenant_name} asks for your approval.`,
     ...rows.map(([label, value]) => drawn(`${label}:`, value)),
     ...numbered.map((line, index) => drawn(String(index + 1).padStart(width), line)),
-    'Approve only if you started this yourself, just now, on that page.',
+    requesting_origin === null
+      ? 'Approve only if you expect this request and agree with every detail.'
+      : 'Approve only if you started this yourself, just now, on that page.',
   ].join('\n')
 }
