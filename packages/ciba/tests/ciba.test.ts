@@ -249,7 +249,7 @@ for (const [what, answer] of [
     assert.equal(ended.status, 204)
     const { fetch: real } = globalThis
     const faulty = t.mock.method(globalThis, 'fetch', (url: string, init: RequestInit) =>
-      String(url).startsWith(h.config.service) ? answer() : real(url, init),
+      url.startsWith(h.config.service) ? answer() : real(url, init),
     )
     await assert.rejects(h.poll(auth_req_id), { error: 'authorization_pending' })
     faulty.mock.restore()

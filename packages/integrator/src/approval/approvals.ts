@@ -181,10 +181,7 @@ export class Approvals<Args extends object> {
     return { id, inboxUrl: inbox_url, expiresInMs }
   }
 
-  /**
-   * The newest request of this owner, user and arguments, whether or not it has ended; undefined
-   * where the store has none.
-   */
+  /** The newest request of this owner, user and arguments in the store, also if it has ended. */
   async latest(
     request: Omit<ApprovalRequest<Args>, 'key'>,
   ): Promise<{ id: string; inboxUrl: string; status: ApprovalStatus } | undefined> {
