@@ -40,6 +40,14 @@ export const APPROVAL_MUTANTS = [
       MCP_TESTS,
       'while an outcome is unknown',
     ],
+    [
+      'a call whose outcome is unknown is new an hour later, when the service has deleted its key',
+      MCP,
+      'if (latest !== undefined && OPEN.has(latest.status)) return latest',
+      '',
+      'packages/server/tests/api/tool-calls.test.ts',
+      'an unknown outcome makes no new request, however',
+    ],
   ]),
   ...against('forged', [
     [

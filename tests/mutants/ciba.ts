@@ -31,6 +31,14 @@ export const CIBA_MUTANTS = [
       TESTS,
       'a poll cannot change the details',
     ],
+    [
+      'an approval that has ended gives a token while the service does not answer',
+      `${CIBA}/src/requests.ts`,
+      "if (status === 'waiting') throw new errors.AuthorizationPending()",
+      "if (status === 'waiting') return await issue()",
+      TESTS,
+      'an approval that has ended gives no token',
+    ],
   ]),
   ...against('replayed', [
     [
