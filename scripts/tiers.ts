@@ -30,7 +30,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'packages/server/tests/*.test.ts',
     'packages/server/tests/{adapters,api,channel,http,settings,storage}/**/*.test.ts',
     'packages/{ciba/tests/config,cli/tests/apply,cli/tests/outside,cli/tests/session-tail}.test.ts',
-    'packages/integrator/tests/{receipt,testing}.test.ts',
+    'packages/integrator/tests/{receipt,testing,mcp/deleted-keys}.test.ts',
     'packages/sandbox/tests/{answering-phone,listen,trigger}.test.ts',
     'examples/demo/tests/guard.test.ts',
     'examples/phone-app/tests/{browser-key,device,signers}.test.ts',

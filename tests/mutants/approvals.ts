@@ -45,7 +45,7 @@ export const APPROVAL_MUTANTS = [
       MCP,
       'if (latest !== undefined && OPEN.has(latest.status)) return latest',
       '',
-      'packages/server/tests/api/tool-calls.test.ts',
+      `${INTEGRATOR}/tests/mcp/deleted-keys.test.ts`,
       'an unknown outcome makes no new request, however',
     ],
   ]),

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
-import { createApprovals, memoryApprovalStore } from '../../../integrator/src/approval/approval.ts'
-import { ACTION, AGENT, type Transfer } from '../../../integrator/tests/approval/harness.ts'
-import { connectClient, serverOf } from '../../../integrator/tests/mcp/harness.ts'
+import { createApprovals, memoryApprovalStore } from '../../src/approval/approval.ts'
+import { ACTION, AGENT, type Transfer } from '../approval/harness.ts'
+import { connectClient, serverOf } from './harness.ts'
 import { inboxHarness } from '../../../../tests/harness/inbox.ts'
 
 const ARGS: Transfer = { to: 'DE02 1203 0000 0000 2020 51', cents: 125_000 }
