@@ -24,7 +24,7 @@ export type KeyKind =
       readonly format: Exclude<Format, 'software'>
       readonly authority: () => TestAuthority
       /** When the authority certifies a key. */
-      readonly now: () => number
+      readonly now: () => number | Promise<number>
     }
 
 /** Returns the format of the key that is stored for an origin. Undefined if there is none. */

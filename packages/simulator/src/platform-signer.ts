@@ -10,7 +10,7 @@ import { SIMULATED_APPLE_APP, type TestAuthority } from './test-authority.ts'
 interface Keeper {
   readonly key: () => Promise<KeyObject>
   readonly authority: () => TestAuthority
-  readonly now: () => number
+  readonly now: () => number | Promise<number>
 }
 
 /** Signs as an iPhone does. The state store counts instead of the Secure Enclave. */
@@ -24,7 +24,7 @@ export function appleSigner({ key, authority, now }: Keeper): PlatformSigner {
         authority: authority().apple,
         privateKey: await key(),
         clientDataHash: sha256(challenge),
-        now: now(),
+        now: await now(),
       }
       const { keyId, attestationObject } = attestKey({ ...app, environment: 'production' }, of)
       return { key_id: keyId, attestation_object: attestationObject.toString('base64url') }

@@ -25,6 +25,7 @@ import {
   shownSession,
 } from './scanned-request.ts'
 import type { Random } from './sensors.ts'
+import { serviceTime } from './service-time.ts'
 import { sha256 } from './software-key.ts'
 import { fileStateStore, memoryStateStore } from './state-file.ts'
 import { createTestAuthority, type TestAuthority, loadTestAuthority } from './test-authority.ts'
@@ -52,7 +53,10 @@ export interface SimulatedPhoneOptions {
   readonly fetch?: FetchLike
   readonly WebSocket?: WebSocketConstructor
   readonly clock?: PhoneClock
-  /** The time of day of its authority: by default the machine's. */
+  /**
+   * The time of day at which its authority certifies a key: by default that of the service, because
+   * the clock of a sandbox can be ahead of the machine's.
+   */
   readonly now?: () => number
   /** Random source of the sensors. A seeded one makes a run repeatable. */
   readonly random?: Random
@@ -146,7 +150,6 @@ export function createSimulatedPhone(options: SimulatedPhoneOptions = {}): Simul
     WebSocket = nodeWebSocket,
     clock = nodeClock,
     random = Math.random,
-    now = Date.now,
   } = options
   const state =
     options.stateFile === undefined ? memoryStateStore() : fileStateStore(options.stateFile)
@@ -185,7 +188,9 @@ export function createSimulatedPhone(options: SimulatedPhoneOptions = {}): Simul
       (await registeredFormat(state, origin)) ??
       (origin === own ? options.formatOfNewKeys : undefined) ??
       'software'
-    return format === 'software' ? { format } : { format, authority, now }
+    return format === 'software'
+      ? { format }
+      : { format, authority, now: options.now ?? (() => serviceTime(fetch, origin)) }
   }
   const throwaway = async (origin: string) =>
     openEnrollment(memoryStateStore(), origin, await kindAt(origin))

@@ -16,7 +16,6 @@ import { Command, Option } from 'commander'
 import type { SettingFlags } from '@bonded/server/settings/config'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { jsonOption } from '@bonded/cli/arguments'
-import { storedClock } from '../clock/sandbox-clock.ts'
 import { describeRejection, describeRun } from './describe-run.ts'
 import { fields, print } from '@bonded/cli/output'
 import { originOption, readSandboxConfig } from '../sandbox-options.ts'
@@ -144,7 +143,6 @@ export function phoneAt(
     authorityFolder: dataDir,
     format,
     ...(createBrowserKey && { createBrowserKey }),
-    now: () => storedClock(dataDir).now(),
     formatOfNewKeys: besideItsService ? 'apple-app-attest' : 'software',
   })
 }
