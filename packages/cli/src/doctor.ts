@@ -288,13 +288,14 @@ async function checkPassportTrust({ cscaDir }: Config): Promise<string> {
 
 /** Warns of what a service can run without, and its operator misses after an incident. */
 async function checkOperation(config: Config, { backups }: DoctorOptions): Promise<Summary> {
-  if (config.environment !== 'production') return 'Nothing is required in the sandbox.'
+  const isSandbox = config.environment !== 'production'
+  if (isSandbox && backups === undefined) return 'Nothing is required in the sandbox.'
   const warnings: string[] = []
-  if (config.receiptKeys === undefined)
+  if (!isSandbox && config.receiptKeys === undefined)
     warnings.push(
       'Receipts are off. Set BONDED_RECEIPT_KEYS, so that each approval has a proof, and the audit log has checkpoints.',
     )
-  if (config.metricsPort === undefined)
+  if (!isSandbox && config.metricsPort === undefined)
     warnings.push('Metrics are off, so no alert can fire. Set BONDED_METRICS_PORT.')
   const backup = await backupWarning(backups)
   if (backup !== undefined) warnings.push(backup)

@@ -116,6 +116,20 @@ test('prints ten warnings of a check and counts the others, which its JSON has',
   assert.equal(about(report, 'browser proof')?.warnings?.length, 12)
 })
 
+test('checks the folder of --backups in a sandbox, and requires nothing there', () => {
+  using here = machine()
+  const operation = (...words: string[]) =>
+    about(here.json('doctor', '--port', '0', ...words) as Report, 'operation')
+  assert.deepEqual(operation()?.warnings, undefined)
+  const missing = join(here.folder, 'missing')
+  assert.deepEqual(operation('--backups', missing)?.warnings, [
+    `${missing} cannot be read, so its backups are not checked.`,
+  ])
+  assert.match(String(operation('--backups', here.folder)?.warnings), /has no backup/)
+  writeFileSync(join(here.folder, 'one.backup'), '')
+  assert.deepEqual(operation('--backups', here.folder)?.warnings, [])
+})
+
 test('warns in production where receipts, metrics or backups are off, or a backup is old', () => {
   using here = machine({
     env: {
