@@ -1,4 +1,5 @@
-import { Option } from 'commander'
+import { isExactOrigin } from '@bonded/contract'
+import { InvalidArgumentError, Option } from 'commander'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { listTenants } from '@bonded/core/operations/admin/tenants'
 import type { Service } from '@bonded/core/operations/service'
@@ -6,10 +7,19 @@ import { type Config, readConfig, type SettingFlags } from '@bonded/server/setti
 
 /** `--origin`, for a command that calls a running service. */
 export function originOption(): Option {
-  return new Option('--origin <origin>', 'Origin of the service').default(
-    undefined,
-    'the configured public origin',
-  )
+  return new Option('--origin <origin>', 'Origin of the service')
+    .argParser(parseOrigin)
+    .default(undefined, 'the configured public origin')
+}
+
+/** Accepts any spelling of an origin, such as one with a slash behind it. */
+function parseOrigin(text: string): string {
+  const url = URL.parse(text)
+  // All other members of the URL must be empty.
+  const isOrigin = url !== null && url.href === `${url.origin}/` && isExactOrigin(url.origin)
+  if (!isOrigin || !['http:', 'https:'].includes(url.protocol))
+    throw new InvalidArgumentError('Expected an origin such as https://bond.example.')
+  return url.origin
 }
 
 /**

@@ -17,9 +17,9 @@ after(async () => {
   m[Symbol.dispose]()
 })
 
+const origin = `http://127.0.0.1:${port}`
 /** Runs a command of the phone. */
-const phone = (...words: string[]) =>
-  m.jsonMeanwhile('phone', ...words, '--origin', `http://127.0.0.1:${port}`)
+const phone = (...words: string[]) => m.jsonMeanwhile('phone', ...words, '--origin', origin)
 const errorOf = async (failing: Promise<unknown>) =>
   failing.then(
     () => assert.fail('it did not fail'),
@@ -29,6 +29,7 @@ const errorOf = async (failing: Promise<unknown>) =>
 test('lists the requests that wait for the user, and approves the one that is named', async () => {
   const unknown = await errorOf(phone('inbox'))
   assert.match(unknown.message, /not registered.*bonded phone approve/)
+  assert.ok(unknown.message.includes(origin), unknown.message)
   const first = await h.create({ workflow: 'page' })
   await phone('approve', '--no-wait', '--qr', first.qr_payload)
   const { subject_ref } = (await h.get(first)).body

@@ -12,8 +12,6 @@ export function explainPhone({ code, reason }: PhoneError): string {
     default:
       if (reason === 'credential_invalid')
         return 'The service does not know the key of this phone. Usually another phone has removed it. Delete phone.json in the data folder of the phone, which then registers a new key.'
-      if (reason === 'credential_missing')
-        return 'This phone is not registered, so it has no inbox. Approve a request on a page first, with bonded phone approve.'
       if (reason === 'key_already_registered')
         return 'The key of the second phone is registered already. Name an empty or new folder with --new-phone.'
       if (reason === 'format_not_enabled' || reason === 'attestation_invalid')

@@ -1,10 +1,12 @@
-import { type HandoffInput, inboxLink, type SimulatedPhone } from '@bonded/simulator'
+import { type HandoffInput, inboxLink, PhoneError, type SimulatedPhone } from '@bonded/simulator'
 import { Command } from 'commander'
 import { jsonOption } from '@bonded/cli/arguments'
 import { print, table } from '@bonded/cli/output'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
-import { originOption } from '../sandbox-options.ts'
+import { originOption, readSandboxConfig } from '../sandbox-options.ts'
 import type { PhoneOptions } from './phone-keys.ts'
+
+type OpenPhone = (options: InboxOptions) => SimulatedPhone
 
 interface InboxOptions extends PhoneOptions {
   readonly approve?: string
@@ -13,7 +15,7 @@ interface InboxOptions extends PhoneOptions {
 
 /** `bonded phone inbox`: the requests that wait for the user of the simulated phone. */
 export function inboxCommand(
-  openPhone: (options: InboxOptions) => SimulatedPhone,
+  openPhone: OpenPhone,
   approve: (handoff: HandoffInput, options: InboxOptions) => Promise<void>,
 ): Command {
   return new Command('inbox')
@@ -23,7 +25,7 @@ export function inboxCommand(
     .option('--no-wait', 'Exit without waiting for the backend to complete the session')
     .addOption(jsonOption())
     .action(async (options: InboxOptions) => {
-      const items = await listed(openPhone(options))
+      const items = await listed(openPhone, options)
       if (options.approve === undefined) {
         const rows = items.map(({ session_id, tenant_name, requester, created_at }) => ({
           session_id,
@@ -44,9 +46,15 @@ export function inboxCommand(
 }
 
 /** Every page of the inbox. */
-async function listed(phone: SimulatedPhone) {
-  const inbox = await phone.inbox()
-  const page = await inbox.open()
+async function listed(openPhone: OpenPhone, options: InboxOptions) {
+  const inbox = await openPhone(options).inbox()
+  const page = await inbox.open().catch((failure: unknown) => {
+    if (!(failure instanceof PhoneError) || failure.reason !== 'credential_missing') throw failure
+    const { publicOrigin } = readSandboxConfig('phone', options)
+    throw new OperatorError(
+      `This phone is not registered at ${options.origin ?? publicOrigin}, so it has no inbox there. Approve a request on a page of this service first, with bonded phone approve`,
+    )
+  })
   const items = [...page.items]
   for (let { cursor } = page; cursor !== null; ) {
     const next = await inbox.open({ cursor })
