@@ -8,7 +8,7 @@ import {
   type TenantId,
   type WebhookEndpointId,
 } from '@bonded/contract'
-import { Argument, InvalidArgumentError, Option } from 'commander'
+import { Argument, type Command, InvalidArgumentError, Option } from 'commander'
 
 /** Upper bound of what one call prints. */
 const MAX_LISTED = 1_000
@@ -97,6 +97,16 @@ export function parseTime(text: string): number {
   const instant = parseInstant(text)
   if (instant !== undefined) return instant
   throw new InvalidArgumentError('Expected a time such as 2026-11-21T08:00:00Z.')
+}
+
+/**
+ * Rejects `--since` after `--until`, which would find nothing. Each command with both has this as
+ * its `preAction` hook.
+ */
+export function rejectReversedRange(command: Command): void {
+  const { since, until } = command.opts<{ since?: number; until?: number }>()
+  if (since !== undefined && until !== undefined && since > until)
+    command.error('error: --since is later than --until. Exchange the two times.')
 }
 
 /** Parses an option that is a whole number from `min` to `max`. */

@@ -16,6 +16,7 @@ import {
   parseSessionId,
   parseSubjectId,
   parseTime,
+  rejectReversedRange,
   wholeNumber,
 } from './arguments.ts'
 import { AuditFile } from './audit-file.ts'
@@ -65,6 +66,7 @@ function listCommand(): Command {
     .description('List what operators and tenants did, oldest first')
     .addOption(sinceOption())
     .addOption(new Option('--until <time>', 'Up to this time, in UTC').argParser(parseTime))
+    .hook('preAction', rejectReversedRange)
     .option('--subject <subject>', 'About this user (sub_…)', parseSubjectId)
     .option('--device <device>', 'About the user of this device (dev_…)', parseDeviceId)
     .option('--session <session>', 'About the user of this session (sess_…)', parseSessionId)

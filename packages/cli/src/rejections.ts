@@ -2,7 +2,13 @@ import { parseId, REJECTION_CURSOR, type RequestId, type SessionId } from '@bond
 import { searchRejections } from '@bonded/core/operations/search-rejections'
 import type { RejectionKey } from '@bonded/core/ports/tables/rejection-table'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { jsonOption, limitOption, parseSessionId, parseTime } from './arguments.ts'
+import {
+  jsonOption,
+  limitOption,
+  parseSessionId,
+  parseTime,
+  rejectReversedRange,
+} from './arguments.ts'
 import { type ReferenceOptions, withReferenceOptions } from './named-subject.ts'
 import { type Options, withService } from './open.ts'
 import { isoTime, print, table } from './output.ts'
@@ -29,6 +35,7 @@ export function rejectionsCommand(): Command {
     .option('--reason <reason>', 'Only this reason')
     .addOption(new Option('--since <time>', 'From this time on, in UTC').argParser(parseTime))
     .addOption(new Option('--until <time>', 'Up to this time, in UTC').argParser(parseTime))
+    .hook('preAction', rejectReversedRange)
     .addOption(limitOption())
     .option('--after <cursor>', 'Continue after the previous page', parseCursor)
     .addOption(jsonOption())

@@ -19,6 +19,7 @@ import {
   optionalTenantArgument,
   parseSessionId,
   parseTime,
+  rejectReversedRange,
   sessionArgument,
 } from './arguments.ts'
 import { parseSubjectRef } from './named-subject.ts'
@@ -105,6 +106,7 @@ function listCommand(): Command {
     .option('--subject-ref <subject_ref>', 'The user as a tenant knows them', parseSubjectRef)
     .addOption(new Option('--since <time>', 'Created at this time or later').argParser(parseTime))
     .addOption(new Option('--until <time>', 'Created at this time or before').argParser(parseTime))
+    .hook('preAction', rejectReversedRange)
     .addOption(limitOption())
     .option('--after <session>', 'Continue after the previous page', parseSessionId)
     .addOption(jsonOption())

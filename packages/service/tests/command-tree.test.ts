@@ -34,6 +34,25 @@ test('has every command that scripts rely on, each with --json', () => {
   assert.deepEqual(silent, [])
 })
 
+test('rejects a range that ends before it begins as wrong usage, in every command with one', () => {
+  using m = machine()
+  const ranged = leaves.filter(({ command }) =>
+    ['--since', '--until'].every((name) => command.options.some(({ long }) => long === name)),
+  )
+  assert.deepEqual(
+    ranged.map(({ path }) => path),
+    ['session list', 'session rejections', 'audit list'],
+  )
+  const [early, late] = ['2026-02-01T00:00:00Z', '2026-03-01T00:00:00Z']
+  for (const { path } of ranged) {
+    const { status, stderr } = m.run(...path.split(' '), '--since', late, '--until', early)
+    assert.equal(status, 2, path)
+    assert.match(stderr, /^error: --since is later than --until\./, path)
+    const equal = m.run(...path.split(' '), '--since', late, '--until', late)
+    assert.equal(equal.status, 0, equal.stderr)
+  }
+})
+
 test('prefers a flag to the environment and the environment to the file, and prints the source of each value', () => {
   using files = machine()
   const file = join(files.folder, 'bonded.yaml')
