@@ -1,3 +1,6 @@
+import { existsSync } from 'node:fs'
+import { dirname } from 'node:path'
+
 interface SystemFailure extends NodeJS.ErrnoException {
   readonly port?: number
   readonly address?: string
@@ -52,7 +55,7 @@ function explainFile({ code, path, message }: SystemFailure): string | undefined
     case 'EROFS':
       return `${where} cannot be written by this account. ${elsewhere}`
     case 'ENOENT':
-      return `${where} does not exist. Check the path, and create its folder first if the command writes to it.`
+      return `${path === undefined ? where : firstMissing(path)} does not exist. Check the path.`
     case 'ENOSPC':
     case 'EDQUOT':
       return path === undefined
@@ -65,4 +68,10 @@ function explainFile({ code, path, message }: SystemFailure): string | undefined
     default:
       return undefined
   }
+}
+
+/** A file that a command creates has another remedy if its folder does not exist. */
+function firstMissing(path: string): string {
+  const folder = dirname(path)
+  return existsSync(folder) ? path : `The folder ${folder}`
 }

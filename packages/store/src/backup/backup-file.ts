@@ -46,7 +46,13 @@ export async function writeBackup(
   using cleanup = new Cleanup()
   cleanup.add(() => rmSync(draft, { force: true }))
   // Only the owner may read the file. It is created before another program writes to it.
-  closeSync(openSync(draft, 'wx', 0o600))
+  try {
+    closeSync(openSync(draft, 'wx', 0o600))
+  } catch (failure) {
+    // The operator knows the name of the backup, and not that of its draft.
+    if (failure instanceof Error) Object.assign(failure, { path: file })
+    throw failure
+  }
   const schema = await dump(draft)
   const manifest: Manifest = {
     format: 1,
