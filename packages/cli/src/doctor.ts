@@ -41,6 +41,8 @@ interface Finding {
   readonly ok: boolean
   /** What stops no service, and probably keeps users from something. */
   readonly warnings?: readonly string[]
+  /** Whether nothing was checked, because something else was missing. */
+  readonly skipped?: true
   readonly says: string
 }
 
@@ -50,7 +52,7 @@ type Check = (
   options: DoctorOptions,
   stored: StoredService,
 ) => Summary | Promise<Summary>
-type Summary = string | Pick<Finding, 'says' | 'warnings'>
+type Summary = string | Pick<Finding, 'says' | 'warnings' | 'skipped'>
 
 const CHECKS: readonly (readonly [name: string, check: Check])[] = [
   ['root keys', checkRootKeys],
@@ -101,8 +103,8 @@ export function doctorCommand(): Command {
       print(
         options,
         { ok, findings, ...(ok ? {} : { error }) },
-        findings.flatMap(({ check, ok, says, warnings = [] }) => [
-          `${ok ? 'ok     ' : 'PROBLEM'}  ${check.padEnd(width)}  ${says}`,
+        findings.flatMap(({ check, ok, skipped, says, warnings = [] }) => [
+          `${skipped ? 'skipped' : ok ? 'ok     ' : 'PROBLEM'}  ${check.padEnd(width)}  ${says}`,
           ...shortOf(warnings).map((warning) => `warning  ${check.padEnd(width)}  ${warning}`),
         ]),
       )

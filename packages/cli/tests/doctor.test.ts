@@ -116,6 +116,15 @@ test('prints ten warnings of a check and counts the others, which its JSON has',
   assert.equal(about(report, 'browser proof')?.warnings?.length, 12)
 })
 
+test('does not call a look ok that the unreachable public origin prevented', () => {
+  using here = machine({ env: { BONDED_PUBLIC_ORIGIN: 'http://localhost:1' } })
+  const { stdout, status } = here.run('doctor', '--port', '0')
+  assert.equal(status, 0, stdout)
+  assert.match(stdout, /^skipped {2}public origin +Nothing answers/m)
+  assert.match(stdout, /^skipped {2}certificate +Not checked/m)
+  assert.doesNotMatch(stdout, /^ok .*(Not checked|Nothing answers)/m)
+})
+
 test('checks the folder of --backups in a sandbox, and requires nothing there', () => {
   using here = machine()
   const operation = (...words: string[]) =>

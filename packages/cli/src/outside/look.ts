@@ -29,6 +29,7 @@ export interface Known {
 export interface Looked {
   readonly says: string
   readonly warnings?: readonly string[]
+  readonly skipped?: true
 }
 
 type Look = (known: Known, get: (path: string, request?: Ask) => Promise<Answer>) => Promise<Looked>
@@ -83,12 +84,12 @@ export async function outsideOf(known: Known): Promise<(look: Look) => Promise<L
 
 function unreachable({ config, runsHere }: Known, look: Look, failure: unknown): Looked {
   if (look !== lookAtOrigin)
-    return { says: 'Not checked, because the public origin is not reachable.' }
+    return { says: 'Not checked, because the public origin is not reachable.', skipped: true }
   const { publicOrigin, environment } = config
   const text = `${publicOrigin} cannot be reached from this machine: ${reasonOf(failure)}. Correct BONDED_PUBLIC_ORIGIN, the name, the certificate, or the proxy.`
   if (runsHere) throw new OperatorError(text)
-  const says = 'Nothing answers at the public origin.'
-  return environment === 'production' ? { says, warnings: [text] } : { says }
+  const found = { says: 'Nothing answers at the public origin.', skipped: true } as const
+  return environment === 'production' ? { ...found, warnings: [text] } : found
 }
 
 /** The node that answers must be one of this database, with these settings. */
