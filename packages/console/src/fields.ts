@@ -4,9 +4,19 @@ import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 /** How many rows a page has. */
 export const PAGE_ROWS = 50
 
-/** A member of a query without the space around it; undefined if it is empty. */
+/**
+ * A member of a query without the space around it; undefined if it is empty, or has a NUL, which
+ * PostgreSQL takes in no text.
+ */
 export function textIn(query: URLSearchParams, name: string): string | undefined {
-  return query.get(name)?.trim() || undefined
+  const text = query.get(name)?.trim()
+  return text?.includes('\0') ? undefined : text || undefined
+}
+
+/** A number of a row, such as 51; undefined if it is none. */
+export function numberIn(query: URLSearchParams, name: string): number | undefined {
+  const number = Number(textIn(query, name))
+  return Number.isSafeInteger(number) && number > 0 ? number : undefined
 }
 
 /** A time of a field, which browsers send in minutes and without a zone. It is in UTC. */

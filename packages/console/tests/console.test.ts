@@ -315,6 +315,24 @@ test('a page without its subject says so, and the address of none is not found',
   assert.match((await ada.open('/health?span=x')).text, /No request was created or ended/)
 })
 
+test('ignores a number or a text in a query that a database rejects', async (t) => {
+  const { signedIn } = await setup(t)
+  const ada = await signedIn('support')
+  for (const path of [
+    ...['Infinity', '1e300', '1.5', '-1', 'x'].map((before) => `/changes?before=${before}`),
+    '/changes?action=%00',
+    '/changes?about=%00&since=%00',
+    '/rejections?reason=%00',
+    '/rejections?q=%00&after=999999999999999.x',
+    '/health?workflow=%00&span=hour',
+    '/health?tenant=%00&span=%00&end=%00',
+    '/tenants?q=%00',
+  ])
+    assert.equal((await ada.open(path)).status, 200, path)
+  for (const path of ['/receipt?session=%00', '/user?tenant=%00&subject_ref=%00', '/sessions/%00'])
+    assert.equal((await ada.open(path)).status, 404, path)
+})
+
 test('what operators only read is listed with the changes where they choose it', async (t) => {
   const { h, signedIn } = await setup(t)
   const ada = await signedIn()

@@ -3,7 +3,7 @@ import { AUDIT_CLASSES } from '@bonded/cli/audit-classes'
 import type { AuditEntry, AuditTarget } from '@bonded/core/domain/audit'
 import { listAudit } from '@bonded/core/operations/admin/list-audit'
 import { reportReceiptLog } from '@bonded/core/operations/admin/report-receipt-log'
-import { PAGE_ROWS, textIn, timeIn, withMember } from '../fields.ts'
+import { numberIn, PAGE_ROWS, textIn, timeIn, withMember } from '../fields.ts'
 import { type Html, html, type Part } from '../html.ts'
 import { badge, idOf, stored, tableOf, timeOf } from '../layout.ts'
 import { type Asked, page } from '../page.ts'
@@ -24,7 +24,7 @@ export const changes = page({
     action: textIn(query, 'action'),
     since: timeIn(query, 'since'),
     until: timeIn(query, 'until'),
-    before: Number(textIn(query, 'before')) || undefined,
+    before: numberIn(query, 'before'),
     without: textIn(query, 'action') || query.has('reads') ? [] : READS,
   }),
   target: ({ about }: { readonly about: AuditTarget | undefined }) => about ?? {},
