@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
 import { SettingsFileError } from '@bonded/cli/settings-file-error'
 import { sqliteApprovalStore } from '@bonded/integrator/approval'
+import { guardConnections } from '@bonded/server/http/connection/connection-guard'
 import type { Logger } from 'pino'
 import type { errors, KoaContextWithOIDC, Provider } from 'oidc-provider'
 import type { CibaConfig } from './config.ts'
@@ -20,7 +21,12 @@ const ROUTES = [
   'POST /token',
 ]
 const SWEEP_MS = 10_000
+/** Each can have a body of 56 KiB that arrives slowly, so together they take 56 MiB. */
+const MAX_CONNECTIONS = 1_024
+const HEADERS_TIMEOUT_MS = 10_000
 const REQUEST_TIMEOUT_MS = 30_000
+/** How often Node checks for slow requests. Its default of 30 s exceeds the limit of headers. */
+const SLOW_REQUEST_CHECK_MS = 1_000
 
 export interface RunningCiba extends AsyncDisposable {
   readonly port: number
@@ -45,7 +51,13 @@ export async function serveCiba(
   const provider = cibaProvider({ config, jwks, rows, requests })
   await rejectClients(provider, config)
   logErrors(provider, log)
-  const server = createServer(handlerOf(provider, config.issuer))
+  const server = createServer(
+    { connectionsCheckingInterval: SLOW_REQUEST_CHECK_MS },
+    handlerOf(provider, config.issuer),
+  )
+  const guard = guardConnections(server)
+  server.maxConnections = MAX_CONNECTIONS
+  server.headersTimeout = HEADERS_TIMEOUT_MS
   server.requestTimeout = REQUEST_TIMEOUT_MS
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(config.port, config.host, resolve)
@@ -66,6 +78,7 @@ export async function serveCiba(
       const closed = new Promise((resolve) => void server.close(resolve))
       server.closeIdleConnections()
       await closed
+      guard[Symbol.dispose]()
       await sweeping
       db.close()
     },
