@@ -44,7 +44,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'packages/integrator/tests/{redis-pending-store,approval/redis-approval-store}.test.ts',
     'packages/cli/tests/full-disk.test.ts',
     'packages/ciba/tests/{ciba,ciba-process,flood,guide}.test.ts',
-    'packages/console/tests/{actions,console,console-process,lies,pages,passkeys}.test.ts',
+    'packages/console/tests/{actions,console,console-process,flood,lies,pages,passkeys}.test.ts',
     'packages/cli/tests/beside-a-service.test.ts',
     'packages/cli/tests/{audit,cli,doctor,killed-commands,receipt,stats,subject-data,webhook}.test.ts',
     'packages/server/tests/{wake-up,webhook}-kill.test.ts',

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { clientAddress } from '@bonded/server/http/connection/client-address'
+import { guardConnections } from '@bonded/server/http/connection/connection-guard'
 import type { Service } from '@bonded/core/operations/service'
 import type { Logger } from 'pino'
 import { type Answer, type Call, cookiesIn, SESSION_COOKIE } from './answer.ts'
@@ -17,6 +18,8 @@ const MAX_CONNECTIONS = 256
 const MAX_REQUESTS = 32
 const HEADERS_TIMEOUT_MS = 10_000
 const REQUEST_TIMEOUT_MS = 20_000
+/** How often Node checks for slow requests. Its default of 30 s exceeds both limits above. */
+const SLOW_REQUEST_CHECK_MS = 1_000
 /** A token and a reason. */
 const MAX_FORM_BYTES = 8_192
 const YEAR_SECONDS = 31_536_000
@@ -47,26 +50,35 @@ export async function serveConsole(given: {
   readonly host: string
   readonly port: number
   readonly log: Logger
+  readonly headersTimeoutMs?: number
 }): Promise<RunningConsole> {
   const { service, origin, signIn, host, port, log } = given
   const console = new Console({ service, log, signIn })
   let running = 0
-  const server = createServer((request, response) => {
-    const work = async () => {
-      if (++running > MAX_REQUESTS) return BUSY
-      const call = await callOf(request, { origin, service, console })
-      return 'status' in call ? call : console.answer(call)
+  const answer = async (request: IncomingMessage) => {
+    const call = await callOf(request, { origin, service, console })
+    if ('status' in call) return call
+    // Counted only now, so that forms which arrive slowly take no place.
+    if (running >= MAX_REQUESTS) return BUSY
+    running++
+    try {
+      return await console.answer(call)
+    } finally {
+      running--
     }
-    void work()
+  }
+  const checks = { connectionsCheckingInterval: SLOW_REQUEST_CHECK_MS }
+  const server = createServer(checks, (request, response) => {
+    void answer(request)
       .catch((err: unknown) => {
         log.error({ err }, 'a request failed')
         return FAILED
       })
-      .then((answer) => send(answer, { request, response, origin }))
-      .finally(() => running--)
+      .then((found) => send(found, { request, response, origin }))
   })
+  const guard = guardConnections(server)
   server.maxConnections = MAX_CONNECTIONS
-  server.headersTimeout = HEADERS_TIMEOUT_MS
+  server.headersTimeout = given.headersTimeoutMs ?? HEADERS_TIMEOUT_MS
   server.requestTimeout = REQUEST_TIMEOUT_MS
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(port, host, resolve)
@@ -77,6 +89,7 @@ export async function serveConsole(given: {
       const closed = new Promise((resolve) => void server.close(resolve))
       server.closeIdleConnections()
       await closed
+      guard[Symbol.dispose]()
     },
   }
 }
@@ -160,10 +173,16 @@ async function formOf(request: IncomingMessage): Promise<URLSearchParams | undef
   if (request.headers['content-type'] !== 'application/x-www-form-urlencoded') return undefined
   const chunks: Buffer[] = []
   let length = 0
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    length += chunk.length
-    if (length > MAX_FORM_BYTES) return undefined
-    chunks.push(chunk)
+  try {
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      length += chunk.length
+      if (length > MAX_FORM_BYTES) return undefined
+      chunks.push(chunk)
+    }
+  } catch (failure) {
+    // Any client can end its connection early, and no answer can reach it, so it is not logged.
+    if ((failure as NodeJS.ErrnoException).code === 'ECONNRESET') return undefined
+    throw failure
   }
   return new URLSearchParams(Buffer.concat(chunks).toString())
 }

@@ -11,11 +11,15 @@ import { ProviderSignIn } from '../src/sign-in.ts'
 import { CLIENT } from './honest-provider.ts'
 import { Visitor } from './http-client.ts'
 
+export interface ConsoleOptions extends HarnessOptions {
+  readonly headersTimeoutMs?: number
+}
+
 /** A service, and a console for it that listens. Only `advance` moves the time of both. */
 export async function consoleHarness(
   t: TestContext,
   issuerOf: (origin: string) => Promise<{ readonly issuer: string } & AsyncDisposable>,
-  options: HarnessOptions = {},
+  { headersTimeoutMs, ...options }: ConsoleOptions = {},
 ) {
   mock.timers.enable({ apis: ['Date'], now: Math.floor(Date.now() / 1_000) * 1_000 })
   const clock = new TestClock()
@@ -42,6 +46,7 @@ export async function consoleHarness(
     host: '127.0.0.1',
     port,
     log,
+    ...(headersTimeoutMs !== undefined && { headersTimeoutMs }),
   })
   t.after(async () => {
     await running[Symbol.asyncDispose]()
@@ -52,6 +57,8 @@ export async function consoleHarness(
   return {
     h,
     origin,
+    port,
+    running,
     lines,
     visitor: () => new Visitor(origin),
     advance: (ms: number) => {

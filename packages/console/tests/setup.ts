@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { WebhookTransport } from '@bonded/core/ports/webhooks'
 import type { Role } from '../src/roles.ts'
-import { consoleHarness } from './harness.ts'
+import { consoleHarness, type ConsoleOptions } from './harness.ts'
 import { honestProvider } from './honest-provider.ts'
 import type { Visitor } from './http-client.ts'
 
@@ -18,13 +18,13 @@ export const NO_RECEIVER: WebhookTransport = {
 }
 
 /** A console whose provider is honest, and a function that signs operators in. */
-export async function setup(t: TestContext) {
+export async function setup(t: TestContext, options: ConsoleOptions = {}) {
   const made: Awaited<ReturnType<typeof honestProvider>>[] = []
   const issuerOf = async (origin: string) => {
     made.push(await honestProvider(origin))
     return made[0] as (typeof made)[0]
   }
-  const c = await consoleHarness(t, issuerOf, { webhooks: NO_RECEIVER })
+  const c = await consoleHarness(t, issuerOf, { ...options, webhooks: NO_RECEIVER })
   const [provider] = made as [(typeof made)[0]]
   return {
     ...c,
