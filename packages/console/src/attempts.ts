@@ -2,6 +2,8 @@ import { createHmac, randomBytes } from 'node:crypto'
 
 /** As long as a sign-in may take. */
 export const ATTEMPT_SECONDS = 600
+/** Far more than people sign in within that time. The oldest is deleted beyond it. */
+const MAX_USED = 1_000
 /** A path of this console with its query, and no other address. */
 const PATH = /^\/(?![/\\])[\w\-.~/?=&%+:@]{0,500}$/
 
@@ -18,12 +20,12 @@ export interface Attempt {
 
 /**
  * The attempts to sign in. All secrets of one are derived from its cookie, so that the console
- * stores nothing for anonymous callers. A changed cookie gives other secrets, with which it fails.
+ * stores nothing when one begins. A changed cookie gives other secrets, with which it fails.
  */
 export class Attempts {
   readonly #key = randomBytes(32)
   readonly #now: () => number
-  /** The cookies of attempts that have succeeded, until they are too old. */
+  /** The cookies of attempts that were used, oldest first, until they are too old. */
   readonly #used = new Map<string, number>()
 
   constructor(now: () => number) {
@@ -59,6 +61,8 @@ export class Attempts {
     const now = this.#now()
     for (const [used, until] of this.#used) if (until <= now) this.#used.delete(used)
     if (this.#used.has(cookie)) return false
+    const [oldest] = this.#used.keys()
+    if (this.#used.size >= MAX_USED && oldest !== undefined) this.#used.delete(oldest)
     this.#used.set(cookie, now + ATTEMPT_SECONDS * 1_000)
     return true
   }

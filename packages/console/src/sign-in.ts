@@ -16,8 +16,11 @@ import { messagePage } from './pages/message.ts'
 
 /** After it, the provider states the groups again. Its own session answers that unseen. */
 const CLAIMS_MS = 10 * 60_000
-/** Callbacks that wait for the provider. Beyond it, someone calls them in vain. */
+/** Callbacks that wait for the provider. */
 const MAX_CALLBACKS = 8
+/** Those of one address, so that a stranger does not take the places of all operators. */
+const MAX_CALLBACKS_OF_ADDRESS = 2
+const MINUTE_MS = 60_000
 
 /** Records a sign-in, or its rejection with a code. */
 type RecordSignIn = (action: string, actor: AuditActor, result?: string) => Promise<void>
@@ -50,12 +53,22 @@ const MESSAGES: Readonly<Record<SignInFailure, string>> = {
   no_role: 'None of your groups has a role here. Ask an administrator of your provider for one.',
 }
 
+const BUSY = messagePage({
+  status: 503,
+  title: 'The sign-in is busy',
+  text: 'Too many sign-ins wait for the provider. Load this page again to go on with yours.',
+  link: { to: '/sign-in', text: 'Sign in again' },
+})
+
 /** Signs operators in with an OpenID provider. */
 export class ProviderSignIn implements SignInMethod {
   readonly #parts: SignInParts
   readonly #provider: Provider
   readonly #attempts: Attempts
-  #callbacks = 0
+  /** The addresses of callbacks that wait for the provider. */
+  readonly #waiting: string[] = []
+  /** By code, what anyone can cause: when it was logged, and how often it was not since then. */
+  readonly #logged = new Map<SignInFailure, { readonly at: number; count: number }>()
 
   constructor(provider: Provider, parts: SignInParts) {
     this.#parts = parts
@@ -89,12 +102,17 @@ export class ProviderSignIn implements SignInMethod {
   /** Begins a session for the operator whom the provider names. */
   async #finish(call: Call): Promise<Answer> {
     const { sessions, keys, record } = this.#parts
-    const attempt = this.#attempts.read(call.cookies.get(ATTEMPT_COOKIE) ?? '')
+    const value = call.cookies.get(ATTEMPT_COOKIE) ?? ''
+    const attempt = this.#attempts.read(value)
     const state = call.url.searchParams.get('state') ?? ''
-    const isOurs = attempt !== undefined && keys.same(state, attempt.secret('state'))
-    if (!isOurs || this.#callbacks >= MAX_CALLBACKS)
-      return this.#rejected(new SignInError('not_signed_in'), undefined)
-    this.#callbacks++
+    // What no browser has begun here is not logged, because anyone can send it.
+    if (attempt === undefined || !keys.same(state, attempt.secret('state')))
+      return rejectionOf('not_signed_in')
+    // Before the attempt is used, so that the operator can load the page again.
+    if (!this.#hasRoom(call)) return BUSY
+    // The state is right, so this attempt was begun here. The provider is called for it once.
+    if (!this.#attempts.use(value)) return rejectionOf('not_signed_in')
+    this.#waiting.push(call.address)
     try {
       const address = new URL(this.#provider.redirectUri)
       address.search = call.url.search
@@ -106,29 +124,52 @@ export class ProviderSignIn implements SignInMethod {
     } catch (failure) {
       return await this.#rejected(failure, call)
     } finally {
-      this.#callbacks--
+      this.#waiting.splice(this.#waiting.indexOf(call.address), 1)
     }
+  }
+
+  #hasRoom({ address }: Call): boolean {
+    const own = this.#waiting.filter((each) => each === address)
+    return this.#waiting.length < MAX_CALLBACKS && own.length < MAX_CALLBACKS_OF_ADDRESS
   }
 
   /** @param call of a callback, whose rejection is recorded if the provider issued a token */
   async #rejected(failure: unknown, call: Call | undefined): Promise<Answer> {
     if (!(failure instanceof SignInError)) throw failure
     const { code, subject } = failure
-    const { log, record, sessions } = this.#parts
-    log.warn({ code, detail: detailOf(failure.cause) }, 'a sign-in was rejected')
-    if (call !== undefined && (subject !== undefined || code === 'token_rejected')) {
+    const { record, sessions } = this.#parts
+    const isOfToken = subject !== undefined || code === 'token_rejected'
+    this.#log(failure, isOfToken)
+    if (call !== undefined && isOfToken) {
       // An operator whose groups no longer give a role is signed out at once.
       if (call.session !== undefined && code === 'no_role') sessions.end(call.session)
       const actor = { kind: 'console', name: subject ?? 'unknown', address: call.address } as const
       await record('console sign-in', actor, code)
     }
-    return messagePage({
-      status: code === 'provider_unavailable' ? 503 : 403,
-      title: 'You are not signed in',
-      text: MESSAGES[code],
-      link: { to: '/sign-in', text: 'Sign in again' },
-    })
+    return rejectionOf(code)
   }
+
+  /** Logs every rejected token. Anyone can cause the rest: of a code, one line a minute. */
+  #log({ code, cause }: SignInError, isOfToken: boolean): void {
+    const { log, now } = this.#parts
+    const last = this.#logged.get(code)
+    if (!isOfToken && last !== undefined && now() < last.at + MINUTE_MS) {
+      last.count++
+      return
+    }
+    if (!isOfToken) this.#logged.set(code, { at: now(), count: 0 })
+    const omitted = isOfToken ? undefined : last?.count
+    log.warn({ code, detail: detailOf(cause), omitted }, 'a sign-in was rejected')
+  }
+}
+
+function rejectionOf(code: SignInFailure): Answer {
+  return messagePage({
+    status: code === 'provider_unavailable' ? 503 : 403,
+    title: 'You are not signed in',
+    text: MESSAGES[code],
+    link: { to: '/sign-in', text: 'Sign in again' },
+  })
 }
 
 /** The messages of an error. What it carries beside them can have a token. */

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { test, type TestContext } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { rawClient, rawRequest } from '../../../tests/harness/raw-http.ts'
+import { Attempts } from '../src/attempts.ts'
+import { consoleHarness, MINUTE } from './harness.ts'
+import { send } from './http-client.ts'
+import { lyingProvider } from './lying-provider.ts'
 import { setup } from './setup.ts'
 
 test('destroys a connection that pipelines requests and reads nothing, and answers others', {
@@ -53,4 +57,109 @@ test('closes a connection whose headers do not arrive, soon after their time', {
   using slow = await rawClient(port)
   slow.send('GET / HTTP/1.1\r\nHost: x\r\n')
   assert.match(await slow.closed, /^HTTP\/1\.1 408 /)
+})
+
+/** A console whose provider returns no token before it is released. */
+async function heldSignIns(t: TestContext) {
+  const made: Awaited<ReturnType<typeof lyingProvider>>[] = []
+  const c = await consoleHarness(
+    t,
+    async () => {
+      made.push(await lyingProvider())
+      return made[0] as (typeof made)[0]
+    },
+    { trustedProxies: 1 },
+  )
+  const [{ state }] = made as [(typeof made)[0]]
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  let asked = 0
+  let onAsked = () => {}
+  state.beforeToken = () => {
+    asked++
+    onAsked()
+    return released
+  }
+  return {
+    ...c,
+    state,
+    release,
+    /** How often the console has asked for a token. */
+    asked: () => asked,
+    /** Resolves when it has asked that often. */
+    untilAsked: (times: number) =>
+      new Promise<void>((resolve) => {
+        onAsked = () => asked >= times && resolve()
+        onAsked()
+      }),
+    /** Begins a sign-in, whose callback comes from this address. */
+    begin: async (address: string) => {
+      const visitor = c.visitor()
+      const begun = await visitor.step('/sign-in')
+      const parameters = new URL(String(begun.headers['location'])).searchParams
+      const query = new URLSearchParams({ code: 'c', state: parameters.get('state') ?? '' })
+      const cookie = [...(visitor.cookies.get(c.origin) ?? [])].map((pair) => pair.join('='))[0]
+      return {
+        nonce: parameters.get('nonce') ?? '',
+        call: () =>
+          send(`${c.origin}/callback?${query.toString()}`, {
+            headers: { cookie: cookie ?? '', 'x-forwarded-for': address },
+          }),
+      }
+    },
+  }
+}
+
+test('calls the provider once for an attempt that is sent in a loop, and logs none of them', async (t) => {
+  const { asked, begin, lines, origin, release, state, untilAsked } = await heldSignIns(t)
+  const { call, nonce } = await begin('192.0.2.1')
+  state.nonce = nonce
+  const first = call()
+  await untilAsked(1)
+  for (let time = 0; time < 12; time++) assert.equal((await call()).status, 403)
+  release()
+  assert.equal((await first).status, 303)
+  assert.equal((await call()).status, 403)
+  assert.equal((await send(`${origin}/callback?code=c&state=s`)).status, 403)
+  assert.equal(asked(), 1)
+  assert.deepEqual(lines, [])
+})
+
+test('says that the sign-in is busy to the third callback of an address, and serves others', async (t) => {
+  const { begin, release, state, untilAsked } = await heldSignIns(t)
+  const [first, second, third, other] = await Promise.all(
+    ['192.0.2.1', '192.0.2.1', '192.0.2.1', '192.0.2.2'].map((address) => begin(address)),
+  )
+  assert.ok(first && second && third && other)
+  const waiting = [first.call(), second.call()]
+  await untilAsked(2)
+  const busy = await third.call()
+  assert.equal(busy.status, 503)
+  assert.match(busy.text, /The sign-in is busy/)
+  waiting.push(other.call())
+  await untilAsked(3)
+  state.nonce = third.nonce
+  release()
+  // Their tokens have the nonce of the third one.
+  for (const { status } of await Promise.all(waiting)) assert.equal(status, 403)
+  assert.equal((await third.call()).status, 303)
+})
+
+test('logs what anyone can cause once a minute, with how often it was', async (t) => {
+  const { advance, lines, state, visitor } = await heldSignIns(t)
+  state.isDown = true
+  for (let time = 0; time < 5; time++) assert.equal((await visitor().step('/sign-in')).status, 503)
+  assert.equal(lines.length, 1)
+  advance(MINUTE)
+  await visitor().step('/sign-in')
+  assert.equal(lines.length, 2)
+  assert.match(lines[1] ?? '', /"omitted":4/)
+})
+
+test('an attempt is used once, and the oldest of more than 1,000 is deleted', () => {
+  const attempts = new Attempts(() => 0)
+  for (let index = 0; index < 1_000; index++) assert.ok(attempts.use(String(index)))
+  assert.ok(!attempts.use('0'))
+  assert.ok(attempts.use('1000'))
+  assert.ok(!attempts.use('1'))
+  assert.ok(attempts.use('0'))
 })

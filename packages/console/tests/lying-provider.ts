@@ -20,6 +20,10 @@ export async function lyingProvider() {
   const state = {
     lie: {} as Lie,
     nonce: '',
+    /** Whether it answers nothing but 404. */
+    isDown: false,
+    /** Each request for a token waits for it. */
+    beforeToken: async () => {},
     keys: [{ ...(await exportJWK(publicKey)), kid: 'k1', alg: 'ES256', use: 'sig' }] as JWK[],
   }
   const token = (): Promise<string> | string => {
@@ -56,11 +60,15 @@ export async function lyingProvider() {
       id_token_signing_alg_values_supported: ['ES256', 'HS256', 'none'],
     }),
     '/jwks': () => ({ keys: state.keys }),
-    '/token': async () => ({ access_token: 'a', token_type: 'Bearer', id_token: await token() }),
+    '/token': async () => {
+      await state.beforeToken()
+      return { access_token: 'a', token_type: 'Bearer', id_token: await token() }
+    },
   }
   const server = createServer((request, response) => {
     void (async () => {
-      const answer = await answers[new URL(request.url ?? '', issuer).pathname]?.()
+      const { pathname } = new URL(request.url ?? '', issuer)
+      const answer = state.isDown ? undefined : await answers[pathname]?.()
       response.writeHead(answer ? 200 : 404, { 'content-type': 'application/json' })
       response.end(JSON.stringify(answer ?? {}))
     })()
