@@ -4,6 +4,8 @@ import type { PrometheusMeter } from './prometheus-meter.ts'
 
 /** A response takes milliseconds. A client that takes longer is not reading. */
 const REQUEST_TIMEOUT_MS = 5_000
+/** How often Node checks for slow requests. Its default of 30 s exceeds the limit above. */
+const SLOW_REQUEST_CHECK_MS = 1_000
 
 /** The server of `GET /metrics`. */
 export interface MetricsListener extends AsyncDisposable {
@@ -19,7 +21,11 @@ export async function listenForMetrics(
   address: { host: string; port: number },
 ): Promise<MetricsListener> {
   const { host, port } = address
-  const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
+  const options = {
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    connectionsCheckingInterval: SLOW_REQUEST_CHECK_MS,
+  }
+  const server = createServer(options, (request, response) => {
     if (!namesServer(request)) return void response.writeHead(403).end()
     if (request.method !== 'GET' || request.url !== '/metrics')
       return void response.writeHead(404).end()

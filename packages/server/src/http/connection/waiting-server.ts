@@ -9,6 +9,8 @@ import { requestIdOf } from '../request-line.ts'
 const MAX_CONNECTIONS = 1_000
 /** A probe takes milliseconds. */
 const REQUEST_TIMEOUT_MS = 5_000
+/** How often Node checks for slow requests. Its default of 30 s exceeds the limit above. */
+const SLOW_REQUEST_CHECK_MS = 1_000
 
 const ALIVE = JSON.stringify({ status: 'alive', reasons: [] })
 const UNAVAILABLE: Rejection = { reason: 'store_unavailable' }
@@ -25,7 +27,11 @@ export async function listenWhileWaiting(address: {
   readonly random: Random
   readonly unready: () => readonly Unreadiness[]
 }): Promise<AsyncDisposable & { readonly port: number }> {
-  const options = { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS }
+  const options = {
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    headersTimeout: REQUEST_TIMEOUT_MS,
+    connectionsCheckingInterval: SLOW_REQUEST_CHECK_MS,
+  }
   const server = createServer(options, ({ method, url, headers }, response) => {
     response.shouldKeepAlive = false
     const path = method === 'GET' || method === 'HEAD' ? url?.split('?', 1)[0] : undefined
