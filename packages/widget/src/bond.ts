@@ -204,7 +204,5 @@ function performersOf(parts: Parts): Performers<BondEffect> {
 }
 
 function logBreach(breaches: readonly string[]): void {
-  console.error(
-    `Pulse: the container breaks its contract (${breaches.join(', ')}). It must stay in full view.`,
-  )
+  console.error(`Pulse: the container breaks these rules: ${breaches.join(', ')}.`)
 }
