@@ -159,7 +159,8 @@ export class ProviderSignIn implements SignInMethod {
     }
     if (!isOfToken) this.#logged.set(code, { at: now(), count: 0 })
     const omitted = isOfToken ? undefined : last?.count
-    log.warn({ code, detail: detailOf(cause), omitted }, 'a sign-in was rejected')
+    const detail = detailOf(cause)
+    log.warn({ code, detail, omitted }, 'a sign-in was rejected')
   }
 }
 
