@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
 
 /** A TCP client that writes arbitrary bytes and reads only on request. */
 export interface RawClient extends Disposable {
@@ -41,6 +42,26 @@ export async function rawClient(
       return text
     },
     [Symbol.dispose]: () => void socket.destroy(),
+  }
+}
+
+/**
+ * Pipelines a request thousands of times and reads no response, until the server has destroyed the
+ * connection. Rejects when the test has reached its time limit.
+ */
+export async function pipelineUnread(
+  port: number,
+  { request, signal }: { readonly request: string; readonly signal: AbortSignal },
+): Promise<void> {
+  using hostile = await rawClient(port, { reads: false })
+  hostile.send(request.repeat(3_000))
+  // A client that does not read notices a closed connection only by writing.
+  const isWritten = () =>
+    new Promise((resolve) => hostile.socket.write(request, (failure) => resolve(!failure)))
+  while (await isWritten()) {
+    signal.throwIfAborted()
+    // A write ends at once, so a server in this process needs a turn of its own.
+    await setImmediate()
   }
 }
 

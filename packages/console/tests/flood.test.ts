@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { rawClient, rawRequest } from '../../../tests/harness/raw-http.ts'
+import { pipelineUnread, rawClient, rawRequest } from '../../../tests/harness/raw-http.ts'
 import { Attempts } from '../src/attempts.ts'
 import { consoleHarness, MINUTE } from './harness.ts'
 import { send } from './http-client.ts'
@@ -12,17 +12,8 @@ test('destroys a connection that pipelines requests and reads nothing, and answe
   timeout: 20_000,
 }, async (t) => {
   const { port, visitor } = await setup(t)
-  using hostile = await rawClient(port, { reads: false })
   const request = rawRequest('GET /sign-out', { Host: `localhost:${port}` })
-  hostile.send(request.repeat(3_000))
-  // A client that does not read notices a closed connection only by writing.
-  const isWritten = () =>
-    new Promise((resolve) => hostile.socket.write(request, (failure) => resolve(!failure)))
-  while (await isWritten()) {
-    assert.ok(!t.signal.aborted)
-    // A write ends at once, so the console in this process needs a turn of its own.
-    await setImmediate()
-  }
+  await pipelineUnread(port, { request, signal: t.signal })
   assert.equal((await visitor().step('/')).status, 303)
 })
 

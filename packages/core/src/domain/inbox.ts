@@ -18,7 +18,7 @@ const QUOTAS = [
 ] as const
 /** How long a tenant waits after its first, second, … request in a row that was not approved. */
 const WAITS_MS = [MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, HOUR_MS] as const
-/** How far back the requests count: all that may still be open, and those that ended since then. */
+/** How long a request counts after its creation, which is longer than any may be open. */
 export const INBOX_HISTORY_MS = 48 * HOUR_MS
 /**
  * How long a request counts after its end. Every tenant stores its sessions for as long, so one
