@@ -1,27 +1,32 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Check } from '../../src/protocol/checks.ts'
-import { CHECKS } from '../../src/protocol/checks.ts'
+import { type Check, CHECKS } from '../../src/protocol/checks.ts'
 import type { Call } from '../../src/protocol/facts.ts'
 import { checksOf, runChecks, runReadingChecks } from '../../src/protocol/run-checks.ts'
 import { type Changeable, factsOf, passingFacts } from './call-facts.ts'
-import { EXCLUSIVE, faultOf } from './faults.ts'
+import { faultOf } from './faults.ts'
+import { COUNTING, type Entry, PROMISED_CHECKS, SUSPECTING, WRITING } from './promised.ts'
 
-const CALLS: readonly Call[] = [
-  'claim',
-  'decline',
-  'evidence',
-  'attest',
-  'read',
-  'browser',
-  'recover',
-  'token',
-  'add',
-  'remove',
-]
+/*
+ * The page of the protocol, in `promised.ts`, has every expected value of these tests, and
+ * `faults.ts` has what makes a call fail a row. The table under test has neither.
+ */
+
 type Fault = (facts: Changeable) => void
 
-/** Runs a column of the table. */
+/** A row that a call must have. */
+interface Promised {
+  readonly name: string
+  readonly fault: Fault
+  /** Which entry of the call it is in. Rows of one entry have no order. */
+  readonly entry: number
+  readonly writes: boolean
+}
+
+const CALLS = Object.keys(PROMISED_CHECKS) as readonly Call[]
+const nameOf = ({ step, reason }: Pick<Check, 'step' | 'reason'>) => `${step}:${reason}`
+
+/** Runs the checks of a call. */
 function run(call: Call, faults: readonly Fault[], rows: readonly Check[] = checksOf(call)) {
   const given = passingFacts(call)
   for (const fault of faults) fault(given)
@@ -29,81 +34,116 @@ function run(call: Call, faults: readonly Fault[], rows: readonly Check[] = chec
   const work = runChecks(call, facts as never, rows)
   let step = work.next()
   while (step.done !== true) step = work.next()
-  return { check: step.value?.check, rejection: step.value?.rejection, written }
+  const { check, rejection } = step.value ?? {}
+  const { step: name = '', reason = '' } = rejection ?? {}
+  return { check, answer: rejection && `${name}:${reason}`, written }
 }
 
-/** The rows of a call with what fails each of them. */
-function faultsOf(call: Call): { check: Check; fault: Fault }[] {
-  const seen = new Map<string, number>()
-  return checksOf(call).map((check) => {
-    const nth = seen.get(check.step) ?? 0
-    seen.set(check.step, nth + 1)
-    return { check, fault: faultOf(call, check, nth) }
+/** The rows that a call must have, with what fails each of them. */
+function promisedOf(call: Call): readonly Promised[] {
+  const names = PROMISED_CHECKS[call].flatMap((entry, index) =>
+    [entry].flat().map((name) => ({ name, entry: index })),
+  )
+  const stepOf = (name: string) => name.split(':')[0] ?? ''
+  return names.map(({ name, entry }, index) => {
+    const [step = '', reason = ''] = name.split(':')
+    const same = names.flatMap((one, place) => (stepOf(one.name) === step ? [place] : []))
+    return {
+      name,
+      entry,
+      fault: faultOf(call, { step, reason }, same.indexOf(index)),
+      // Of two rows with one step, the later one writes: the earlier one only reads.
+      writes: WRITING[call].includes(step) && index === same.at(-1),
+    }
   })
 }
 
-/** A row that asks the verifier. One assertion fails at one of its steps. */
-const isOfVerifier = (call: Call, { fault }: { fault: Fault }) => {
-  const given = passingFacts(call)
-  fault(given)
-  return given.fault !== undefined
-}
-
-test('every check is a row of one table, and every call has its column', () => {
-  assert.equal(CHECKS.length, new Set<Check>(CHECKS).size)
-  assert.deepEqual(
-    CHECKS.filter(({ calls }: Check) => calls.length === 0),
-    [],
-  )
-  for (const call of CALLS) assert.ok(checksOf(call).length > 5, call)
-})
+/** The steps of the rows for which it holds, in their order. */
+const stepsWhere = (call: Call, holds: (check: Check) => boolean) =>
+  checksOf(call).flatMap((check) => (holds(check) ? [check.step] : []))
 
 for (const call of CALLS) {
-  const rows = faultsOf(call)
+  const entries = PROMISED_CHECKS[call]
+  const promised = promisedOf(call)
 
-  test(`${call}: facts without a fault pass`, () => {
-    assert.equal(run(call, []).check, undefined)
+  test(`${call}: has the rows that the protocol promises, in its order`, () => {
+    const names = checksOf(call).map(nameOf)
+    const sorted: string[][] = []
+    for (const entry of entries) sorted.push(names.splice(0, [entry].flat().length).toSorted())
+    assert.deepEqual(
+      sorted,
+      entries.map((entry: Entry) => [entry].flat().toSorted()),
+    )
+    assert.deepEqual(names, [])
   })
 
-  for (const { check, fault } of rows)
-    test(`${call}: ${check.step} (${check.reason}) fails alone, and is missed when it is dropped`, () => {
-      const { check: failed, rejection } = run(call, [fault])
-      assert.equal(failed, check)
-      assert.equal(rejection?.reason, check.reason)
-      assert.equal(rejection?.step, check.step)
-      const without = rows.map((row) => row.check).filter((row) => row !== check)
-      assert.notEqual(run(call, [fault], without).check, check)
+  test(`${call}: suspects and writes at the rows that the protocol promises`, () => {
+    assert.deepEqual(
+      stepsWhere(call, ({ suspects }) => suspects),
+      SUSPECTING[call],
+    )
+    const { facts } = factsOf(passingFacts(call))
+    assert.deepEqual(
+      stepsWhere(call, ({ fails }) => typeof fails(facts as never) !== 'boolean'),
+      WRITING[call],
+    )
+  })
+
+  test(`${call}: facts without a fault pass, and are written`, () => {
+    const { answer, written } = run(call, [])
+    assert.equal(answer, undefined)
+    assert.deepEqual(written, WRITING[call])
+  })
+
+  for (const [index, { name, fault }] of promised.entries())
+    test(`${call}: ${name} fails alone, after the writes of the rows before it`, () => {
+      const { check, answer, written } = run(call, [fault])
+      assert.equal(answer, name)
+      assert.deepEqual(
+        written,
+        promised.flatMap((row, at) => (row.writes && at <= index ? row.name.split(':')[0] : [])),
+      )
+      const others = checksOf(call).filter((row) => row !== check)
+      assert.notEqual(run(call, [fault], others).answer, name)
     })
 
-  for (const [i, first] of rows.entries()) {
-    const second = rows[i + 1]
-    if (second === undefined) continue
-    const name = `${call}: ${first.check.step} comes before ${second.check.step}`
-    const pair = [first.check.step, second.check.step]
-    const excluded = EXCLUSIVE.find(({ steps }) => pair.every((step) => steps.includes(step)))
-    const bothOfVerifier = isOfVerifier(call, first) && isOfVerifier(call, second)
-    const isLast = second.check.step === 'assertion'
-    if (excluded !== undefined || (bothOfVerifier && !isLast)) continue
-    test(name, () => {
-      // The catch-all row fails with every row of the verifier.
-      const faults = isLast ? [first.fault] : [second.fault, first.fault]
-      assert.equal(run(call, faults).check, first.check)
-      const order = rows.map((row) => row.check)
-      const swapped = order.toSpliced(i, 2, second.check, first.check)
-      assert.equal(run(call, faults, swapped).check, second.check)
-    })
+  for (const [index, entry] of entries.entries()) {
+    const rows = promised.filter((row) => row.entry === index)
+    const next = promised.filter((row) => row.entry === index + 1)
+    const [first = '', last = ''] = [rows[0]?.name, rows.at(-1)?.name]
+
+    if (next.length > 0)
+      test(`${call}: ${last} comes before ${next[0]?.name}`, () => {
+        for (const row of rows)
+          for (const later of next) {
+            // The fault of the first row is the second one, which replaces a step of the verifier.
+            const faults = [later.fault, row.fault]
+            const { check, answer } = run(call, faults)
+            assert.equal(answer, row.name)
+            const others = checksOf(call).filter((one) => one !== check)
+            assert.equal(run(call, faults, others).answer, later.name, 'both fail')
+          }
+      })
+
+    if (typeof entry !== 'string')
+      test(`${call}: the rows from ${first} to ${last} exclude each other`, () => {
+        const start = promised.findIndex((row) => row.entry === index)
+        const reversed = checksOf(call)
+          .slice(start, start + rows.length)
+          .toReversed()
+        const turned = checksOf(call).toSpliced(start, rows.length, ...reversed)
+        for (const one of rows)
+          for (const other of rows) {
+            const faults = [one.fault, other.fault]
+            assert.equal(run(call, faults, turned).answer, run(call, faults).answer)
+          }
+      })
   }
 }
 
-test('only a call that passes every earlier check raises a counter or uses a challenge up', () => {
-  for (const call of CALLS) {
-    const rows = faultsOf(call)
-    const writing = rows.findIndex(
-      ({ check }) => ['counter', 'challenge'].includes(check.step) && isWriting(check, call),
-    )
-    if (writing === -1) continue
-    for (const { fault } of rows.slice(0, writing)) assert.deepEqual(run(call, [fault]).written, [])
-  }
+test('the checks that count are those that only a forger of an attestation fails', () => {
+  const counting = CHECKS.filter(({ counts }: Check) => counts).map(({ step }: Check) => step)
+  assert.deepEqual(counting, COUNTING)
 })
 
 test('the reading checks stop before the first that writes', () => {
@@ -113,13 +153,3 @@ test('the reading checks stop before the first that writes', () => {
   assert.equal(runReadingChecks('add', facts as never), undefined)
   assert.deepEqual(written, [])
 })
-
-test('the checks that count are those that only a forger fails', () => {
-  const counting = CHECKS.filter(({ counts }: Check) => counts).map(({ step }: Check) => step)
-  assert.deepEqual(counting, ['client_data_hash', 'signature', 'app_id', 'evidence_mac'])
-})
-
-function isWriting(check: Check, call: Call): boolean {
-  const { facts } = factsOf(passingFacts(call))
-  return typeof check.fails(facts as never) !== 'boolean'
-}

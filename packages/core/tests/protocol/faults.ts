@@ -151,9 +151,3 @@ export function faultOf(call: Call, row: { step: string; reason: string }, nth: 
     atVerifier((call === 'browser' && SHORT_NAMES[step]) || step)
   )
 }
-
-/** The members of the facts that two faults cannot both set: the rows exclude each other. */
-export const EXCLUSIVE: readonly { readonly why: string; readonly steps: readonly string[] }[] = [
-  { why: 'a nonce is an earlier one or an unknown one', steps: ['nonce'] },
-  { why: 'a device has one status', steps: ['device_blocked', 'device_removed', 'device_suspect'] },
-]

@@ -19,20 +19,34 @@ import {
   MOVES,
   showsCode,
   stateAt,
+  STATES,
   takesEvidence,
   TERMINAL,
   usesStepNonce,
 } from '../../src/protocol/states.ts'
 import { CREATED_AT, sessionWith } from '../records.ts'
+import { FINAL, PROMISED_MOVES, PROMISED_STATES } from './promised.ts'
 
 const { expiresAt } = sessionWith()
-const LIVE = SESSION_STATES.filter((state) => !TERMINAL.includes(state))
+const LIVE = SESSION_STATES.filter((state) => !FINAL.includes(state))
 const EVERY_MOVE = Object.entries<Move>(MOVES)
+const PROMISED = new Map(Object.entries<Move>(PROMISED_MOVES))
+/** What the protocol promises of a move. */
+const promisedOf = (name: string): Move => PROMISED.get(name) ?? assert.fail(name)
 const statesWhere = (holds: (session: Session) => boolean) =>
   SESSION_STATES.filter((state: SessionState) => holds(sessionWith({ state })))
 /** The states in which it holds at an instant. */
 const statesAt = (now: number, holds: (session: Session, now: number) => boolean) =>
   statesWhere((session) => holds(session, now))
+
+test('the transitions, and what holds in each state, are those that the protocol promises', () => {
+  const sorted = ({ from, ...others }: Move) => ({ from: from.toSorted(), ...others })
+  const byName = (moves: readonly (readonly [string, Move])[]) =>
+    Object.fromEntries(moves.map(([name, move]) => [name, sorted(move)]))
+  assert.deepEqual(byName(EVERY_MOVE), byName([...PROMISED]))
+  assert.deepEqual(STATES, PROMISED_STATES)
+  assert.deepEqual(TERMINAL.toSorted(), FINAL.toSorted())
+})
 
 test('every state but the first is reached, and every live one can be left', () => {
   const reached = new Set<SessionState>(['pending'])
@@ -50,7 +64,7 @@ test('every state but the first is reached, and every live one can be left', () 
 
 test('no move leaves a final state, and no move returns to `pending`', () => {
   for (const [name, { from, to }] of EVERY_MOVE) {
-    assert.ok(!from.some((state) => TERMINAL.includes(state)), name)
+    assert.ok(!from.some((state) => FINAL.includes(state)), name)
     assert.notEqual(to, 'pending', name)
   }
 })
@@ -102,8 +116,8 @@ test('from its expiry a session moves nowhere but to `expired`, and not there be
   for (const [name, move] of EVERY_MOVE)
     for (const state of SESSION_STATES) {
       const session = sessionWith({ state })
-      const allowed = move.from.includes(state)
-      const [before, after] = move === MOVES.expire ? [false, allowed] : [allowed, false]
+      const allowed = promisedOf(name).from.includes(state)
+      const [before, after] = name === 'expire' ? [false, allowed] : [allowed, false]
       assert.equal(mayMove(session, move, expiresAt - 1), before, `${name} from ${state}`)
       assert.equal(mayMove(session, move, expiresAt), after, `${name} from ${state}`)
       assert.equal(isStoredFor(session, move), allowed)
@@ -144,7 +158,7 @@ test('a bond counts until the session is killed or expires', () => {
 })
 
 test('an assertion can be a repetition in the states that an approval leads to', () => {
-  const moved = [MOVES.bond.to, MOVES.stepUp.to, MOVES.complete.to]
+  const moved = ['bonded', 'step_up_required', 'completed']
   assert.deepEqual(statesAt(expiresAt - 1, canRepeatBond), moved)
   assert.deepEqual(statesAt(expiresAt, canRepeatBond), ['completed'])
 })
@@ -153,9 +167,9 @@ test('a move has been made by the session that is in its state, and it ends one 
   for (const [name, move] of EVERY_MOVE) {
     assert.deepEqual(
       statesWhere((session) => hasMoved(session, move)),
-      [move.to],
+      [promisedOf(name).to],
       name,
     )
-    assert.equal(ends(move), TERMINAL.includes(move.to), name)
+    assert.equal(ends(move), FINAL.includes(promisedOf(name).to), name)
   }
 })
