@@ -3,9 +3,9 @@ import type { Call } from '../../src/protocol/facts.ts'
 import type { Move, MOVES, STATES } from '../../src/protocol/states.ts'
 
 /*
- * What docs/reference/protocol.md promises of the tables of `src/protocol`. It is written by hand
- * from that page, never from the tables, so that a row that is lost or moved fails a test. A number
- * in a comment is the section of the page.
+ * What docs/reference/protocol.md promises of the tables of `src/protocol`. Its source is the page,
+ * never the tables, so that a row that is lost or moved fails a test. A number in a comment is a
+ * section of the page.
  */
 
 /** A check: the step in the timeline, and the reason of the rejection. */
@@ -120,7 +120,8 @@ export const PROMISED_CHECKS: Readonly<Record<Call, readonly Entry[]>> = {
     'evidence_mac:assertion_invalid',
     'evidence_time:evidence_expired',
   ],
-  // 3, Not found. The response to each is `session_not_found`.
+  // 3, Not found. The response to each is `session_not_found`. The list of an inbox (15) has the
+  // same checks; only there failed attempts exclude a phone.
   read: [...DEVICE, 'pinned:session_claimed'],
   // 14. The response to the rules of the device is `browser_proof_invalid`, and that to the age of
   // the evidence `session_not_live`.
