@@ -15,6 +15,8 @@ export interface Question {
   readonly number: number
   /** The path of the file that the mutant is in. */
   readonly changed: string
+  /** The text of that file with the mutant. Without it, the file itself has the mutant. */
+  readonly source?: string
   readonly file: string
   readonly begin: string
 }
@@ -83,7 +85,7 @@ function importsOf(path: string) {
 }
 
 function codeOf(path: string): string {
-  const source = readFileSync(path, 'utf8')
+  const source = (path === asked?.changed && asked.source) || readFileSync(path, 'utf8')
   const known = stripped.get(path)
   if (known?.source === source) return known.code
   const code = stripTypeScriptTypes(source)

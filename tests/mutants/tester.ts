@@ -13,21 +13,31 @@ export type Outcome =
 const PLANTED = resolve(import.meta.dirname, 'planted.ts')
 /** A multiple of the time of all files together. A test that never ends counts as a failure too. */
 const TIMEOUT_MS = 300_000
-/** Each mutant leaves up to 35 MB of modules in the process. */
+/** Each mutant of the service leaves up to 35 MB of modules in the process. */
 const MUTANTS_A_PROCESS = 32
+
+interface Limits {
+  readonly timeoutMs: number
+  readonly mutantsAProcess: number
+}
 
 /** Runs tests of one mutant after another in a process, which it replaces after some of them. */
 export class Tester implements Disposable {
   readonly #root: string
+  readonly #limits: Limits
   #child: ChildProcess | undefined
   #asked = 0
 
-  constructor(root: string) {
+  constructor(
+    root: string,
+    limits: Limits = { timeoutMs: TIMEOUT_MS, mutantsAProcess: MUTANTS_A_PROCESS },
+  ) {
     this.#root = root
+    this.#limits = limits
   }
 
   async outcomeOf(given: Omit<Question, 'number'>): Promise<Outcome> {
-    if (this.#asked === MUTANTS_A_PROCESS) this[Symbol.dispose]()
+    if (this.#asked === this.#limits.mutantsAProcess) this[Symbol.dispose]()
     const isNew = this.#child === undefined
     const answer = await this.#ask({ number: this.#asked + 1, ...given })
     // An error that no test caught may come from what an earlier mutant has left.
@@ -48,7 +58,7 @@ export class Tester implements Disposable {
     }))
     child.send(question)
     const answers = new AbortController()
-    const signal = AbortSignal.any([answers.signal, AbortSignal.timeout(TIMEOUT_MS)])
+    const signal = AbortSignal.any([answers.signal, AbortSignal.timeout(this.#limits.timeoutMs)])
     const ended = once(child, 'exit', { signal }).then(
       ([code]): Answer => ({
         broken: `ended with ${String(code)}`,
