@@ -1,4 +1,5 @@
 import { ENDED_REASONS, SESSION_STATES } from '@bonded/contract'
+import { DEVICE_MOVES, type DeviceMove } from '../../packages/core/src/domain/device-moves.ts'
 import { type Check, CHECKS } from '../../packages/core/src/protocol/checks.ts'
 import type { Call } from '../../packages/core/src/protocol/facts.ts'
 import { checksOf } from '../../packages/core/src/protocol/run-checks.ts'
@@ -8,7 +9,7 @@ import { PROMISED_CHECKS } from '../../packages/core/tests/protocol/promised.ts'
 /** One change of a table of the protocol. */
 export interface TableMutant {
   readonly name: string
-  readonly table: 'CHECKS' | 'MOVES' | 'STATES' | 'TERMINAL'
+  readonly table: 'CHECKS' | 'MOVES' | 'STATES' | 'TERMINAL' | 'DEVICE_MOVES'
   /** The changed table, as an expression that has the table as it is written in `table`. */
   readonly changed: string
 }
@@ -103,7 +104,9 @@ function moveMutants(): readonly TableMutant[] {
   return Object.entries<Move>(MOVES).flatMap(([name, { from, to, endedReason }]) => {
     const as = (members: string) => `{ ...table, ${name}: { ...table.${name}, ${members} } }`
     const changes: readonly (readonly [string, string])[] = [
-      ...toggled(from).map(([what, states]) => [`${what} from`, as(`from: ${states}`)] as const),
+      ...toggled(from, SESSION_STATES).map(
+        ([what, states]) => [`${what} from`, as(`from: ${states}`)] as const,
+      ),
       ...SESSION_STATES.filter((state) => state !== to).map(
         (state) => [`to ${state}`, as(`to: '${state}'`)] as const,
       ),
@@ -139,15 +142,35 @@ function stateMutants(): readonly TableMutant[] {
       }),
     ),
   )
-  const ends = toggled(TERMINAL).map(
+  const ends = toggled(TERMINAL, SESSION_STATES).map(
     ([what, changed]): TableMutant => ({ name: `final: ${what}`, table: 'TERMINAL', changed }),
   )
   return [...ofStates, ...ends]
 }
 
+/** Every change of a member of a device's move. */
+function deviceMutants(): readonly TableMutant[] {
+  const all = ['active', 'suspect', 'blocked', 'removed']
+  return Object.entries<DeviceMove>(DEVICE_MOVES).flatMap(([name, { from, to }]) =>
+    [
+      ...toggled(from, all).map(([, statuses]) => `from: ${statuses}`),
+      ...all.filter((status) => status !== to).map((status) => `to: '${status}'`),
+    ].map(
+      (member): TableMutant => ({
+        name: `move of a device ${name}: ${member}`,
+        table: 'DEVICE_MOVES',
+        changed: `{ ...table, ${name}: { ...table.${name}, ${member} } }`,
+      }),
+    ),
+  )
+}
+
 /** A list of states with one more, or without one. */
-function toggled(states: readonly string[]): readonly (readonly [string, string])[] {
-  return SESSION_STATES.map((state) =>
+function toggled(
+  states: readonly string[],
+  all: readonly string[],
+): readonly (readonly [string, string])[] {
+  return all.map((state) =>
     states.includes(state)
       ? [`not ${state}`, JSON.stringify(states.filter((one) => one !== state))]
       : [`also ${state}`, JSON.stringify([...states, state])],
@@ -159,4 +182,5 @@ export const TABLE_MUTANTS: readonly TableMutant[] = [
   ...checkMutants(),
   ...moveMutants(),
   ...stateMutants(),
+  ...deviceMutants(),
 ]

@@ -8,12 +8,13 @@ const CORE = resolve(ROOT, 'packages/core')
 /** A mutant takes some milliseconds, and leaves few modules. Tests that never end notice theirs. */
 const LIMITS = { timeoutMs: 60_000, mutantsAProcess: 250 }
 
-/** The file of each table, and the tests that must notice a change of it. */
-const FILES: Readonly<Record<TableMutant['table'], 'checks' | 'states'>> = {
-  CHECKS: 'checks',
-  MOVES: 'states',
-  STATES: 'states',
-  TERMINAL: 'states',
+/** The file of each table, which a test of the same path must hold. */
+const FILES: Readonly<Record<TableMutant['table'], string>> = {
+  CHECKS: 'protocol/checks',
+  MOVES: 'protocol/states',
+  STATES: 'protocol/states',
+  TERMINAL: 'protocol/states',
+  DEVICE_MOVES: 'domain/device-moves',
 }
 
 /** A changed table, and how its tests ended. */
@@ -32,15 +33,15 @@ export async function testTableMutants(
   using tester = new Tester(ROOT, LIMITS)
   const outcomeOf = ({ table, changed }: Pick<TableMutant, 'table' | 'changed'>) => {
     const name = FILES[table]
-    const path = resolve(CORE, `src/protocol/${name}.ts`)
+    const path = resolve(CORE, `src/${name}.ts`)
     return tester.outcomeOf({
       changed: path,
       source: withTable(readFileSync(path, 'utf8'), table, changed),
-      file: resolve(CORE, `tests/protocol/${name}.test.ts`),
+      file: resolve(CORE, `tests/${name}.test.ts`),
       begin: '',
     })
   }
-  for (const table of ['CHECKS', 'MOVES'] as const) {
+  for (const table of ['CHECKS', 'MOVES', 'DEVICE_MOVES'] as const) {
     const unchanged = await outcomeOf({ table, changed: 'table' })
     if (unchanged.kind !== 'passed') throw new Error(`unchanged: ${JSON.stringify(unchanged)}`)
   }

@@ -9,6 +9,17 @@ const STATUSES: readonly Status[] = ['active', 'suspect', 'blocked', 'removed']
 const moves = Object.values<DeviceMove>(DEVICE_MOVES)
 const movesFrom = (status: Status) => moves.filter(({ from }) => from.includes(status))
 
+test('the transitions are those of the guide of phones', () => {
+  const expected: Record<keyof typeof DEVICE_MOVES, DeviceMove> = {
+    // A copy of a blocked device's key stays blocked.
+    suspect: { from: ['active'], to: 'suspect' },
+    block: { from: ['active', 'suspect'], to: 'blocked' },
+    unblock: { from: ['suspect', 'blocked'], to: 'active' },
+    remove: { from: ['active', 'suspect', 'blocked'], to: 'removed' },
+  }
+  assert.deepEqual(DEVICE_MOVES, expected)
+})
+
 test('no move leaves `removed`, and every other status can be removed', () => {
   assert.deepEqual(movesFrom('removed'), [])
   for (const status of STATUSES.filter((one) => one !== 'removed'))
