@@ -1,5 +1,14 @@
+import { appendFileSync } from 'node:fs'
 import { after, suite } from 'node:test'
 import { pathToFileURL } from 'node:url'
+import { countCpuTime } from './cpu-time.ts'
+
+/** What a file costs, without programs that another one started, such as a shared PostgreSQL. */
+export interface Cost {
+  readonly tier: string
+  readonly file: string
+  readonly cpuSeconds: number
+}
 
 /**
  * Runs test files in this process, one after another. Each file is a suite of its own, so that its
@@ -7,9 +16,13 @@ import { pathToFileURL } from 'node:url'
  *
  * Most of a short file's time is the start of a process and the evaluation of the service's
  * modules, which the files of a batch share.
+ *
+ * Appends the CPU time of each file as JSON to the file that `TEST_COSTS` names.
  */
-export async function runBatch(files: readonly string[]): Promise<void> {
+export async function runBatch(files: readonly string[], tier = 'test'): Promise<void> {
   let running: string | undefined
+  const { TEST_COSTS = '' } = process.env
+  const cpuSeconds = TEST_COSTS === '' ? undefined : countCpuTime()
   process.on('exit', (code) => {
     if (running === undefined) return
     // The runner would count a batch that ends early with code 0 as passed.
@@ -22,7 +35,13 @@ export async function runBatch(files: readonly string[]): Promise<void> {
   })
   for (const file of files) {
     running = file
+    const before = cpuSeconds?.() ?? 0
     await runFile(file)
+    if (cpuSeconds !== undefined)
+      appendFileSync(
+        TEST_COSTS,
+        `${JSON.stringify({ tier, file, cpuSeconds: cpuSeconds() - before } satisfies Cost)}\n`,
+      )
     running = undefined
   }
 }

@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os'
 import { join, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { browserMissing, browsers } from '../tests/browser.ts'
+import { filesOfGate, filesOfRest } from './gate.ts'
 import {
   type Batch,
   batchesOf,
@@ -28,7 +29,8 @@ import {
 /**
  * `npm test`, `npm run test:service`, `npm run test:e2e`, `npm run test:postgres`,
  * `npm run test:app`, `npm run test:soak`: runs the files of one tier (`tiers.ts`), after
- * installing a browser where possible. `npm run test:slow` runs those of all tiers but the first.
+ * installing a browser where possible. `npm run test:gate` runs what `.ci/run` has besides the fast
+ * tests, and `npm run test:rest` what `.ci/full` adds (`gate.ts`).
  * `npm test -- FOLDER` runs those of a folder. Passes other arguments to the runner, so that
  * `npm test -- FILE` runs one file of any tier. `--fresh` searches with a new seed, and with more
  * inputs, histories and languages. `--machine` runs the files of the fast tiers whose result
@@ -44,8 +46,11 @@ const PACKAGES = ['chromium', 'chromium-headless-shell', 'fonts-noto-core']
 const RAM_DISK = '/dev/shm'
 /** Containers often have 64 MB, which the service would report as a full disk. */
 const MIN_RAM_DISK_BYTES = 1024 ** 3
-/** The tiers that `.ci/run` runs at once, so that the waits of one are the time of another. */
-const SLOW_TIERS = 'slow'
+/** Runs of files of several tiers. */
+const RUNS: Readonly<Record<string, () => readonly Batch[]>> = {
+  gate: filesOfGate,
+  rest: filesOfRest,
+}
 /** 12:45 or 13:45 hours ahead: what takes local time for UTC is wrong by a part of an hour. */
 const FAR_FROM_UTC = { TZ: 'Pacific/Chatham' }
 const VECTORS = resolve(ROOT, '../shared/vectors')
@@ -68,7 +73,8 @@ const given = options.filter(
 // The runner would leave out what it does not find, and the run would succeed.
 const missing = given.filter((name) => /^(?!-)[^*]+\.ts$/.test(name) && !existsSync(name))
 if (missing.length > 0) throw new Error(`no such file: ${missing.join(', ')}`)
-const tiers = TIERS.filter((one) => (tierName === SLOW_TIERS ? one !== 'test' : one === tierName))
+const ofRun = RUNS[tierName]?.()
+const tiers = ofRun?.map(({ tier }) => tier) ?? TIERS.filter((one) => one === tierName)
 if (tiers.length === 0) throw new Error(`no tier ${tierName}; there are ${TIERS.join(', ')}`)
 const isFast = tiers.every((tier) => FAST.includes(tier))
 const inMemory = mkdtempSync(join(hasRamDisk() ? RAM_DISK : tmpdir(), 'bonded-tests-'))
@@ -142,6 +148,7 @@ function filesToRun(): readonly string[] {
 }
 
 function filesOfRun(tier: Tier): readonly string[] {
+  if (ofRun !== undefined) return ofRun.find((one) => one.tier === tier)?.files ?? []
   if (isFresh && tier === 'soak') return filesThatSearch()
   return isOfMachine && tier === 'test' ? filesOfMachine() : filesRunBy(tier)
 }
@@ -156,7 +163,7 @@ function moduleOf({ tier, files: names }: Batch): string {
   const env = tier === 'postgres' ? postgres : ofFast
   return `import { runBatch } from '${batchModule}'
 Object.assign(process.env, ${JSON.stringify(env)})
-await runBatch(${JSON.stringify(names, undefined, 2)})
+await runBatch(${JSON.stringify(names, undefined, 2)}, '${tier}')
 `
 }
 

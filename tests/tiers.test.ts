@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join, matchesGlob, resolve } from 'node:path'
 import { test } from 'node:test'
+import { filesOfGate, filesOfRest, ON_POSTGRES_IN_GATE, ONLY_IN_FULL } from '../scripts/gate.ts'
 import {
   batchesOf,
   FAST,
@@ -34,6 +35,30 @@ test('every pattern of a slow tier, of the tests on PostgreSQL, and of the slowe
     assert.ok(
       EVERY_FILE.some((file) => matchesGlob(file, pattern)),
       pattern,
+    )
+})
+
+test('the gate and the rest together run each file of each tier once', () => {
+  const parts = [...filesOfGate(), ...filesOfRest()]
+  for (const tier of TIERS.filter((one) => one !== 'test'))
+    assert.deepEqual(
+      parts.flatMap((part) => (part.tier === tier ? part.files : [])).toSorted(),
+      filesRunBy(tier),
+      tier,
+    )
+})
+
+test('every pattern of what only the whole run has matches a file of a tier of the gate, and the gate repeats on PostgreSQL only what that tier repeats', () => {
+  const ofGate = (['service', 'e2e', 'postgres'] as const).flatMap((tier) => filesOf(tier))
+  for (const pattern of ONLY_IN_FULL)
+    assert.ok(
+      ofGate.some((file) => matchesGlob(file, pattern)),
+      pattern,
+    )
+  for (const file of ON_POSTGRES_IN_GATE)
+    assert.ok(
+      ON_POSTGRES.some((pattern) => matchesGlob(file, pattern)),
+      file,
     )
 })
 

@@ -16,13 +16,27 @@ interface Workflow {
   >
 }
 
-test('the workflow runs every check of .ci/run, and each tier on a machine of its own', () => {
-  const named = [...read('.ci/run').matchAll(/^check (\S+)$/gm)].map(([, name = '']) => name)
-  const slow = TIERS.filter((tier) => tier !== 'test').map((tier) => `test:${tier}`)
-  const checks = named.flatMap((name) => (name === 'test:slow' ? slow : [name]))
-  const { jobs } = parse(read('.github/workflows/checks.yml')) as Workflow
-  assert.ok(checks.length >= 10)
-  assert.deepEqual(jobs.checks?.strategy?.matrix.check, checks)
+const checksOf = (path: string) =>
+  [...read(path).matchAll(/^check (.+)$/gm)].map(([, check = '']) => check)
+const matrixOf = (path: string, job: string) =>
+  (parse(read(path)) as Workflow).jobs[job]?.strategy?.matrix.check
+
+test('the workflow of a change runs every check of .ci/run', () => {
+  assert.ok(checksOf('.ci/run').length >= 8)
+  assert.deepEqual(matrixOf('.github/workflows/checks.yml', 'checks'), checksOf('.ci/run'))
+})
+
+test('the nightly workflow runs what .ci/full does, each tier on a machine of its own, and so does a release', () => {
+  assert.deepEqual(checksOf('.ci/full'), ['test:rest'])
+  const tiers = TIERS.map((tier) => (tier === 'test' ? tier : `test:${tier}`))
+  assert.deepEqual(matrixOf('.github/workflows/full.yml', 'full'), tiers)
+  const { on } = parse(read('.github/workflows/full.yml')) as { readonly on: object }
+  assert.deepEqual(Object.keys(on), ['schedule', 'workflow_dispatch', 'workflow_call'])
+  const { jobs } = parse(read('.github/workflows/release.yml')) as {
+    readonly jobs: Readonly<Record<string, { readonly uses?: string; readonly needs?: string }>>
+  }
+  assert.equal(jobs.full?.uses, './.github/workflows/full.yml')
+  assert.equal(jobs.publish?.needs, 'full')
 })
 
 test('every script that a workflow names exists', () => {

@@ -1,0 +1,69 @@
+import { globSync } from 'node:fs'
+import { matchesGlob, resolve } from 'node:path'
+import { type Batch, filesOf, filesRunBy, type Tier, TIERS } from './tiers.ts'
+
+const ROOT = resolve(import.meta.dirname, '..')
+
+/**
+ * The tiers of the gate (`.ci/run`) besides the fast tests, whose files run at once, so that the
+ * waits of one are the time of another. Only the whole run (`.ci/full`) has the others: what
+ * searches, repeats, installs from a registry, or builds an image.
+ */
+const GATE: readonly Tier[] = ['service', 'e2e', 'postgres']
+
+/**
+ * Files of these tiers that only the whole run has, because a file of the gate protects the user
+ * from the same defect.
+ */
+export const ONLY_IN_FULL: readonly string[] = [
+  // The demo. `tests/first-bond.test.ts` has its bond, and `packages/phone-page/tests` its screens.
+  'examples/demo/tests/{agent,layout,scenarios}.test.ts',
+  // Every language and older engines. The gate draws the pages in the longest ones.
+  'packages/widget/tests/every-language.test.ts',
+  'packages/phone-page/tests/{languages,oldest-browsers}.test.ts',
+  'tests/widget/firefox/firefox.test.ts',
+  // Crashes in rounds. `packages/store/tests` has one of each.
+  'packages/sandbox/tests/prove-durability.test.ts',
+  // What installs packages, runs programs of guides, or starts earlier versions.
+  'packages/widget/tests/npm.test.ts',
+  'tests/outside/*.test.ts',
+  'tests/pack/*.test.ts',
+  'tests/samples/programs.test.ts',
+  'tests/deploy/image.test.ts',
+  // Several nodes under load, with faults. The gate has two nodes and their changes.
+  'tests/nodes/{browser-proofs,failover,faults,histories,proxy-restart}.test.ts',
+  'tests/nodes/{receipt-log,rolling-restart,rolling-upgrade}.test.ts',
+  'packages/cli/tests/postgres/{closed-log,failover,returned-primary}.test.ts',
+]
+
+/** Of the files that the tier `postgres` runs again, those that the gate repeats too. */
+export const ON_POSTGRES_IN_GATE: readonly string[] = [
+  'packages/server/tests/api/lifecycle.test.ts',
+  'packages/server/tests/http/one-response.test.ts',
+  'packages/store/tests/tables/table-contract.test.ts',
+  'tests/pressure/races.test.ts',
+]
+
+/** What the gate runs after the fast tests. */
+export function filesOfGate(): readonly Batch[] {
+  return GATE.map((tier) => ({
+    tier,
+    files: [
+      ...filesOf(tier).filter((file) => !isOnlyInFull(file)),
+      ...(tier === 'postgres' ? globSync([...ON_POSTGRES_IN_GATE], { cwd: ROOT }) : []),
+    ].toSorted(),
+  }))
+}
+
+/** What the whole run adds to the gate. */
+export function filesOfRest(): readonly Batch[] {
+  const inGate = filesOfGate()
+  return TIERS.filter((tier) => tier !== 'test').map((tier) => {
+    const done = inGate.find((batch) => batch.tier === tier)?.files ?? []
+    return { tier, files: filesRunBy(tier).filter((file) => !done.includes(file)) }
+  })
+}
+
+function isOnlyInFull(file: string): boolean {
+  return ONLY_IN_FULL.some((pattern) => matchesGlob(file, pattern))
+}
