@@ -175,12 +175,14 @@ test('lists deliveries by pages and filters, without a gap and without those of 
     let before = ''
     do {
       const { body } = await api.deliveries(`?limit=2${query}${before}`)
+      assert.ok(body.deliveries.length <= 2)
       found.push(
         ...body.deliveries.map(
           (each: { event_id: string; endpoint_id: string }) =>
             `${each.event_id} ${each.endpoint_id}`,
         ),
       )
+      assert.ok(found.length <= 6, 'a page repeats another one')
       before = body.next === null ? '' : `&before=${body.next}`
     } while (before !== '')
     return found
