@@ -192,6 +192,47 @@ test('groups totals by day and by workflow, in pages, with their sum', async () 
   assert.deepEqual([none.rows, none.sum], [[], NOTHING])
 })
 
+for (const kind of ['live', 'counted'] as const)
+  test(`${kind} totals leave out the hour before, the hour after, other workflows and other tenants`, async () => {
+    await using h = await harness()
+    const { store } = h.service
+    const [own, other] = [h.shop.tenant.id, (await h.addTenant({ name: 'Other' })).tenant.id]
+    const hour = h.clock.now() - (h.clock.now() % HOUR_MS)
+    let number = 0
+    const create = (createdAt: Instant, tenantId = own, workflow = 'w0') => {
+      const life = { tenantId, workflow, createdAt, isInbox: false, steps: [], times: [] }
+      return new LivingSession(store, life, new Uint8Array(16).fill(++number)).create(store)
+    }
+    // The last moment of the hour before, the two of this hour, and the first one of the next.
+    for (const at of [hour - 1, hour, hour + HOUR_MS - 1, hour + HOUR_MS]) await create(at)
+    await create(hour, other)
+    await create(hour, own, 'w1')
+    await create(hour + HOUR_MS, other, 'w1')
+    const now = hour + 2 * HOUR_MS
+    if (kind === 'counted') while (await store.write(({ totals }) => totals.count(now, 3)));
+    const service = at(h.service, now)
+    const span = { since: hour, until: hour + HOUR_MS }
+    const created = async (
+      given: Partial<Parameters<typeof reportTotals>[1]>,
+    ): Promise<readonly number[]> => {
+      const query = { ...span, by: 'hour', limit: ALL, ...given } as const
+      const { rows, sum } = await reportTotals(service, query)
+      // A report that does not fit on its page sums all rows by another statement.
+      const { sum: other } = await reportTotals(service, { ...query, limit: 1, skip: 1 })
+      assert.equal(other.created, sum.created)
+      return [sum.created, ...rows.map((row) => row.created)]
+    }
+    assert.deepEqual(await created({}), [4, 4])
+    assert.deepEqual(await created({ tenantId: own }), [3, 3])
+    assert.deepEqual(await created({ tenantId: own, workflow: 'w0' }), [2, 2])
+    assert.deepEqual(await created({ workflow: 'w1' }), [1, 1])
+    // A day begins with its first hour.
+    assert.deepEqual(await created({ by: 'day' }), [5, 5])
+    // The newest hour is first.
+    assert.deepEqual(await created({ since: hour - 1, until: undefined }), [7, 2, 4, 1])
+    assert.deepEqual(await created({ since: hour - 1, until: undefined, limit: 2 }), [7, 2, 4])
+  })
+
 test('a clock that was ahead does not keep later sessions from being counted', async () => {
   await using h = await harness()
   const count = (before: Instant) => h.service.store.write(({ totals }) => totals.count(before, 9))
