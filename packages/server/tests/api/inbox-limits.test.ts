@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import type { WebhookEvent } from '@bonded/contract'
+import type { Inbox, WebhookEvent } from '@bonded/contract'
 import { createEndpoint } from '@bonded/core/operations/admin/webhooks'
 import { purgeSessions } from '@bonded/core/operations/purge-sessions'
 import { BONDED_TTL_SECONDS } from '@bonded/core/domain/lifetimes'
@@ -9,7 +9,7 @@ import { USUAL_LIMITS } from '@bonded/core/domain/limits'
 import { personReference } from '@bonded/core/operations/audit'
 import { changeSubject, resumeInboxes } from '@bonded/core/operations/admin/subjects'
 import { ROOT_KEY } from '../../../../tests/harness/harness.ts'
-import { HOUR, inboxHarness, reasonOf } from '../../../../tests/harness/inbox.ts'
+import { bondedUser, HOUR, inboxHarness, reasonOf } from '../../../../tests/harness/inbox.ts'
 
 const MINUTE = 60_000
 
@@ -189,6 +189,26 @@ test('the user ends a pause with a signature of an older phone, and the operator
   await resumeInboxes(h.service, phone.subject_id as never)
   await assert.rejects(resumeInboxes(h.service, phone.subject_id as never), /No tenant is paused/)
   assert.deepEqual((await scene.open()).body.paused, [])
+})
+
+test('a phone ends the pause of the tenant that it names, and of no other', async () => {
+  await using scene = await inboxHarness()
+  const { h, phone } = scene
+  const other = await h.addTenant({ name: 'Other', workflows: h.shop.tenant.workflows })
+  const { subjectRef: subject_ref } = await bondedUser(h, other, phone)
+  h.clock.advance(1)
+  await scene.tryCreate()
+  await scene.tryCreate({ subject_ref }, other.server)
+  const tenants = [h.shop.tenant.id, other.tenant.id]
+  for (const { session_id: id, nonce } of (await scene.open()).body.items)
+    await h.decline(phone, { id, nonce }, 'user_unexpected')
+  const paused = async () =>
+    ((await scene.open()).body as Inbox).paused.map(({ tenant_id }) => tenant_id)
+  assert.deepEqual((await paused()).toSorted(), tenants.toSorted())
+  for (const [index, tenantId] of tenants.entries()) {
+    assert.equal((await scene.resume(phone, tenantId)).status, 204)
+    assert.deepEqual(await paused(), tenants.slice(index + 1))
+  }
 })
 
 test('the audit log has the pause of an inbox and who ended it, by references of the user', async () => {

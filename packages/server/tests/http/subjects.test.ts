@@ -129,6 +129,28 @@ test('a block rejects every call of the user’s phones at this tenant, and an u
   assert.equal((await h.claim(phone, session)).status, 200)
 })
 
+test('a call about a user concerns that one, and no other user of the tenant', async () => {
+  await using s = await setUp()
+  const { h } = s
+  const users = [await bond(h, await h.register()), await bond(h, await h.register())] as const
+  const { list, block, unblock } = subjectCalls(h, h.shop)
+  const readAllUsers = () =>
+    Promise.all(users.map(async ({ subjectRef }) => (await list(subjectRef)).body))
+  const [first, second] = await readAllUsers()
+  assert.deepEqual(
+    [first, second].map(({ subject_ref, devices }) => [subject_ref, devices.length]),
+    users.map(({ subjectRef }) => [subjectRef, 1]),
+  )
+  assert.notEqual(first.devices[0].device_ref, second.devices[0].device_ref)
+
+  const { blocked_at } = (await block(users[1].subjectRef)).body
+  assert.deepEqual(await readAllUsers(), [first, { ...second, blocked_at }])
+  assert.equal((await h.get(users[0].session)).body.state, 'bonded')
+  const { body: blocked } = await block(users[0].subjectRef)
+  await unblock(users[1].subjectRef)
+  assert.deepEqual(await readAllUsers(), [blocked, second])
+})
+
 test('a block ends the sessions that the phones hold, also a bonded one, and leaves completed ones', async () => {
   await using s = await setUp()
   const { h } = s

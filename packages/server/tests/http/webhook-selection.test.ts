@@ -113,6 +113,13 @@ test('a call about an endpoint leaves the others of the tenant as they are, and 
   )
   const { event_id } = (await send(h, 'POST', `${path}/test`)).body
   assert.deepEqual(await deliveriesOf(h), [[event_id, other]])
+  // Its events are those that it chose, and the others get all.
+  await h.create()
+  const created = await deliveriesOf(h, '?type=session.created')
+  assert.deepEqual(
+    created.map(([, id]) => id),
+    [one, last.id],
+  )
   assert.equal((await send(h, 'DELETE', path)).status, 204)
   assert.deepEqual(
     await listed(),
