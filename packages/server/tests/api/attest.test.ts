@@ -273,9 +273,28 @@ test('rejects a body whose device or subject is not that of the device token', a
   const { session, phone, view, verified_evidence } = await ready()
   const other = await h.register()
   const body = attestation(phone, view, verified_evidence, h.now())
-  assert.equal((await submit(other, body)).body.error.reason, 'device_not_usable')
-  const wrong = await submit(phone, { ...body, subject_id: other.subject_id })
-  assert.equal(wrong.body.error.reason, 'device_not_usable')
+  const asked = evidenceRequest(phone, view, carriedSignals(h.clock.now()), h.now())
+  const fetch = (sent: object) =>
+    h.api('POST', '/evidence', { token: phone.device_token, body: sent })
+  for (const [member, replies] of [
+    [
+      'device_id',
+      [
+        await submit(other, body),
+        await submit(phone, { ...body, device_id: other.device_id }),
+        await fetch({ ...asked, device_id: other.device_id }),
+      ],
+    ],
+    [
+      'subject_id',
+      [
+        await submit(phone, { ...body, subject_id: other.subject_id }),
+        await fetch({ ...asked, subject_id: other.subject_id }),
+      ],
+    ],
+  ] as const)
+    for (const { body: rejected } of replies)
+      assert.deepEqual([rejected.error.reason, rejected.error.param], ['device_not_usable', member])
   assert.equal((await h.get(session)).body.state, 'pending')
 })
 

@@ -191,7 +191,7 @@ test('the user ends a pause with a signature of an older phone, and the operator
   assert.deepEqual((await scene.open()).body.paused, [])
 })
 
-test('a phone ends the pause of the tenant that it names, and of no other', async () => {
+test('a phone ends the pause of the tenant that it names, and neither another one nor another user’s', async () => {
   await using scene = await inboxHarness()
   const { h, phone } = scene
   const other = await h.addTenant({ name: 'Other', workflows: h.shop.tenant.workflows })
@@ -200,15 +200,20 @@ test('a phone ends the pause of the tenant that it names, and of no other', asyn
   await scene.tryCreate()
   await scene.tryCreate({ subject_ref }, other.server)
   const tenants = [h.shop.tenant.id, other.tenant.id]
-  for (const { session_id: id, nonce } of (await scene.open()).body.items)
-    await h.decline(phone, { id, nonce }, 'user_unexpected')
-  const paused = async () =>
-    ((await scene.open()).body as Inbox).paused.map(({ tenant_id }) => tenant_id)
+  const user = await bondedUser(h)
+  h.clock.advance(1)
+  await scene.tryCreate({ subject_ref: user.subjectRef })
+  for (const each of [phone, user.phone])
+    for (const { session_id: id, nonce } of (await scene.open(each)).body.items)
+      await h.decline(each, { id, nonce }, 'user_unexpected')
+  const paused = async (of = phone) =>
+    ((await scene.open(of)).body as Inbox).paused.map(({ tenant_id }) => tenant_id)
   assert.deepEqual((await paused()).toSorted(), tenants.toSorted())
   for (const [index, tenantId] of tenants.entries()) {
     assert.equal((await scene.resume(phone, tenantId)).status, 204)
     assert.deepEqual(await paused(), tenants.slice(index + 1))
   }
+  assert.deepEqual(await paused(user.phone), [h.shop.tenant.id])
 })
 
 test('the audit log has the pause of an inbox and who ended it, by references of the user', async () => {

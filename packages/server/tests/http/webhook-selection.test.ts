@@ -93,19 +93,28 @@ test('a recovery sends what its endpoint did not get since then, and leaves olde
 test('a call about an endpoint leaves the others of the tenant as they are, and lists no foreign one', async () => {
   await using s = await twoEndpoints()
   const { h, one, other } = s
-  const { endpoint: last } = await s.add()
-  await s.add({ to: await h.addTenant({ name: 'Other' }) })
-  const listed = async () => {
-    const { endpoints } = (await send(h, 'GET', '/webhook-endpoints')).body
+  const tenant = await h.addTenant({ name: 'Other' })
+  const url = 'https://hooks.example/'
+  const events = ['session.killed']
+  const create = async (body: object, token = h.shop.server): Promise<string> =>
+    (await h.api('POST', '/webhook-endpoints', { token, body })).body.endpoint_id
+  const chosen = await create({ url, events })
+  const foreign = await create({ url }, tenant.server)
+  const listed = async (token = h.shop.server) => {
+    const { endpoints } = (await h.api('GET', '/webhook-endpoints', { token })).body
     return endpoints as { endpoint_id: string }[]
   }
   const before = await listed()
   const idsOf = (of: typeof before) => of.map(({ endpoint_id }) => endpoint_id).toSorted()
-  assert.deepEqual(idsOf(before), [one, other, last.id].toSorted())
+  assert.deepEqual(idsOf(before), [one, other, chosen].toSorted())
+  const portal = (await h.api('POST', '/webhook-portal', { token: tenant.server })).body.url
+  for (const token of [tenant.server, new URL(portal).hash.slice(1)])
+    assert.deepEqual(idsOf(await listed(token)), [foreign])
+
   const path = `/webhook-endpoints/${other}`
-  const changed = (await send(h, 'POST', path, { events: ['session.killed'] })).body
+  const changed = (await send(h, 'POST', path, { events })).body
   const { secret: _, public_key: __, ...rotated } = (await send(h, 'POST', `${path}/secret`)).body
-  assert.deepEqual([changed.events, changed.previous_secret_until], [['session.killed'], null])
+  assert.deepEqual([changed.events, changed.previous_secret_until], [events, null])
   assert.notEqual(rotated.previous_secret_until, null)
   assert.deepEqual(
     await listed(),
@@ -113,16 +122,17 @@ test('a call about an endpoint leaves the others of the tenant as they are, and 
   )
   const { event_id } = (await send(h, 'POST', `${path}/test`)).body
   assert.deepEqual(await deliveriesOf(h), [[event_id, other]])
-  // Its events are those that it chose, and the others get all.
+  // The others chose `session.killed`.
   await h.create()
   const created = await deliveriesOf(h, '?type=session.created')
   assert.deepEqual(
     created.map(([, id]) => id),
-    [one, last.id],
+    [one],
   )
   assert.equal((await send(h, 'DELETE', path)).status, 204)
   assert.deepEqual(
     await listed(),
     before.filter((each) => each.endpoint_id !== other),
   )
+  assert.deepEqual(idsOf(await listed(tenant.server)), [foreign])
 })
