@@ -20,6 +20,8 @@ export interface View {
 interface About {
   /** Such as `/sessions/:session`. */
   readonly path: string
+  /** The members of a query that it reads. It sees no others. */
+  readonly query?: readonly string[]
   /** The words of the command that does the same, under which the audit log has it. */
   readonly action: string
   readonly role: Role
@@ -108,10 +110,11 @@ export function action<Input, Data>(given: Action<Input, Data>): ActionRoute {
 }
 
 function openedBy<Input, Data>(
-  { input: inputOf, target, read, draw, missing }: Page<Input, Data>,
-  asked: Asked,
+  { query: names = [], input: inputOf, target, read, draw, missing }: Page<Input, Data>,
+  { params, query }: Asked,
 ): { readonly input: Input; readonly opened: Opened } | undefined {
-  const input = inputOf(asked)
+  const known = new URLSearchParams([...query].filter(([name]) => names.includes(name)))
+  const input = inputOf({ params, query: known })
   if (input === undefined) return undefined
   const opened: Opened = {
     target: target(input),

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
+import type { TenantId } from '@bonded/contract'
+import { createEndpoint } from '@bonded/core/operations/admin/webhooks'
+import type { Service } from '@bonded/core/operations/service'
 import type { WebhookTransport } from '@bonded/core/ports/webhooks'
 import type { Role } from '../src/roles.ts'
 import { consoleHarness, type ConsoleOptions } from './harness.ts'
@@ -15,6 +18,15 @@ export const NO_RECEIVER: WebhookTransport = {
   send: () => Promise.resolve({ status: 500, body: '' }),
   newSecret: () => ({ secret: 'secret', verifier: 'verifier' }),
   urlProblem: () => undefined,
+}
+
+/** An endpoint that is disabled, so that what it gets is held, and nothing is sent. */
+export async function heldEndpoint(service: Service, tenantId: TenantId) {
+  const given = { tenantId, url: 'https://hooks.example/', events: null, scheme: 'v1' } as const
+  const { endpoint } = await createEndpoint(service, given)
+  const disabled = { disabledAt: endpoint.createdAt, disabledReason: 'operator' } as const
+  await service.store.write(({ webhooks }) => webhooks.updateEndpoint({ ...endpoint, ...disabled }))
+  return endpoint.id
 }
 
 /** A console whose provider is honest, and a function that signs operators in. */

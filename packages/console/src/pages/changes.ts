@@ -15,6 +15,7 @@ const READS = Object.keys(AUDIT_CLASSES).filter((name) => AUDIT_CLASSES[name] ==
 /** What operators and tenants did, newest first, and whether the log of it is intact. */
 export const changes = page({
   path: '/changes',
+  query: ['about', 'action', 'since', 'until', 'reads', 'before'],
   action: 'audit list',
   role: 'viewer',
   title: 'What changed',

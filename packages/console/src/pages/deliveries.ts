@@ -24,6 +24,7 @@ const PERIODS: Readonly<Record<string, string>> = {
 /** The endpoints of a tenant, and what was sent to them. */
 export const deliveries = page({
   path: '/tenants/:tenant/deliveries',
+  query: ['state', 'before'],
   action: 'webhook deliveries',
   role: 'support',
   title: 'Deliveries',

@@ -66,6 +66,7 @@ const COUNTED = [
 /** How requests end, over time and by tenant and workflow. It reads no data of a user. */
 export const health = page({
   path: '/health',
+  query: ['tenant', 'workflow', 'span', 'end'],
   action: 'stats',
   role: 'viewer',
   title: 'Is the flow healthy?',

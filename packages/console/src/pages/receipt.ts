@@ -9,6 +9,7 @@ import { context } from './session.ts'
 /** A receipt, verified as a tenant does, with the keys that this installation has. */
 export const receipt = page({
   path: '/receipt',
+  query: ['session'],
   action: 'receipt get',
   role: 'support',
   title: 'Receipt',

@@ -31,6 +31,7 @@ interface Input {
 /** Why requests were rejected, also of sessions that are deleted. */
 export const rejections = page({
   path: '/rejections',
+  query: ['q', 'reason', 'since', 'until', 'after'],
   action: 'session rejections',
   role: 'support',
   title: 'Rejected requests',

@@ -73,6 +73,7 @@ ${context(found.context)}`
 /** The sessions of a user as a tenant knows them, newest first. */
 export const sessions = page({
   path: '/sessions',
+  query: ['tenant', 'subject_ref', 'after'],
   action: 'session list',
   role: 'support',
   title: 'Sessions of a user',

@@ -7,6 +7,7 @@ import { type Asked, page } from '../page.ts'
 /** The tenants, by a part of their name or their id. */
 export const tenants = page({
   path: '/tenants',
+  query: ['q'],
   action: 'tenant list',
   role: 'viewer',
   title: 'Tenants',

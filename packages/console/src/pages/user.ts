@@ -18,6 +18,7 @@ import { statusOf } from './device.ts'
 /** One user: the devices, the blocks, and the tenants that know the user. */
 export const user = page({
   path: '/user',
+  query: ['subject', 'tenant', 'subject_ref'],
   action: 'subject show',
   role: 'support',
   title: 'User',

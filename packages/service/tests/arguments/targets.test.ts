@@ -95,6 +95,12 @@ test('a command about a session leaves the others as they are', async (t) => {
   const [c, d] = [(await h.reach('completed')).session, (await h.reach('completed')).session]
   await makeReceipts(h.service)
   const kinds = (id: string) => json(`session timeline ${id}`).map(({ kind }: Row) => kind)
+  await t.test('session tail <session>', () => {
+    for (const { id } of [c, d]) {
+      const lines = text(`session tail ${id}`).trim().split('\n')
+      assert.equal(JSON.parse(lines.at(-1) ?? '').session_id, id)
+    }
+  })
   await t.test('session show <session>', () => {
     for (const { id } of [a, c]) assert.equal(json(`session show ${id}`).session_id, id)
   })
@@ -106,12 +112,6 @@ test('a command about a session leaves the others as they are', async (t) => {
   await t.test('session timeline <session>', () => {
     assert.ok(kinds(a.id).includes('killed'))
     assert.ok(!kinds(b.id).includes('killed'))
-  })
-  await t.test('session tail <session>', () => {
-    for (const { id } of [a, c]) {
-      const lines = text(`session tail ${id}`).trim().split('\n')
-      assert.equal(JSON.parse(lines.at(-1) ?? '').session_id, id)
-    }
   })
   await t.test('receipt get <session>', () => {
     for (const { id } of [c, d]) {
