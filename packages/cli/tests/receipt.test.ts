@@ -3,9 +3,13 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { SessionId } from '@bonded/contract'
+import { appendReceipts } from '@bonded/core/operations/receipt-log'
 import { checkReceipt } from '../src/checked-receipt.ts'
 import { harness, PUBLIC_ORIGIN } from '../../../tests/harness/harness.ts'
 import { machine } from '../../../tests/harness/process.ts'
+
+/** The verifier key of a witness that has cosigned nothing. */
+const WITNESS = 'w.example+00df7ba9+BAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'
 
 test('receipt verify accepts a stored response or its JWS, offline, and rejects what does not verify', async () => {
   await using h = await harness()
@@ -42,23 +46,51 @@ test('receipt verify accepts a stored response or its JWS, offline, and rejects 
   const unsigned = m.run('receipt', 'verify-log', note, note, '--proof', grown, '--jwks', jwks)
   assert.deepEqual([unsigned.status, /checkpoint_unsigned/.test(unsigned.stderr)], [1, true])
   const keyless = file('keyless.json', '{"keys":[]}')
-  const witness = 'w.example+00df7ba9+BAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'
   for (const [args, says] of [
     [[changed, '--jwks', jwks], /signature_mismatch|malformed/],
     [[stored, '--jwks', keyless], /key_unknown/],
+    [[stored, '--jwks', jwks, '--issuer', 'https://other.example'], /issuer_mismatch/],
     [[stored, '--jwks', jwks, '--audience', 'ten_other'], /tenant_mismatch/],
     [[stored, '--jwks', jwks, '--session', 'sess_other'], /session_mismatch/],
     [[stored, '--jwks', stored], /not a JSON Web Key Set/],
     [[jwks, '--jwks', jwks], /malformed/],
     [[join(m.folder, 'missing'), '--jwks', jwks], /cannot be read/],
-    [[stored, '--jwks', jwks, '--witness', witness], /cosignatures_missing/],
+    [[stored, '--jwks', jwks, '--witness', WITNESS], /cosignatures_missing/],
     [[stored, '--jwks', jwks, '--witness', 'w.example'], /not the verifier key/],
-    [[stored, '--jwks', jwks, '--witness', witness, '--require-witnesses', '2'], /required/],
+    [[stored, '--jwks', jwks, '--witness', WITNESS, '--require-witnesses', '2'], /required/],
     [[stored, '--jwks', jwks, '--require-witnesses', '1'], /needs --witness/],
   ] as const) {
     const ran = m.run('receipt', 'verify', ...args)
     assert.equal(ran.status, 1, args.join(' '))
     assert.match(ran.stderr, says)
+  }
+})
+
+test('receipt verify-log accepts a log that only grew, and requires the witnesses that it is given', async () => {
+  await using h = await harness()
+  const { session } = await h.reach('completed')
+  await h.api('GET', `/sessions/${session.id}/receipt`, { token: h.shop.server })
+  await appendReceipts(h.service)
+  using m = machine()
+  const file = async (name: string, path: string) => {
+    writeFileSync(join(m.folder, name), (await h.call('GET', path)).text)
+    return join(m.folder, name)
+  }
+  const checkpoint = await file('checkpoint', '/receipts/log/checkpoint')
+  const proof = await file('proof', '/receipts/log/consistency/1/1')
+  const jwks = await file('jwks.json', '/.well-known/jwks.json')
+  const files = [checkpoint, checkpoint, '--proof', proof, '--jwks', jwks]
+  const verify = (...more: string[]) => m.run('receipt', 'verify-log', ...files, ...more)
+  const grown = verify()
+  assert.match(grown.stdout, /The log only grew: .*, 1 entries\./, grown.stderr)
+  const witness = ['--witness', WITNESS]
+  for (const [more, says] of [
+    [witness, /cosignatures_missing/],
+    [[...witness, '--require-witnesses', '2'], /required/],
+    [['--require-witnesses', '1'], /needs --witness/],
+  ] as const) {
+    const { status, stderr } = verify(...more)
+    assert.deepEqual([status, says.test(stderr)], [1, true], stderr)
   }
 })
 

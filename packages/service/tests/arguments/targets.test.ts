@@ -9,6 +9,10 @@ const HOUR_MS = 3_600_000
 
 type Row = Readonly<Record<string, string | null>>
 
+/** How many days are left until a time that a command has just set. */
+const daysUntil = (time: string | null | undefined) =>
+  Math.round((Date.parse(time ?? '') - Date.now()) / (24 * HOUR_MS))
+
 test('a command about a tenant or a key leaves the others as they are', async (t) => {
   await using h = await harness()
   const { json, status } = commandsOn(h)
@@ -62,19 +66,23 @@ test('a command about a tenant or a key leaves the others as they are', async (t
     for (const key of keys) assert.ok(!keysOf(b).map(keyOf).includes(String(key)))
   })
   const issued: string[] = []
-  await change('key issue <tenant>', () => {
-    for (const name of ['first', 'second'])
-      issued.push(json(`key issue ${a} --kind server --name ${name}`).key)
-    for (const key of issued) assert.ok(keysOf(a).map(keyOf).includes(key))
+  await change('key issue', () => {
+    for (const more of ['', ' --expires 90d --workflow named'])
+      issued.push(json(`key issue ${a} --kind server${more}`).key)
+    const [plain, bounded] = issued.map((key) => keysOf(a).find((each) => each.key === key))
+    assert.deepEqual([plain?.expires_at, plain?.scope], [null, null])
+    assert.deepEqual(bounded?.scope, [{ workflow: 'named', actions: null }])
+    assert.equal(daysUntil(bounded?.expires_at), 90)
   })
   const [first, second] = issued as [string, string]
   const ended = (name: 'expires_at' | 'revoked_at') =>
     keysOf(a)
       .filter((key) => key[name] !== null)
       .map(keyOf)
-  await change('key roll <key>', () => {
-    json(`key roll ${first}`)
+  await change('key roll', () => {
+    json(`key roll ${first} --grace 7d`)
     assert.deepEqual(ended('revoked_at'), [first])
+    assert.equal(daysUntil(keysOf(a).find(({ key }) => key === first)?.revoked_at), 7)
   })
   await change('key revoke <key>', () => {
     json(`key revoke ${second}`)
