@@ -161,7 +161,7 @@ test('device list leaves out what its arguments do not name', async (t) => {
   setTime(h, second)
   const added = await h.register(phone)
   setTime(h, third)
-  const stranger = await h.register()
+  const { phone: stranger, subjectRef: strangeRef } = await completed(h)
   json(`device block ${added.device_id}`)
   const [a, b, c, d] = [stranger, added, twin, phone].map(({ device_id }) => device_id) as [
     string,
@@ -173,7 +173,10 @@ test('device list leaves out what its arguments do not name', async (t) => {
   const cases: Cases = {
     '--status': { '': [a, b, c, d], '--status blocked': [b], '--status active': [a, c, d] },
     '--subject': { [`--subject ${subject_id}`]: [b, d], [`--subject ${stranger.subject_id}`]: [a] },
-    '--subject-ref': { [`--subject-ref ${subjectRef} --tenant ${h.shop.tenant.id}`]: [b, d] },
+    '--subject-ref': {
+      [`--subject-ref ${subjectRef} --tenant ${h.shop.tenant.id}`]: [b, d],
+      [`--subject-ref ${strangeRef} --tenant ${h.shop.tenant.id}`]: [a],
+    },
     '--tenant': { [`--subject-ref ${subjectRef} --tenant ${other.tenant.id}`]: [c] },
     '--limit': { '--limit 1': [a], [`--limit 1 --subject ${subject_id}`]: [b] },
   }
@@ -243,6 +246,7 @@ test('audit list and audit export leave out what their arguments do not name', a
   const other = await h.addTenant({ name: 'Other' })
   setTime(h, first)
   const { session, phone, subjectRef, twin } = await sameReference(h, other.tenant.id)
+  const { subjectRef: strangeRef } = await completed(h)
   const record = async (
     at: number,
     action: string,
@@ -276,7 +280,10 @@ test('audit list and audit export leave out what their arguments do not name', a
       [`--device ${twin.device_id}${then}`]: [b, c],
     },
     '--session': { [`--session ${session.id}${then}`]: [a] },
-    '--subject-ref': { [`--subject-ref ${subjectRef} --tenant ${h.shop.tenant.id}${then}`]: [a] },
+    '--subject-ref': {
+      [`--subject-ref ${subjectRef} --tenant ${h.shop.tenant.id}${then}`]: [a],
+      [`--subject-ref ${strangeRef} --tenant ${h.shop.tenant.id}${then}`]: [],
+    },
     '--tenant': {
       [`--subject-ref ${subjectRef} --tenant ${other.tenant.id}${then}`]: [b, c],
       [`--tenant ${other.tenant.id}${then}`]: [b, c],
