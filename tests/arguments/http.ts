@@ -120,8 +120,8 @@ export const HTTP_ARGUMENTS: ArgumentRegister = {
       holds: ['createSession body.end_user_address'],
     },
     {
-      file: `${API}/attest-rules.test.ts`,
-      test: 'gives two tenants different pseudonyms of one phone, each of them stable',
+      file: `${HTTP}/key-scope.test.ts`,
+      test: 'a session is of the tenant whose credential creates it, and of no other',
       holds: ['createSession caller'],
     },
     {

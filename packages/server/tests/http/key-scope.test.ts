@@ -142,6 +142,18 @@ for (const [what, keys] of [
     assert.deepEqual(rejections[0], rejections[1])
   })
 
+test('a session is of the tenant whose credential creates it, and of no other', async () => {
+  for (const [own, other] of [
+    [h.shop, foreign],
+    [foreign, h.shop],
+  ] as const) {
+    const session = await h.create(APPROVE_WIRE, own)
+    assert.equal(session.tenant_id, own.tenant.id)
+    assert.equal((await h.get(session, own)).status, 200)
+    assert.equal((await h.get(session, other)).status, 404)
+  }
+})
+
 test('accepts a key for the workflow and action of its scope', async () => {
   const session = await h.create({ workflow: 'wire_transfer', action: 'approve_wire' }, scoped)
   assert.equal((await h.get(session, scoped)).status, 200)

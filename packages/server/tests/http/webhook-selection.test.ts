@@ -107,9 +107,14 @@ test('a call about an endpoint leaves the others of the tenant as they are, and 
   const before = await listed()
   const idsOf = (of: typeof before) => of.map(({ endpoint_id }) => endpoint_id).toSorted()
   assert.deepEqual(idsOf(before), [one, other, chosen].toSorted())
-  const portal = (await h.api('POST', '/webhook-portal', { token: tenant.server })).body.url
-  for (const token of [tenant.server, new URL(portal).hash.slice(1)])
-    assert.deepEqual(idsOf(await listed(token)), [foreign])
+  for (const [server, ids] of [
+    [h.shop.server, idsOf(before)],
+    [tenant.server, [foreign]],
+  ] as const) {
+    const { url: portal } = (await h.api('POST', '/webhook-portal', { token: server })).body
+    for (const token of [server, new URL(portal).hash.slice(1)])
+      assert.deepEqual(idsOf(await listed(token)), ids)
+  }
 
   const path = `/webhook-endpoints/${other}`
   const changed = (await send(h, 'POST', path, { events })).body
