@@ -90,6 +90,56 @@ export const HTTP_ARGUMENTS: ArgumentRegister = {
       ],
     },
     {
+      file: `${API}/challenge.test.ts`,
+      test: 'never shows the phone a nonce newer than the one it presented',
+      holds: ['getSession ?nonce'],
+    },
+    {
+      file: `${API}/read-invitation.test.ts`,
+      test: 'accepts the nonces that a phone may claim with, and no other',
+      holds: ['readInvitation x-bond-nonce:'],
+    },
+    {
+      file: `${HTTP}/credential-matrix.test.ts`,
+      test: 'responds to a missing, wrong or foreign watch token like an unknown session',
+      holds: ['getSession x-bond-watch:'],
+    },
+    {
+      file: `${API}/cancel-session.test.ts`,
+      test: 'rejects a cancel without the watch token or with that of another session',
+      holds: ['cancelSession x-bond-watch:'],
+    },
+    {
+      file: `${API}/prove-browser.test.ts`,
+      test: 'rejects a page of another origin, a wrong watch token, and a proof before the approval',
+      holds: ['proveBrowser x-bond-watch:'],
+    },
+    {
+      file: `${API}/prove-framed-browser.test.ts`,
+      test: 'opens to no page: neither to the tenant’s own, nor to another tenant’s',
+      holds: of(['openBrowserFrame'], 'x-bond-watch:', 'body.parent_origin'),
+    },
+    {
+      file: `${API}/record-containment.test.ts`,
+      test: 'reads a session as not found for a report without its watch token',
+      holds: ['reportContainment x-bond-watch:'],
+    },
+    {
+      file: `${API}/create-session.test.ts`,
+      test: 'complete checks first the secret, then the context, then the state',
+      holds: of(['completeSession'], 'x-bond-completion-secret:', 'x-bond-context-digest:'),
+    },
+    {
+      file: `${API}/prove-browser.test.ts`,
+      test: 'the phone approves, then the browser proves itself, and only its secret reads the verification',
+      holds: ['getSession x-bond-browser-secret:'],
+    },
+    {
+      file: `${API}/receipts.test.ts`,
+      test: 'a workflow that requires the browser gives its receipt only for the secret of that browser',
+      holds: ['readReceipt x-bond-browser-secret:'],
+    },
+    {
       file: `${HTTP}/poll.test.ts`,
       test: 'responds to a waiting poll at the next change of its session',
       holds: ['getSession ?after'],
@@ -258,12 +308,6 @@ export const HTTP_ARGUMENTS: ArgumentRegister = {
   ],
   others: {
     ...because('It only proves who calls: with a wrong value, nothing is returned or changed.', [
-      '?nonce',
-      'x-bond-nonce:',
-      'x-bond-watch:',
-      'x-bond-browser-secret:',
-      'x-bond-completion-secret:',
-      'x-bond-context-digest:',
       'body.nonce',
       'body.parent_origin',
       'body.commitment',
