@@ -8,6 +8,11 @@ import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { browserMissing } from '../../../tests/browser.ts'
 import { PORTAL_TTL_MS } from '../../core/src/domain/webhooks.ts'
+import {
+  createEndpoint,
+  listDeliveries,
+  updateEndpoint,
+} from '../../core/src/operations/admin/webhooks.ts'
 import { accepts } from '../../server/tests/webhook-receiver.ts'
 import { HOSTILE, portalScene } from './portal-scene.ts'
 
@@ -67,6 +72,62 @@ test(
     await page.getByLabel(/^Time to recover/).selectOption({ label: 'the last day' })
     await page.getByRole('button', { name: /^Send again what failed/ }).click()
     await status(page, /Sending 1 again/)
+    await page.context().close()
+  },
+)
+
+test(
+  'leaves out what its filters, its rows, and its times do not name, and loads the rest',
+  browserTest,
+  async () => {
+    await using s = await portalScene()
+    const { h } = s
+    const tenantId = h.shop.tenant.id
+    const given = { tenantId, url: 'https://b.example/', events: null, scheme: 'v1' } as const
+    const { endpoint: second } = await createEndpoint(h.service, given)
+    // What they get is held, so that nothing is sent.
+    for (const { id } of [s.endpoint, second])
+      await updateEndpoint(h.service, id, { enabled: false })
+    await h.create()
+    h.clock.set(25 * 60 * 60_000)
+    for (let count = 0; count < 60; count++) await h.create()
+    await h.kill(await h.create())
+    const pending = async () => {
+      const query = { tenantId, state: 'pending', limit: 200 } as const
+      return (await listDeliveries(h.service, query)).deliveries
+    }
+    const page = await s.open(await s.link())
+    const shows = async (count: number) => {
+      await rows(page)
+        .nth(count - 1)
+        .waitFor()
+      assert.equal(await rows(page).count(), count)
+    }
+    const more = page.getByRole('button', { name: 'Load more' })
+    // Of 62 sessions the creation, and of one the end, for two endpoints.
+    for (const count of [50, 100]) {
+      await shows(count)
+      await more.click()
+    }
+    await shows(126)
+    assert.equal(await more.isVisible(), false)
+    await page.locator('.filter select').nth(1).selectOption('session.killed')
+    await rows(page).nth(2).waitFor({ state: 'detached' })
+    await shows(2)
+    await page.locator('.filter select').nth(2).selectOption(second.id)
+    await rows(page).nth(1).waitFor({ state: 'detached' })
+    await shows(1)
+
+    await rows(page).first().locator('summary').click()
+    await page.getByRole('button', { name: 'Send again', exact: true }).click()
+    await status(page, /being sent again/)
+    const [again, ...others] = await pending()
+    assert.deepEqual([again?.type, again?.endpointId, others], ['session.killed', second.id, []])
+    const recovery = page.locator('.endpoints > li', { hasText: 'b.example' })
+    await recovery.getByRole('combobox').selectOption({ label: 'the last day' })
+    await recovery.getByRole('button').click()
+    await status(page, /Sending 61 again/)
+    assert.ok((await pending()).every(({ endpointId }) => endpointId === second.id))
     await page.context().close()
   },
 )
