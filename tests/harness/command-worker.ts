@@ -9,8 +9,10 @@ const UNSETTLED = 13
 
 let printed = { stdout: '', stderr: '' }
 for (const stream of ['stdout', 'stderr'] as const)
-  process[stream].write = (chunk: string | Uint8Array) => {
+  process[stream].write = (chunk: string | Uint8Array, ...rest: unknown[]) => {
     printed[stream] += typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString()
+    const onWritten = rest.at(-1)
+    if (typeof onWritten === 'function') queueMicrotask(() => onWritten())
     return true
   }
 

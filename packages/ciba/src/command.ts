@@ -1,4 +1,5 @@
 import { jsonOption } from '@bonded/cli/arguments'
+import { printLine } from '@bonded/cli/output'
 import { openLog } from '@bonded/server/log'
 import { Command, Option } from 'commander'
 import { readConfig } from './config.ts'
@@ -21,11 +22,7 @@ export function cibaCommand(): Command {
       const log = openLog('info', json === true ? 'stderr' : 'stdout')
       const running = await serveCiba(config, { credential: process.env[CREDENTIAL] ?? '', log })
       const ready = { ready: config.issuer, pid: process.pid, port: running.port }
-      process.stdout.write(
-        json === true
-          ? `${JSON.stringify(ready)}\n`
-          : `ready: ${ready.ready} (pid ${ready.pid}, port ${ready.port})\n`,
-      )
+      printLine({ json }, ready, [`ready: ${ready.ready} (pid ${ready.pid}, port ${ready.port})`])
       // A second signal ends the process at once.
       for (const signal of ['SIGTERM', 'SIGINT'] as const)
         process.once(signal, () => void running[Symbol.asyncDispose]())

@@ -4,16 +4,19 @@ import {
   applyTenant,
   planTenant,
   type TenantDifference,
+  type WantedTenant,
 } from '@bonded/core/operations/admin/apply-tenant'
-import { listKeys } from '@bonded/core/operations/admin/keys'
+import { listKeys, revokeKey } from '@bonded/core/operations/admin/keys'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { finishSuspension } from '@bonded/core/operations/admin/suspend-tenant'
 import { listTenants } from '@bonded/core/operations/admin/tenants'
+import type { Service } from '@bonded/core/operations/service'
 import { Command } from 'commander'
 import { stringify } from 'yaml'
 import { jsonOption } from './arguments.ts'
+import { keyIdOf } from './key.ts'
 import { type Options, withService } from './open.ts'
-import { print } from './output.ts'
+import { print, printOnce } from './output.ts'
 import { type DocumentProblem, readTenants, writeTenant } from './tenant-document.ts'
 import { SIMILAR_NAME_HELP } from './tenant-update.ts'
 
@@ -35,26 +38,40 @@ export function applyCommand(): Command {
     .addOption(jsonOption())
     .action(async (options: ApplyOptions) => {
       const text = readDocument(options.file)
-      const results = await withService(options, async (service) => {
+      await withService(options, async (service) => {
         const { tenants, problems } = readTenants(text, service.settings)
         rejectProblems(options.file, problems)
         const allowSimilarName = options.allowSimilarName === true
         const wanted = tenants.map((tenant) => ({ ...tenant, allowSimilarName }))
         const plan = []
         for (const tenant of wanted) plan.push(await planTenant(service, tenant))
-        if (options.plan === true) return plan
-        const applied = []
-        for (const [index, tenant] of wanted.entries()) {
-          const changes = plan[index]?.differences.length !== 0
-          const result = changes ? await applyTenant(service, tenant) : plan[index]
-          // Also after an interruption: ends the sessions that are left.
-          if (tenant.suspended === true && result) await finishSuspension(service, result.tenant.id)
-          if (result) applied.push(result)
-        }
-        return applied
+        const results = options.plan === true ? plan : await applyAll(service, wanted, plan)
+        await printOnce(
+          () => print(options, results.map(describe), results.flatMap(linesOf)),
+          async () => {
+            for (const { serverCredential } of results)
+              if (serverCredential) await revokeKey(service, keyIdOf(serverCredential))
+            return 'The tenants are applied. New server credentials are revoked, because they were not shown. Issue others: bonded key issue <tenant> --kind server'
+          },
+        )
       })
-      print(options, results.map(describe), results.flatMap(linesOf))
     })
+}
+
+async function applyAll(
+  service: Service,
+  wanted: readonly WantedTenant[],
+  plan: readonly AppliedTenant[],
+): Promise<readonly AppliedTenant[]> {
+  const applied = []
+  for (const [index, tenant] of wanted.entries()) {
+    const changes = plan[index]?.differences.length !== 0
+    const result = changes ? await applyTenant(service, tenant) : plan[index]
+    // Also after an interruption: ends the sessions that are left.
+    if (tenant.suspended === true && result) await finishSuspension(service, result.tenant.id)
+    if (result) applied.push(result)
+  }
+  return applied
 }
 
 /** `bonded export`. */

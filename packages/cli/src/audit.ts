@@ -22,7 +22,7 @@ import {
 import { AuditFile } from './audit-file.ts'
 import { type ReferenceOptions, withReferenceOptions } from './named-subject.ts'
 import { type Options, withService } from './open.ts'
-import { isoTime, print, table } from './output.ts'
+import { isoTime, print, table, write, written } from './output.ts'
 
 interface ListOptions extends Options, ReferenceOptions {
   readonly since?: number
@@ -120,12 +120,12 @@ function exportCommand(): Command {
     .action(async (options: ExportOptions) => {
       const { since, file, rotateMb, keep, follow } = options
       const sink = file && new AuditFile(file, { maxBytes: rotateMb * 1_000_000, keep })
-      const write = sink ? (lines: readonly string[]) => sink.append(lines) : printLines
+      const put = sink ? async (lines: readonly string[]) => sink.append(lines) : printLines
       await withService(options, async (service) => {
         let after = options.after ?? (sink ? await numberBefore(service, sink) : 0)
         for (;;) {
           const entries = await entriesAfter(service, { since, after })
-          if (entries.length > 0) write(entries.map(lineOf))
+          if (entries.length > 0) await put(entries.map(lineOf))
           after = entries.at(-1)?.number ?? after
           if (entries.length === BATCH) continue
           if (follow !== true) return
@@ -200,8 +200,10 @@ function lineOf(entry: AuditEntry): string {
   return escapeHiddenJson(JSON.stringify(ocsfEvent(entry, VERSION)))
 }
 
-function printLines(lines: readonly string[]): void {
-  for (const line of lines) process.stdout.write(`${line}\n`)
+/** Waits for its reader, so that an export of any size needs little memory. */
+async function printLines(lines: readonly string[]): Promise<void> {
+  write(lines.map((line) => `${line}\n`).join(''))
+  await written()
 }
 
 function describe(entry: AuditEntry) {

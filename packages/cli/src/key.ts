@@ -3,14 +3,14 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Scope } from '@bonded/core/domain/tenant'
 import { issueKey, listKeys, revokeKey } from '@bonded/core/operations/admin/keys'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
-import { rollKey } from '@bonded/core/operations/admin/roll-key'
+import { type RolledKey, rollKey, undoRoll } from '@bonded/core/operations/admin/roll-key'
 import { findTenant } from '@bonded/core/operations/admin/tenants'
 import type { KeyListing } from '@bonded/core/ports/tables/tenant-table'
 import { jsonOption, tenantArgument } from './arguments.ts'
 import { describeKey } from './describe-tenant.ts'
 import { parseDuration } from './duration.ts'
 import { type Options, withService } from './open.ts'
-import { fields, isoTime, print, table } from './output.ts'
+import { fields, isoTime, print, printOnce, table } from './output.ts'
 
 /** Long enough for every deployment of the backend to pick up the new credential. */
 const DEFAULT_GRACE = '24h'
@@ -91,13 +91,20 @@ function issueCommand(): Command {
           code: 'invalid',
         })
       const scope = workflow.length === 0 ? null : workflow
-      const { key, secret, expiresAt } = await withService(options, (service) =>
-        issueKey(service, { tenantId, kind, name, scope, lifetimeMs: expires }),
-      )
-      const shown = { [secretName(kind)]: secret.reveal() }
-      const ends = { expires_at: isoTime(expiresAt) }
-      const document = { kind, key, name: name ?? null, ...ends, ...shown }
-      print(options, document, [...fields(shown), ...onceOnly(kind)])
+      await withService(options, async (service) => {
+        const given = { tenantId, kind, name, scope, lifetimeMs: expires }
+        const { key, secret, expiresAt } = await issueKey(service, given)
+        const shown = { [secretName(kind)]: secret.reveal() }
+        const ends = { expires_at: isoTime(expiresAt) }
+        const document = { kind, key, name: name ?? null, ...ends, ...shown }
+        await printOnce(
+          () => print(options, document, [...fields(shown), ...onceOnly(kind)]),
+          async () => {
+            await revokeKey(service, key)
+            return 'The new key is revoked, because it was not shown. Issue another one'
+          },
+        )
+      })
     })
 }
 
@@ -112,18 +119,31 @@ function rollCommand(): Command {
     )
     .addOption(jsonOption())
     .action(async (replaces: string, options: Options & { grace: number }) => {
-      const { kind, key, secret, endsAt, expiresAt } = await withService(options, (service) =>
-        rollKey(service, { key: replaces, graceMs: options.grace }),
-      )
-      const until = isoTime(endsAt)
-      const shown = { [secretName(kind)]: secret.reveal() }
-      const ends = { expires_at: isoTime(expiresAt), replaces, replaced_works_until: until }
-      print(options, { kind, key, ...shown, ...ends }, [
-        ...fields(shown),
-        ...onceOnly(kind),
-        options.grace === 0 ? `Revoked ${replaces}.` : `${replaces} works until ${until}.`,
-      ])
+      await withService(options, async (service) => {
+        const rolled = await rollKey(service, { key: replaces, graceMs: options.grace })
+        await printOnce(
+          () => printRolled(options, { replaces, ...rolled }),
+          async () => {
+            await undoRoll(service, { replaces, ...rolled })
+            return `Nothing has changed: ${replaces} works as before. Roll it again`
+          },
+        )
+      })
     })
+}
+
+function printRolled(
+  options: Options & { grace: number },
+  { kind, key, secret, endsAt, expiresAt, replaces }: RolledKey & { readonly replaces: string },
+): void {
+  const until = isoTime(endsAt)
+  const shown = { [secretName(kind)]: secret.reveal() }
+  const ends = { expires_at: isoTime(expiresAt), replaces, replaced_works_until: until }
+  print(options, { kind, key, ...shown, ...ends }, [
+    ...fields(shown),
+    ...onceOnly(kind),
+    options.grace === 0 ? `Revoked ${replaces}.` : `${replaces} works until ${until}.`,
+  ])
 }
 
 const KEY_HELP = 'Key id of a server credential, or a publishable key'
@@ -148,7 +168,7 @@ function formatScope(scope: Scope): string {
 }
 
 /** A whole credential is accepted too: it is what the operator has at hand when one has leaked. */
-function keyIdOf(text: string): string {
+export function keyIdOf(text: string): string {
   return /^sk_beta_([0-9A-Za-z]{10})_/.exec(text)?.[1] ?? text
 }
 

@@ -1,4 +1,75 @@
+import { fstatSync, fsyncSync, writeFileSync } from 'node:fs'
+import { isMainThread } from 'node:worker_threads'
 import { escapeHidden, escapeHiddenJson } from '@bonded/contract'
+import { OperatorError } from '@bonded/core/operations/admin/operator-error'
+
+const STDOUT = 1
+const isFile = isMainThread && fstatSync(STDOUT).isFile()
+let failure: NodeJS.ErrnoException | null | undefined
+
+/** The output of a command that did not arrive as a whole. */
+export class OutputError extends OperatorError {
+  /** Whether its reader has closed the pipe, as `head` does. */
+  readonly isUnread: boolean
+
+  constructor(cause: NodeJS.ErrnoException) {
+    super(
+      `The output was cut off: ${cause.message}. Usually its disk is full. What the command changed is stored. Discard what was written, and print it again elsewhere`,
+      { code: 'output_lost', cause },
+    )
+    this.isUnread = cause.code === 'EPIPE' || cause.code === 'ECONNRESET'
+  }
+}
+
+/** Writes to stdout, which only this function does. A failure is thrown by `written`. */
+export function write(text: string): void {
+  if (failure) return
+  // The stream of Node for a file drops the rest of a write for which the disk has no room.
+  if (isFile) onFile(() => writeFileSync(STDOUT, Buffer.from(text)))
+  else process.stdout.write(text, (cause) => (failure ??= cause))
+}
+
+function onFile(act: () => void): void {
+  try {
+    act()
+  } catch (cause) {
+    failure = cause as NodeJS.ErrnoException
+  }
+}
+
+/**
+ * Waits until the reader, or the disk, has everything that was printed.
+ *
+ * @throws {OutputError} if it does not
+ */
+export async function written(): Promise<void> {
+  // A network file system can lack the room that it has promised.
+  if (isFile && !failure) onFile(() => fsyncSync(STDOUT))
+  if (!isFile) await new Promise((done) => process.stdout.write('', done))
+  const cause = failure
+  failure = undefined
+  if (cause) throw new OutputError(cause)
+}
+
+/**
+ * Prints what nothing can show again, such as a credential. If it did not arrive, nobody has the
+ * secret, and `undo` ends it.
+ *
+ * @param undo returns what it did, and what to do now
+ * @throws {OperatorError} if it did not arrive, also if the reader has closed the pipe
+ */
+export async function printOnce(show: () => void, undo: () => Promise<string>): Promise<void> {
+  show()
+  try {
+    await written()
+  } catch (lost) {
+    const { message } = (lost as OutputError).cause as Error
+    throw new OperatorError(`The output was cut off: ${message}. ${await undo()}`, {
+      code: 'output_lost',
+      cause: lost,
+    })
+  }
+}
 
 /**
  * Prints one JSON document, or lines for a reader. Stored text can hold terminal escape sequences,
@@ -9,11 +80,21 @@ export function print(
   document: unknown,
   lines: readonly string[],
 ): void {
-  process.stdout.write(
+  write(
     options.json === true
       ? `${escapeHiddenJson(JSON.stringify(document, null, 2))}\n`
       : `${lines.map(escapeHidden).join('\n')}\n`,
   )
+}
+
+/** Prints one of many documents as a line of JSON, which a script can read as it arrives. */
+export function printLine(
+  { json }: { readonly json?: boolean | undefined },
+  document: unknown,
+  lines: readonly string[],
+): void {
+  if (json === true) write(`${escapeHiddenJson(JSON.stringify(document))}\n`)
+  else print({}, document, lines)
 }
 
 /** Says what long work does now: on stderr, and on a terminal only. */

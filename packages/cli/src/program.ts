@@ -3,6 +3,7 @@ import { VERSION } from '@bonded/server/version'
 import { auditCommands } from './audited.ts'
 import type { Explained } from './explain.ts'
 import { HELP_FORMAT } from './help.ts'
+import { write } from './output.ts'
 import { addSettingFlags } from './setting-flags.ts'
 
 /** Commands by name. Each is loaded when it is needed: `serve` does not wait for the others. */
@@ -86,6 +87,7 @@ function configure(command: Command, path = 'bonded'): void {
     .helpCommand(false)
     .helpOption('-h, --help', 'Show this help')
     .configureHelp(HELP_FORMAT)
+    .configureOutput({ writeOut: write })
     .showHelpAfterError(`Run "${path} --help" for usage.`)
   if (command.commands.length > 0) command.usage('<command> [options]')
   for (const child of command.commands) configure(child, `${path} ${child.name()}`)

@@ -29,6 +29,7 @@ import { describeQrContent } from '@bonded/server/settings/qr-content'
 import { jsonOption } from './arguments.ts'
 import { inheritedSocket } from './inherited-socket.ts'
 import { type Options, openService } from './open.ts'
+import { printLine, write } from './output.ts'
 import { ignoreParent } from './parent.ts'
 import { openWhenReachable } from './wait-for-database.ts'
 import { type IgnoredSetting, readServiceConfig, recordSettings } from './service-config.ts'
@@ -55,11 +56,10 @@ export function serveCommand(): Command {
         after_ms: Math.round(performance.now()),
         qr_content: service.settings.qrContent,
       }
-      process.stdout.write(
-        options.json
-          ? `${JSON.stringify(ready)}\n`
-          : `ready: ${ready.ready} (pid ${ready.pid}, after ${ready.after_ms} ms)\nThe QR code ${describeQrContent(service.settings)}.\n`,
-      )
+      printLine(options, ready, [
+        `ready: ${ready.ready} (pid ${ready.pid}, after ${ready.after_ms} ms)`,
+        `The QR code ${describeQrContent(service.settings)}.`,
+      ])
       closeOnSignal(options, running)
     })
 }
@@ -258,8 +258,7 @@ export function closeOnSignal(
   { json }: Pick<Options, 'json'>,
   ...running: readonly AsyncDisposable[]
 ): void {
-  const say = (text: string) =>
-    void (process.stdout.isTTY && json !== true && process.stdout.write(text))
+  const say = (text: string) => void (process.stdout.isTTY && json !== true && write(text))
   onEndSignal(() => {
     ignoreParent()
     say('\nStopping: completing open requests. Press Ctrl+C again to stop at once.\n')

@@ -1,7 +1,6 @@
 import {
   ENDED_REASONS,
   type EndedReason,
-  escapeHiddenJson,
   SESSION_STATES,
   type SessionId,
   type SessionState,
@@ -26,7 +25,7 @@ import { parseSubjectRef } from './named-subject.ts'
 import { type Options, withService } from './open.ts'
 import { rejectionsCommand } from './rejections.ts'
 import { followSession, type SessionEnd } from './session-tail.ts'
-import { fields, isoTime, print, table } from './output.ts'
+import { fields, isoTime, print, printLine, table, written } from './output.ts'
 import { stepLegend } from './step-legend.ts'
 
 interface ListOptions extends Options {
@@ -72,7 +71,10 @@ export function sessionCommand(): Command {
     .addOption(jsonOption('Print one line of JSON for each event'))
     .action(async (id: SessionId, options: Options) => {
       await withService(options, async (service) => {
-        for await (const line of followSession(service, id)) printLine(options, line)
+        for await (const line of followSession(service, id)) {
+          printLine(options, line, ['kind' in line ? timelineLine(line) : endLine(line)])
+          await written()
+        }
       })
     })
   command
@@ -144,11 +146,6 @@ function describeSession(session: Session, state: SessionState) {
     verification: session.verification,
     step_up: session.stepUp,
   }
-}
-
-function printLine(options: Options, line: TimelineEntry | SessionEnd): void {
-  if (options.json === true) process.stdout.write(`${escapeHiddenJson(JSON.stringify(line))}\n`)
-  else print(options, line, ['kind' in line ? timelineLine(line) : endLine(line)])
 }
 
 function endLine({ session_id, state, ended_reason }: SessionEnd): string {

@@ -1,4 +1,4 @@
-import { decodeBase64url, encodeBase64url, escapeHiddenJson } from '@bonded/contract'
+import { decodeBase64url, encodeBase64url } from '@bonded/contract'
 import { eraseSubject } from '@bonded/core/operations/admin/erase-subject'
 import { exportSubject } from '@bonded/core/operations/admin/export-subject'
 import type { StoredRow } from '@bonded/core/ports/tables/subject-data-table'
@@ -20,7 +20,7 @@ export function exportCommand(): Command {
         .filter(([, rows]) => rows.length > 0)
         .map(([table, rows]) => [table, rows.map((each) => presentRow(table, each))])
       const document = { exported_at: isoTime(Date.now()), ...Object.fromEntries(data) }
-      process.stdout.write(`${escapeHiddenJson(JSON.stringify(document, null, 2))}\n`)
+      print({ json: true }, document, [])
     },
   })
 }

@@ -8,19 +8,21 @@ import {
   TENANT_LIMITS,
 } from '@bonded/core/domain/limits'
 import type { Tenant } from '@bonded/core/domain/tenant'
-import { listKeys } from '@bonded/core/operations/admin/keys'
+import { listKeys, revokeKey } from '@bonded/core/operations/admin/keys'
 import {
   createTenant,
   findTenant,
   limitTenant,
   listTenants,
+  type TenantKeys,
 } from '@bonded/core/operations/admin/tenants'
 import { jsonOption, tenantArgument } from './arguments.ts'
 import { describeKey, describeTenant, integrationOf } from './describe-tenant.ts'
 import { integrationPoints, pinnedScript } from './integration.ts'
+import { keyIdOf } from './key.ts'
 import { KEY_TABLE } from './key-table.ts'
 import { type Options, withService } from './open.ts'
-import { fields, print, table } from './output.ts'
+import { fields, print, printOnce, table } from './output.ts'
 import {
   tenantRemoveCommand,
   tenantResumeCommand,
@@ -112,29 +114,50 @@ function createCommand(): Command {
         demo: options.demo === true,
         allowSimilarName: options.allowSimilarName === true,
       }
-      const { created, origin } = await withService(options, async (service) => ({
-        created: await createTenant(service, wanted),
-        origin: service.settings.publicOrigin,
-      }))
-      const { tenant, publishableKey, serverCredential, similarTenantId } = created
-      const document = {
-        tenant_id: tenant.id,
-        publishable_key: publishableKey,
-        server_credential: serverCredential.reveal(),
-      }
-      const integration = integrationPoints(tenant, origin)
-      print(options, { ...document, similar_tenant_id: similarTenantId, ...integration }, [
-        ...fields(document),
-        '',
-        ...warnSimilar(similarTenantId),
-        'Store the server credential in the backend’s secret store now. It is not shown again.',
-        '',
-        'For the integrator',
-        ...fields({ ...integration, ...(options.json !== true && (await pinnedScript(origin))) }),
-        '',
-        ...KEY_TABLE,
-      ])
+      await withService(options, async (service) => {
+        const origin = service.settings.publicOrigin
+        const script = options.json === true ? {} : await pinnedScript(origin)
+        const created = await createTenant(service, wanted)
+        const { id } = created.tenant
+        await printOnce(
+          () => printCreated(options, { ...created, origin, script }),
+          async () => {
+            await revokeKey(service, keyIdOf(created.serverCredential.reveal()))
+            return `The tenant ${id} is stored. Its server credential is revoked, because it was not shown. Issue another one: bonded key issue ${id} --kind server`
+          },
+        )
+      })
     })
+}
+
+function printCreated(
+  options: Options,
+  {
+    tenant,
+    publishableKey,
+    serverCredential,
+    similarTenantId,
+    origin,
+    script,
+  }: TenantKeys & { readonly origin: string; readonly script: object },
+): void {
+  const document = {
+    tenant_id: tenant.id,
+    publishable_key: publishableKey,
+    server_credential: serverCredential.reveal(),
+  }
+  const integration = integrationPoints(tenant, origin)
+  print(options, { ...document, similar_tenant_id: similarTenantId, ...integration }, [
+    ...fields(document),
+    '',
+    ...warnSimilar(similarTenantId),
+    'Store the server credential in the backend’s secret store now. It is not shown again.',
+    '',
+    'For the integrator',
+    ...fields({ ...integration, ...script }),
+    '',
+    ...KEY_TABLE,
+  ])
 }
 
 async function showTenant(id: TenantId, options: Options): Promise<void> {

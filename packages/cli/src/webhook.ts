@@ -36,7 +36,7 @@ import {
 } from './arguments.ts'
 import { parseDuration } from './duration.ts'
 import { type Options, withService } from './open.ts'
-import { fields, isoTime, print, table } from './output.ts'
+import { fields, isoTime, print, printOnce, table } from './output.ts'
 
 const STATES: readonly DeliveryState[] = ['pending', 'delivered', 'failed', 'held']
 
@@ -67,10 +67,17 @@ function addEndpointCommands(command: Command): void {
     .action(async (tenantId: WebhookOwner, options: Options & Choice & NewOptions) => {
       const { url, scheme, event, loggedCharacters } = options
       const events = chosen(event) ?? null
-      const created = await withService(options, (service) =>
-        createEndpoint(service, { tenantId, url, events, scheme, loggedCharacters }),
-      )
-      printVerifier(options, created)
+      await withService(options, async (service) => {
+        const given = { tenantId, url, events, scheme, loggedCharacters }
+        const created = await createEndpoint(service, given)
+        await printOnce(
+          () => printVerifier(options, created),
+          async () => {
+            await removeEndpoint(service, created.endpoint.id)
+            return 'The endpoint is deleted, because its secret was not shown. Create it again'
+          },
+        )
+      })
     })
   command
     .command('list')
@@ -120,7 +127,11 @@ function addSecretCommands(command: Command): void {
     .addArgument(endpointArgument())
     .addOption(jsonOption())
     .action(async (id: WebhookEndpointId, options: Options) => {
-      printVerifier(options, await withService(options, (service) => rotateEndpoint(service, id)))
+      const rotated = await withService(options, (service) => rotateEndpoint(service, id))
+      await printOnce(
+        () => printVerifier(options, rotated),
+        async () => 'Rotate it again: each secret that signed before still signs for 24 hours',
+      )
     })
   command
     .command('test')

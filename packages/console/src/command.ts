@@ -1,6 +1,6 @@
 import { jsonOption } from '@bonded/cli/arguments'
 import { openBeside, type Options } from '@bonded/cli/open'
-import { print } from '@bonded/cli/output'
+import { print, printLine } from '@bonded/cli/output'
 import { readServiceConfig } from '@bonded/cli/service-config'
 import { SettingsFileError } from '@bonded/cli/settings-file-error'
 import { isDisplayText } from '@bonded/contract'
@@ -67,11 +67,7 @@ export function consoleCommand(): Command {
       const service = await openBeside(config, { log })
       const running = await serveConsole({ service, origin, signIn, log, ...listen })
       const ready = { ready: origin, pid: process.pid, port: running.port }
-      process.stdout.write(
-        json === true
-          ? `${JSON.stringify(ready)}\n`
-          : `ready: ${ready.ready} (pid ${ready.pid}, port ${ready.port})\n`,
-      )
+      printLine({ json }, ready, [`ready: ${ready.ready} (pid ${ready.pid}, port ${ready.port})`])
       const end = async () => {
         await running[Symbol.asyncDispose]()
         await closeService(service)

@@ -5,8 +5,7 @@ import { loadParts } from './program.ts'
 /** How a command ends that has thrown. */
 interface Failure {
   readonly exitCode: number
-  /** Undefined if help or the version was printed. */
-  readonly error?: { readonly code: string; readonly message: string }
+  readonly error: { readonly code: string; readonly message: string }
   /** Whether commander has printed it, unless it is silent. */
   readonly isPrinted: boolean
 }
@@ -15,13 +14,8 @@ interface Failure {
 export async function failureOf(failure: unknown, name: string | undefined): Promise<Failure> {
   if (failure instanceof CommanderError) {
     const { exit } = EXIT_CODES.usage
-    return failure.exitCode === 0
-      ? { exitCode: 0, isPrinted: true }
-      : {
-          exitCode: exit,
-          error: { code: 'usage', message: withoutPrefix(failure) },
-          isPrinted: true,
-        }
+    const error = { code: 'usage', message: withoutPrefix(failure) }
+    return { exitCode: exit, error, isPrinted: true }
   }
   const [part] = await loadParts(name)
   const { explain } = part ?? (await import('@bonded/cli/explain'))

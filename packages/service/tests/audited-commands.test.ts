@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { AUDIT_CLASSES } from '@bonded/cli/audit-classes'
@@ -44,6 +44,23 @@ test('records each command that changes something or reads data of a user, and n
     // A restored database also has the entries of the backup.
     const own = path === 'restore' ? added.slice(-1) : added
     assert.deepEqual(own, expected, words.join(' '))
+  }
+})
+
+/** One writes the credential into a file, and the other one copies those of a backup. */
+const MAKES_SECRETS = ['init', 'restore']
+
+test('every command whose output is lost fails, and leaves no secret that was not shown', {
+  skip: process.platform !== 'linux' && 'only Linux has /dev/full',
+}, async () => {
+  await using h = await harness()
+  h.clock.set(Date.now() - h.clock.now())
+  const runs = await commandsOn(h)
+  const results = await runAll(h, runs, '/dev/full')
+  for (const [index, { words }] of runs.entries()) {
+    const { failure, newSecrets } = results[index] as CommandResult
+    assert.match(failure ?? 'succeeded', /The output was cut off: .*ENOSPC/, words.join(' '))
+    if (!MAKES_SECRETS.includes(words[0] ?? '')) assert.ok(newSecrets <= 0, words.join(' '))
   }
 })
 
@@ -154,17 +171,20 @@ async function commandsOn(h: Harness): Promise<readonly CommandRun[]> {
 async function runAll(
   { folder }: Harness,
   runs: readonly CommandRun[],
+  output = '/dev/null',
 ): Promise<readonly CommandResult[]> {
   const cwd = join(folder, 'project')
   mkdirSync(cwd)
   const { NODE_TEST_CONTEXT: _testContext, ...inherited } = process.env
   const key = Buffer.from(ROOT_KEY.bytes).toString('base64url')
+  const file = openSync(output, 'w')
   const child = fork(join(import.meta.dirname, 'run-commands.ts'), {
     cwd,
     execArgv: ['--conditions=@bonded/source', '--disable-warning=ExperimentalWarning'],
     env: { ...inherited, BONDED_DATA_DIR: folder, BONDED_ROOT_KEYS: `${ROOT_KEY.id}:${key}` },
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    stdio: ['ignore', file, 'inherit', 'ipc'],
   })
+  closeSync(file)
   const ended = once(child, 'exit')
   const replied = once(child, 'message')
   child.send(runs)

@@ -1,6 +1,7 @@
 import type { TenantId } from '@bonded/contract'
 import { describeRequest, type SimulatedPhone } from '@bonded/simulator'
 import type { Service } from '@bonded/core/operations/service'
+import { write } from '@bonded/cli/output'
 import { describeRun } from '../phone/describe-run.ts'
 import { explain } from '../explain.ts'
 import { newestCode } from './newest-code.ts'
@@ -15,7 +16,7 @@ interface Keys {
 
 /** The phone in the terminal: a key scans the newest QR code on the bank's page. */
 export function listenForKeys(keys: Keys): void {
-  const { stdin, stdout } = process
+  const { stdin } = process
   stdin.setRawMode(true)
   stdin.on('data', (data) => {
     const key = String(data)
@@ -23,8 +24,8 @@ export function listenForKeys(keys: Keys): void {
     const outcome = OUTCOME_OF_KEY[key as keyof typeof OUTCOME_OF_KEY]
     if (outcome === undefined) return
     stepUpNewest(keys, outcome).then(
-      (lines) => stdout.write(lines.map((line) => `  ${line}\n`).join('')),
-      (failure: unknown) => stdout.write(`  ${explain(failure).message}\n`),
+      (lines) => write(lines.map((line) => `  ${line}\n`).join('')),
+      (failure: unknown) => write(`  ${explain(failure).message}\n`),
     )
   })
 }
@@ -39,8 +40,7 @@ async function stepUpNewest(
     return ['No QR code is shown. Open the bank and choose Continue to approval first.']
   const result = await phone.run(code.link, outcome, {
     waitForCompletion: outcome === 'approve',
-    onShow: (session) =>
-      void process.stdout.write(`\n${describeRequest(session).replaceAll(/^/gm, '    ')}\n\n`),
+    onShow: (session) => write(`\n${describeRequest(session).replaceAll(/^/gm, '    ')}\n\n`),
   })
   return describeRun(result)
 }

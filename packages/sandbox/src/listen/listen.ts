@@ -4,6 +4,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { jsonOption } from '@bonded/cli/arguments'
 import type { Options } from '@bonded/cli/open'
+import { printLine, written } from '@bonded/cli/output'
 import { createBackend, readCredential } from '../backend.ts'
 import { type Forwarded, Forwarder } from './forwarder.ts'
 import { listeningSecret } from './listening-secret.ts'
@@ -42,16 +43,19 @@ async function listen(options: ListenOptions): Promise<void> {
   const call = createBackend(options.origin ?? publicOrigin, credential)
   const { forwardTo } = options
   const forwarder = await Forwarder.open({ call, forwardTo, secret, clock: systemClock })
-  say(options, { forward_to: forwardTo, secret: secret.reveal() }, [
+  printLine(options, { forward_to: forwardTo, secret: secret.reveal() }, [
     `Forwarding events to ${forwardTo}`,
     `Secret of the receiver, the same at each start: ${secret.reveal()}`,
   ])
   for (;;) {
     try {
-      for await (const event of forwarder.forward()) say(options, event, [lineOf(event)])
+      for await (const event of forwarder.forward()) {
+        printLine(options, event, [lineOf(event)])
+        await written()
+      }
     } catch (failure) {
       // The service may be restarting.
-      if (!(failure instanceof OperatorError)) throw failure
+      if (!(failure instanceof OperatorError) || failure.code === 'output_lost') throw failure
       process.stderr.write(`${failure.message}. Trying again.\n`)
     }
     await delay(PAUSE_MS)
@@ -60,11 +64,6 @@ async function listen(options: ListenOptions): Promise<void> {
 
 function lineOf({ event_id, type, status }: Forwarded): string {
   return `${type}  ${event_id}  ${status ?? 'no response'}`
-}
-
-/** A line for each event, so that a script can read them as they arrive. */
-function say({ json }: Options, document: object, lines: readonly string[]): void {
-  process.stdout.write(json === true ? `${JSON.stringify(document)}\n` : `${lines.join('\n')}\n`)
 }
 
 function parseUrl(text: string): string {

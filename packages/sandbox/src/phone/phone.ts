@@ -17,7 +17,7 @@ import type { SettingFlags } from '@bonded/server/settings/config'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { jsonOption } from '@bonded/cli/arguments'
 import { describeRejection, describeRun } from './describe-run.ts'
-import { fields, print } from '@bonded/cli/output'
+import { fields, print, write } from '@bonded/cli/output'
 import { originOption, readSandboxConfig } from '../sandbox-options.ts'
 import { inboxCommand } from './phone-inbox.ts'
 import { keyCommands, type PhoneOptions } from './phone-keys.ts'
@@ -111,8 +111,7 @@ async function play(
 ): Promise<void> {
   const result = await phoneAt(options).run(handoff, outcome, {
     waitForCompletion: options.wait,
-    onShow: (session) =>
-      void (options.json !== true && process.stdout.write(`${describeRequest(session)}\n\n`)),
+    onShow: (session) => void (options.json !== true && write(`${describeRequest(session)}\n\n`)),
   })
   const { rejection } = result
   const error = rejection && { code: rejection.code, message: describeRejection(rejection) }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Command, Option } from 'commander'
 import { jsonOption, wholeNumber } from '@bonded/cli/arguments'
-import { fields, print } from '@bonded/cli/output'
+import { fields, print, write } from '@bonded/cli/output'
 import { type DurabilityFigures, newRootKeys, proveDurability } from './durability.ts'
 import { relayCommand } from './relay/command.ts'
 import { createScratch } from './scratch.ts'
@@ -103,9 +103,7 @@ async function proveOnScratch(options: DurabilityFlags, command: Command): Promi
     rootKeys,
     onRound({ round, stopped, acknowledged }) {
       if (json !== true)
-        process.stdout.write(
-          `round ${round} of ${rounds}: ${stopped}; ${acknowledged} acknowledged so far\n`,
-        )
+        write(`round ${round} of ${rounds}: ${stopped}; ${acknowledged} acknowledged so far\n`)
     },
   })
   const ok = figures.lost.length === 0 && figures.invented.length === 0

@@ -55,6 +55,7 @@ export function tenantCache(
     addServerCredential: { write },
     addPublishableKey: { write },
     revoke: { write },
+    unrevoke: { write },
     findLogo: 'passed',
     list: 'passed',
     listKeys: 'passed',

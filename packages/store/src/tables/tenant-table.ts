@@ -174,6 +174,17 @@ export function tenantTable({ dialect }: Pick<Writing, 'dialect'>): TenantTable 
       return server !== undefined || publishable !== undefined
     },
 
+    *unrevoke(key, { from, expiresAt }) {
+      yield* row(
+        'update server_credential set revoked_at = $3, expires_at = $3 where key_id = $1 and revoked_at = $2 returning key_id',
+        [key, from, expiresAt],
+      )
+      yield* row(
+        'update publishable_key set revoked_at = null where publishable_key = $1 and revoked_at = $2 returning publishable_key',
+        [key, from],
+      )
+    },
+
     *findServerCredential(keyId) {
       const found = yield* row(
         `select ${TENANT_COLUMNS}, server_credential.hash, server_credential.scope, server_credential.revoked_at from server_credential

@@ -4,7 +4,13 @@ import type { Tables } from '../../ports/store.ts'
 import type { Work } from '../../ports/work.ts'
 
 /** A stable code for scripts when an operator's command is rejected. */
-export type OperatorErrorCode = 'not_found' | 'conflict' | 'invalid' | 'rejected' | 'unreachable'
+export type OperatorErrorCode =
+  | 'not_found'
+  | 'conflict'
+  | 'invalid'
+  | 'rejected'
+  | 'unreachable'
+  | 'output_lost'
 
 /** An operator's command that cannot be carried out. The message is for the operator. */
 export class OperatorError extends Error {

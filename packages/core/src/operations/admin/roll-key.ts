@@ -12,6 +12,8 @@ export interface RolledKey {
   readonly key: string
   readonly secret: Secret
   readonly endsAt: Instant
+  /** When the old key was to expire; null for never. */
+  readonly oldExpiresAt: Instant | null
   /** When the successor expires; null for never. */
   readonly expiresAt: Instant | null
 }
@@ -42,18 +44,30 @@ export async function rollKey(
         'The key is already being rolled. See bonded key list <tenant> for its end, or end it now with bonded key revoke',
         { code: 'conflict' },
       )
-    const { tenantId, scope, kind } = old
+    const { tenantId, scope, kind, expiresAt: oldExpiresAt } = old
     const name = old.name ?? undefined
     if (kind === 'server') {
       const { row, secret } = createCredential(service)
       const expiresAt = old.expiresAt && now + (old.expiresAt - old.createdAt)
       yield* tables.concerns({ successor: row.keyId })
       yield* tables.tenants.addServerCredential({ ...row, tenantId, name, scope, now, expiresAt })
-      return { kind, key: row.keyId, secret, endsAt, expiresAt }
+      return { kind, key: row.keyId, secret, endsAt, oldExpiresAt, expiresAt }
     }
     const publishable = `pk_beta_${service.random.base62(22)}`
     yield* tables.concerns({ successor: publishable })
     yield* tables.tenants.addPublishableKey({ key: publishable, tenantId, name, scope, now })
-    return { kind, key: publishable, secret: new Secret(publishable), endsAt, expiresAt: null }
+    const secret = new Secret(publishable)
+    return { kind, key: publishable, secret, endsAt, oldExpiresAt, expiresAt: null }
+  })
+}
+
+/** Undoes a roll whose successor nobody has: revokes that, and lets the old key work as before. */
+export function undoRoll(
+  service: Service,
+  { key, replaces, endsAt, oldExpiresAt }: RolledKey & { readonly replaces: string },
+): Promise<void> {
+  return service.store.write(function* ({ tenants }) {
+    yield* tenants.revoke(key, service.clock.now())
+    yield* tenants.unrevoke(replaces, { from: endsAt, expiresAt: oldExpiresAt })
   })
 }

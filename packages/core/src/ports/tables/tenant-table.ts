@@ -80,6 +80,11 @@ export interface TenantTable {
    * Revokes a key at an instant. @returns false if the key does not exist or ends no later already
    */
   revoke(key: string, at: Instant): Work<boolean>
+  /** Undoes the revocation at an instant, unless another one ends the key earlier. */
+  unrevoke(
+    key: string,
+    of: { readonly from: Instant; readonly expiresAt: Instant | null },
+  ): Work<void>
   findServerCredential(keyId: string): Work<ServerCredential | undefined>
   findPublishableKey(key: string): Work<PublishableKey | undefined>
   listKeys(tenantId: TenantId): Work<readonly KeyListing[]>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pino } from 'pino'
 import { issueKey, listKeys, revokeKey } from '../../../../core/src/operations/admin/keys.ts'
-import { rollKey } from '../../../../core/src/operations/admin/roll-key.ts'
+import { rollKey, undoRoll } from '../../../../core/src/operations/admin/roll-key.ts'
 import { watchCredentials } from '../../../../core/src/operations/watch-credentials.ts'
 import { noMeter } from '../../../../core/src/ports/meter.ts'
 import { type Harness, harness } from '../../../../../tests/harness/harness.ts'
@@ -47,6 +47,25 @@ test('a credential works until its expiry, and its successor has the same lifeti
   h.clock.advance(80 * DAY_MS)
   assert.deepEqual(await statuses(), [true, true])
   await assert.rejects(rollKey(h.service, { key: rolled.key, graceMs: 0 }), /already revoked/)
+})
+
+test('an undone roll leaves the old credential as it was, unless it was revoked meanwhile', async () => {
+  await using h = await harness()
+  const { key, keys } = await issue(h, 90 * DAY_MS)
+  const session = await h.create({}, keys)
+  const before = await listed(h, key)
+  const rolled = await rollKey(h.service, { key, graceMs: 0 })
+  assert.equal((await h.get(session, keys)).status, 401)
+  await undoRoll(h.service, { replaces: key, ...rolled })
+  assert.deepEqual({ ...(await listed(h, key)), lastUsedAt: null }, { ...before, lastUsedAt: null })
+  assert.equal((await h.get(session, keys)).status, 200)
+  const successor = { ...keys, server: rolled.secret.reveal() }
+  assert.equal((await h.get(session, successor)).status, 401)
+
+  const again = await rollKey(h.service, { key, graceMs: DAY_MS })
+  await revokeKey(h.service, key)
+  await undoRoll(h.service, { replaces: key, ...again })
+  assert.equal((await h.get(session, keys)).status, 401)
 })
 
 test('a revocation ends a credential before its expiry, and is listed as one', async () => {
