@@ -53,7 +53,8 @@ export function readFile(
     else if (!ignored.includes(name))
       mistakes.push({
         unknown: name,
-        setting: `${path}: ${key}`,
+        // A line without its space has the value in the key.
+        setting: `${path}: ${/^\w+$/.test(key) ? key : 'a member (not shown)'}`,
         value: 'is set',
         expected: `one of ${SETTINGS.map((candidate) => candidate.key).join(', ')}`,
       })

@@ -33,6 +33,7 @@ import { parsePushHosts } from '../adapters/push/push-transport.ts'
 import { parseWebhookHosts } from '../adapters/webhooks/destination.ts'
 import { withSecretFiles } from './secret-files.ts'
 import { SETTINGS, type SettingName, type SettingReader } from './settings.ts'
+import { quotedValue, shownValue } from './shown-value.ts'
 import { readTraces, type TraceSettings } from './trace-settings.ts'
 import { readQrContent } from './qr-content.ts'
 import { readTrustedPhones } from './trusted-phones.ts'
@@ -160,7 +161,7 @@ export function readConfig(
     }
     mistakes.push({
       setting: name,
-      value: secret ? '(not shown)' : JSON.stringify(withoutPassword(given(name) ?? '')),
+      value: secret ? '(not shown)' : quotedValue(name, given(name) ?? ''),
       expected: expects,
     })
   }
@@ -317,16 +318,8 @@ export function chosenSettings(
       fallback
         .replace('<port>', choose('BONDED_PORT').given ?? '8787')
         .replace('<data dir>', choose('BONDED_DATA_DIR').given ?? '.bonded')
-    return { name, value: withoutPassword(value), source, secret }
+    return { name, value: given === undefined ? value : shownValue(name, value), source, secret }
   })
-}
-
-/** A URL without its password, and without parameters where it could have one. */
-function withoutPassword(address: string): string {
-  // Up to the last @, because a password can contain characters that a URL must encode.
-  return address
-    .replace(/(:\/\/[^/@:]*):.*@/, '$1:***@')
-    .replace(/^(postgres(?:ql)?:.*?[?&]password=)[^&]*/, '$1***')
 }
 
 /** The program is given in place of the keys, also of those in a file. */

@@ -12,6 +12,7 @@ import { isProgram } from '../adapters/programs/program.ts'
 import { parseWitnesses, type WitnessSettings } from '../adapters/witness/witness-settings.ts'
 import type { ConfigMistake } from './config-file.ts'
 import type { SettingReader } from './settings.ts'
+import { quotedValue } from './shown-value.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 /** A hundred years. */
@@ -48,7 +49,7 @@ export function readReceiptSettings({
   const mistake = (problem: string) =>
     mistakes.push({
       setting: 'BONDED_RECEIPT_KEYS',
-      value: `${JSON.stringify(file)}: ${problem}`,
+      value: `${quotedValue('BONDED_RECEIPT_KEYS', file ?? '')}: ${problem}`,
       expected: EXPECTED,
     })
   let receiptKeys: ReceiptKeys | undefined

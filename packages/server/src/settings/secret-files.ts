@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import type { ConfigMistake } from './config-file.ts'
 import type { SettingName } from './settings.ts'
 
@@ -33,7 +33,8 @@ export function withSecretFiles(
     if (content === undefined)
       mistakes.push({
         setting,
-        value: JSON.stringify(path),
+        // What is no file can be the secret itself.
+        value: existsSync(path) ? JSON.stringify(path) : '(not shown)',
         expected: 'a file that this user can read, with 1 to 65,536 bytes',
       })
     else if (environment[name] !== undefined)

@@ -25,8 +25,11 @@ const LOCAL = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 const PARAMETERS: readonly string[] = ['sslmode', 'sslrootcert', 'target_session_attrs']
 /** What other programs call the only server that the service accepts. */
 const PRIMARY: readonly (string | null)[] = [null, 'read-write', 'primary']
-/** Scheme, user, list of hosts, and the rest. A host has no `@`, so the last one ends the user. */
-const PARTS = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#@]+)(.*)$/s
+/**
+ * Scheme, user, list of hosts, and the rest. A host has no `@`, so the last one ends the user. One
+ * in the path is of a password with a character that must be encoded, such as `/`.
+ */
+const PARTS = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#@]+)([^?#@]*(?:[?#].*)?)$/s
 
 /**
  * Parses `postgres://user:password@host:port/database`, with several hosts separated by commas. A
