@@ -161,4 +161,13 @@ export const STEPS_FROM_24: typeof MIGRATIONS = [
     ],
     expands: true,
   },
+  {
+    number: 46,
+    name: 'a primary key for each table',
+    // SQLite numbers the rows of every table.
+    statements: [],
+    // A publication of all tables names a deleted row by its key, and without one rejects deletes.
+    postgres: ['alter table session_event add primary key (ordinal)'],
+    expands: true,
+  },
 ]

@@ -113,6 +113,9 @@ function setupProblem(cause: unknown): string | undefined {
     return 'this machine does not trust the authority of its certificate. Add sslrootcert=<file> to BONDED_DATABASE_URL, with the certificate of the authority.'
   if (code === 'CERT_HAS_EXPIRED')
     return 'its certificate has expired. Renew it at the server, and reload the server.'
+  // Its SQLSTATE, 55000, is also that of a server that is not a primary.
+  if ('routine' in cause && cause.routine === 'CheckCmdReplicaIdentity')
+    return `a publication includes a table without a replica identity, from which it lets no row be deleted (${message}). Give the table its primary key again: alter table <table> replica identity default. Or remove it from the publication.`
   if (LOST_PREPARED.includes(code))
     return 'a pooler in front of it does not keep prepared statements. Set BONDED_DATABASE_PREPARED=off, or max_prepared_statements = 200 in PgBouncer 1.21 or later.'
   if (message.includes('does not support SSL'))
