@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { SettingsFileError } from '@bonded/cli/settings-file-error'
 import { sqliteApprovalStore } from '@bonded/integrator/approval'
 import { guardConnections } from '@bonded/server/http/connection/connection-guard'
+import { answersProbe, targetOf } from '@bonded/server/http-target'
 import type { Logger } from 'pino'
 import type { errors, KoaContextWithOIDC, Provider } from 'oidc-provider'
 import type { CibaConfig } from './config.ts'
@@ -127,8 +128,9 @@ function handlerOf(provider: Provider, issuer: string): RequestListener {
   const { host, protocol } = new URL(issuer)
   const handle = provider.callback()
   return (request, response) => {
-    if (!ROUTES.includes(`${request.method} ${request.url}`))
-      return void response.writeHead(404).end()
+    if (answersProbe(request, response)) return
+    const { method, path } = targetOf(request)
+    if (!ROUTES.includes(`${method} ${path}`)) return void response.writeHead(404).end()
     // No page of a browser is a client.
     delete request.headers.origin
     Object.assign(request.headers, {

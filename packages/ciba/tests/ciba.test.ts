@@ -315,7 +315,7 @@ test('a receipt that cannot be signed now delays the token, and loses no approva
 
 test('has no route beside its four, and takes its address from no header', async (t) => {
   const h = await cibaHarness(t)
-  for (const path of ['/auth', '/me', '/reg', '/request', '/session/end', '/jwks?x', '/'])
+  for (const path of ['/auth', '/me', '/reg', '/request', '/session/end', '/jwks/x', '/'])
     assert.equal((await fetch(h.issuer + path)).status, 404, path)
   const discovered = await new Promise<string>((resolve, reject) => {
     request(`${h.issuer}/.well-known/openid-configuration`, {

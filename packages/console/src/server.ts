@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { clientAddress } from '@bonded/server/http/connection/client-address'
 import { guardConnections } from '@bonded/server/http/connection/connection-guard'
 import type { Service } from '@bonded/core/operations/service'
+import { answersProbe, namesOrigin, targetOf } from '@bonded/server/http-target'
 import type { Logger } from 'pino'
 import { type Answer, type Call, cookiesIn, SESSION_COOKIE } from './answer.ts'
 import { Console } from './console.ts'
@@ -69,6 +70,7 @@ export async function serveConsole(given: {
   }
   const checks = { connectionsCheckingInterval: SLOW_REQUEST_CHECK_MS }
   const server = createServer(checks, (request, response) => {
+    if (answersProbe(request, response)) return
     void answer(request)
       .catch((err: unknown) => {
         log.error({ err }, 'a request failed')
@@ -126,9 +128,10 @@ async function callOf(
   of: { readonly origin: string; readonly service: Service; readonly console: Console },
 ): Promise<Call | Answer> {
   const { origin, service, console } = of
-  const { headers, method } = request
+  const { headers } = request
+  const { method } = targetOf(request)
   // A name that leads to this machine could otherwise act in the name of its address.
-  if (headers.host !== new URL(origin).host) return OTHER_HOST
+  if (!namesOrigin(request, origin)) return OTHER_HOST
   const url = urlOf(request, origin)
   if (url === undefined || (method !== 'GET' && method !== 'POST')) return FOREIGN
   const file = FILES.find(({ path }) => path === url.pathname)

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, isIPv4, isIPv6 } from 'node:net'
+import { answersProbe, targetOf } from '../../http-target.ts'
 import type { PrometheusMeter } from './prometheus-meter.ts'
 
 /** A response takes milliseconds. A client that takes longer is not reading. */
@@ -26,9 +27,10 @@ export async function listenForMetrics(
     connectionsCheckingInterval: SLOW_REQUEST_CHECK_MS,
   }
   const server = createServer(options, (request, response) => {
+    if (answersProbe(request, response)) return
     if (!namesServer(request)) return void response.writeHead(403).end()
-    if (request.method !== 'GET' || request.url !== '/metrics')
-      return void response.writeHead(404).end()
+    const { method, path } = targetOf(request)
+    if (method !== 'GET' || path !== '/metrics') return void response.writeHead(404).end()
     meter.read().then(
       (metrics) =>
         response

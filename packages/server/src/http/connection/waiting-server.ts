@@ -4,6 +4,7 @@ import type { Rejection } from '@bonded/core/domain/rejection'
 import type { Random } from '@bonded/core/ports/keyring'
 import { rejectionToWire } from '../response/rejection-to-wire.ts'
 import { requestIdOf } from '../request-line.ts'
+import { answersProbe, targetOf } from '../../http-target.ts'
 
 /** Nothing but probes and requests that come too early, each of which closes its connection. */
 const MAX_CONNECTIONS = 1_000
@@ -12,7 +13,6 @@ const REQUEST_TIMEOUT_MS = 5_000
 /** How often Node checks for slow requests. Its default of 30 s exceeds the limit above. */
 const SLOW_REQUEST_CHECK_MS = 1_000
 
-const ALIVE = JSON.stringify({ status: 'alive', reasons: [] })
 const UNAVAILABLE: Rejection = { reason: 'store_unavailable' }
 
 /**
@@ -32,17 +32,15 @@ export async function listenWhileWaiting(address: {
     headersTimeout: REQUEST_TIMEOUT_MS,
     connectionsCheckingInterval: SLOW_REQUEST_CHECK_MS,
   }
-  const server = createServer(options, ({ method, url, headers }, response) => {
+  const server = createServer(options, (request, response) => {
     response.shouldKeepAlive = false
-    const path = method === 'GET' || method === 'HEAD' ? url?.split('?', 1)[0] : undefined
-    if (path === ENDPOINTS.alive.path) send(response, { status: 200, headers: {}, text: ALIVE })
-    else {
-      const rejection: Rejection =
-        path === ENDPOINTS.ready.path
-          ? { reason: 'not_ready', unready: address.unready() }
-          : UNAVAILABLE
-      reject(response, rejectionToWire(rejection, requestIdOf(headers, address.random)))
-    }
+    if (answersProbe(request, response)) return
+    const { method, path } = targetOf(request)
+    const rejection: Rejection =
+      method === 'GET' && path === ENDPOINTS.ready.path
+        ? { reason: 'not_ready', unready: address.unready() }
+        : UNAVAILABLE
+    reject(response, rejectionToWire(rejection, requestIdOf(request.headers, address.random)))
   })
   server.maxConnections = MAX_CONNECTIONS
   const { promise, resolve, reject: fail } = Promise.withResolvers<void>()

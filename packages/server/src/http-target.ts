@@ -1,0 +1,36 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { ENDPOINTS } from '@bonded/contract'
+
+const ALIVE = JSON.stringify({ status: 'alive', reasons: [] })
+
+/** What a request asks for: Node sends no body for HEAD, so that it is answered as GET. */
+export function targetOf({ method, url = '' }: Pick<IncomingMessage, 'method' | 'url'>): {
+  readonly method: string | undefined
+  readonly path: string
+} {
+  return { method: method === 'HEAD' ? 'GET' : method, path: url.split('?', 1)[0] ?? '' }
+}
+
+/**
+ * Answers a request for the path at which every server of this program says that it runs. A probe
+ * may reach it by any name or address.
+ *
+ * @returns whether it was one
+ */
+export function answersProbe(request: IncomingMessage, response: ServerResponse): boolean {
+  const { method, path } = targetOf(request)
+  if (method !== 'GET' || path !== ENDPOINTS.alive.path) return false
+  const headers = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' }
+  response.writeHead(200, headers).end(ALIVE)
+  return true
+}
+
+/** Whether the Host header names an origin: without regard to case, with or without its port. */
+export function namesOrigin(
+  { headers }: Pick<IncomingMessage, 'headers'>,
+  origin: string,
+): boolean {
+  const { protocol, host } = new URL(origin)
+  const usualPort = protocol === 'https:' ? /:443$/ : /:80$/
+  return headers.host?.toLowerCase().replace(usualPort, '') === host
+}
