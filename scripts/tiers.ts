@@ -60,7 +60,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'packages/widget/tests/{accessibility,appearance,bond,cold-load,csp,every-language}.test.ts',
     'packages/widget/tests/{foreign-messages,layout,network,npm,own-members,page,unfit}.test.ts',
     'packages/widget/tests/replaced-built-ins.test.ts',
-    'tests/{batch,browser-key,display-texts,http-front,lost-phone,npm-signals,npm-start,quickstart}.test.ts',
+    'tests/{batch,browser-key,display-texts,http-front,lost-phone,npm-signals,npm-start,quickstart,reader-variables}.test.ts',
     'tests/outside/*.test.ts',
     'tests/samples/programs.test.ts',
     'tests/widget/*/*.test.ts',

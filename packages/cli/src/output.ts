@@ -40,7 +40,7 @@ function onFile(act: () => void): void {
 /**
  * Waits until the reader, or the disk, has everything that was printed.
  *
- * @throws {OutputError} if it does not
+ * @throws {OutputError} if a part of it was lost
  */
 export async function written(): Promise<void> {
   // A network file system can lack the room that it has promised.
@@ -52,11 +52,11 @@ export async function written(): Promise<void> {
 }
 
 /**
- * Prints what nothing can show again, such as a credential. If it did not arrive, nobody has the
- * secret, and `undo` ends it.
+ * Prints a secret that cannot be shown again, such as a credential. If the output fails, no one has
+ * received the secret, and `undo` ends it.
  *
  * @param undo returns what it did, and what to do now
- * @throws {OperatorError} if it did not arrive, also if the reader has closed the pipe
+ * @throws {OperatorError} if the output fails, also if the reader has closed the pipe
  */
 export async function printOnce(show: () => void, undo: () => Promise<string>): Promise<void> {
   show()

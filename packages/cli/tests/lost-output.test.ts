@@ -107,7 +107,7 @@ test('revokes a server credential that could not be shown', { skip: noSpace }, a
     assert.match(stderr, /^error: The output was cut off: ENOSPC/, words.join(' '))
     assert.deepEqual(validKeys(), known, words.join(' '))
   }
-  // Nobody knows whether the reader had taken the credential before it ended.
+  // Whether the reader had taken the credential before it ended cannot be known.
   const { status, stderr } = await runUnread('key', 'issue', tenant, '--kind', 'server')
   assert.equal(status, 1)
   assert.match(stderr, /^error: The output was cut off: .*EPIPE/)

@@ -8,7 +8,7 @@ import { SETTINGS } from '../../server/src/settings/settings.ts'
 import { machine } from '../../../tests/harness/process.ts'
 
 const MARKER = 'Tr0ub4dor'
-/** Mistakes that people make with secrets, and secrets in the place of the name of a file. */
+/** Mistakes that people make with secrets, and secrets given instead of the name of a file. */
 const MALFORMED: readonly string[] = [
   'postgres://u:Tr0ub4dor@u/Tr0ub4dor@db.invalid/bonded',
   'postgres://u:1@2/Tr0ub4dor@db.invalid/bonded',
@@ -86,7 +86,7 @@ test('every setting whose value is a URL or the file of a key is known to hold a
   )
 })
 
-test('shows what is no secret of a valid address, and a file that exists', () => {
+test('shows a valid address without its password, and a file that exists', () => {
   using m = machine()
   const ca = join(import.meta.dirname, '../package.json')
   const shown = (env: Record<string, string>) => {

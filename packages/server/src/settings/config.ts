@@ -121,8 +121,17 @@ export class ConfigError extends Error {
   }
 }
 
-/** A backend's variables, in the guides and examples: one shell has them beside the settings. */
-const OF_BACKENDS = ['BONDED_SERVER_CREDENTIAL', 'BONDED_PUBLISHABLE_KEY']
+/** Variables of backends and phones in guides and examples: one shell has them and the settings. */
+const OF_READERS = [
+  'BONDED_ORIGIN',
+  'BONDED_PUBLISHABLE_KEY',
+  'BONDED_SCHEME',
+  'BONDED_SERVER_CREDENTIAL',
+  'BONDED_SERVICE_ORIGIN',
+  'BONDED_STORE',
+  'BONDED_SUBJECT',
+  'BONDED_TEST_DOUBLE',
+]
 
 /**
  * The configuration: a flag beats the environment, the environment beats the file that
@@ -142,7 +151,7 @@ export function readConfig(
   const file = readFile(flags.BONDED_CONFIG ?? environment.BONDED_CONFIG, mistakes, ignored)
   for (const name of Object.keys(environment)) {
     const known =
-      [...OF_BACKENDS, ...ignored, 'BONDED_CONFIG'].includes(name) ||
+      [...OF_READERS, ...ignored, 'BONDED_CONFIG'].includes(name) ||
       SETTINGS.some((setting) => setting.name === name)
     if (name.startsWith('BONDED_') && !known)
       mistakes.push({

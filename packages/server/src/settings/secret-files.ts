@@ -33,7 +33,7 @@ export function withSecretFiles(
     if (content === undefined)
       mistakes.push({
         setting,
-        // What is no file can be the secret itself.
+        // A value that names no file can be the secret itself.
         value: existsSync(path) ? JSON.stringify(path) : '(not shown)',
         expected: 'a file that this user can read, with 1 to 65,536 bytes',
       })

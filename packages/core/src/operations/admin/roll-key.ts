@@ -61,7 +61,7 @@ export async function rollKey(
   })
 }
 
-/** Undoes a roll whose successor nobody has: revokes that, and lets the old key work as before. */
+/** Undoes a roll: revokes the successor, which was not shown, and restores the old key. */
 export function undoRoll(
   service: Service,
   { key, replaces, endsAt, oldExpiresAt }: RolledKey & { readonly replaces: string },
