@@ -62,3 +62,22 @@ export async function runAgent(
   })
   return text
 }
+
+/** Where transfers are entered, once for each id. */
+export interface Ledger {
+  /** Enters it unless the id has an entry, and returns the entry of the id. */
+  enter(id: string, entry: 'sent' | 'void'): Promise<'sent' | 'void'>
+}
+
+/**
+ * Finds out about the transfers whose outcome is unknown. Call it at the start and every minute. A
+ * process that only stood still can go on and send: its transfer is void then, and is refused.
+ */
+export async function reconcileTransfers(
+  approvals: Approvals<Transfer>,
+  ledger: Ledger,
+): Promise<void> {
+  await approvals.reconcile(async ({ id }) =>
+    (await ledger.enter(id, 'void')) === 'void' ? 'failed' : 'done',
+  )
+}

@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import type { InboxItem } from '@bonded/contract'
 import { MockLanguageModelV3 } from 'ai/test'
 import { inboxHarness } from '../../../tests/harness/inbox.ts'
-import { runAgent, transferApprovals } from '../transfer-agent.ts'
+import { type Ledger, reconcileTransfers, runAgent, transferApprovals } from '../transfer-agent.ts'
 
 const ARGS = { to: 'DE02 1203 0000 0000 2020 51', cents: 125_000 }
 const HOOK = resolve(import.meta.dirname, '../claude-code-hook.ts')
@@ -92,6 +92,41 @@ for (const [action, sends, expected] of [
     assert.match(context?.text ?? '', /"cents": 125000/)
     assert.match(await output, expected)
     assert.deepEqual(sent, sends)
+  })
+
+for (const [isEntered, state] of [
+  [true, 'completed'],
+  [false, 'bonded'],
+] as const)
+  test(`a transfer that threw is reconciled by its entry, and its session is ${state}`, async () => {
+    await using user = await userWithPhone()
+    const entries = new Map<string, 'sent' | 'void'>()
+    const ledger: Ledger = {
+      async enter(id, entry) {
+        entries.set(id, entries.get(id) ?? entry)
+        return entries.get(id) ?? entry
+      },
+    }
+    const approvals = transferApprovals(user.service)
+    let id = ''
+    const output = runAgent(
+      scriptedModel(),
+      'Pay the invoice.',
+      approvals,
+      { id: 'user-1', subjectRef: user.subjectRef },
+      async (_transfer, of) => {
+        id = of
+        if (isEntered) await ledger.enter(of, 'sent')
+        throw new Error('the connection was reset')
+      },
+    )
+    await user.answer('approve')
+    await output
+    await output
+    await reconcileTransfers(approvals, ledger)
+    assert.deepEqual(await approvals.reconcile(), [])
+    assert.equal((await user.h.get({ id })).body.state, state)
+    assert.equal(await ledger.enter(id, 'sent'), isEntered ? 'sent' : 'void')
   })
 
 /** Runs the hook as Claude Code does. */

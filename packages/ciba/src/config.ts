@@ -14,6 +14,8 @@ import { type Static, type TProperties, type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { placeholdersOf } from './template.ts'
 
+/** The label of the approval library. */
+const REPEATED = 'Repeated'
 const Text = Type.String({ minLength: 1 })
 const some = <T extends TSchema>(items: T, rules: object = {}) =>
   Type.Array(items, { minItems: 1, ...rules })
@@ -39,8 +41,8 @@ const ApprovalType = closed({
   }),
   optional: Type.Optional(Type.Array(Text, distinct)),
   /** What the phone shows before the details. `{name}` is a member, `{name.name}` one of it. */
-  // One of the eight pairs is for the message.
-  display: some(closed({ label: Text, value: Text }), { ...distinct, maxItems: 7 }),
+  // Of the eight pairs, one is for the message, and one says that a request is repeated.
+  display: some(closed({ label: Text, value: Text }), { ...distinct, maxItems: 6 }),
 })
 export type ApprovalType = Static<typeof ApprovalType>
 
@@ -137,8 +139,8 @@ function* typeProblems(
     for (const [name = ''] of placeholdersOf(value))
       if (!Object.hasOwn(members, name)) yield `/display/${index}/value: ${name} is not in members`
   }
-  if (!areLabelsDistinct([...display, { label: message_label }]))
-    yield `/display: two labels look alike, or one looks like ${message_label}`
+  if (!areLabelsDistinct([...display, { label: message_label }, { label: REPEATED }]))
+    yield `/display: two labels look alike, or one looks like ${message_label} or ${REPEATED}`
 }
 
 function* repeated<T extends object>(path: string, name: keyof T & string, list: readonly T[]) {

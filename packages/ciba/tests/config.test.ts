@@ -52,6 +52,10 @@ test('names everything that is wrong with a configuration', () => {
       { types: [{ ...TYPE, display: [{ label: 'message', value: 'x' }] }] },
       ['/types/0/display: two labels look alike'],
     ],
+    [
+      { types: [{ ...TYPE, display: [{ label: 'repeated', value: 'x' }] }] },
+      ['/types/0/display: two labels look alike'],
+    ],
     [{ clients: [CLIENT, CLIENT] }, ['/clients/1: invoice-agent is there twice']],
     [
       { clients: [{ ...CLIENT, types: ['refund'], subjects: ['short'] }] },

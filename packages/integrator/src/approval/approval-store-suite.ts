@@ -51,19 +51,37 @@ const CHECKS: Readonly<Record<string, (store: ApprovalStore) => Promise<void>>> 
     equal((await Promise.all(moves)).filter(Boolean).length, 1)
   },
 
-  'finds the row of a lookup that expires last, until it is removed': async (store) => {
+  'renews a row that still is in its state, and stores the time': async (store) => {
+    const { id } = await stored(store, 'running')
+    equal(await store.move(id, 'running', 'running', AT + 5), true)
+    equal((await store.find(id))?.changed_at, AT + 5)
+    equal(idsOf(await store.unfinished()), id)
+    equal(await store.move(id, 'running', 'done', AT + 6), true)
+    equal(await store.move(id, 'running', 'running', AT + 7), false)
+    equal((await store.find(id))?.changed_at, AT + 6)
+  },
+
+  'moves a row from `failed` to `done`, and lists it then': async (store) => {
+    const { id } = await stored(store, 'failed')
+    equal(idsOf(await store.unfinished()), '')
+    equal(await store.move(id, 'failed', 'done', AT), true)
+    equal(idsOf(await store.unfinished()), id)
+  },
+
+  'finds the rows of a lookup, the last to expire first, until they are removed': async (store) => {
     const of = row({ expires_at: AT + 10 })
     const { lookup } = of
-    for (const put of [row({ lookup }), of, row({ lookup, expires_at: AT + 5 }), row()])
-      await store.put(put)
-    equal(ordered(await store.latest(lookup)), ordered(of))
-    equal(await store.latest('unknown'), undefined)
+    const [first, second] = [row({ lookup }), row({ lookup, expires_at: AT + 5 })]
+    for (const put of [first, of, second, row()]) await store.put(put)
+    const found = await store.withLookup(lookup)
+    equal(found.map(ordered).join(), [of, second, first].map(ordered).join())
+    equal((await store.withLookup('unknown')).length, 0)
     equal(await store.move(of.id, 'waiting', 'unknown', AT), true)
     await store.removeExpired(AT + 20)
-    equal((await store.latest(lookup))?.state, 'unknown')
+    equal((await store.withLookup(lookup)).map(({ state }) => state).join(), 'unknown')
     equal(await store.move(of.id, 'unknown', 'failed', AT), true)
     await store.removeExpired(AT + 20)
-    equal(await store.latest(lookup), undefined)
+    equal((await store.withLookup(lookup)).length, 0)
   },
 
   'lists the rows whose end is open': async (store) => {

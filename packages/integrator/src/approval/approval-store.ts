@@ -1,10 +1,17 @@
 /**
- * `waiting`: for the phone, or approved and not executed. `running`: `run` was called, and its end
- * is not stored yet. `unknown`: `run` threw, so what it did is unknown. `done`: the action has
- * happened. `completed`: the phone shows it. `failed`: your reconciliation says that it did not
- * happen.
+ * `waiting`: for the phone, or approved and not executed. `withdrawn`: it can run no more.
+ * `running`: `run` was called, and its end is not stored yet. `unknown`: `run` threw, so what it did
+ * is unknown. `done`: the action has happened. `completed`: the phone shows it. `failed`: your
+ * reconciliation says that it cannot happen any more.
  */
-export type ApprovalState = 'waiting' | 'running' | 'unknown' | 'done' | 'completed' | 'failed'
+export type ApprovalState =
+  | 'waiting'
+  | 'withdrawn'
+  | 'running'
+  | 'unknown'
+  | 'done'
+  | 'completed'
+  | 'failed'
 
 /** The states that `reconcile` looks at. A store never removes a row in one of them. */
 export const UNFINISHED: readonly ApprovalState[] = ['running', 'unknown', 'done']
@@ -14,10 +21,10 @@ export interface StoredApproval {
   readonly id: string
   /** What never changes, as JSON. It contains a secret of the session. */
   readonly data: string
-  /** A digest of the owner, the user, and the action. Other requests can have the same one. */
+  /** A digest of the user, the action, and its arguments. Other requests can have the same one. */
   readonly lookup: string
   readonly state: ApprovalState
-  /** When the state changed. */
+  /** When the state changed, or the lease of a running action was renewed. */
   readonly changed_at: number
   readonly expires_at: number
 }
@@ -31,12 +38,13 @@ export interface ApprovalStore {
   put(row: StoredApproval): Promise<void>
   /** The committed row, or undefined. Read where you write: a replica can be late. */
   find(id: string): Promise<StoredApproval | undefined>
-  /** Of the committed rows with this lookup, the one that expires last, or undefined. */
-  latest(lookup: string): Promise<StoredApproval | undefined>
+  /** The committed rows with this lookup. The one that expires last comes first. */
+  withLookup(lookup: string): Promise<readonly StoredApproval[]>
   /**
-   * Changes the state of a row that is in `from`, in a transaction of its own. Exactly one of any
-   * number of concurrent calls gets true. When it resolves, the change survives a crash of the
-   * process, the database and the machine.
+   * Changes the state of a row that is in `from`, and stores `at` as `changed_at`, in a transaction
+   * of its own. Exactly one of any number of concurrent calls gets true, unless `to` is `from`,
+   * which renews a lease. When it resolves, the change survives a crash of the process, the database
+   * and the machine.
    */
   move(id: string, from: ApprovalState, to: ApprovalState, at: number): Promise<boolean>
   /** The rows in a state of {@link UNFINISHED}. */

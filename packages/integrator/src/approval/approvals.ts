@@ -5,22 +5,33 @@ import {
   type GateVerdict,
   isOwner,
   judgeSubmit,
-  parseId,
   Secret,
-  type SessionId,
 } from '@bonded/contract'
 import { bindingDigest } from '../binding-digest.ts'
 import { GateError, type GateErrorCode } from '../errors.ts'
-import { ROW_KEPT_AFTER_EXPIRY_MS } from '../pending/pending-store.ts'
 import type { Service } from '../service/call.ts'
 import { parseService, type ServiceOptions } from '../service/options.ts'
 import { completeSession, createSession, endSession, getSession } from '../service/sessions.ts'
 import type { GatePolicy } from '../verbs/dependencies.ts'
 import { parsePolicy, rejectUnknownMembers } from '../verbs/gate-policy.ts'
 import { VERDICT_TTL_MS } from '../verbs/issued-verdicts.ts'
-import type { ApprovalState, ApprovalStore, StoredApproval } from './approval-store.ts'
+import { abortOf } from './abort.ts'
+import {
+  type ApprovalRef,
+  type Data,
+  parse,
+  rejectState,
+  RENEWAL_MS,
+  type Row,
+  type UnknownOutcome,
+  unknownOutcome,
+  unknownOf,
+} from './approval-row.ts'
+import { type ApprovalStatus, STARTED } from './approval-status.ts'
+import type { ApprovalState, ApprovalStore } from './approval-store.ts'
 import { contextOf, type DescribedAction, type Requester } from './approved-context.ts'
 import { ApprovalError, NotStarted } from './errors.ts'
+import { describeInEnglish, earlierOf } from './repeated-request.ts'
 
 /** One action whose every run needs an approval. */
 export interface ApprovalsOptions<Args extends object> extends DescribedAction<Args> {
@@ -31,7 +42,16 @@ export interface ApprovalsOptions<Args extends object> extends DescribedAction<A
   readonly policy?: Omit<GatePolicy, 'requireBrowser'>
 }
 
-const OPTIONS = ['service', 'store', 'workflow', 'action', 'version', 'describe', 'policy']
+const OPTIONS = [
+  'service',
+  'store',
+  'workflow',
+  'action',
+  'version',
+  'describe',
+  'describeRepeat',
+  'policy',
+]
 
 export interface ApprovalRequest<Args extends object> {
   /** Who asks, from your own sign-in or configuration. Only the same owner can use the approval. */
@@ -44,64 +64,10 @@ export interface ApprovalRequest<Args extends object> {
   readonly key?: string
 }
 
-/** An approval, and who asked for it. */
-export interface ApprovalRef {
-  readonly id: string
-  readonly owner: string
-}
-
-/**
- * What has become of a request. `executed` and `outcome_unknown` are of an action that was started.
- * `ended` is any other end: `execute` throws its reasons.
- */
-export type ApprovalStatus =
-  | 'waiting'
-  | 'approved'
-  | 'review'
-  | 'declined'
-  | 'reported'
-  | 'expired'
-  | 'executed'
-  | 'outcome_unknown'
-  | 'ended'
-
-/** An action whose outcome is unknown. */
-export interface UnknownOutcome extends ApprovalRef {
-  /** `running`: it runs, or its process has ended. `unknown`: it threw. */
-  readonly state: 'running' | 'unknown'
-  readonly subjectRef: string
-  readonly digest: string
-  /** When it began or threw, in milliseconds since the epoch. */
-  readonly since: number
-}
-
-/** What never changes about an approval: the `data` of its row. */
-interface Data {
-  readonly workflow: string
-  readonly action: string
-  readonly owner: string
-  readonly subject_ref: string
-  readonly requester: Requester
-  readonly digest: string
-  readonly completion_secret: string
-  readonly inbox_url: string
-}
-
-interface Row extends Data {
-  readonly id: SessionId
-  readonly state: ApprovalState
-  readonly changed_at: number
-}
-
+/** A repeated request says for this long that an earlier one was carried out. */
+const KEPT_AFTER_EXPIRY_MS = 24 * 60 * 60_000
 const FIRST_POLL_MS = 1_000
 const LONGEST_POLL_MS = 10_000
-const STARTED = {
-  running: 'outcome_unknown',
-  unknown: 'outcome_unknown',
-  done: 'executed',
-  completed: 'executed',
-  failed: 'ended',
-} as const
 const DECIDED = { accept: 'approved', review: 'review', reject: 'ended' } as const
 /** The service does not complete the session, now or later. */
 const FINAL: readonly GateErrorCode[] = ['not_found', 'invalid_request']
@@ -151,8 +117,18 @@ export class Approvals<Args extends object> {
     const { owner, subjectRef: subject_ref, requester, args, key } = request
     const { workflow, action, store } = this.#options
     if (!isOwner(owner)) throw new GateError('invalid_request', 'owner must be a non-empty string.')
-    const { context } = await contextOf(this.#options, args, requester)
-    const { digest } = context
+    const now = this.#service.clock.now()
+    const { asked, digest, lookup, equal } = await this.#equal(request)
+    const same = key !== undefined && equal.find((row) => row.asked === asked && row.key === key)
+    if (same)
+      return {
+        id: same.id,
+        inboxUrl: same.inbox_url,
+        expiresInMs: Math.max(0, same.expires_at - now),
+      }
+    const earlier = earlierOf(equal, now)
+    const repeats = earlier && (this.#options.describeRepeat ?? describeInEnglish)(earlier)
+    const { context } = await contextOf(this.#options, args, { requester, repeats })
     const created = await createSession(
       this.#service,
       { workflow, action, subject_ref, context },
@@ -163,19 +139,20 @@ export class Approvals<Args extends object> {
     const { id, completion_secret, expires_at, expires_in_ms: expiresInMs } = created
     const inbox_url = new URL('/inbox', created.universal_link).href
     const of = { workflow, action, owner, subject_ref, requester, digest, completion_secret }
+    const data: Data = { ...of, inbox_url, asked, key, repeats }
     const row = {
       id,
-      data: JSON.stringify({ ...of, inbox_url } satisfies Data),
-      lookup: await this.#lookup(request, context),
+      data: JSON.stringify(data),
+      lookup,
       state: 'waiting',
-      changed_at: this.#service.clock.now(),
+      changed_at: now,
       expires_at: Date.parse(expires_at),
     } as const
     try {
       await store.put(row)
     } catch (error) {
       // With a key, another process may have stored it, and a repetition does.
-      if (key === undefined) await endSession(this.#service, id)
+      if (key === undefined) await endSession(this.#service, id).catch(() => {})
       throw error
     }
     return { id, inboxUrl: inbox_url, expiresInMs }
@@ -185,11 +162,26 @@ export class Approvals<Args extends object> {
   async latest(
     request: Omit<ApprovalRequest<Args>, 'key'>,
   ): Promise<{ id: string; inboxUrl: string; status: ApprovalStatus } | undefined> {
-    const { context } = await contextOf(this.#options, request.args, request.requester)
-    const stored = await this.#options.store.latest(await this.#lookup(request, context))
-    const row = stored && parse(stored)
+    const { asked, equal } = await this.#equal(request)
+    const row = equal.find((each) => each.asked === asked)
     if (row === undefined) return undefined
     return { id: row.id, inboxUrl: row.inbox_url, status: await this.status(row) }
+  }
+
+  /**
+   * Ends a request before its action runs. Repeat it after an error that is `retryable`: the action
+   * runs no more, and the phone may still show the request.
+   *
+   * @throws {ApprovalError} `outcome_unknown` or `already_executed`: the action was started before
+   */
+  async withdraw(approval: ApprovalRef): Promise<void> {
+    for (;;) {
+      const row = await this.#find(approval)
+      // The row first: a session that has ended stops no action that runs.
+      if (row.state === 'withdrawn' || (await this.#move(row, 'waiting', 'withdrawn')))
+        return endSession(this.#service, row.id)
+      rejectState(row.state)
+    }
   }
 
   /** The status at this moment. `waiting` also while the service cannot be reached. */
@@ -236,11 +228,16 @@ export class Approvals<Args extends object> {
   ): Promise<T> {
     const row = await this.#find(approval)
     rejectState(row.state)
-    const { approved, context } = await contextOf(this.#options, args, row.requester)
+    const { approved, context } = await contextOf(this.#options, args, row)
     const until = await this.#verify(row, context)
     // Another call can have won, and even have ended: what it did is not known here.
     if (!(await this.#move(row, 'waiting', 'running')))
       throw unknownOutcome('Another call executes this approval.')
+    // Another process then does not take this one for dead. After a failure, the next one renews.
+    const renewal = setInterval(
+      () => void this.#move(row, 'running', 'running').catch(() => {}),
+      RENEWAL_MS,
+    )
     let result
     try {
       if (this.#service.clock.now() >= until) throw new NotStarted('The check took too long.')
@@ -250,38 +247,51 @@ export class Approvals<Args extends object> {
       // The row stays `running` if this fails, which also is an unknown outcome.
       await this.#move(row, 'running', to).catch(() => {})
       throw to === 'waiting' ? error : unknownOutcome('The action threw.', error)
+    } finally {
+      clearInterval(renewal)
     }
     // The action has happened: its result is the answer, even if its end cannot be stored.
-    const isStored = await this.#move(row, 'running', 'done').catch(() => false)
-    if (isStored) await this.#complete(row).catch(() => {})
+    await this.#happened(row).catch(() => {})
     return result
   }
 
   /**
-   * Returns the actions whose outcome is unknown. `decide` says which of them are `done` and which
-   * `failed`; undefined leaves one in the list. None runs again. Also repeats the completion of
-   * actions that are done, and deletes expired rows. Call it at the start and periodically.
+   * Returns the actions whose outcome is unknown, but none that a process runs at this moment.
+   * `decide` says which of them are `done` and which `failed`; `unknown` leaves one in the list. None
+   * runs again. Also repeats the completion of actions that are done, and deletes expired rows. Call
+   * it at the start and every minute.
+   *
+   * A process that stands still can go on later. So before `failed`, make sure that the action can
+   * never happen: write that it is void under its id where the action writes too, and let the action
+   * refuse to run then. Where you cannot, answer `unknown`.
    */
   async reconcile(
-    decide?: (unknown: UnknownOutcome) => Promise<'done' | 'failed' | undefined>,
+    decide?: (unknown: UnknownOutcome) => Promise<'done' | 'failed' | 'unknown' | undefined>,
   ): Promise<readonly UnknownOutcome[]> {
     const { store } = this.#options
     const list: UnknownOutcome[] = []
     for (const row of (await store.unfinished()).map(parse)) {
       if (row === undefined || !this.#isOurs(row)) continue
-      const unknown = unknownOf(row)
+      const unknown = unknownOf(row, this.#service.clock.now())
       const answer = unknown && (await decide?.(unknown))
-      if (unknown !== undefined && answer === undefined) list.push(unknown)
-      if (answer !== undefined) await this.#move(row, row.state, answer)
-      if (row.state === 'done' || answer === 'done') await this.#complete(row)
+      if (row.state === 'done') await this.#complete(row)
+      else if (answer === 'done') await this.#happened(row)
+      else if (answer === 'failed') await this.#move(row, row.state, answer)
+      else if (unknown !== undefined) list.push(unknown)
     }
-    await store.removeExpired(this.#service.clock.now() - ROW_KEPT_AFTER_EXPIRY_MS)
+    await store.removeExpired(this.#service.clock.now() - KEPT_AFTER_EXPIRY_MS)
     return list
   }
 
-  #lookup({ owner, subjectRef: subject_ref }: ApprovalRequest<Args>, context: object) {
-    const { workflow, action } = this.#options
-    return bindingDigest({ workflow, action, owner, subject_ref, context })
+  /** What was asked, and the stored requests of the same user and action, whoever asked. */
+  async #equal({ owner, subjectRef: subject_ref, args, requester }: ApprovalRequest<Args>) {
+    const { workflow, action, store } = this.#options
+    const { context } = await contextOf(this.#options, args, { requester })
+    const { digest } = context
+    const asked = await bindingDigest({ owner, subject_ref, context })
+    const lookup = await bindingDigest({ workflow, action, subject_ref, digest })
+    const equal = (await store.withLookup(lookup)).map(parse).filter((row) => row !== undefined)
+    return { asked, digest, lookup, equal }
   }
 
   #isOurs({ workflow, action }: Data): boolean {
@@ -348,6 +358,12 @@ export class Approvals<Args extends object> {
     return DECIDED[this.#judge(row, session).decision]
   }
 
+  /** Stores that the action has happened, also after a look-up that has found nothing of it. */
+  async #happened(row: Row): Promise<void> {
+    for (const from of ['running', 'unknown', 'failed'] as const)
+      if (await this.#move(row, from, 'done')) return this.#complete(row)
+  }
+
   /** Shows the user that the action is done. `reconcile` repeats it where the service failed. */
   async #complete(row: Row): Promise<void> {
     try {
@@ -362,39 +378,4 @@ export class Approvals<Args extends object> {
     }
     await this.#move(row, 'done', 'completed')
   }
-}
-
-function parse({ id: text, data, state, changed_at }: StoredApproval): Row | undefined {
-  const id = parseId('sess', text)
-  return id && { ...(JSON.parse(data) as Data), id, state, changed_at }
-}
-
-function unknownOf(row: Row): UnknownOutcome | undefined {
-  const { id, owner, state, digest, subject_ref: subjectRef, changed_at: since } = row
-  if (state !== 'running' && state !== 'unknown') return undefined
-  return { id, owner, state, subjectRef, digest, since }
-}
-
-/** A promise that rejects when the signal aborts, until its `end`. */
-function abortOf(signal: AbortSignal | undefined) {
-  let abort = () => {}
-  const aborted = new Promise<never>((_resolve, reject) => {
-    abort = () => reject(signal?.reason as Error)
-  })
-  aborted.catch(() => {})
-  if (signal?.aborted === true) abort()
-  signal?.addEventListener('abort', abort)
-  return { aborted, end: () => signal?.removeEventListener('abort', abort) }
-}
-
-/** @throws {ApprovalError} unless the action can run */
-function rejectState(state: ApprovalState): void {
-  if (state === 'running' || state === 'unknown')
-    throw unknownOutcome('The action was started before, and its end is not known.')
-  if (state !== 'waiting')
-    throw new ApprovalError('already_executed', 'The approval was executed before.')
-}
-
-function unknownOutcome(message: string, cause?: unknown): ApprovalError {
-  return new ApprovalError('outcome_unknown', message, { cause })
 }

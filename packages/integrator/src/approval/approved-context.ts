@@ -4,6 +4,7 @@ import { cleanDisplay } from '../display-text.ts'
 import { GateError } from '../errors.ts'
 import { deepFreeze } from '../verbs/deep-freeze.ts'
 import { ApprovalError } from './errors.ts'
+import { describeInEnglish, type EarlierRequest, type Pair } from './repeated-request.ts'
 import { requestText } from './request-text.ts'
 
 /** For whom you ask. The phone shows it first. */
@@ -15,26 +16,32 @@ export interface DescribedAction<Args extends object> {
   /** Raise it when the meaning of the action changes: earlier approvals then run no more. */
   readonly version: string
   /**
-   * What the user reads before the arguments: one to eight pairs, of the arguments alone, because
+   * What the user reads before the arguments: one to seven pairs, of the arguments alone, because
    * they are made again when the action runs.
    */
   readonly describe: (args: Args) => GivenContext['display']
+  /** The pair of a repeated request, in the language of your users. Default: in English. */
+  readonly describeRepeat?: (earlier: EarlierRequest) => Pair
 }
 
 /** The context that a user approves, and the frozen arguments that it shows. */
 export async function contextOf<Args extends object>(
-  { action, version, describe }: DescribedAction<Args>,
+  { action, version, describe, describeRepeat = describeInEnglish }: DescribedAction<Args>,
   args: Args,
-  requester: Requester,
+  { requester, repeats }: { readonly requester: Requester; readonly repeats?: Pair | undefined },
 ) {
   const approved = frozenCopy(args)
-  const display = cleanDisplay(describe(approved))
-  if ('param' in display)
+  // Every request leaves space for the pair of a repeated one, which could fail only then.
+  const pair = repeats ?? describeRepeat({ outcome: 'done', agoMs: 0 })
+  const cleaned = cleanDisplay([...describe(approved), pair])
+  if ('param' in cleaned)
     throw new GateError('invalid_request', 'describe returned a pair that no phone may show.', {
-      param: display.param,
+      param: cleaned.param,
     })
+  const pairs = cleaned.display.slice(0, -1)
+  const display = [...(repeats === undefined ? [] : cleaned.display.slice(-1)), ...pairs]
   const digest = await bindingDigest({ action, version, args: approved })
-  return { approved, context: { ...display, requester, text: requestText(approved), digest } }
+  return { approved, context: { display, requester, text: requestText(approved), digest } }
 }
 
 /** The arguments as canonical JSON has them, so that no getter and no later change matters. */

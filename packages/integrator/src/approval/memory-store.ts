@@ -13,10 +13,10 @@ export function memoryApprovalStore(): ApprovalStore {
     async find(id) {
       return rows.get(id)
     },
-    async latest(lookup) {
+    async withLookup(lookup) {
       return [...rows.values()]
         .filter((row) => row.lookup === lookup)
-        .toSorted((a, b) => b.expires_at - a.expires_at)[0]
+        .toSorted((a, b) => b.expires_at - a.expires_at)
     },
     async move(id, from, to, at) {
       const row = rows.get(id)

@@ -55,7 +55,7 @@ export async function redisApprovalStore(
       )
   }
   const keyOf = (id: string) => `${prefix}${id}`
-  const withLookup = (lookup: string) => `${prefix}lookup:${lookup}`
+  const keyOfLookup = (lookup: string) => `${prefix}lookup:${lookup}`
   const [expiry, unfinished] = [`${prefix}expiry`, `${prefix}unfinished`]
   const run = async (script: string, keys: readonly string[], values: readonly string[]) =>
     Number(await send(['EVAL', script, String(keys.length), ...keys, ...values]))
@@ -66,33 +66,33 @@ export async function redisApprovalStore(
     const times = { changed_at: Number(changed_at), expires_at: Number(expires_at) }
     return { id, data, state: state as ApprovalState, ...times, lookup: String(lookup) }
   }
+  const findAll = async (ids: unknown) => {
+    const rows = await Promise.all(Array.from(ids as Iterable<string>, find))
+    return rows.filter((row) => row !== undefined)
+  }
 
   return {
     async put(row) {
       const fields = FIELDS.flatMap((name) => [name, String(row[name])])
-      const keys = [keyOf(row.id), expiry, withLookup(row.lookup)]
+      const keys = [keyOf(row.id), expiry, keyOfLookup(row.lookup)]
       await run(PUT, keys, [String(row.expires_at), row.id, ...fields])
     },
     find,
-    async latest(lookup) {
-      const ids = await send(['ZREVRANGE', withLookup(lookup), '0', '0'])
-      const [id] = ids as readonly string[]
-      return id === undefined ? undefined : find(id)
+    async withLookup(lookup) {
+      return findAll(await send(['ZREVRANGE', keyOfLookup(lookup), '0', '-1']))
     },
     async move(id, from, to, at) {
       const change = UNFINISHED.includes(to) ? 'sadd' : 'srem'
       return (await run(MOVE, [keyOf(id), unfinished], [from, to, String(at), change, id])) === 1
     },
     async unfinished() {
-      const ids = (await send(['SMEMBERS', unfinished])) as Iterable<string>
-      const rows = await Promise.all(Array.from(ids, find))
-      return rows.filter((row) => row !== undefined)
+      return findAll(await send(['SMEMBERS', unfinished]))
     },
     async removeExpired(before) {
       const old = await send(['ZRANGEBYSCORE', expiry, '-inf', `(${before}`])
       let removed = 0
       for (const id of old as readonly string[]) {
-        const lookup = withLookup(String((await find(id))?.lookup))
+        const lookup = keyOfLookup(String((await find(id))?.lookup))
         removed += await run(REMOVE, [keyOf(id), expiry, unfinished, lookup], [id])
       }
       return removed

@@ -27,7 +27,7 @@ const UNFINISHED_STATES = `(${UNFINISHED.map((state) => `'${state}'`).join(', ')
 const PUT = `insert into approval (id, data, state, changed_at, expires_at, lookup)
   values ($1, $2, $3, $4, $5, $6) on conflict do nothing`
 const FIND = 'select * from approval where id = $1'
-const LATEST = 'select * from approval where lookup = $1 order by expires_at desc limit 1'
+const EQUAL = 'select * from approval where lookup = $1 order by expires_at desc'
 const MOVE = 'update approval set state = $3, changed_at = $4 where id = $1 and state = $2'
 const LIST = `select * from approval where state in ${UNFINISHED_STATES} order by changed_at`
 const REMOVE = `delete from approval where expires_at < $1 and state not in ${UNFINISHED_STATES}`
@@ -47,7 +47,7 @@ function sqlStore({ read, write }: Database): ApprovalStore {
       await write(PUT, [id, data, state, changed_at, expires_at, lookup])
     },
     find: async (id) => (await read(FIND, [id])).map(fromRow)[0],
-    latest: async (lookup) => (await read(LATEST, [lookup])).map(fromRow)[0],
+    withLookup: async (lookup) => (await read(EQUAL, [lookup])).map(fromRow),
     move: async (id, from, to, at) => (await write(MOVE, [id, from, to, at])) === 1,
     unfinished: async () => (await read(LIST, [])).map(fromRow),
     removeExpired: (before) => write(REMOVE, [before]),

@@ -50,15 +50,22 @@ export async function createSession(
   return response as unknown as CreatedSession
 }
 
-/** Ends a session that nothing can use, so that no phone shows it. It makes one attempt. */
+/**
+ * Ends a session that nothing can use, so that no phone shows it. It makes one attempt.
+ *
+ * @throws {GateError} `service_unavailable`: the phone may still show it
+ */
 export async function endSession(service: Service, session_id: string): Promise<void> {
-  await exchange({
+  const result = await exchange({
     route: DELETE_SESSION,
     url: service.baseUrl + requestPath(DELETE_SESSION, { session_id }).slice(API_PATH.length),
     fetch: service.fetch,
     bearer: service.serverCredential.reveal(),
     init: { redirect: 'manual', signal: service.clock.timeout(ATTEMPT_TIMEOUT_MS) } as const,
   })
+  // The service has no such session any more, or none that is not over.
+  if (result.kind === 'accepted' || (result.kind === 'rejected' && result.status === 404)) return
+  throw new GateError('service_unavailable', 'The service did not end the session.')
 }
 
 /** Reads a session as its tenant. `judgeSubmit` checks the members of the response. */

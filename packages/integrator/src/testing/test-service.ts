@@ -89,10 +89,12 @@ export class TestService {
     if (!wanted) return rejection('unknown_endpoint')
     if (headers['authorization'] !== `Bearer ${TEST_CREDENTIAL}`)
       return rejection('credential_invalid')
-    if (method !== wanted) return rejection('method_not_allowed')
+    const isEnd = method === 'DELETE' && id !== undefined && rest === undefined
+    if (method !== wanted && !isEnd) return rejection('method_not_allowed')
     if (id === undefined) return this.#create(request)
     const stored = this.sessions.get(id)
     if (stored === undefined) return rejection('session_not_found')
+    if (isEnd) return this.#end(stored)
     if (rest === 'form-completed') return this.#complete(stored, headers)
     if (rest === 'receipt') return this.#receipt(stored, headers)
     return respond(200, this.read(stored, headers))
@@ -143,6 +145,19 @@ export class TestService {
     const { session, completion_secret } = stored
     const created = { ...atTime(session, this.#now()), subject_ref: null, completion_secret }
     return respond(201, created)
+  }
+
+  #end(stored: StoredSession): ResponseLike {
+    const session = this.view(stored)
+    if (session.state === 'expired') return rejection('session_not_found')
+    if (!hasEnded(session.state))
+      stored.session = {
+        ...session,
+        state: 'killed',
+        ended_reason: 'killed_by_tenant',
+        seq: session.seq + 1,
+      }
+    return respond(204, {})
   }
 
   #complete(stored: StoredSession, headers: TestRequest['headers']): ResponseLike {

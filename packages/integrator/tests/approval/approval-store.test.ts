@@ -48,6 +48,6 @@ test('sqlite: adds the lookup to a table of the first versions, and keeps its ro
     insert into approval values ('old', '{}', 'unknown', 1, 2)`)
   const store = sqliteApprovalStore(db)
   await store.put({ ...ROW, id: 'new' })
-  assert.equal((await store.latest(ROW.lookup))?.id, 'new')
+  assert.equal((await store.withLookup(ROW.lookup))[0]?.id, 'new')
   assert.equal((await sqliteApprovalStore(db).find('old'))?.state, 'unknown')
 })

@@ -3,19 +3,12 @@ import { test } from 'node:test'
 import type { GivenContext, SessionContext } from '@bonded/contract'
 import { bindingDigest } from '../../src/index.ts'
 import { type ApprovalStore, memoryApprovalStore, NotStarted } from '../../src/approval/approval.ts'
-import { AGENT, approvalsOf, ARGS, REQUEST, type Transfer } from './harness.ts'
+import { AGENT, approvalsOf, ARGS, counted, REQUEST, type Transfer } from './harness.ts'
 
-const EXPIRES = 60 * 60 * 1000
-
-/** Runs an action that is counted. */
-function counted() {
-  const runs: Transfer[] = []
-  const run = async (transfer: Readonly<Transfer>) => {
-    runs.push(transfer)
-    return 'sent' as const
-  }
-  return { runs, run }
-}
+const HOUR_MS = 60 * 60_000
+const DAY_MS = 24 * HOUR_MS
+/** A process is taken for dead after a minute without a renewal. */
+const LEASE_MS = 60_000
 
 test('a request has the requester, the pairs, the arguments as text, and a digest', async () => {
   const { approvals, service } = approvalsOf()
@@ -112,10 +105,10 @@ test('runs nothing for another owner, and waits for none', async () => {
 })
 
 test('runs nothing after the version of the action was raised', async () => {
-  const { approved, ...parts } = approvalsOf()
+  const { approved, store, clock, service } = approvalsOf()
   const ref = await approved()
   const { runs, run } = counted()
-  const { approvals } = approvalsOf({ ...parts, version: '2' })
+  const { approvals } = approvalsOf({ store, clock, service, version: '2' })
   const executed = approvals.execute({ ...ref, args: ARGS }, run)
   await assert.rejects(executed, { code: 'not_approved' })
   assert.equal(runs.length, 0)
@@ -199,9 +192,11 @@ test('an action that has happened returns its result, though its end is not stor
       return memory.move(id, from, to, at)
     },
   }
-  const { approvals, approved } = approvalsOf({ store })
+  const { approvals, approved, clock } = approvalsOf({ store })
   const ref = await approved()
   assert.equal(await approvals.execute({ ...ref, args: ARGS }, counted().run), 'sent')
+  assert.deepEqual(await approvals.reconcile(), [])
+  clock.advance(LEASE_MS)
   assert.equal((await approvals.reconcile())[0]?.state, 'running')
 })
 
@@ -309,10 +304,13 @@ test('an execution that loses to one that was not started runs nothing', async (
   assert.equal(runs.length, 0)
 })
 
-test('reconcile deletes expired rows', async () => {
+test('reconcile deletes rows a day after their end', async () => {
   const { approvals, clock, store } = approvalsOf()
   const { id } = await approvals.request(REQUEST)
-  clock.advance(EXPIRES * 3)
+  clock.advance(DAY_MS)
+  await approvals.reconcile()
+  assert.equal((await store.find(id))?.state, 'waiting')
+  clock.advance(HOUR_MS)
   await approvals.reconcile()
   assert.equal(await store.find(id), undefined)
 })

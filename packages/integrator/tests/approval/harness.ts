@@ -1,4 +1,5 @@
 import {
+  type ApprovalsOptions,
   type ApprovalStore,
   createApprovals,
   memoryApprovalStore,
@@ -37,12 +38,13 @@ export function approvalsOf({
   version = '1',
   clock = movedClock(),
   service = fakeService(() => clock.now()),
+  ...words
 }: {
   store?: ApprovalStore
   version?: string
   clock?: ReturnType<typeof movedClock>
   service?: ReturnType<typeof fakeService>
-} = {}) {
+} & Partial<Pick<ApprovalsOptions<Transfer>, 'describe' | 'describeRepeat'>> = {}) {
   const approvals = createApprovals<Transfer>({
     service: {
       baseUrl: BASE_URL,
@@ -53,6 +55,7 @@ export function approvalsOf({
     store,
     ...ACTION,
     version,
+    ...words,
   })
   /** A request that the user has approved. */
   async function approved(request = REQUEST) {
@@ -61,4 +64,14 @@ export function approvalsOf({
     return { id, owner: request.owner }
   }
   return { approvals, service, store, clock, approved }
+}
+
+/** Runs an action that is counted. */
+export function counted() {
+  const runs: Transfer[] = []
+  const run = async (transfer: Readonly<Transfer>) => {
+    runs.push(transfer)
+    return 'sent' as const
+  }
+  return { runs, run }
 }

@@ -10,6 +10,7 @@ import { text } from 'node:stream/consumers'
 import { after, describe, test } from 'node:test'
 import pg from 'pg'
 import { APPROVAL_TABLE, createApprovals } from '../../../integrator/src/approval/approval.ts'
+import { systemClock } from '../../../integrator/src/index.ts'
 import {
   type Execution,
   execute,
@@ -22,6 +23,8 @@ import { redisMissing, startRedis } from '../../../integrator/tests/redis-server
 import { newDatabase } from '../servers/postgres.ts'
 import { IS_FRESH } from '../../../../tests/random.ts'
 
+/** How long a process that renews nothing is taken for one that runs. */
+const LEASE_MS = 60_000
 /** A process per step and store takes half a second of CPU time. */
 const ROUNDS = IS_FRESH ? 20 : 1
 const PROGRAM = join(import.meta.dirname, '../../../integrator/tests/approval/dying-execution.ts')
@@ -102,7 +105,9 @@ async function dieAndRecover(
 ): Promise<void> {
   const { store, close } = await openStore({ database, address })
   try {
-    const connection = { baseUrl, serverCredential: SERVER_CREDENTIAL }
+    // A lease later: the process that died is not taken for one that runs.
+    const clock = { ...systemClock, now: () => Date.now() + LEASE_MS }
+    const connection = { baseUrl, serverCredential: SERVER_CREDENTIAL, clock }
     const approvals = createApprovals({ ...ACTION, service: connection, store })
     const { id } = await approvals.request(REQUEST)
     service.bond(id)

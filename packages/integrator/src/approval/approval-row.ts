@@ -1,0 +1,79 @@
+import { parseId, type SessionId } from '@bonded/contract'
+import type { ApprovalState, StoredApproval } from './approval-store.ts'
+import type { Requester } from './approved-context.ts'
+import { ApprovalError } from './errors.ts'
+import type { Pair } from './repeated-request.ts'
+
+/** An approval, and who asked for it. */
+export interface ApprovalRef {
+  readonly id: string
+  readonly owner: string
+}
+
+/** An action whose outcome is unknown. */
+export interface UnknownOutcome extends ApprovalRef {
+  /** `running`: its process ended, or stands still. `unknown`: it threw. */
+  readonly state: 'running' | 'unknown'
+  readonly subjectRef: string
+  readonly digest: string
+  /** When its process last renewed the lease, or it threw, in milliseconds since the epoch. */
+  readonly since: number
+}
+
+/** What never changes about an approval: the `data` of its row. */
+export interface Data {
+  readonly workflow: string
+  readonly action: string
+  readonly owner: string
+  readonly subject_ref: string
+  readonly requester: Requester
+  readonly digest: string
+  readonly completion_secret: string
+  readonly inbox_url: string
+  /** A digest of the owner, the user, and what was asked. */
+  readonly asked: string
+  readonly key?: string | undefined
+  /** What the user reads about an earlier request. */
+  readonly repeats?: Pair | undefined
+}
+
+export interface Row extends Data {
+  readonly id: SessionId
+  readonly state: ApprovalState
+  readonly changed_at: number
+  readonly expires_at: number
+}
+
+export function parse({ data, ...columns }: StoredApproval): Row | undefined {
+  const { state, changed_at, expires_at } = columns
+  const id = parseId('sess', columns.id)
+  return id && { ...(JSON.parse(data) as Data), id, state, changed_at, expires_at }
+}
+
+/**
+ * A process renews the lease of an action that it runs. Three renewals can fail, and the clocks of
+ * two machines can differ by seconds, before another process takes it for dead.
+ */
+export const LEASE_MS = 60_000
+export const RENEWAL_MS = 15_000
+
+/** The open outcome of a row, unless a process runs its action at this moment. */
+export function unknownOf(row: Row, now: number): UnknownOutcome | undefined {
+  const { id, owner, state, digest, subject_ref: subjectRef, changed_at: since } = row
+  if (state === 'unknown' || (state === 'running' && now >= since + LEASE_MS))
+    return { id, owner, state, subjectRef, digest, since }
+  return undefined
+}
+
+/** @throws {ApprovalError} unless the action can run */
+export function rejectState(state: ApprovalState): void {
+  if (state === 'running' || state === 'unknown')
+    throw unknownOutcome('The action was started before, and its end is not known.')
+  if (state === 'withdrawn') throw new ApprovalError('not_approved', 'The request was withdrawn.')
+  if (state !== 'waiting')
+    throw new ApprovalError('already_executed', 'The approval was executed before.')
+}
+
+export function unknownOutcome(message: string, cause?: unknown): ApprovalError {
+  return new ApprovalError('outcome_unknown', message, { cause })
+}

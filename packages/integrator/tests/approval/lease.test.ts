@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { approvalsOf, ARGS } from './harness.ts'
+
+const MINUTE_MS = 60_000
+/** A process is taken for dead after a minute without a renewal. */
+const LEASE_MS = MINUTE_MS
+
+test('an action that runs for minutes is in no list, and no other process ends it', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const { approvals, approved, clock, service, store } = approvalsOf()
+  const ref = await approved()
+  const { promise: sent, resolve: send } = Promise.withResolvers<string>()
+  const { promise: began, resolve: begin } = Promise.withResolvers<void>()
+  const executed = approvals.execute({ ...ref, args: ARGS }, () => (begin(), sent))
+  await began
+  const { approvals: other } = approvalsOf({ store, clock, service })
+  const asked: string[] = []
+  for (let passedMs = 0; passedMs < 4 * MINUTE_MS; passedMs += LEASE_MS / 4) {
+    clock.advance(LEASE_MS / 4)
+    t.mock.timers.tick(LEASE_MS / 4)
+    const list = await other.reconcile(async ({ id }) => (asked.push(id), 'failed'))
+    assert.deepEqual(list, [])
+  }
+  send('sent')
+  assert.equal(await executed, 'sent')
+  assert.deepEqual(asked, [])
+  clock.advance(LEASE_MS)
+  t.mock.timers.tick(LEASE_MS)
+  assert.equal((await store.find(ref.id))?.state, 'completed')
+  assert.equal(service.session(ref.id)?.state, 'completed')
+})
+
+test('an outcome that the look-up cannot know stays in the list', async () => {
+  const { approvals, approved, store } = approvalsOf()
+  const ref = await approved()
+  await store.move(ref.id, 'waiting', 'running', 0)
+  for (const answer of ['unknown', undefined] as const)
+    assert.equal((await approvals.reconcile(async () => answer))[0]?.id, ref.id)
+})
+
+for (const wrong of ['failed', 'done'] as const)
+  test(`an action that happened after it was reconciled as ${wrong} is done`, async () => {
+    const { approvals, approved, clock, service, store } = approvalsOf()
+    const ref = await approved()
+    const executed = approvals.execute({ ...ref, args: ARGS }, async () => {
+      clock.advance(LEASE_MS)
+      await approvals.reconcile(async () => wrong)
+      return 'sent'
+    })
+    assert.equal(await executed, 'sent')
+    assert.equal((await store.find(ref.id))?.state, 'completed')
+    assert.equal(service.session(ref.id)?.state, 'completed')
+  })
