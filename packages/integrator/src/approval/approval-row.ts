@@ -4,6 +4,17 @@ import type { Requester } from './approved-context.ts'
 import { ApprovalError } from './errors.ts'
 import type { Pair } from './repeated-request.ts'
 
+export interface ApprovalRequest<Args extends object> {
+  /** Who asks, from your own sign-in or configuration. Only the same owner can use the approval. */
+  readonly owner: string
+  /** The user's `subject_ref` of an earlier bond. */
+  readonly subjectRef: string
+  readonly requester: Requester
+  readonly args: Args
+  /** Repeating a request with the same key and arguments returns the same approval. */
+  readonly key?: string
+}
+
 /** An approval, and who asked for it. */
 export interface ApprovalRef {
   readonly id: string
@@ -20,8 +31,19 @@ export interface UnknownOutcome extends ApprovalRef {
   readonly since: number
 }
 
+/** What is stored before the service is asked, so that another process can ask the same again. */
+interface Beginning {
+  /** A digest of the owner, the user, and what was asked. */
+  readonly asked: string
+  /** The Idempotency-Key of the create. */
+  readonly ask: string
+  readonly key?: string | undefined
+  /** What the user reads about an earlier request. */
+  readonly repeats?: Pair | undefined
+}
+
 /** What never changes about an approval: the `data` of its row. */
-export interface Data {
+export interface Data extends Beginning {
   readonly workflow: string
   readonly action: string
   readonly owner: string
@@ -30,11 +52,6 @@ export interface Data {
   readonly digest: string
   readonly completion_secret: string
   readonly inbox_url: string
-  /** A digest of the owner, the user, and what was asked. */
-  readonly asked: string
-  readonly key?: string | undefined
-  /** What the user reads about an earlier request. */
-  readonly repeats?: Pair | undefined
 }
 
 export interface Row extends Data {
@@ -48,6 +65,34 @@ export function parse({ data, ...columns }: StoredApproval): Row | undefined {
   const { state, changed_at, expires_at } = columns
   const id = parseId('sess', columns.id)
   return id && { ...(JSON.parse(data) as Data), id, state, changed_at, expires_at }
+}
+
+/** What a caller learns about its request. */
+export interface OpenedRequest {
+  readonly id: string
+  readonly inboxUrl: string
+  readonly expiresInMs: number
+}
+
+export function openedOf({ id, inbox_url, expires_at }: Row, now: number): OpenedRequest {
+  return { id, inboxUrl: inbox_url, expiresInMs: Math.max(0, expires_at - now) }
+}
+
+const BEGUN = 'ask_'
+
+export function begin(
+  beginning: Beginning,
+  { lookup, now }: { readonly lookup: string; readonly now: number },
+): StoredApproval {
+  const data = JSON.stringify(beginning)
+  const id = `${BEGUN}${beginning.ask}`
+  return { id, data, lookup, state: 'waiting', changed_at: now, expires_at: now }
+}
+
+export function begunOf(rows: readonly StoredApproval[]): readonly (Beginning & { at: number })[] {
+  return rows
+    .filter(({ id }) => id.startsWith(BEGUN))
+    .map(({ data, changed_at }) => ({ ...(JSON.parse(data) as Beginning), at: changed_at }))
 }
 
 /**

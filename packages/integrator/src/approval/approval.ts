@@ -1,8 +1,12 @@
-export type { ApprovalRef, UnknownOutcome } from './approval-row.ts'
+export type {
+  ApprovalRef,
+  ApprovalRequest,
+  OpenedRequest,
+  UnknownOutcome,
+} from './approval-row.ts'
 export type { ApprovalStatus } from './approval-status.ts'
 export type { ApprovalState, ApprovalStore, StoredApproval } from './approval-store.ts'
 export {
-  type ApprovalRequest,
   Approvals,
   type ApprovalsOptions,
   createApprovals,

@@ -3,6 +3,7 @@ import {
   encodeBase64url,
   type FullSession,
   type GateVerdict,
+  hasEnded,
   isOwner,
   judgeSubmit,
   Secret,
@@ -18,7 +19,12 @@ import { VERDICT_TTL_MS } from '../verbs/issued-verdicts.ts'
 import { abortOf } from './abort.ts'
 import {
   type ApprovalRef,
+  type ApprovalRequest,
+  begin,
+  begunOf,
   type Data,
+  type OpenedRequest,
+  openedOf,
   parse,
   rejectState,
   RENEWAL_MS,
@@ -29,7 +35,7 @@ import {
 } from './approval-row.ts'
 import { type ApprovalStatus, STARTED } from './approval-status.ts'
 import type { ApprovalState, ApprovalStore } from './approval-store.ts'
-import { contextOf, type DescribedAction, type Requester } from './approved-context.ts'
+import { contextOf, type DescribedAction } from './approved-context.ts'
 import { ApprovalError, NotStarted } from './errors.ts'
 import { describeInEnglish, earlierOf } from './repeated-request.ts'
 
@@ -52,17 +58,6 @@ const OPTIONS = [
   'describeRepeat',
   'policy',
 ]
-
-export interface ApprovalRequest<Args extends object> {
-  /** Who asks, from your own sign-in or configuration. Only the same owner can use the approval. */
-  readonly owner: string
-  /** The user's `subject_ref` of an earlier bond. */
-  readonly subjectRef: string
-  readonly requester: Requester
-  readonly args: Args
-  /** Repeating a request with the same key and arguments returns the same approval. */
-  readonly key?: string
-}
 
 /** A repeated request says for this long that an earlier one was carried out. */
 const KEPT_AFTER_EXPIRY_MS = 24 * 60 * 60_000
@@ -93,6 +88,8 @@ export class Approvals<Args extends object> {
   readonly #options: ApprovalsOptions<Args>
   readonly #service: Service
   readonly #policy: GatePolicy
+  /** The requests that this process is making. */
+  readonly #asking = new Set<string>()
 
   constructor(options: ApprovalsOptions<Args>) {
     rejectUnknownMembers(options, OPTIONS)
@@ -111,61 +108,72 @@ export class Approvals<Args extends object> {
    *
    * @throws {GateError} the service's rejection, for example `inbox_full` or `inbox_paused`
    */
-  async request(
-    request: ApprovalRequest<Args>,
-  ): Promise<{ id: string; inboxUrl: string; expiresInMs: number }> {
+  async request(request: ApprovalRequest<Args>): Promise<OpenedRequest> {
     const { owner, subjectRef: subject_ref, requester, args, key } = request
     const { workflow, action, store } = this.#options
     if (!isOwner(owner)) throw new GateError('invalid_request', 'owner must be a non-empty string.')
     const now = this.#service.clock.now()
-    const { asked, digest, lookup, equal } = await this.#equal(request)
+    const { asked, digest, lookup, equal, begun } = await this.#equal(request)
     const same = key !== undefined && equal.find((row) => row.asked === asked && row.key === key)
-    if (same)
-      return {
-        id: same.id,
-        inboxUrl: same.inbox_url,
-        expiresInMs: Math.max(0, same.expires_at - now),
-      }
+    if (same) return openedOf(same, now)
     const earlier = earlierOf(equal, now)
-    const repeats = earlier && (this.#options.describeRepeat ?? describeInEnglish)(earlier)
-    const { context } = await contextOf(this.#options, args, { requester, repeats })
-    const created = await createSession(
-      this.#service,
-      { workflow, action, subject_ref, context },
-      key === undefined
-        ? encodeBase64url(this.#service.random(24))
-        : await bindingDigest({ owner, subject_ref, context, key }),
+    // What ran after the other one began is not in its context.
+    const found = begun.find(
+      (one) => one.key === key && now - one.at < (earlier?.agoMs ?? Infinity),
     )
-    const { id, completion_secret, expires_at, expires_in_ms: expiresInMs } = created
-    const inbox_url = new URL('/inbox', created.universal_link).href
-    const of = { workflow, action, owner, subject_ref, requester, digest, completion_secret }
-    const data: Data = { ...of, inbox_url, asked, key, repeats }
-    const row = {
-      id,
-      data: JSON.stringify(data),
-      lookup,
-      state: 'waiting',
-      changed_at: now,
-      expires_at: Date.parse(expires_at),
-    } as const
+    const repeats = found
+      ? found.repeats
+      : earlier && (this.#options.describeRepeat ?? describeInEnglish)(earlier)
+    const { context } = await contextOf(this.#options, args, { requester, repeats })
+    const ask =
+      found?.ask ??
+      (key === undefined
+        ? encodeBase64url(this.#service.random(24))
+        : await bindingDigest({ owner, subject_ref, context, key }))
+    this.#asking.add(ask)
     try {
-      await store.put(row)
-    } catch (error) {
-      // With a key, another process may have stored it, and a repetition does.
-      if (key === undefined) await endSession(this.#service, id).catch(() => {})
-      throw error
+      const beginning = { asked, ask, key, repeats }
+      if (!found) await store.put(begin(beginning, { lookup, now }))
+      const created = await createSession(
+        this.#service,
+        { workflow, action, subject_ref, context },
+        ask,
+      )
+      const { id, completion_secret, state, expires_at, expires_in_ms: expiresInMs } = created
+      const inboxUrl = new URL('/inbox', created.universal_link).href
+      const of = { workflow, action, owner, subject_ref, requester, digest, completion_secret }
+      const data: Data = { ...of, inbox_url: inboxUrl, ...beginning }
+      const row = {
+        id,
+        data: JSON.stringify(data),
+        lookup,
+        state: 'waiting',
+        changed_at: now,
+        expires_at: Date.parse(expires_at),
+      } as const
+      try {
+        await store.put(row)
+      } catch (error) {
+        // With a key, another process may have stored it, and a repetition does.
+        if (key === undefined) await endSession(this.#service, id).catch(() => {})
+        throw error
+      }
+      // Nobody was told of the one that a process began. Once it has ended, this is a new request.
+      const isOver = found !== undefined && key === undefined && hasEnded(state)
+      return isOver ? await this.request(request) : { id, inboxUrl, expiresInMs }
+    } finally {
+      this.#asking.delete(ask)
     }
-    return { id, inboxUrl: inbox_url, expiresInMs }
   }
 
   /** The newest request of this owner, user and arguments in the store, also if it has ended. */
   async latest(
     request: Omit<ApprovalRequest<Args>, 'key'>,
-  ): Promise<{ id: string; inboxUrl: string; status: ApprovalStatus } | undefined> {
+  ): Promise<(OpenedRequest & { readonly status: ApprovalStatus }) | undefined> {
     const { asked, equal } = await this.#equal(request)
     const row = equal.find((each) => each.asked === asked)
     if (row === undefined) return undefined
-    return { id: row.id, inboxUrl: row.inbox_url, status: await this.status(row) }
+    return { ...openedOf(row, this.#service.clock.now()), status: await this.status(row) }
   }
 
   /**
@@ -283,15 +291,25 @@ export class Approvals<Args extends object> {
     return list
   }
 
-  /** What was asked, and the stored requests of the same user and action, whoever asked. */
+  /**
+   * What was asked, the stored requests of the same user and action, whoever asked, and those of
+   * the same owner that a process began, and whose session it has not stored.
+   */
   async #equal({ owner, subjectRef: subject_ref, args, requester }: ApprovalRequest<Args>) {
     const { workflow, action, store } = this.#options
     const { context } = await contextOf(this.#options, args, { requester })
     const { digest } = context
     const asked = await bindingDigest({ owner, subject_ref, context })
     const lookup = await bindingDigest({ workflow, action, subject_ref, digest })
-    const equal = (await store.withLookup(lookup)).map(parse).filter((row) => row !== undefined)
-    return { asked, digest, lookup, equal }
+    const stored = await store.withLookup(lookup)
+    const equal = stored.map(parse).filter((row) => row !== undefined)
+    const begun = begunOf(stored).filter(
+      (one) =>
+        one.asked === asked &&
+        !this.#asking.has(one.ask) &&
+        !equal.some(({ ask }) => ask === one.ask),
+    )
+    return { asked, digest, lookup, equal, begun }
   }
 
   #isOurs({ workflow, action }: Data): boolean {

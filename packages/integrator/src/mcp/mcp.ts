@@ -6,7 +6,8 @@ import type {
 import type { ShapeOutput, ZodRawShapeCompat } from '@modelcontextprotocol/sdk/server/zod-compat.js'
 import type { CallToolResult, ToolAnnotations } from '@modelcontextprotocol/sdk/types.js'
 import * as z from 'zod/v4'
-import type { ApprovalRequest, Approvals } from '../approval/approvals.ts'
+import type { ApprovalRequest } from '../approval/approval-row.ts'
+import type { Approvals } from '../approval/approvals.ts'
 import { ApprovalError, NotStarted } from '../approval/errors.ts'
 import { GateError } from '../errors.ts'
 
@@ -79,8 +80,9 @@ export function withApproval<Shape extends ZodRawShapeCompat>(
         const from = await callerOf(caller, extra)
         if (id !== undefined)
           return approvals.execute({ id: id as string, owner: from.owner, args }, run)
-        const { status, inboxUrl, ...opened } = await openRequest(approvals, { ...from, args })
-        if (status === 'waiting') await showInbox(server, { ...opened, inboxUrl }, extra)
+        const opened = await openRequest(approvals, { ...from, args })
+        const { status, inboxUrl } = opened
+        if (status === 'waiting') await showInbox(server, opened, extra)
         const shown = status === 'waiting' ? 'approval_required' : status
         return answer({ status: shown, approval_id: opened.id, inbox_url: inboxUrl }, true)
       }),
