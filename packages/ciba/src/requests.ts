@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { canonicalJson, Secret } from '@bonded/contract'
 import {
+  ApprovalError,
   type Approvals,
   type ApprovalStatus,
   type ApprovalStore,
@@ -16,6 +17,7 @@ import {
 import type { Logger } from 'pino'
 import type { ApprovalType, CibaConfig } from './config.ts'
 import { oauthError } from './oauth-error.ts'
+import { openAnswer, readProof, sealAnswer } from './sealed-answer.ts'
 import { ServiceClient } from './service-client.ts'
 import type { SqliteRows } from './sqlite-rows.ts'
 import { render } from './template.ts'
@@ -45,8 +47,8 @@ const POLL_PAUSE_S = 1
 const GRACE_S = 30
 /** How long a request is answered with `expired_token`. */
 const EXPIRED_KEPT_S = 3_600
-/** No token takes so long to issue: its process has ended. */
-const UNKNOWN_AFTER_MS = 60_000
+/** The proof of a key is fresh for at most so long, and good for one poll. */
+const PROOF_KEPT_S = 600
 
 const REJECTIONS: Readonly<Record<Exclude<ApprovalStatus, 'waiting' | 'approved'>, () => Error>> = {
   declined: () => new errors.AccessDenied('the user declined'),
@@ -57,6 +59,9 @@ const REJECTIONS: Readonly<Record<Exclude<ApprovalStatus, 'waiting' | 'approved'
   executed: () => new errors.InvalidGrant('the request has given its token'),
   outcome_unknown: () => new errors.InvalidGrant('the request may have given its token'),
 }
+
+/** The user can answer, or has approved. */
+const OPEN: ReadonlySet<ApprovalStatus> = new Set(['waiting', 'approved'])
 
 export interface RequestsOptions {
   readonly config: CibaConfig
@@ -74,6 +79,8 @@ export class Requests {
   readonly #approvals: ReadonlyMap<string, Approvals<Args>>
   readonly #service: ServiceClient
   readonly #asked = new Map<string, number>()
+  /** What clients ask at this moment. */
+  readonly #asking: string[] = []
 
   /** @throws {GateError} `invalid_configuration` */
   constructor(options: RequestsOptions) {
@@ -100,18 +107,22 @@ export class Requests {
   async ask(ctx: KoaContextWithOIDC, request: Request): Promise<void> {
     const { clientId, accountId = '' } = request
     const client = this.#options.config.clients.find(({ client_id }) => client_id === clientId)
-    let session: string | undefined
+    let lost: (() => Promise<void>) | undefined
+    const asking = canonicalJson([clientId, accountId, paramsOf(request).authorization_details])
+    const isAlone = !this.#asking.includes(asking)
+    this.#asking.push(asking)
     try {
       if (client === undefined) throw new errors.InvalidClient('unknown client')
       const params = paramsOf(request)
       const args = argsOf(params)
-      const { id, expiresInMs } = await this.#of(args).request({
-        owner: client.client_id,
-        subjectRef: accountId,
-        requester: client.requester,
-        args,
-      })
-      session = id
+      const approvals = this.#of(args)
+      const owner = client.client_id
+      const given = { owner, subjectRef: accountId, requester: client.requester, args }
+      // A process that was killed can leave a request on the phone whose id no client got.
+      const left = isAlone ? await approvals.latest(given) : undefined
+      const isLeft = left && OPEN.has(left.status) && !this.#options.rows.hasRequest(left.id)
+      const { id, expiresInMs } = isLeft ? left : await approvals.request(given)
+      lost = () => approvals.withdraw({ id, owner })
       request.params = { ...params, approval: id }
       // The client does not wait for longer than the user can answer.
       const seconds = Math.min(request.expiration, Math.floor(expiresInMs / 1_000))
@@ -120,9 +131,11 @@ export class Requests {
       ctx.body = { ...(ctx.body as object), expires_in: seconds }
     } catch (error) {
       // Nothing could use what the user approves.
-      if (session !== undefined) await this.#service.endSession(session).catch(() => {})
+      await lost?.().catch(() => {})
       await request.destroy()
       throw oauthError(error, () => new errors.TemporarilyUnavailable('try again later'))
+    } finally {
+      this.#asking.splice(this.#asking.indexOf(asking), 1)
     }
   }
 
@@ -137,13 +150,16 @@ export class Requests {
     // The provider itself rejects what is unknown, of another client, expired, or used.
     if (request === undefined || request.clientId !== client?.clientId) return issue()
     const { approval, ...stored } = paramsOf(request)
-    if (request.isExpired || request.consumed !== undefined || approval === undefined)
+    const answer = approval && this.#options.rows.answerOf(approval)
+    if (approval === undefined) return issue()
+    if (answer === undefined && (request.isExpired || request.consumed !== undefined))
       return issue()
     this.#slowDown(request.jti)
     const args = argsOf(stored)
     rejectOthers(params?.['authorization_details'], args)
     if (![undefined, request.resource].includes(params?.['resource'] as string | undefined))
       throw new errors.InvalidTarget()
+    if (answer !== undefined) return this.#repeat(ctx, request, answer, issue)
     const approvals = this.#of(args)
     const ref = { id: approval, owner: request.clientId as string }
     try {
@@ -163,17 +179,19 @@ export class Requests {
     const { rows, now, log } = this.#options
     for (const [id, at] of this.#asked) if (at < now() - POLL_PAUSE_S) this.#asked.delete(id)
     for (const request of rows.expiredRequests(now() - GRACE_S)) {
-      const { approval } = paramsOf(request.payload)
-      if (approval !== undefined) await this.#service.endSession(approval)
+      const { approval: id, ...stored } = paramsOf(request.payload)
+      const owner = String(request.payload.clientId)
+      if (id !== undefined)
+        await this.#approvals.get(typeOf(stored))?.withdraw({ id, owner }).catch(unlessStarted)
       rows.end(request)
     }
     rows.removeExpired(now() - EXPIRED_KEPT_S)
     for (const approvals of this.#approvals.values())
-      await approvals.reconcile(async ({ id, since }) => {
-        if (now() * 1_000 - since < UNKNOWN_AFTER_MS) return undefined
-        // A token that was issued has expired. No other one will be.
-        log.warn({ session: id }, 'a token may have been issued before the process ended')
-        return 'failed'
+      await approvals.reconcile(async ({ id }) => {
+        // A process that stood still finds this entry, and issues no token.
+        const isVoid = rows.enterAnswer(id, '') === ''
+        log.warn({ session: id, issued: !isVoid }, 'a process ended while it issued a token')
+        return isVoid ? 'failed' : 'done'
       })
   }
 
@@ -206,10 +224,42 @@ export class Requests {
       await issue()
       const { scope: _none, ...tokens } = ctx.body as Record<string, unknown>
       // The service returns another one once the session is completed.
-      ctx.body = { ...tokens, receipt }
+      const body = { ...tokens, receipt }
+      // The answer can get lost on its way, and the phone shows that the request is complete.
+      const expiresAt = this.#options.now() + Number(tokens['expires_in'])
+      const jkt = String(ctx.oidc.entities.AccessToken?.jkt)
+      const sealed = sealAnswer({ body, expiresAt }, { authReqId: request.jti, jkt })
+      if (this.#options.rows.enterAnswer(approval, sealed) !== sealed)
+        throw new Error('The approval was ended before its token was issued.')
+      ctx.body = body
     } catch (cause) {
       // No token has left this process.
       throw new NotStarted('No token was issued.', { cause })
+    }
+  }
+
+  /** Gives the same token again to a poll by the same key, while the token lives. */
+  async #repeat(
+    ctx: KoaContextWithOIDC,
+    { jti: authReqId, clientId = '' }: Request,
+    sealed: string,
+    issue: () => Promise<void>,
+  ): Promise<void> {
+    if (sealed === '') throw REJECTIONS.outcome_unknown()
+    try {
+      // The provider verifies the proof of the key first, and then finds that the request is used.
+      return await issue()
+    } catch (error) {
+      const isUsed = error instanceof errors.InvalidGrant || error instanceof errors.ExpiredToken
+      const proof = ctx.get('DPoP')
+      if (!isUsed || proof === '') throw error
+      const now = this.#options.now()
+      const { jti, jkt } = readProof(proof)
+      const { ReplayDetection } = ctx.oidc.provider
+      const answer = openAnswer(sealed, { authReqId, jkt })
+      if (answer === undefined || answer.expiresAt <= now) throw error
+      if (!(await ReplayDetection.unique(clientId, jti, now + PROOF_KEPT_S))) throw error
+      ctx.body = { ...answer.body, expires_in: answer.expiresAt - now }
     }
   }
 
@@ -236,6 +286,11 @@ function describe(
     : [...pairs, { label: message_label, value: binding_message }]
 }
 
+/** An action that was started cannot be withdrawn: its token is issued, or it is reconciled. */
+function unlessStarted(error: unknown): void {
+  if (!(error instanceof ApprovalError)) throw error
+}
+
 /** The provider stores what this class has put there, without a type. */
 function paramsOf({ params }: { readonly params?: unknown }): StoredParams {
   return params as StoredParams
@@ -247,6 +302,10 @@ function argsOf({ authorization_details, binding_message }: StoredParams): Args 
     authorization_details: details,
     ...(binding_message !== undefined && { binding_message }),
   }
+}
+
+function typeOf(params: StoredParams): string {
+  return argsOf(params).authorization_details.type
 }
 
 /** A token is for what the user has approved: a client cannot ask for other details with it. */

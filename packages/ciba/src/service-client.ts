@@ -1,8 +1,6 @@
 import {
-  DELETE_SESSION,
   exchange,
   isRetryableStatus,
-  parseId,
   parseMembers,
   type Route,
   READ_RECEIPT,
@@ -30,17 +28,6 @@ export class ServiceClient {
     const receipt = parseMembers(text)?.['receipt']
     if (typeof receipt === 'string') return receipt
     throw new GateError('unexpected_answer', 'The service’s answer has no receipt.')
-  }
-
-  /** Ends a session, so that no phone shows it. */
-  async endSession(id: string): Promise<void> {
-    if (parseId('sess', id) === undefined) return
-    await this.#call(DELETE_SESSION, requestPath(DELETE_SESSION, { session_id: id })).catch(
-      (error: unknown) => {
-        // It has ended already.
-        if (!(error instanceof GateError && error.code === 'not_found')) throw error
-      },
-    )
   }
 
   async #call(route: Route, path: string): Promise<string> {

@@ -10,10 +10,15 @@ export interface ExpiredRequest {
 
 const REQUEST = 'BackchannelAuthenticationRequest'
 const REPLAY = 'ReplayDetection'
+const ANSWER = 'Answer'
+/** Longer than a request waits: a process that stood still must find that it may not answer. */
+const ANSWER_KEPT_S = 2 * 86_400
 const TABLE = `create table if not exists oidc (
   kind text not null, key text not null, payload text not null, expires_at integer not null,
   used_at integer, primary key (kind, key)) strict, without rowid;
-  create index if not exists oidc_expires_at on oidc (expires_at)`
+  create index if not exists oidc_expires_at on oidc (expires_at);
+  create index if not exists oidc_approval on oidc (payload ->> '$.params.approval')
+    where kind = '${REQUEST}'`
 
 /**
  * The rows of the OpenID provider in SQLite. Each write is one statement, durable when it returns.
@@ -47,13 +52,42 @@ export class SqliteRows {
       },
       destroy: async (id) =>
         void this.#db.prepare('delete from oidc where kind = ? and key = ?').run(kind, hash(id)),
+      // A used request stays, so that the client gets its answer again.
       revokeByGrantId: async (grantId) =>
         void this.#db
-          .prepare("delete from oidc where kind = ? and payload ->> 'grantId' = ?")
+          .prepare(
+            `delete from oidc
+            where kind = ? and payload ->> 'grantId' = ? and kind <> '${REQUEST}'`,
+          )
           .run(kind, grantId),
       findByUid: missing,
       findByUserCode: missing,
     }
+  }
+
+  /**
+   * Enters the only answer of an approval, unless it has one, and returns the one that it has. An
+   * empty one means that the approval never gets any other.
+   */
+  enterAnswer(approval: string, answer: string): string {
+    const sql = `insert into oidc (kind, key, payload, expires_at)
+      values ('${ANSWER}', ?, json_object('answer', ?), ?) on conflict do nothing`
+    this.#db.prepare(sql).run(approval, answer, this.#now() + ANSWER_KEPT_S)
+    return this.answerOf(approval) ?? answer
+  }
+
+  answerOf(approval: string): string | undefined {
+    const sql = `select payload ->> 'answer' as answer from oidc
+      where kind = '${ANSWER}' and key = ?`
+    const answer = this.#db.prepare(sql).get(approval)?.['answer']
+    return answer === undefined ? undefined : String(answer)
+  }
+
+  /** Whether a client has the id of a request with this approval, or is about to get it. */
+  hasRequest(approval: string): boolean {
+    const sql = `select 1 from oidc
+      where kind = '${REQUEST}' and payload ->> '$.params.approval' = ?`
+    return this.#db.prepare(sql).get(approval) !== undefined
   }
 
   /** Requests that expired before this time, in seconds, and were not used. */

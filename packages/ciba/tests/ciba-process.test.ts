@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { randomDPoPKeyPair } from 'openid-client'
 import { firstOutput } from '../../../tests/harness/first-output.ts'
 import { cibaSetup, DETAILS, openidClient, phoneOf } from './harness.ts'
 
@@ -38,6 +39,7 @@ test('requests and used approvals survive a kill of the process', async () => {
   const first = await serve(file, credential)
   const { ask, poll } = await openidClient(issuer, agent)
   const { auth_req_id } = await ask({ login_hint: inbox.subjectRef, requested_expiry: '600' })
+  const other = await randomDPoPKeyPair('ES256')
   await kill(first)
   await phone.approve()
   const second = await serve(file, credential)
@@ -45,7 +47,7 @@ test('requests and used approvals survive a kill of the process', async () => {
   assert.deepEqual(authorization_details, [DETAILS])
   await kill(second)
   const third = await serve(file, credential)
-  await assert.rejects(poll(auth_req_id), { error: 'invalid_grant' })
+  await assert.rejects(poll(auth_req_id, { by: other }), { error: 'invalid_grant' })
   const ended = once(third, 'exit')
   third.kill('SIGTERM')
   assert.deepEqual(await ended, [0, null])

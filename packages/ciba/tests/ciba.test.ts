@@ -73,10 +73,15 @@ test('a request gives no second token, neither later nor to concurrent polls', a
   const { auth_req_id } = await h.ask({ login_hint: h.inbox.subjectRef })
   await h.approve()
   const polls = await Promise.allSettled(Array.from({ length: 5 }, () => h.poll(auth_req_id)))
-  assert.equal(polls.filter(({ status }) => status === 'fulfilled').length, 1)
+  const [first, ...more] = polls.flatMap((poll) => (poll.status === 'fulfilled' ? poll.value : []))
+  assert.equal(more.length, 0)
   h.pause()
-  await assert.rejects(h.poll(auth_req_id), { error: 'invalid_grant' })
+  // The answer can have got lost: the same key gets it again.
+  assert.deepEqual(await h.poll(auth_req_id), { ...first, expires_in: 55 })
   await h.restart()
+  h.pause()
+  assert.deepEqual(await h.poll(auth_req_id), { ...first, expires_in: 50 })
+  h.pause(50_000)
   await assert.rejects(h.poll(auth_req_id), { error: 'invalid_grant' })
 })
 
