@@ -33,8 +33,7 @@ function changedBy({ note }: DecisionRecord): readonly number[] {
 
 function statusOf(record: DecisionRecord): string {
   const by = changedBy(record).join(', ')
-  if (by === '') return 'accepted'
-  return `${/^Superseded by/m.test(record.note) ? 'superseded' : 'amended'} by ${by}`
+  return by === '' ? 'accepted' : `amended by ${by}`
 }
 
 test('every decision record has the four sections and its own number', () => {
