@@ -6,6 +6,12 @@ import { after, test } from 'node:test'
 import { Secret, systemClock, verifyWebhook } from '@bonded/integrator'
 import { harness } from '../../../tests/harness/harness.ts'
 import { NO_SCRIPT } from '../../../tests/harness/no-script.ts'
+import {
+  createEndpoint,
+  removeEndpoint,
+  testEndpoint,
+  updateEndpoint,
+} from '../../core/src/operations/admin/webhooks.ts'
 import { fails, webhookReceiver } from '../../server/tests/webhook-receiver.ts'
 import { type Backend, createBackend } from '../src/backend.ts'
 import { type Forwarded, Forwarder } from '../src/listen/forwarder.ts'
@@ -52,6 +58,18 @@ test('forwards each event once, the oldest first, with a signature that the rece
     assert.equal((await verifyWebhook({ ...given, secret: other })).decision, 'reject')
   }
   assert.deepEqual(await forwarded(forwarder), [])
+})
+
+test('forwards nothing that only another endpoint of the tenant gets', async () => {
+  const tenantId = h.shop.tenant.id
+  const given = { tenantId, url: 'https://other.example/', events: null, scheme: 'v1' } as const
+  const { endpoint } = await createEndpoint(h.service, given)
+  const forwarder = await open()
+  // It is disabled, so that nothing is sent to it.
+  await updateEndpoint(h.service, endpoint.id, { enabled: false })
+  await testEndpoint(h.service, endpoint.id)
+  assert.deepEqual(await forwarded(forwarder), [])
+  await removeEndpoint(h.service, endpoint.id)
 })
 
 test('has the same secret and endpoint after a restart, and forwards what happens from then on', async () => {
