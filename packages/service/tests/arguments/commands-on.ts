@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type Harness, PUBLIC_ORIGIN, ROOT_KEY } from '../../../../tests/harness/harness.ts'
 import { type Ran, runInThread } from '../../../../tests/harness/command-thread.ts'
 
-/** Commands on the database of a service, each given as one line, and with the time of the machine. */
+/** Commands on the database of a service, each a line. They have the time of the machine. */
 export function commandsOn({ folder }: Harness) {
   const { NODE_TEST_CONTEXT: _testContext, ...inherited } = process.env
   const env = {

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { type DeviceId, makeId, type SubjectId, type TenantId } from '@bonded/contract'
+import {
+  type DeviceId,
+  makeId,
+  type SubjectId,
+  type TenantId,
+} from '../../../contract/src/index.ts'
 import { recordAction } from '../../../core/src/operations/audit.ts'
 import { type Harness, harness } from '../../../../tests/harness/harness.ts'
 import { commandsOn, setTime } from './commands-on.ts'
