@@ -22,5 +22,6 @@ export const STARTED = {
   unknown: 'outcome_unknown',
   done: 'executed',
   completed: 'executed',
+  unreported: 'executed',
   failed: 'ended',
 } as const satisfies Record<Exclude<ApprovalState, 'waiting'>, ApprovalStatus>

@@ -1,7 +1,7 @@
 /**
  * `waiting`: for the phone, or approved and not executed. `withdrawn`: it can run no more.
  * `running`: `run` was called, and its end is not stored yet. `unknown`: `run` threw, so what it did
- * is unknown. `done`: the action has happened. `completed`: the phone shows it. `failed`: your
+ * is unknown. `done`: the action has happened. `completed`: the phone shows it. `unreported`: its session had ended before. `failed`: your
  * reconciliation says that it cannot happen any more.
  */
 export type ApprovalState =
@@ -11,6 +11,7 @@ export type ApprovalState =
   | 'unknown'
   | 'done'
   | 'completed'
+  | 'unreported'
   | 'failed'
 
 /** The states that `reconcile` looks at. A store never removes a row in one of them. */

@@ -88,7 +88,7 @@ export class Approvals<Args extends object> {
   readonly #options: ApprovalsOptions<Args>
   readonly #service: Service
   readonly #policy: GatePolicy
-  /** The requests that this process is making. */
+  /** The requests that this process makes. */
   readonly #asking = new Set<string>()
 
   constructor(options: ApprovalsOptions<Args>) {
@@ -143,16 +143,9 @@ export class Approvals<Args extends object> {
       const inboxUrl = new URL('/inbox', created.universal_link).href
       const of = { workflow, action, owner, subject_ref, requester, digest, completion_secret }
       const data: Data = { ...of, inbox_url: inboxUrl, ...beginning }
-      const row = {
-        id,
-        data: JSON.stringify(data),
-        lookup,
-        state: 'waiting',
-        changed_at: now,
-        expires_at: Date.parse(expires_at),
-      } as const
+      const times = { changed_at: now, expires_at: Date.parse(expires_at) }
       try {
-        await store.put(row)
+        await store.put({ id, data: JSON.stringify(data), lookup, state: 'waiting', ...times })
       } catch (error) {
         // With a key, another process may have stored it, and a repetition does.
         if (key === undefined) await endSession(this.#service, id).catch(() => {})
@@ -392,7 +385,9 @@ export class Approvals<Args extends object> {
         outcome: 'accepted',
       })
     } catch (error) {
-      if (!(error instanceof GateError && FINAL.includes(error.code))) return
+      if (error instanceof GateError && FINAL.includes(error.code))
+        await this.#move(row, 'done', 'unreported')
+      return
     }
     await this.#move(row, 'done', 'completed')
   }

@@ -16,6 +16,7 @@ const OUTCOMES: Readonly<Partial<Record<Row['state'], EarlierRequest['outcome']>
   unknown: 'unknown',
   done: 'done',
   completed: 'done',
+  unreported: 'done',
 }
 const UNITS = [
   ['day', 24 * 60 * 60_000],

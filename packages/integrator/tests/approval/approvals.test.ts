@@ -249,6 +249,7 @@ for (const [state, status] of [
   ['unknown', 'outcome_unknown'],
   ['done', 'executed'],
   ['completed', 'executed'],
+  ['unreported', 'executed'],
   ['failed', 'ended'],
 ] as const)
   test(`the status of an action that is ${state} is ${status}, whatever the service has`, async () => {

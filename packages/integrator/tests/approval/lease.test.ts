@@ -52,3 +52,20 @@ for (const wrong of ['failed', 'done'] as const)
     assert.equal((await store.find(ref.id))?.state, 'completed')
     assert.equal(service.session(ref.id)?.state, 'completed')
   })
+
+for (const end of ['execute', 'reconcile'] as const)
+  test(`an action that ends after its session is not stored as completed by ${end}`, async () => {
+    const { approvals, approved, clock, service, store } = approvalsOf()
+    const ref = await approved()
+    const outlast = () => clock.advance(60 * MINUTE_MS)
+    if (end === 'execute') await approvals.execute({ ...ref, args: ARGS }, async () => outlast())
+    else {
+      await store.move(ref.id, 'waiting', 'running', clock.now())
+      outlast()
+      assert.deepEqual(await approvals.reconcile(async () => 'done'), [])
+    }
+    assert.equal((await store.find(ref.id))?.state, 'unreported')
+    assert.equal(service.session(ref.id)?.state, 'bonded')
+    assert.equal(await approvals.status(ref), 'executed')
+    assert.deepEqual(await approvals.reconcile(), [])
+  })
