@@ -204,6 +204,10 @@ export const en: Messages = {
       title: 'The request has expired',
       body: () => 'The time for this request is over. Return to the page and start again.',
     },
+    unreported: {
+      title: 'This request has ended',
+      body: () => 'You approved this. No result was reported.',
+    },
     canceled: {
       title: 'The request was canceled',
       body: () => 'It was stopped before it was complete. Return to the page to start again.',

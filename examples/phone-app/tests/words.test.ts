@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { en as page } from '../../../packages/phone-page/src/messages/en.ts'
+import { inboxEn as page } from '../../../packages/phone-page/src/inbox/messages.ts'
 import { en } from '../src/messages.ts'
 
 const TENANT = '{tenant}'
@@ -41,7 +41,10 @@ test('the app uses the words of the phone page where both show the same', () => 
     'problem.reference': en.reference('{id}'),
   }
   same['notice.not_verified_by_user'] = en.notices.not_verified_by_user
-  for (const [end, { title, body }] of Object.entries(en.ends)) {
+  const { unreported, ...ends } = en.ends
+  same['problem.session_over.title'] = unreported.title
+  same['inbox.unreported'] = unreported.body(TENANT)
+  for (const [end, { title, body }] of Object.entries(ends)) {
     same[`end.${end}.title`] = title
     same[`end.${end}.body`] = body(TENANT)
   }

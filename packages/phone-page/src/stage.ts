@@ -83,9 +83,11 @@ export class Stage {
     this.presentProblem(problemOf(failure), { need: needOf(failure), requestId })
   }
 
-  end(kind: End): void {
+  end(end: End): void {
     this.#watching.abort()
-    this.present({ name: 'ended', end: kind, tenant: this.request()?.tenant_name ?? '' })
+    // The backend can have acted on the approval, and have reported nothing in time.
+    if (this.screen.name === 'approved' && end === 'expired') this.presentProblem('session_over')
+    else this.present({ name: 'ended', end, tenant: this.request()?.tenant_name ?? '' })
     this.untilContinued.cancel()
   }
 

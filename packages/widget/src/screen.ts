@@ -76,8 +76,9 @@ export function screenOf(snapshot: Snapshot, now: Instant): Screen {
     case 'completed':
       return plain(COMPLETED_SCREENS[snapshot.outcome ?? 'accepted'])
     case 'bonded':
-    case 'expired':
       return plain(state)
+    case 'expired':
+      return plain(snapshot.isUnreported ? 'bonded' : state)
   }
 }
 

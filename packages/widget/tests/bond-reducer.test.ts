@@ -150,6 +150,13 @@ test('keeps showing the outcome when the service is lost after it', () => {
   assert.deepEqual(run.on(['unavailable', 'network']), ['stop'])
 })
 
+test('still shows a bond whose time ended without a report, and no new attempt', () => {
+  const run = after(...WATCHING, ['snapshot', snapshotOf({ state: 'bonded' })])
+  run.on(['snapshot', { ...snapshotOf({ state: 'expired' }), isUnreported: true }])
+  assert.deepEqual(run.screens, ['bonded'])
+  assert.equal(run.outcome, undefined)
+})
+
 test('names the reason of a killed session, and none of an expired one', () => {
   const end = (members: object) => after(...WATCHING, ['snapshot', snapshotOf(members)]).outcome
   assert.deepEqual(end({ state: 'killed', ended_reason: 'user_declined' }), {

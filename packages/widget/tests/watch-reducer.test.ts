@@ -184,6 +184,25 @@ test('shows a confirmed session that is gone after its expiry as expired', () =>
   assert.equal(run.state.phase, 'ended')
 })
 
+for (const [state, isUnreported] of [
+  ['bonded', true],
+  ['pending', false],
+] as const)
+  test(`a session that expires after it was ${state} is ${isUnreported ? '' : 'not '}unreported`, () => {
+    const run = listening()
+    run.on(['frame', snapshotAt(run.now, { seq: 2, state })])
+    run.on(['frame', snapshotAt(run.now, { seq: 3, state: 'expired' })])
+    assert.equal(run.state.snapshot.state, 'expired')
+    assert.equal(run.state.snapshot.isUnreported, isUnreported)
+  })
+
+test('a bond that is gone after its expiry is unreported', () => {
+  const run = listening()
+  run.on(['frame', snapshotAt(run.now, { seq: 2, state: 'bonded' })])
+  run.later(300_000).on(['responded', 'first', gone])
+  assert.equal(run.state.snapshot.isUnreported, true)
+})
+
 test('gives up after an outage of 30 s', () => {
   const run = polling()
   for (let count = 0; !run.isOver && count < 100; count += 1) {

@@ -196,6 +196,7 @@ const SYMBOL_OF_END: Readonly<Record<End, { glyph: string; tone: Tone }>> = {
   declined: { glyph: '×', tone: 'muted' },
   reported: { glyph: '!', tone: 'stop' },
   expired: { glyph: '–', tone: 'muted' },
+  unreported: { glyph: '–', tone: 'muted' },
   canceled: { glyph: '×', tone: 'muted' },
   suspended: { glyph: '!', tone: 'warn' },
   not_verified: { glyph: '!', tone: 'warn' },

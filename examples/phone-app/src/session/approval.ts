@@ -101,6 +101,9 @@ export function startApproval(handoff: Handoff, given: ApprovalDependencies): Ap
     }
   }
 
+  /** The backend can have acted on an approval, and have reported nothing in time. */
+  const expired = () => (screen.name === 'approved' ? 'unreported' : 'expired')
+
   /** Follows the session to its end, whether this phone or the backend ends it. */
   const follow = (from: ClaimedSession) => {
     const onChange = (known: ClaimedSession) => {
@@ -116,11 +119,11 @@ export function startApproval(handoff: Handoff, given: ApprovalDependencies): Ap
         const request = requestOf(ended.session)
         if (state === 'completed') present({ name: 'completed', request, outcome })
         else if (ended_reason === 'suspended') end('suspended')
-        else end(state === 'expired' ? 'expired' : 'canceled')
+        else end(state === 'expired' ? expired() : 'canceled')
       },
       // The service has deleted the session, or contact is lost for longer than it lives.
       () => {
-        if (STILL_OPEN.has(screen.name)) end('expired')
+        if (STILL_OPEN.has(screen.name)) end(expired())
       },
     )
   }

@@ -52,7 +52,14 @@ export type Task =
 export type Notice = 'not_verified_by_user' | 'connection_lost'
 
 /** How a session ended on this phone. */
-export type End = 'declined' | 'reported' | 'expired' | 'canceled' | 'suspended' | 'not_verified'
+export type End =
+  | 'declined'
+  | 'reported'
+  | 'expired'
+  | 'unreported'
+  | 'canceled'
+  | 'suspended'
+  | 'not_verified'
 
 /** What a step-up needs from the user. */
 export interface StepUpStep {

@@ -49,6 +49,11 @@ export interface Snapshot {
    * success: a backend completes a session after its action has succeeded (protocol 4).
    */
   readonly outcome: CompletionOutcome | null
+  /**
+   * The page saw the bond, whose time ended before the backend completed the session. The backend
+   * can have acted, so the user is not told to start again.
+   */
+  readonly isUnreported: boolean
   /** The commitment of the browser that has proved itself, while one has. */
   readonly provedBy: unknown
   readonly expiresAt: Instant
@@ -128,6 +133,7 @@ export function readSnapshot(view: unknown, now: Instant): Snapshot | undefined 
     hintedAt: now,
     endedReason: isWord(PUBLIC_ENDED_REASONS, endedReason) ? endedReason : null,
     outcome: outcomeIn(outcome),
+    isUnreported: false,
     provedBy,
     expiresAt: now + expiresInMs,
     code: readCode(members, now),
