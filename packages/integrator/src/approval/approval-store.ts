@@ -1,8 +1,8 @@
 /**
  * `waiting`: for the phone, or approved and not executed. `withdrawn`: it can run no more.
- * `running`: `run` was called, and its end is not stored yet. `unknown`: `run` threw, so what it did
- * is unknown. `done`: the action has happened. `completed`: the phone shows it. `unreported`: its session had ended before. `failed`: your
- * reconciliation says that it cannot happen any more.
+ * `running`: `run` was called, and its end is not stored yet. `unknown`: `run` threw, so what it
+ * did is unknown. `done`: the action has happened. `completed`: the phone shows it. `unreported`:
+ * its session had ended before. `failed`: your reconciliation says that it cannot happen any more.
  */
 export type ApprovalState =
   | 'waiting'
@@ -44,8 +44,8 @@ export interface ApprovalStore {
   /**
    * Changes the state of a row that is in `from`, and stores `at` as `changed_at`, in a transaction
    * of its own. Exactly one of any number of concurrent calls gets true, unless `to` is `from`,
-   * which renews a lease. When it resolves, the change survives a crash of the process, the database
-   * and the machine.
+   * which renews a lease. When it resolves, the change survives a crash of the process, the
+   * database and the machine.
    */
   move(id: string, from: ApprovalState, to: ApprovalState, at: number): Promise<boolean>
   /** The rows in a state of {@link UNFINISHED}. */

@@ -151,7 +151,7 @@ export class Approvals<Args extends object> {
         if (key === undefined) await endSession(this.#service, id).catch(() => {})
         throw error
       }
-      // Nobody was told of the one that a process began. Once it has ended, this is a new request.
+      // No caller knows the one that a process began. Once it has ended, this is a new request.
       const isOver = found !== undefined && key === undefined && hasEnded(state)
       return isOver ? await this.request(request) : { id, inboxUrl, expiresInMs }
     } finally {
@@ -258,13 +258,13 @@ export class Approvals<Args extends object> {
 
   /**
    * Returns the actions whose outcome is unknown, but none that a process runs at this moment.
-   * `decide` says which of them are `done` and which `failed`; `unknown` leaves one in the list. None
-   * runs again. Also repeats the completion of actions that are done, and deletes expired rows. Call
-   * it at the start and every minute.
+   * `decide` says which of them are `done` and which `failed`; `unknown` leaves one in the list.
+   * None runs again. Also repeats the completion of actions that are done, and deletes expired
+   * rows. Call it at the start and every minute.
    *
    * A process that stands still can go on later. So before `failed`, make sure that the action can
-   * never happen: write that it is void under its id where the action writes too, and let the action
-   * refuse to run then. Where you cannot, answer `unknown`.
+   * never happen: write that it is void under its id where the action writes too, and let the
+   * action refuse to run then. Where you cannot, answer `unknown`.
    */
   async reconcile(
     decide?: (unknown: UnknownOutcome) => Promise<'done' | 'failed' | 'unknown' | undefined>,
@@ -285,7 +285,7 @@ export class Approvals<Args extends object> {
   }
 
   /**
-   * What was asked, the stored requests of the same user and action, whoever asked, and those of
+   * What was asked, the stored requests of the same user and action by any caller, and those of
    * the same owner that a process began, and whose session it has not stored.
    */
   async #equal({ owner, subjectRef: subject_ref, args, requester }: ApprovalRequest<Args>) {

@@ -25,7 +25,7 @@ const UNITS = [
 ] as const
 
 /**
- * The newest equal request that was started, whoever asked. An agent that has lost the id of its
+ * The newest equal request that was started, by any caller. An agent that has lost the id of its
  * request, or got a new name, asks the same user again.
  */
 export function earlierOf(rows: readonly Row[], now: number): EarlierRequest | undefined {

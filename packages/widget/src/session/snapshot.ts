@@ -51,7 +51,7 @@ export interface Snapshot {
   readonly outcome: CompletionOutcome | null
   /**
    * The page saw the bond, whose time ended before the backend completed the session. The backend
-   * can have acted, so the user is not told to start again.
+   * can have acted, so the page does not ask the user to start again.
    */
   readonly isUnreported: boolean
   /** The commitment of the browser that has proved itself, while one has. */
