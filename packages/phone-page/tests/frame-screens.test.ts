@@ -8,6 +8,7 @@ import { build } from 'esbuild'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { browserMissing, openBrowser } from '../../../tests/browser.ts'
 import { LONGEST, longestOf, measured } from '../../../tests/harness/measured-languages.ts'
+import { TRANSLATOR } from '../../../tests/translator.ts'
 import { bundle } from '../build/bundle.ts'
 import { en } from '../src/frame/messages.ts'
 import { LANGUAGES } from '../src/messages/language.ts'
@@ -153,6 +154,19 @@ test('repeats the amount that the phone has approved', browserTest, async () => 
   for (const screen of ['confirm', 'retry', 'confirming']) {
     await draw(page, screen, 'ar')
     assert.equal(await page.locator('.request strong').textContent(), REQUEST.amount)
+  }
+  await page.context().close()
+})
+
+test('a translator changes nothing of the request', browserTest, async () => {
+  const page = await open({ viewport: COMPACT })
+  for (const screen of ['confirm', 'retry', 'confirming']) {
+    await draw(page, screen, 'en')
+    await page.evaluate(`(${TRANSLATOR})(document.documentElement)`)
+    const text = (await page.locator('main').textContent()) ?? ''
+    for (const said of [REQUEST.tenant_name, REQUEST.amount, 'Credit application'])
+      assert.ok(text.includes(said), `${screen}: ${text}`)
+    assert.ok(!text.includes(en.confirm))
   }
   await page.context().close()
 })

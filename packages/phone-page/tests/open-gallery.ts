@@ -30,7 +30,7 @@ export async function buildGallery(): Promise<Gallery> {
       const context = await browser.newContext({ hasTouch: true, isMobile: true, ...options })
       const page = await context.newPage()
       await page.setContent(
-        `<!doctype html><html lang="en"><head><title>x</title><meta name="viewport" content="width=device-width, initial-scale=1"><style>${inbox.style}</style></head><body><main></main></body></html>`,
+        `<!doctype html><html lang="en"><head><title translate="no">x</title><meta name="viewport" content="width=device-width, initial-scale=1"><style>${inbox.style}</style></head><body><main></main></body></html>`,
       )
       await page.addScriptTag({ content: script })
       return page

@@ -6,6 +6,7 @@ import { after, before, test } from 'node:test'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { browserMissing, openBrowser } from '../../../tests/browser.ts'
 import { LONGEST, measured } from '../../../tests/harness/measured-languages.ts'
+import { TRANSLATOR } from '../../../tests/translator.ts'
 import { LANGUAGES } from '../src/messages/language.ts'
 import { buildGallery, type Gallery, languageIn } from './open-gallery.ts'
 
@@ -195,6 +196,36 @@ test('longer words overflow nowhere at 320 px', browserTest, async () => {
     await draw(page, screen, 'gallery.pseudo')
     await picture(page, `pseudo-${screen}`)
     assert.equal(await overflow(page), 0, `${screen} overflows`)
+  }
+  await page.context().close()
+})
+
+test('a translator changes nothing that is signed, on any screen', browserTest, async () => {
+  const page = await open(looks.light)
+  for (const screen of await screensOf(page)) {
+    await draw(page, screen, 'null')
+    const changed = await page.evaluate<[string, string[]]>(`(() => {
+      const signed = new Set()
+      const collect = (value, key, isOfRequest) => {
+        if (typeof value === 'string') {
+          const parts = key === 'text' ? value.split('\\n') : [value]
+          const isSigned = isOfRequest || /^(tenant|tenant_name|requesting_origin)$/.test(key)
+          if (isSigned) for (const part of parts) if (/[\\p{L}\\d]{3}/u.test(part)) signed.add(part.trim())
+        } else if (value !== null && typeof value === 'object')
+          for (const [name, member] of Object.entries(value))
+            collect(member, name, isOfRequest || /^(display|requester|text|workflow_title|action_title)$/.test(name))
+      }
+      collect(gallery.screens[${JSON.stringify(screen)}].screen, '', false)
+      // The phones of the list, which the user compares before a removal.
+      for (const part of document.querySelectorAll('.pairs dt, .pairs dd')) signed.add(part.textContent)
+      const texts = () => [document.title, document.querySelector('main').textContent]
+      const count = (text) => texts().map((all) => all.split(text).length - 1).join()
+      const before = new Map(Array.from(signed, (text) => [text, count(text)]))
+      const words = texts().join()
+      ;(${TRANSLATOR})(document.documentElement)
+      return [words === texts().join() ? 'nothing' : 'words', [...signed].filter((text) => before.get(text) !== count(text))]
+    })()`)
+    assert.deepEqual(changed, ['words', []], screen)
   }
   await page.context().close()
 })

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { LONGEST } from '../../../tests/harness/measured-languages.ts'
+import { TRANSLATOR } from '../../../tests/translator.ts'
 import { en } from '../src/messages/messages.ts'
 import {
   LANGUAGES,
@@ -124,6 +125,18 @@ test(
     }
   },
 )
+
+test('a translator changes neither the tenant nor the pairs', longTest, async () => {
+  const page = await h.open(REGULAR)
+  await loadGallery(page)
+  const kept = await shown<(string | boolean)[]>(
+    page,
+    'en',
+    'scanned',
+    `((${TRANSLATOR})(container), [at('.brand').textContent, at('.pairs').textContent, at('.title').textContent.startsWith('×')])`,
+  )
+  assert.deepEqual(kept, ['Kestrel Bank', PAIRS.map((pair) => pair.join(' ')).join(''), true])
+})
 
 test('an end is where the end before it was', longTest, async () => {
   for (const box of [COMPACT, REGULAR]) {

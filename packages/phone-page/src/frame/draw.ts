@@ -69,7 +69,9 @@ function heading(request: BrowserFrame, { words, languages, titleOf }: Look): No
       'p',
       { class: 'request' },
       ...fillNodes(words.request, values).flatMap(visible),
-      ...(amount === null ? [] : [' ', element('strong', { dir: 'auto' }, ...verbatim(amount))]),
+      ...(amount === null
+        ? []
+        : [' ', element('strong', { dir: 'auto', translate: 'no' }, ...verbatim(amount))]),
     ),
   ]
 }
@@ -81,7 +83,7 @@ function title(text: Node | string): HTMLElement {
 /** Blanks in a name or a title are drawn, so that neither can imitate the other. */
 function visible(node: Node | string): (Node | string)[] {
   if (typeof node === 'string') return [node]
-  return [element('bdi', {}, ...verbatim(node.textContent ?? ''))]
+  return [element('bdi', { translate: 'no' }, ...verbatim(node.textContent ?? ''))]
 }
 
 function button(text: string, act: () => void): HTMLElement {

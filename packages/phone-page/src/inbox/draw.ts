@@ -154,7 +154,7 @@ function drawItem(item: ListedRequest, context: InboxContext) {
   const { languages, messages, actions } = context
   const purpose = purposeOf({ ...item, workflow: null, action: null, display: [] }, languages)
   const line = (text: string, look: string) =>
-    element('bdi', { class: look, dir: 'auto' }, ...verbatim(text))
+    element('bdi', { class: look, dir: 'auto', translate: 'no' }, ...verbatim(text))
   const age = element('span', { class: 'note' })
   const tick = () => {
     const now = performance.now()

@@ -67,7 +67,7 @@ function actionsOf({ problem, link, appLink }: ProblemScreen, context: DrawingCo
 
 /** The page's address. A browser inside an app often shows none. */
 function drawLink(link: string): HTMLElement {
-  return element('p', { class: 'link', dir: 'ltr' }, link)
+  return element('p', { class: 'link', dir: 'ltr', translate: 'no' }, link)
 }
 
 /** Copies a link, also where a browser inside an app has no Clipboard API. */

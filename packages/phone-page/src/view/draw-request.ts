@@ -179,7 +179,7 @@ function drawSource(
 ): HTMLElement {
   return element(
     'dl',
-    { class: 'origin' },
+    { class: 'origin', translate: 'no' },
     element(
       'div',
       { class: lengthOf(value) },

@@ -15,12 +15,12 @@ export function fill(message: string, values: Values): string {
 
 /**
  * The same as nodes. Each value is isolated, so that a name in a right-to-left script cannot change
- * the order of the words around it.
+ * the order of the words around it, and no translator changes it.
  */
 export function fillNodes(message: string, values: Values): (Node | string)[] {
   return message.split(PLACEHOLDER).map((part) => {
     const value = valueOf(part, values)
-    return value === undefined ? part : element('bdi', {}, value)
+    return value === undefined ? part : element('bdi', { translate: 'no' }, value)
   })
 }
 

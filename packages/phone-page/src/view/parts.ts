@@ -107,13 +107,14 @@ export function summaryOf(request: ShownRequest | null): Node[] {
 
 /**
  * Labels and values: a dense list, in which each pair has a box of its own that its content cannot
- * leave. The first amount of money is the largest text of the list.
+ * leave. The first amount of money is the largest text of the list. A translator of the browser
+ * must change none of them: the user approves these characters.
  */
 export function pairs(rows: readonly { label: string; value: string }[]): HTMLElement {
   const amount = rows.findIndex(({ value }) => isAmount(value))
   return element(
     'dl',
-    { class: 'pairs' },
+    { class: 'pairs', translate: 'no' },
     ...rows.map(({ label, value }, index) =>
       element(
         'div',

@@ -86,7 +86,7 @@ function drawCard(handlers: Handlers) {
   const link = (look: string) =>
     element('a', { class: look, target: '_blank', rel: 'noopener noreferrer' })
 
-  const brand = element('div', { class: 'brand' })
+  const brand = element('div', { class: 'brand', translate: 'no' })
   const title = text('h2', 'title')
   const body = text('p', 'body')
   // Empty when it enters the page, so that screen readers announce only changes of the screen.
@@ -98,7 +98,7 @@ function drawCard(handlers: Handlers) {
   const or = text('p', 'or')
   const touchFirst = element('div', { class: 'touch' }, handoff, or)
   const compare = text('p', '')
-  const pairs = element('dl', { class: 'pairs' })
+  const pairs = element('dl', { class: 'pairs', translate: 'no' })
   const same = element('div', { class: 'same' }, compare, pairs)
   const qr = qrCode('')
   const stage = element('div', { class: 'stage' })

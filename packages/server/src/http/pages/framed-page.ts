@@ -100,8 +100,9 @@ async function assemble(
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
+<meta name="google" content="notranslate">
 <meta name="color-scheme" content="light dark">
-<title>${title}</title>
+<title translate="no">${title}</title>
 <style>${style}</style>
 <script defer src="${scriptPath.replace(':hash', scriptName)}" integrity="${scriptIntegrity}" crossorigin="anonymous"></script>
 </head>

@@ -228,10 +228,11 @@ function documentIn(
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">
 <meta name="robots" content="noindex">
+<meta name="google" content="notranslate">
 <meta name="color-scheme" content="light dark">
 <meta name="theme-color" content="#ffffff" media="(prefers-color-scheme: light)">
 <meta name="theme-color" content="#12181f" media="(prefers-color-scheme: dark)">
-${scheme}<title>Approve on your phone</title>
+${scheme}<title translate="no">Approve on your phone</title>
 ${words}<style>${style}</style>
 <script defer src="${path}/page-${scriptHash}.js" integrity="${scriptIntegrity}" crossorigin="anonymous"></script>
 </head>

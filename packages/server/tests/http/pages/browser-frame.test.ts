@@ -24,6 +24,7 @@ test('serves the frame of a tenant, which only its own origins may frame', async
   assert.equal(response.headers.get('cache-control'), 'no-cache')
   const html = await response.text()
   assert.doesNotMatch(html, new RegExp(`${tenant.id}|${tenant.name}`))
+  assert.ok(html.includes('<meta name="google" content="notranslate">'))
   const script = await get(h, /src="([^"]+)"/.exec(html)?.[1] ?? '')
   assert.match(script.headers.get('content-type') ?? '', /^text\/javascript/)
   assert.match(script.headers.get('cache-control') ?? '', /immutable/)

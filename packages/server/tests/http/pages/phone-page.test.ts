@@ -47,6 +47,13 @@ for (const path of ['/bond', '/inbox'])
     assert.doesNotMatch(policy, /unsafe|\*/)
   })
 
+for (const path of ['/bond', '/inbox'])
+  test(`asks translators to leave the page and its title alone: ${path}`, async () => {
+    const { text } = await h.call('GET', path)
+    assert.ok(text.includes('<meta name="google" content="notranslate">'))
+    assert.ok(text.includes('<title translate="no">'))
+  })
+
 test('serves the service worker of the inbox for its page alone, and permits it no request', async () => {
   const { status, headers } = await h.call('GET', '/inbox/worker.js')
   assert.equal(status, 200)
