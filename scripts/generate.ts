@@ -41,7 +41,7 @@ import { continuityPage } from './continuity/page.ts'
 import { licensesPage } from './licenses-page.ts'
 import { personalDataPage } from './personal-data-page.ts'
 import { protocolExample } from './protocol-example.ts'
-import { reservedLabels } from './reserved-labels.ts'
+import { reservedLabels, reservedLabelsPage } from './reserved-labels.ts'
 import { routes } from './routes.ts'
 import { REASON_GUIDES } from '../packages/server/src/http/pages/reasons/guides.ts'
 import { RETRY_TEXT } from '../packages/server/src/http/pages/reasons/guide.ts'
@@ -79,6 +79,7 @@ const files = new Map<string, string>([
   ['events.md', events()],
   ['scores.md', scores()],
   ['continuity.md', `${NOTE}${continuityPage()}\n`],
+  ['reserved-labels.md', NOTE + reservedLabelsPage()],
   ['reasons/README.md', reasonIndex()],
   ...(Object.keys(REASONS) as Reason[]).map((reason): [string, string] => [
     `reasons/${reason}.md`,

@@ -66,10 +66,16 @@ def binding_digest(record):
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
-# Letters of the Arabic script that no joiner separates from the next one, because they never join it.
-NOT_JOINED = "\u0621-\u0625\u0627\u0629\u062f-\u0632\u0648\u0671-\u0677\u0688-\u0699\u06c0\u06c3-\u06cb\u06cd\u06cf\u06d2\u06d3"
-VIRAMA = "\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca"
-JOINER = f"(?<=[{VIRAMA}])[\u200c\u200d](?=\\w)|(?<=[\u0620-\u06d3])(?<![{NOT_JOINED}])\u200c(?=[\u0620-\u06d3])"
+# Letters of the Arabic script that never join the next one, so that U+200C after them does nothing.
+NOT_JOINED = "\u0621-\u0625\u0627\u0629\u062f-\u0632\u0648\u0671-\u0677\u0688-\u0699\u06c0\u06c3-\u06cb\u06cd\u06cf\u06d2-\u06d5"
+NOTHING_JOINED = (
+    f"(?<=\u200c)\u200c|(?<=[{NOT_JOINED}])\u200c|(?<=[\u0620-\u06d3])\u200c(?=\\s|$)"
+    "|(?<=[\u0900-\u0dff])(?<=\\w)[\u200c\u200d](?=\\w|\\s|$)"  # No virama and no sign beside it.
+)
+# Joiners and variation selectors are spelling beside scripts that have them, Indian ones and emoji
+# among them. The service rejects those that are not.
+PLAIN = "\x00-\u05ff\u1e00-\u200a\u2010-\u20cf"
+SPELLING = f"(?<=[^{PLAIN}])[\u180b-\u180f\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]|[\u200c\u200d](?=[^{PLAIN}])|\ufe0f(?=\u20e3)"
 # Controls, format characters and fillers, which have no glyph; directional marks among them.
 INVISIBLE = (
     "\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
@@ -86,7 +92,8 @@ def display_text(text):
     and Hebrew amounts are removed.
     """
     text = re.sub(r"[\t-\r\x85\u2028\u2029]", " ", "" if text is None else text)
-    text = re.sub(f"(?!{JOINER})[{INVISIBLE}]", "", text)
+    text = re.sub(NOTHING_JOINED, "", text)
+    text = re.sub(f"(?!{SPELLING})[{INVISIBLE}]", "", text)
     if re.search(r"\s{2,}", text):
         text = re.sub(r"\s{2,}", " ", text).strip()
     return text if text.strip() else "—"

@@ -7,10 +7,12 @@ import { PERMITTED_JOINER, withoutJoiners } from './joiners.ts'
  * another part.
  */
 
-/** Characters that are invisible, change the characters around them, or have no glyph. */
+/**
+ * Characters that are invisible, change the characters around them, or have no glyph: controls,
+ * format characters, private use, unassigned, separators, and Default_Ignorable_Code_Point.
+ */
 const HIDDEN =
-  '[\\p{Cc}\\p{Cf}\\p{Cn}\\p{Cs}\\p{Co}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}' +
-  '\\p{Variation_Selector}\\p{Bidi_Control}\\p{Noncharacter_Code_Point}' +
+  '[\\p{C}\\p{Zl}\\p{Zp}\\p{DI}' +
   // Letters and symbols whose glyph is blank: Braille, object replacement, music, hieroglyphs.
   '\\u2800\\ufffc\\u{1d159}\\u{13441}\\u{13442}]'
 
@@ -25,7 +27,7 @@ const SPACES = '\\p{White_Space}{2,}'
  * three times, or more than four at all. Burmese and Hindi words need up to four marks of their own
  * script on one letter.
  */
-const STACKED = '(?:(?=\\p{Script=Inherited})\\p{M}){3,}|(\\p{M})\\1{2,}|\\p{M}{5,}'
+const STACKED = '(?:(?=\\p{sc=Zinh})\\p{M}){3,}|(\\p{M})\\1{2,}|\\p{M}{5,}'
 
 /** A letter, number, punctuation mark or symbol. The rule above excludes blank ones. */
 const VISIBLE = /[\p{L}\p{N}\p{P}\p{S}]/u
@@ -59,8 +61,8 @@ export const MAX_TEXT_LINES = 200
 /**
  * Whether a text may be shown to a user who decides by it. It has a visible character, none that is
  * hidden, blank, reorders text or has no fixed glyph (controls, bidi, zero-width, tags, fillers,
- * variation selectors, private use, unassigned), no run of white space, and no pile of combining
- * marks. Joiners may be where a word's spelling needs them.
+ * private use, unassigned), no run of white space, and no pile of combining marks. Joiners and
+ * variation selectors may be where the spelling needs them.
  *
  * @example isDisplayText('€ 12,500.00') // true
  * @example isDisplayText('\u202e00.005,21 €') // false
@@ -166,7 +168,7 @@ export function escapeHiddenJson(json: string): string {
  * @example escapeRejectedJson('"a\u00a0\u00a0b"') // '"a\\u00a0\u00a0b"'
  */
 export function escapeRejectedJson(json: string): string {
-  return replaceEach(escapeHiddenJson(json), REJECTED_IN_LINES, escapeUnits)
+  return replaceEach(json, REJECTED_IN_LINES, escapeUnits)
 }
 
 /** Characters as the escapes of JSON. */

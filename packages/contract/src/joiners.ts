@@ -1,29 +1,32 @@
 /**
- * Where the invisible joiners U+200C and U+200D are part of the spelling, as in Persian, Hindi and
- * Sinhala (RFC 5892, appendices A.1 and A.2). A letter has to follow, because a joiner at the end
- * of a word changes no glyph. The lists hold the letters and signs in general use, of Unicode 15.0;
- * in all other places a joiner is a hidden character.
+ * Where characters without a glyph of their own are part of the spelling. The joiners U+200C and
+ * U+200D may be where domain names may have them (RFC 5892, appendices A.1 and A.2): after a
+ * virama, and between two Arabic letters that join. In addition they may be before a virama, as in
+ * Bengali র‍্যাব, and between two emoji. A variation selector may follow its base. The lists hold
+ * the letters and signs of Unicode 15.0; in all other places these characters are hidden ones.
  */
 
-/** A letter of the block Arabic that joins at all: hamza does not. */
-const JOINING = '(?=\\p{L})(?=\\p{sc=Arab})[\\u0620\\u0622-\\u0673\\u0675-\\u06d3]'
+/** A letter of the Arabic script that joins at all: neither hamza nor the stroke of kashida. */
+const JOINING = '(?=\\p{L})[\\u0620\\u0622-\\u063f\\u0641-\\u08c8]'
 
-/** Those that join to the letter before them only (Joining_Type R). */
+/** Those of the block Arabic that join to the letter before them only (Joining_Type R). */
 const RIGHT =
-  '\\u0622-\\u0625\\u0627\\u0629\\u062f-\\u0632\\u0648\\u0671-\\u0673\\u0675-\\u0677' +
-  '\\u0688-\\u0699\\u06c0\\u06c3-\\u06cb\\u06cd\\u06cf\\u06d2\\u06d3'
+  '\\u0622-\\u0625\\u0627\\u0629\\u062f-\\u0632\\u0648\\u0671-\\u0677\\u0688-\\u0699\\u06c0' +
+  '\\u06c3-\\u06cb\\u06cd\\u06cf\\u06d2-\\u06d5'
 
-/** Signs that remove a letter's vowel (Canonical_Combining_Class Virama), of Indic scripts. */
+/** Signs that remove a letter's vowel (Canonical_Combining_Class Virama), of scripts in general use. */
 const VIRAMA = '\\u094d\\u09cd\\u0a4d\\u0acd\\u0b4d\\u0bcd\\u0c4d\\u0ccd\\u0d4d\\u0dca'
 
-/** A pattern for a joiner that its context permits. */
+/** A pattern for a joiner or a variation selector that its context permits. */
 export const PERMITTED_JOINER =
-  `(?<=[${VIRAMA}])[\\u200c\\u200d](?=\\p{L})` +
-  `|(?<=(?![${RIGHT}])${JOINING}\\p{Mn}*)\\u200c(?=${JOINING})`
+  `(?<=[${VIRAMA}])[\\u200c\\u200d]|[\\u200c\\u200d](?=[${VIRAMA}])` +
+  `|(?<=(?![${RIGHT}])${JOINING}\\p{Mn}*)\\u200c(?=\\p{Mn}*${JOINING})` +
+  '|(?<=[\\p{ExtPict}\\p{EMod}]\\ufe0f?)\\u200d(?=\\p{ExtPict})|\\ufe0f(?=\\u20e3)' +
+  '|(?<=[\\p{UIdeo}\\p{ExtPict}\\p{sc=Mong}])\\p{VS}'
 
-const JOINERS = /[\u200c\u200d]/g
+const JOINERS = /\u200c|\u200d|\u180e|\p{VS}/gu
 
-/** The same text without joiners, to compare it with others: it reads the same. */
+/** The same text without joiners and variation selectors, to compare it with others. */
 export function withoutJoiners(text: string): string {
   return text.replace(JOINERS, '')
 }

@@ -30,9 +30,24 @@ interface DisplayTextOptions {
 
 const CONTROL_SPACE = /[\t\n\v\f\r\u0085\u2028\u2029]/g
 const SPACES = /\p{White_Space}{2,}/gu
+/**
+ * Joiners, variation selectors and tags that have no glyph, but the characters beside them are
+ * drawn in another way with them: beside a sign or another one, in scripts whose letters join, and
+ * in the flag of a region.
+ */
+const CURSIVE = ['Syrc', 'Mong', 'Nkoo', 'Adlm', 'Rohg', 'Khmr', 'Mymr', 'Tibt']
+  .map((script) => `\\p{sc=${script}}`)
+  .join('')
+const JOINER = '\\u200c\\u200d'
+const SHAPING =
+  `[${JOINER}](?=[\\p{M}\\p{EMod}${JOINER}${CURSIVE}])|(?<=[\\p{Mc}${CURSIVE}]\\p{M}*)[${JOINER}]` +
+  `|(?<=[${JOINER}])[${JOINER}\\p{VS}]|\\u200d(?=\\p{sc=Arab})|(?<=\\p{sc=Arab}\\p{M}*)\\u200d` +
+  '|(?<=\\u{1f3f4}[\\u{e0020}-\\u{e007e}]{0,6})[\\u{e0020}-\\u{e007f}]'
+/** A key that was pressed twice. */
+const DOUBLED = /\u200c{2,}/g
 /** No glyph is drawn for these. Characters that some fonts draw are yours to decide on. */
 const INVISIBLE = new RegExp(
-  `(?!${PERMITTED_JOINER})(?![\\u200e\\u200f\\u061c])` +
+  `(?!${PERMITTED_JOINER}|${SHAPING})(?![\\u200e\\u200f\\u061c])` +
     '[\\p{Cc}\\p{Cf}\\p{Default_Ignorable_Code_Point}\\p{Variation_Selector}' +
     '\\u2800\\ufffc\\u{1d159}\\u{13441}\\u{13442}]',
   'gu',
@@ -43,8 +58,8 @@ const DASH = '—'
 
 /**
  * The same text as a phone may show it, changed as little as possible: two spaces, the line breaks
- * of a text area, pasted invisible characters, and an empty field. It removes nothing that a user
- * sees, so a text that is too long, or has characters that phones draw differently, stays as it is,
+ * of a text area, pasted invisible characters, and an empty field. It removes nothing that changes
+ * what a user sees, so a text that is too long, or has characters that phones draw differently, stays as it is,
  * and the service rejects it.
  *
  * @example displayText('12 High Street\r\nLondon') // { text: '12 High Street London', changes: ['spaces'] }
@@ -60,6 +75,7 @@ export function displayText(text: string, options: DisplayTextOptions = {}): Cle
   const fits = () => isDisplayValue(cleaned) && (marks || !hasDirectionalMark(cleaned))
   if (fits()) return { text, changes: [] }
   change('spaces', cleaned.replace(CONTROL_SPACE, ' '))
+  change('invisible', cleaned.replace(DOUBLED, '\u200c'))
   // A joiner can lose its context to a removal beside it.
   for (let last = ''; last !== cleaned; ) {
     last = cleaned

@@ -12,9 +12,10 @@ const Label = Type.String({
   format: DISPLAY_TEXT,
   description:
     'Text with at least one visible character, and none that is blank, hides or reorders text: no ' +
-    'control, bidirectional, zero-width or unassigned characters, tags, fillers or variation ' +
-    'selectors, no two white spaces in a row, and at most two combining marks in a row. U+200C and ' +
-    'U+200D may be where RFC 5892 permits them and a letter follows.',
+    'control, bidirectional, zero-width or unassigned characters, tags or fillers, no two white ' +
+    'spaces in a row, and at most two combining marks in a row. U+200C and U+200D may be where ' +
+    'RFC 5892 permits them, before a virama, and between emoji, and a variation selector may ' +
+    'follow an ideograph, an emoji or a Mongolian letter.',
 })
 
 const Value = Type.String({

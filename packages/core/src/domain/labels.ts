@@ -17,7 +17,7 @@ interface ReadLabel {
 const MAX_CACHED = 1_000
 const cached = new Map<string, ReadLabel>()
 /** Made at the first use, so that a start does not wait for it. */
-let reserved: ReadonlySet<string> | undefined
+let reserved: ReadonlyMap<string, string> | undefined
 
 /** The first member of a context that could mislead the user. Undefined if there is none. */
 export function findContextProblem({
@@ -55,12 +55,15 @@ export function findLabelProblem(
 function read(label: string): ReadLabel {
   const known = cached.get(label)
   if (known !== undefined) return known
-  reserved ??= new Set(RESERVED_LABELS.flatMap(lookalikeKeys))
+  reserved ??= new Map(
+    RESERVED_LABELS.flatMap((own) => lookalikeKeys(own).map((key) => [key, own])),
+  )
   const keys = lookalikeKeys(label)
+  const own = keys.map((key) => reserved?.get(key)).find((found) => found !== undefined)
   const detail = !isHighlyRestrictive(label)
     ? 'A word of the label mixes scripts, or is of a script that is not in general use.'
-    : keys.some((key) => reserved?.has(key))
-      ? 'The phone shows a label of its own that looks like this one.'
+    : own !== undefined
+      ? `The label looks like "${own}", which is a reserved label: phones show it themselves.`
       : undefined
   if (cached.size >= MAX_CACHED) cached.clear()
   const result = { keys, detail }

@@ -72,6 +72,17 @@ test('accepts the labels that banks write in the scripts of all languages', () =
     assert.equal(problemOf(label), undefined, label)
 })
 
+test('names the reserved label that a label looks like, in the language of the phone', () => {
+  for (const [label, own] of [
+    ['purpose:', 'Purpose'],
+    ['هدف', 'هدف'],
+  ] as const)
+    assert.equal(
+      problemOf(label)?.detail,
+      `The label looks like "${own}", which is a reserved label: phones show it themselves.`,
+    )
+})
+
 test('reserves the labels of the phones in every language, and what looks like them', () => {
   for (const label of RESERVED_LABELS) assert.notEqual(problemOf(label), undefined, label)
   for (const label of [

@@ -123,7 +123,8 @@ interface Violation {
 }
 
 const UNREADABLE =
-  'A text has a visible character, single spaces, and no hidden, blank or unassigned character.'
+  'A text has a visible character, single spaces, and no hidden, blank or unassigned character. ' +
+  'U+200C and U+200D may be where RFC 5892 permits them, and variation selectors after their bases.'
 
 /** What is wrong with a member, by the format or keyword that rejects it. */
 const DETAILS: Readonly<Record<string, string | undefined>> = {
