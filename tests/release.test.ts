@@ -84,7 +84,7 @@ test('a bill of materials lists exactly what an installation of the package has'
   assert.deepEqual([bomFormat, specVersion], ['CycloneDX', '1.5'])
   assert.equal(metadata.component['bom-ref'], '@bonded/store@0.1.0')
   const refs = components.map((component) => component['bom-ref'].replace(/@[^@]+$/, ''))
-  for (const name of ['@bonded/contract', '@bonded/core', 'pg', 'pg-protocol', 'unhomoglyph'])
+  for (const name of ['@bonded/contract', '@bonded/core', 'pg', 'pg-protocol', 'typebox'])
     assert.ok(refs.includes(name), name)
   // Packages for its development, of its own and of those that it depends on.
   for (const name of ['@bonded/phone-page', '@bonded/simulator', 'typescript', 'qr'])

@@ -68,11 +68,19 @@ export const APPROVAL_MUTANTS = [
     ],
     [
       'a text hides a letter of another script in a word',
-      `${INTEGRATOR}/src/approval/request-text.ts`,
-      'isMixed(part) ? part.replace(NOT_LATIN, escapeUnits) : part',
-      'isMixed(part) ? part : part',
+      `${INTEGRATOR}/src/approval/lookalikes.ts`,
+      'isMixed(word) ? word.replaceAll(NOT_LATIN_ALL, escapeUnits) : word',
+      'isMixed(word) ? word : word',
       `${INTEGRATOR}/tests/approval/request-text.test.ts`,
       'escapes a Cyrillic',
+    ],
+    [
+      'an address is written with letters of another script',
+      `${INTEGRATOR}/src/approval/lookalikes.ts`,
+      'if (isAddress(token, lettersOf(0, token))) escape(start, token.length)',
+      '',
+      `${INTEGRATOR}/tests/approval/lookalikes.test.ts`,
+      'escapes what imitates other text: billing',
     ],
     [
       'an approval of one tool runs another tool',

@@ -20,7 +20,7 @@ const HIDDEN =
  * Two spaces and more: a phone breaks the line within them, so that a value could draw rows. One
  * ideographic space (U+3000) is usual in Japanese.
  */
-const SPACES = '\\p{White_Space}{2,}'
+const SPACES = '\\p{space}{2,}'
 
 /**
  * Marks that pile up over their neighbors: more than two that belong to no script, the same mark
@@ -36,8 +36,7 @@ const VISIBLE = /[\p{L}\p{N}\p{P}\p{S}]/u
  * White space beside other white space, except a run of spaces and line breaks: a phone draws each
  * line of a text with its number and in a fixed width, so these can imitate nothing.
  */
-const UNUSUAL_SPACES =
-  '(?![ \\n])\\p{White_Space}(?=\\p{White_Space})|[ \\n](?![ \\n])\\p{White_Space}'
+const UNUSUAL_SPACES = '(?![ \\n])\\p{space}(?=\\p{space})|[ \\n](?![ \\n])\\p{space}'
 
 const REJECTED = new RegExp(`(?!${PERMITTED_JOINER})${HIDDEN}|${SPACES}|${STACKED}`, 'gu')
 const REJECTED_IN_LINES = new RegExp(

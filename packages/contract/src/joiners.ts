@@ -6,8 +6,8 @@
  * the letters and signs of Unicode 15.0; in all other places these characters are hidden ones.
  */
 
-/** A letter of the Arabic script that joins at all: neither hamza nor the stroke of kashida. */
-const JOINING = '(?=\\p{L})[\\u0620\\u0622-\\u063f\\u0641-\\u08c8]'
+/** A letter of the Arabic script that joins at all: hamza does not. */
+const JOINING = '(?=\\p{L})[\\u0620\\u0622-\\u08c8]'
 
 /** Those of the block Arabic that join to the letter before them only (Joining_Type R). */
 const RIGHT =

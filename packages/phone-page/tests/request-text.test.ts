@@ -50,6 +50,24 @@ const picture = async (name: string) => {
 }
 
 test(
+  'a line that wraps has a mark beside the rest of it, and no other line has',
+  browserTest,
+  async () => {
+    await draw('en')
+    await picture('wrapped')
+    const marked = await page.evaluate<[number, number][]>(`lines().map((line) => {
+    const code = line.querySelector('code')
+    const { lineHeight } = getComputedStyle(code)
+    const mark = getComputedStyle(code, '::before')
+    const [rows, bar] = [code.offsetHeight / parseFloat(lineHeight), parseFloat(mark.height) / parseFloat(lineHeight)]
+    return [Math.round(rows), Math.round(bar)]
+  })`)
+    assert.ok(marked.some(([rows]) => rows > 2) && marked.some(([rows]) => rows === 1))
+    for (const [rows, bar] of marked) assert.equal(bar, rows - 1)
+  },
+)
+
+test(
   'Approve waits until the end of a text of 200 lines has been in view for a second',
   browserTest,
   async () => {

@@ -1,5 +1,5 @@
 import { withoutJoiners } from '@bonded/contract'
-import unhomoglyph from 'unhomoglyph'
+import { CONFUSABLES } from './confusables-table.ts'
 
 /**
  * The recommended scripts (UAX 31, table 5). Text of any other script is rare enough to be used for
@@ -50,8 +50,9 @@ export function isHighlyRestrictive(text: string): boolean {
  * key in common.
  */
 export function lookalikeKeys(text: string): readonly string[] {
-  const folded = text.normalize('NFKC').replace(UNCOUNTED, '')
-  const counted = folded === '' ? text.normalize('NFKC').trim() : folded
+  const plain = withoutJoiners(text.normalize('NFKC'))
+  const folded = plain.replace(UNCOUNTED, '')
+  const counted = folded === '' ? plain.trim() : folded
   return [skeleton(counted), skeleton(counted.toLowerCase())]
 }
 
@@ -61,6 +62,24 @@ export function lookAlike(one: string, other: string): boolean {
   return lookalikeKeys(other).some((key) => keys.includes(key))
 }
 
+let prototypes: ReadonlyMap<string, string> | undefined
+
 function skeleton(text: string): string {
-  return unhomoglyph(text.normalize('NFD')).normalize('NFD')
+  // Made at the first use, so that a start does not wait for it.
+  prototypes ??= readTable()
+  return Array.from(text.normalize('NFD'), (one) => prototypes?.get(one) ?? one)
+    .join('')
+    .normalize('NFD')
+}
+
+function readTable(): ReadonlyMap<string, string> {
+  const text = (codes = '') =>
+    String.fromCodePoint(...codes.split('+').map((code) => Number.parseInt(code, 16)))
+  const records = CONFUSABLES.trim().split(/\s/)
+  return new Map(
+    records.flatMap((record) => {
+      const [target, sources = ''] = record.split(':')
+      return sources.split(',').map((source) => [text(source), text(target)] as const)
+    }),
+  )
 }

@@ -4,6 +4,7 @@ import { cleanDisplay } from '../display-text.ts'
 import { GateError } from '../errors.ts'
 import { deepFreeze } from '../verbs/deep-freeze.ts'
 import { ApprovalError } from './errors.ts'
+import { escapeLookalikes } from './lookalikes.ts'
 import { describeInEnglish, type EarlierRequest, type Pair } from './repeated-request.ts'
 import { requestText } from './request-text.ts'
 
@@ -33,15 +34,30 @@ export async function contextOf<Args extends object>(
   const approved = frozenCopy(args)
   // Every request leaves space for the pair of a repeated one, which could fail only then.
   const pair = repeats ?? describeRepeat({ outcome: 'done', agoMs: 0 })
-  const cleaned = cleanDisplay([...describe(approved), pair])
-  if ('param' in cleaned)
-    throw new GateError('invalid_request', 'describe returned a pair that no phone may show.', {
-      param: cleaned.param,
-    })
-  const pairs = cleaned.display.slice(0, -1)
-  const display = [...(repeats === undefined ? [] : cleaned.display.slice(-1)), ...pairs]
+  const shown = checked(checked([...describe(approved), pair]).map(withoutLookalikes))
+  const pairs = shown.slice(0, -1)
+  const display = [...(repeats === undefined ? [] : shown.slice(-1)), ...pairs]
   const digest = await bindingDigest({ action, version, args: approved })
-  return { approved, context: { display, requester, text: requestText(approved), digest } }
+  const { name, detail } = requester
+  const asker =
+    typeof detail === 'string'
+      ? { ...requester, detail: withoutLookalikes({ label: name, value: detail }).value }
+      : requester
+  return { approved, context: { display, requester: asker, text: requestText(approved), digest } }
+}
+
+function checked(pairs: GivenContext['display']): GivenContext['display'] {
+  const cleaned = cleanDisplay(pairs)
+  if ('display' in cleaned) return cleaned.display
+  throw new GateError('invalid_request', 'describe returned a pair that no phone may show.', {
+    param: cleaned.param,
+  })
+}
+
+/** The value is judged in one line with its label, which is in the language of the user. */
+function withoutLookalikes({ label, value }: GivenContext['display'][number]) {
+  const [, escaped = ''] = escapeLookalikes(`${label}\n${value}`).split('\n')
+  return { label, value: escaped }
 }
 
 /** The arguments as canonical JSON has them, so that no getter and no later change matters. */

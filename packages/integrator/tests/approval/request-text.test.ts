@@ -11,7 +11,7 @@ test('writes the arguments as indented JSON', () => {
 for (const [what, given, written] of [
   ['a bidirectional override', 'a\u202eb', String.raw`a\u202eb`],
   ['a zero-width joiner', 'pay\u200dpal', String.raw`pay\u200dpal`],
-  ['blanks that look like a space', 'a\u00a0\u00a0b', String.raw`a\u00a0` + '\u00a0b'],
+  ['a blank after a blank', 'a\u00a0\u00a0b', 'a\u00a0' + String.raw`\u00a0b`],
   ['a pile of marks', 'e\u0301\u0301\u0301', String.raw`e\u0301\u0301\u0301`],
   ['a Cyrillic letter in a Latin word', 'p\u0430ypal', String.raw`p\u0430ypal`],
   ['a Greek letter in a Cyrillic word', 'ми\u03bf', String.raw`\u043c\u0438\u03bf`],
