@@ -72,7 +72,7 @@ export const APPROVAL_MUTANTS = [
       'isMixed(word) ? word.replaceAll(NOT_LATIN_ALL, escapeUnits) : word',
       'isMixed(word) ? word : word',
       `${INTEGRATOR}/tests/approval/request-text.test.ts`,
-      'escapes a Cyrillic',
+      'escapes a Greek',
     ],
     [
       'an address is written with letters of another script',
@@ -80,7 +80,7 @@ export const APPROVAL_MUTANTS = [
       'if (isAddress(token, lettersOf(0, token))) escape(start, token.length)',
       '',
       `${INTEGRATOR}/tests/approval/lookalikes.test.ts`,
-      'escapes what imitates other text: billing',
+      'escapes what imitates other text: Оплата',
     ],
     [
       'an approval of one tool runs another tool',

@@ -126,7 +126,7 @@ test('names the text of a context that could mislead the user, and says why', as
     [[row('Amount'), row('amount')], 'context.display', /look alike/],
     [[row('Amount'), row('Amount:')], 'context.display.1.label', /looks like another label/],
     [[row('\u0410mount')], 'context.display.0.label', /mixes scripts/],
-    [[row('Zweck')], 'context.display.0.label', /label of its own/],
+    [[row('Zweck')], 'context.display.0.label', /"Zweck", which is a reserved label/],
   ]
   for (const [display, param, detail] of cases) {
     const { body } = await create({ workflow: 'credit_application', context: { display } })
