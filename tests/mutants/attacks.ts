@@ -232,8 +232,8 @@ const LEAKED = against('leaked', [
   [
     'a requester takes the name of another tenant',
     `${CORE}/src/operations/tenant-names.ts`,
-    'names.get(key)?.has(id) === false',
-    'names.get(key)?.has(id) === true',
+    'isOwn: tenants.has(id)',
+    'isOwn: true',
     `${SERVER}/tests/api/requester-and-text.test.ts`,
     'rejects a requester that looks like another tenant, and accepts the own name',
   ],

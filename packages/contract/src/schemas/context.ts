@@ -35,7 +35,8 @@ export const Requester = closed(
   {
     description:
       'The person, service or agent for whom the backend asks. The phone shows it first, as a ' +
-      'statement of the tenant. The name does not look like that of another tenant.',
+      'statement of the tenant. No words of the name or the detail look like the name of another ' +
+      'tenant, and neither has a check mark.',
   },
 )
 

@@ -13,6 +13,9 @@ interface ReadLabel {
   readonly detail: string | undefined
 }
 
+/** Signs that read as if somebody had verified the name beside them. */
+const CHECK_MARK = /[\u221a\u237b\u2611\u2705\u2713\u2714\u{10102}\u{1f5f8}\u{1f5f9}]/u
+
 /** A tenant sends the same labels again and again. */
 const MAX_CACHED = 1_000
 const cached = new Map<string, ReadLabel>()
@@ -29,9 +32,14 @@ export function findContextProblem({
   if (text !== undefined && display.length === 0)
     return { param: 'context.display', detail: 'A context with a text needs at least one pair.' }
   const detail = requester && read(requester.name).detail
-  return detail === undefined
-    ? findLabelProblem(display)
-    : { param: 'context.requester.name', detail }
+  if (detail !== undefined) return { param: 'context.requester.name', detail }
+  for (const member of ['name', 'detail'] as const)
+    if (CHECK_MARK.test(requester?.[member] ?? ''))
+      return {
+        param: `context.requester.${member}`,
+        detail: 'A check mark reads as a verification.',
+      }
+  return findLabelProblem(display)
 }
 
 /**

@@ -56,6 +56,15 @@ export function lookalikeKeys(text: string): readonly string[] {
   return [skeleton(counted), skeleton(counted.toLowerCase())]
 }
 
+/**
+ * The same keys for each word of a text. Those of several words in a row are their concatenations,
+ * because blanks do not count.
+ */
+export function lookalikeWords(text: string): readonly (readonly string[])[] {
+  const words = withoutJoiners(text.normalize('NFKC')).split(UNCOUNTED).filter(Boolean)
+  return words.map((word) => [skeleton(word), skeleton(word.toLowerCase())])
+}
+
 /** Whether two texts look alike. */
 export function lookAlike(one: string, other: string): boolean {
   const keys = lookalikeKeys(one)

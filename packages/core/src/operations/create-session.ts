@@ -19,7 +19,7 @@ import type { Work } from '../ports/work.ts'
 import { admitToInbox } from './admit-to-inbox.ts'
 import { expireIfOverdue } from './find-and-expire.ts'
 import type { BackendCaller, Service } from './service.ts'
-import { isNameOfAnotherTenant } from './tenant-names.ts'
+import { namesAnotherTenant } from './tenant-names.ts'
 import { phonesToWake } from './wake-phones.ts'
 
 /** The request without its null members. */
@@ -55,11 +55,14 @@ export async function createSession(
     (await service.store.read((tables) => tables.servesOlderNode('requester_and_text')))
   )
     return reject('upgrade_in_progress')
-  if (requester !== undefined && (await isNameOfAnotherTenant(service, tenant, requester.name)))
-    return reject('invalid_member', {
-      param: 'context.requester.name',
-      detail: 'The name looks like that of another organization.',
-    })
+  for (const member of ['name', 'detail'] as const) {
+    const said = requester?.[member] ?? ''
+    if (said !== '' && (await namesAnotherTenant(service, tenant, said)))
+      return reject('invalid_member', {
+        param: `context.requester.${member}`,
+        detail: `The ${member} has words that look like the name of another organization.`,
+      })
+  }
   const chosen = chooseAction(tenant, scope, request)
   if (!chosen.ok) return chosen
   const { workflow, action } = chosen.value

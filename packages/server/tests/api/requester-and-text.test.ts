@@ -2,7 +2,10 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { attestation } from '../../../../tests/harness/phone.ts'
 import { harness } from '../../../../tests/harness/harness.ts'
-import { TENANT_NAMES_TTL_MS } from '../../../core/src/operations/tenant-names.ts'
+import {
+  namesAnotherTenant,
+  TENANT_NAMES_TTL_MS,
+} from '../../../core/src/operations/tenant-names.ts'
 
 const h = await harness()
 after(() => h[Symbol.asyncDispose]())
@@ -143,4 +146,32 @@ test('rejects a requester that looks like another tenant, and accepts the own na
   const { tenant_name } = await h.view(await h.register(), await create({ display: DISPLAY }))
   await create(named(tenant_name))
   await create(named('Harbor agent'))
+})
+
+test('rejects another tenant’s name within the name or the detail, and check marks', async () => {
+  const of = (more: object) => ({ display: DISPLAY, requester: { ...REQUESTER, ...more } })
+  await h.addTenant({ name: 'Kestrel Trust', origins: ['https://kestrel.example'] })
+  const { tenant } = await h.addTenant({ name: 'Kestrel Trust Leasing' })
+  h.clock.advance(TENANT_NAMES_TTL_MS)
+  for (const said of [
+    'Agent of Kestrel Trust',
+    'KESTREL TRUST (official)',
+    'Kestrel·Trust',
+    'K e s t r e l Trust',
+    'KestrelTrust Leasing agent',
+    'Kestrel Trust ✓',
+    'Invoices ✅',
+    '☑ Invoices',
+  ])
+    for (const member of ['name', 'detail'])
+      assert.deepEqual(
+        await faultOf(of({ [member]: said })),
+        [400, 'invalid_member', `context.requester.${member}`],
+        said,
+      )
+  for (const said of ['Kestrel agent', 'Trust Kestrel', 'Kestrels Trust', 'Kestrel Trusted'])
+    for (const member of ['name', 'detail']) await create(of({ [member]: said }))
+  // The own name may have that of another one in it.
+  assert.equal(await namesAnotherTenant(h.service, tenant, 'Agent of Kestrel Trust Leasing'), false)
+  assert.equal(await namesAnotherTenant(h.service, tenant, 'Agent of Kestrel Trust'), true)
 })
