@@ -119,7 +119,7 @@ test('applies the rule to pairs and to the detail of a requester', async () => {
       ],
     },
     {},
-    { kind: 'agent', name: 'Agent', detail: 'of раураӏ.com' },
+    { requester: { kind: 'agent', name: 'Agent', detail: 'of раураӏ.com' } },
   )
   const escaped = String.raw`\u0440\u0430\u0443\u0440\u0430\u04cf.com`
   assert.deepEqual(context.display, [
