@@ -4,6 +4,7 @@ import type { Mutant } from './mutant.ts'
 const ATTACKS = `${SERVER}/tests/api/inbox-attacks.test.ts`
 const AGENT = `${SERVER}/tests/api/agent-attacks.test.ts`
 const WAKE_UPS = `${SERVER}/tests/api/wake-ups.test.ts`
+const CALLERS = `${SERVER}/tests/api/inbox-callers.test.ts`
 const LIMITS = `${SERVER}/tests/api/inbox-limits.test.ts`
 
 /** Mutants that let another phone approve what waits in an inbox, or a tenant ask too often. */
@@ -86,18 +87,42 @@ export const INBOX: readonly Mutant[] = [
     [
       'a tenant asks again at once after a decline',
       `${CORE}/src/domain/inbox.ts`,
-      'waitUntil(past, now))',
-      'waitUntil([], now))',
+      'waitUntil(own, missed, at))',
+      'waitUntil([], missed, at))',
       LIMITS,
       'after requests without an approval',
     ],
     [
       'six requests of a tenant wait for a user',
       `${CORE}/src/domain/inbox.ts`,
-      'open.length >= MAX_WAITING',
-      'open.length > MAX_WAITING',
-      LIMITS,
-      'at most five requests',
+      'all.length >= MAX_WAITING',
+      'all.length > MAX_WAITING',
+      CALLERS,
+      'five requests of a tenant',
+    ],
+    [
+      'one credential has all places of a user',
+      `${CORE}/src/domain/inbox.ts`,
+      '< MAX_OF_CALLER ? MAX_OF_CALLER : 1',
+      '< MAX_OF_CALLER ? MAX_WAITING : 1',
+      CALLERS,
+      'five requests of a tenant',
+    ],
+    [
+      'a credential whose requests nobody answers asks as often as before',
+      `${CORE}/src/domain/inbox.ts`,
+      '< MAX_OF_CALLER ? MAX_OF_CALLER : 1',
+      '< MAX_OF_CALLER ? MAX_OF_CALLER : MAX_OF_CALLER',
+      CALLERS,
+      'a credential whose requests nobody answers',
+    ],
+    [
+      'the requests of one credential keep another one waiting',
+      `${CORE}/src/domain/inbox.ts`,
+      'past.filter((each) => each.caller === caller)',
+      'past.filter((each) => each.caller !== undefined)',
+      CALLERS,
+      'a credential whose requests nobody answers',
     ],
     [
       'a report pauses no tenant',

@@ -201,6 +201,18 @@ export const PERSONAL_DATA: Readonly<Record<string, TableData>> = {
       ['endpoint', 'personal', 'where the push service of the browser wakes the phone'],
     ],
   },
+  inbox_caller: {
+    until: 'an approval of a request of the credential, or an erasure',
+    columns: [
+      ['subject_id', 'personal', 'the user whom the credential asks'],
+      ['tenant_id key_id', 'plain', 'the credential of the tenant'],
+      [
+        'asked_at since_approval since_answer',
+        'personal',
+        'when it asked, and how many requests the user has not answered',
+      ],
+    ],
+  },
   device_continuity: {
     until: DEVICE_END,
     columns: [

@@ -1,4 +1,4 @@
-import { inboxWait } from '../domain/inbox.ts'
+import { admittedFrom, inboxWait } from '../domain/inbox.ts'
 import { accept, type Result, reject } from '../domain/rejection.ts'
 import type { Device, Session } from '../domain/session.ts'
 import type { Tenant } from '../domain/tenant.ts'
@@ -21,7 +21,7 @@ interface Asking {
 export function* admitToInbox(
   service: Service,
   tables: Tables,
-  { session, tenant }: Asking,
+  { session, tenant, caller }: Asking & { readonly caller: string },
 ): Work<Result<Session>> {
   if (yield* tables.servesOlderNode('inbox')) return reject('upgrade_in_progress')
   const noPhone = reject('subject_has_no_phone', { param: 'subject_ref' })
@@ -33,14 +33,16 @@ export function* admitToInbox(
   const past = yield* tables.sessions.inboxHistory(tenant.id, subjectId, now)
   // Read again: a report may have paused the tenant until the history was free to read.
   const { inboxPausedUntil } = (yield* tables.subjects.find(tenant.id, reference)) ?? named
+  const asked = yield* tables.sessions.askedSince({ tenantId: tenant.id, subjectId, caller, now })
+  const asking = { caller, past, asked }
   if (now < inboxPausedUntil)
-    return reject('inbox_paused', { retryAfterMs: inboxPausedUntil - now })
+    return reject('inbox_paused', { retryAfterMs: admittedFrom(asking, inboxPausedUntil) - now })
   const admitted = { ...session, inboxSubjectId: subjectId }
   let canServe = false
   for (const device of yield* tables.subjects.keys(subjectId))
     canServe ||= yield* mayServe(service, tables, { session: admitted, tenant, device })
   if (!canServe) return noPhone
-  const wait = inboxWait(past, now)
+  const wait = inboxWait(asking, now)
   return wait === undefined ? accept(admitted) : { ok: false, rejection: wait }
 }
 

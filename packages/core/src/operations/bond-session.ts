@@ -36,6 +36,7 @@ export function* bondSession(
   if (bonded === undefined) return undefined
   const mean = verification.continuity_score_long_lived
   yield* tables.sessions.storeContinuity({ tenantId, deviceId: device.id, mean, now })
+  if (isInbox(bonded)) yield* tables.sessions.countRequest(bonded, 'approved')
   return bonded
 }
 

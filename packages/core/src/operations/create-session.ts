@@ -99,10 +99,11 @@ export async function createSession(
     // Only the network is compared later, so the address itself is never stored.
     endUserNetwork: siteNetworkOf(request.end_user_address ?? '') ?? null,
   }
+  const { keyId } = caller.credential
   const first = identified(service, draft, input)
   const created = await service.store.write(function* (tables) {
     for (let session = first; ; session = identified(service, draft, input)) {
-      const made = yield* storeOnce(service, tables, { session, input, tenant, scope })
+      const made = yield* storeOnce(service, tables, { session, input, tenant, scope, keyId })
       if (made !== undefined) return made
     }
   })
@@ -144,7 +145,8 @@ function* storeOnce(
     input,
     tenant,
     scope,
-  }: { session: Session; input: CreateInput; tenant: Tenant; scope: Scope },
+    keyId,
+  }: { session: Session; input: CreateInput; tenant: Tenant; scope: Scope; keyId: string },
 ): Work<Result<Stored> | undefined> {
   const { idempotencyKey: key } = input
   if (key !== undefined) {
@@ -164,7 +166,7 @@ function* storeOnce(
     }
   }
   const made = isInbox(session)
-    ? yield* storeInInbox(service, tables, { session, tenant })
+    ? yield* storeInInbox(service, tables, { session, tenant, caller: keyId })
     : (yield* tables.sessions.create(session)) && stored(session)
   if (made !== false && made.ok) return made
   if (key !== undefined) yield* tables.idempotency.release(session.tenantId, key, session.id)
@@ -175,7 +177,7 @@ function* storeOnce(
 function* storeInInbox(
   service: Service,
   tables: Tables,
-  asking: { session: Session; tenant: Tenant },
+  asking: { session: Session; tenant: Tenant; caller: string },
 ): Work<Result<Stored> | false> {
   const admitted = yield* admitToInbox(service, tables, asking)
   if (!admitted.ok) return admitted
@@ -183,7 +185,9 @@ function* storeInInbox(
   if (!(yield* tables.sessions.create(admitted.value, { inboxUrl }))) return false
   const { tenant } = asking
   const session = admitted.value
-  return stored(session, yield* phonesToWake(service, tables, { session, tenant }))
+  const wakeUps = yield* phonesToWake(service, tables, { session, tenant })
+  yield* tables.sessions.countRequest(session, 'asked')
+  return stored(session, wakeUps)
 }
 
 /** Returns the session of the key: this one, or the one that used the key first. */

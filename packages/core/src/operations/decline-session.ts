@@ -67,6 +67,7 @@ export async function declineSession(
         yield* recordPause(service, tables, pause)
         for (const other of report.waiting) yield* endIfWaiting(tables, other, change)
       }
+      if (isInbox(ended)) yield* tables.sessions.countRequest(ended, 'declined')
       return accept({ session: ended, tenant: attempt.tenant, nonce })
     }
   })

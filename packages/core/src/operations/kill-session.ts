@@ -1,4 +1,5 @@
 import type { SessionId } from '@bonded/contract'
+import { isInbox, isWithdrawnUnopened } from '../domain/inbox.ts'
 import { accept, type Result, reject } from '../domain/rejection.ts'
 import type { Session } from '../domain/session.ts'
 import { hasMoved, isStoredFor, MOVES } from '../protocol/states.ts'
@@ -28,7 +29,10 @@ export async function killSession(
       // After the wait for the row, which another node may have locked: time has passed.
       const now = service.clock.now()
       const killed = yield* tables.sessions.move(session, MOVES.kill, { now })
-      if (killed !== undefined) return accept(killed)
+      if (killed === undefined) continue
+      if (isInbox(killed) && isWithdrawnUnopened(killed))
+        yield* tables.sessions.countRequest(killed, 'withdrawn')
+      return accept(killed)
     }
   })
 }

@@ -210,6 +210,8 @@ export function sessionTable(
     waiting: () => [],
     countWaiting: () => 0,
     inboxHistory: () => [],
+    askedSince: () => ({ approval: 0, answer: 0 }),
+    countRequest: () => {},
     pinnedTo: (deviceId) => live().filter((session) => session.deviceId === deviceId),
     list({ tenantId, state, before, limit }) {
       const newest = all().toSorted((a, b) => b.createdAt - a.createdAt)

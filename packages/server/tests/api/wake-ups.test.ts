@@ -170,9 +170,12 @@ test('one tenant wakes a user once an hour, and ten tenants together four times'
   h.clock.advance(1)
   const decided = scene.decided()
   const createdBy = new Map<number, number>()
-  const ring = async (n: number) => {
-    const { status } = await tryCreate({ subject_ref: references[n] }, tenants[n]?.server)
-    if (status === 201) createdBy.set(n, (createdBy.get(n) ?? 0) + 1)
+  const ring = async (n: number, { waits = false } = {}) => {
+    const { status, body } = await tryCreate({ subject_ref: references[n] }, tenants[n]?.server)
+    if (status !== 201) return
+    createdBy.set(n, (createdBy.get(n) ?? 0) + 1)
+    // A withdrawal keeps the tenant from no further request.
+    if (!waits) await h.kill(body, tenants[n])
   }
   for (let minute = 0; minute < 120; minute++) {
     await ring(0)
@@ -189,7 +192,7 @@ test('one tenant wakes a user once an hour, and ten tenants together four times'
   await Promise.all(tenants.map((_, n) => ring(n)))
   h.clock.advance(HOUR)
   const earlier = decided.length
-  await Promise.all(tenants.map((_, n) => ring(n)))
+  await Promise.all(tenants.map((_, n) => ring(n, { waits: true })))
   assert.equal(decided.length - earlier, 4)
   const { items } = (await scene.open()).body
   assert.equal(new Set(items.map((item: { tenant_name: string }) => item.tenant_name)).size, 10)

@@ -170,4 +170,16 @@ export const STEPS_FROM_24: typeof MIGRATIONS = [
     postgres: ['alter table session_event add primary key (ordinal)'],
     expands: true,
   },
+  {
+    number: 47,
+    name: 'requests of credentials in inboxes',
+    statements: [
+      `create table inbox_caller (
+        tenant_id text not null, subject_id text not null, key_id text not null,
+        asked_at bigint not null, since_approval bigint not null,
+        since_answer bigint not null,
+        primary key (subject_id, tenant_id, key_id))`,
+    ],
+    expands: true,
+  },
 ]

@@ -16,6 +16,7 @@ const RIGHTS: Readonly<Record<string, string>> = {
   device_motion: 'select, insert, update, delete',
   device_receipt: 'select, insert, delete',
   idempotency: 'select, insert, update, delete',
+  inbox_caller: 'select, insert, update, delete',
   known_setting: 'select, insert',
   migration: 'select',
   node_message: 'select, insert, update, delete',

@@ -1,9 +1,10 @@
 import type { SessionId } from '@bonded/contract'
-import { INBOX_ENDED_MS, INBOX_HISTORY_MS } from '@bonded/core/domain/inbox'
+import { INBOX_ENDED_MS, INBOX_HISTORY_MS, INBOX_WAITS_MS } from '@bonded/core/domain/inbox'
+import type { Session } from '@bonded/core/domain/session'
 import type { InboxQuery, SessionTable } from '@bonded/core/ports/tables/session-table'
 import { MOVES } from '@bonded/core/protocol/states'
-import type { Dialect } from '../dialect.ts'
-import { row, rows } from '../statement.ts'
+import { row, rows, sent } from '../statement.ts'
+import type { Writing } from './event-publisher.ts'
 import { sessionFromRow } from './session-row.ts'
 
 /** More than a user reads. One of a hundred tenants still has its newest ones among them. */
@@ -15,10 +16,36 @@ const WAITING = `from session where inbox_subject_id = $1
   and created_at between $2 and $3 and expires_at > $3
   and ended_at is null and state in (${STATES}) and coalesce(device_id, $4) = $4`
 
+/** The server credential that created a session. Embedded calls have none. */
+const callerOf = (session: string) =>
+  `coalesce((select key_id from session_event where session_key = ${session} and seq = 1), '')`
+const OF_CALLER = `where tenant_id = $1 and subject_id = $2 and key_id = ${callerOf('$3')}`
+
+/** How many requests were created since the last approval, unless the waits begin anew. */
+const sinceApproval = (now: string) =>
+  `case when inbox_caller.asked_at + ${INBOX_WAITS_MS} > ${now} then inbox_caller.since_approval else 0 end`
+
+/** The statement about a credential and a subject, by what became of a request. */
+const COUNT = {
+  asked: `insert into inbox_caller (tenant_id, subject_id, key_id, asked_at, since_approval, since_answer)
+    values ($1, $2, ${callerOf('$3')}, $4, 1, 1)
+    on conflict (subject_id, tenant_id, key_id) do update set asked_at = excluded.asked_at,
+      since_answer = 1 + inbox_caller.since_answer,
+      since_approval = 1 + ${sinceApproval('excluded.asked_at')}`,
+  withdrawn: `update inbox_caller set since_approval = since_approval - 1,
+    since_answer = case when since_answer > 0 then since_answer - 1 else 0 end ${OF_CALLER}`,
+  declined: `update inbox_caller set since_answer = 0 ${OF_CALLER}`,
+  approved: `delete from inbox_caller ${OF_CALLER}`,
+} as const
+
 /** The part of the table of sessions that is about inboxes. */
-export function inboxTable(
-  dialect: Pick<Dialect, 'lockSubject'>,
-): Pick<SessionTable, 'waiting' | 'countWaiting' | 'inboxHistory'> {
+export function inboxTable({
+  dialect,
+  sessionKeys,
+}: Pick<Writing, 'dialect' | 'sessionKeys'>): Pick<
+  SessionTable,
+  'waiting' | 'countWaiting' | 'inboxHistory' | 'askedSince' | 'countRequest'
+> {
   return {
     *waiting(query) {
       const found = yield* rows(
@@ -37,7 +64,8 @@ export function inboxTable(
     *inboxHistory(tenantId, subjectId, now) {
       yield* dialect.lockSubject(subjectId)
       const found = yield* rows(
-        `select id, created_at, expires_at, bonded_at, ended_at from session
+        `select id, created_at, expires_at, bonded_at, ended_at, ended_reason, device_id,
+           ${callerOf('session.session_key')} as caller from session
          where inbox_subject_id = $1 and tenant_id = $2 and created_at between $3 and $4
            and coalesce(ended_at, expires_at) > $5`,
         [subjectId, tenantId, now - INBOX_HISTORY_MS, now + INBOX_HISTORY_MS, now - INBOX_ENDED_MS],
@@ -48,7 +76,27 @@ export function inboxTable(
         expiresAt: Number(each.expires_at),
         bondedAt: each.bonded_at === null ? null : Number(each.bonded_at),
         endedAt: each.ended_at === null ? null : Number(each.ended_at),
+        endedReason: each.ended_reason as Session['endedReason'],
+        deviceId: each.device_id as Session['deviceId'],
+        caller: String(each.caller),
       }))
+    },
+
+    *askedSince({ tenantId, subjectId, caller, now }) {
+      const found = yield* row(
+        `select ${sinceApproval('$4')} as since_approval, since_answer from inbox_caller
+         where tenant_id = $1 and subject_id = $2 and key_id = $3`,
+        [tenantId, subjectId, caller, now],
+      )
+      return {
+        approval: Number(found?.since_approval ?? 0),
+        answer: Number(found?.since_answer ?? 0),
+      }
+    },
+
+    *countRequest({ id, tenantId, inboxSubjectId, createdAt }, what) {
+      const values = [tenantId, inboxSubjectId, yield* sessionKeys.of(id)]
+      yield* sent(COUNT[what], what === 'asked' ? [...values, createdAt] : values)
     },
   }
 }

@@ -160,6 +160,8 @@ export function sessionCache(
     waiting: 'passed',
     countWaiting: 'passed',
     inboxHistory: 'passed',
+    askedSince: 'passed',
+    countRequest: 'passed',
     list: 'passed',
   })
 }

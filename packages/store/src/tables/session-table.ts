@@ -276,7 +276,7 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
       return doomed.map((found) => found.id as SessionId)
     },
 
-    ...inboxTable(dialect),
+    ...inboxTable({ dialect, sessionKeys }),
 
     *latest() {
       const found = yield* row(

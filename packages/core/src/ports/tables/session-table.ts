@@ -9,7 +9,7 @@ import type {
 } from '@bonded/contract'
 import type { MoveChanges } from '../../domain/changes.ts'
 import type { EventDetails } from '../../domain/events.ts'
-import type { PastRequest } from '../../domain/inbox.ts'
+import type { AskedSince, PastRequest } from '../../domain/inbox.ts'
 import type { Due } from '../../domain/retention.ts'
 import type { Device, Instant, Session } from '../../domain/session.ts'
 import type { Move } from '../../protocol/states.ts'
@@ -174,6 +174,18 @@ export interface SessionTable {
     subjectId: SubjectId,
     now: Instant,
   ): Work<readonly (PastRequest & Pick<Session, 'id'>)[]>
+  /** What a credential has asked of a subject since their last approval and their last answer. */
+  askedSince(by: {
+    tenantId: TenantId
+    subjectId: SubjectId
+    caller: string
+    now: Instant
+  }): Work<AskedSince>
+  /**
+   * Counts what became of a request in an inbox, for the credential that created it. Its lock is
+   * the last one of a unit, so that units that end several requests wait for no other.
+   */
+  countRequest(session: Session, what: 'asked' | 'withdrawn' | 'declined' | 'approved'): Work<void>
   /** The session that was created last; undefined if there is none. */
   latest(): Work<{ readonly rootKeyId: string; readonly createdAt: Instant } | undefined>
   /** The live sessions that are pinned to a device. */

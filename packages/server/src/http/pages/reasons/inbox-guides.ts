@@ -20,15 +20,15 @@ export const INBOX_REASON_GUIDES = {
   inbox_full: {
     retry: 'unchanged',
     cause:
-      'Five requests of this tenant wait for the user, and the user has answered none of them.',
+      'Five requests of this tenant wait for the user, or four of this credential. After four requests that ended without an answer, a credential has one place until the user approves or declines one.',
     remedy:
-      'Wait until the user has answered one, or delete one that is no longer needed. `Retry-After` is the end of the one that ends first, and at most an hour.',
+      'Wait until the user has answered one, or delete one that is no longer needed. `Retry-After` is when a create succeeds if none of that happens: it includes the wait after the requests that expire until then.',
   },
   inbox_paused: {
     retry: 'unchanged',
     cause:
       'The user reported a request of this tenant as one that they did not start. The first report pauses the tenant for an hour, each further one for a day.',
     remedy:
-      'Find out who made the reported request: your own backend may be compromised. The user can end the pause on the phone, and the operator of the service by `bonded subject resume-inbox`. `Retry-After` is the rest of the pause.',
+      'Find out who made the reported request: your own backend may be compromised. The user can end the pause on the phone, and the operator of the service by `bonded subject resume-inbox`. `Retry-After` is the rest of the pause, and of the wait after requests without an approval where that is longer.',
   },
 } as const satisfies Partial<Record<Reason, ReasonGuide>>
