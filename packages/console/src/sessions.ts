@@ -8,7 +8,9 @@ const IDLE_MS = 30 * MINUTE_MS
 const LONGEST_MS = 8 * 60 * MINUTE_MS
 /** How long after a sign-in an action may follow. */
 const FRESH_MS = 5 * MINUTE_MS
-/** Far more people than operate a service; the oldest session ends beyond it. */
+/** More browsers than an operator uses. One who begins further ones ends the own oldest. */
+const MAX_SESSIONS_OF_OPERATOR = 10
+/** A bound on memory, of far more people than operate a service. The oldest session ends. */
 const MAX_SESSIONS = 500
 
 /** Who has signed in. */
@@ -57,13 +59,18 @@ export class Sessions {
     const now = this.#now()
     const id = randomBytes(32).toString('base64url')
     const key = keyOf(id)
-    const isSame = before?.subject === operator.subject && before.issuer === operator.issuer
+    const isOwn = ({ subject, issuer }: Operator) =>
+      subject === operator.subject && issuer === operator.issuer
     const isProved = (operator.provedAt ?? 0) > (before?.provedAt ?? 0)
-    const endsAt = isSame && !isProved ? before.endsAt : now + LONGEST_MS
+    const endsAt =
+      before !== undefined && isOwn(before) && !isProved ? before.endsAt : now + LONGEST_MS
     const formToken = randomBytes(32).toString('base64url')
     if (before !== undefined) this.end(before)
-    const [oldest] = this.#byKey.keys()
-    if (this.#byKey.size >= MAX_SESSIONS && oldest !== undefined) this.#byKey.delete(oldest)
+    const all = [...this.#byKey.values()]
+    const own = all.filter(isOwn)
+    const [oldest] = own.length >= MAX_SESSIONS_OF_OPERATOR ? own : all
+    const isFull = own.length >= MAX_SESSIONS_OF_OPERATOR || all.length >= MAX_SESSIONS
+    if (isFull && oldest !== undefined) this.end(oldest)
     this.#byKey.set(key, { ...operator, key, formToken, endsAt, claimedAt: now, seenAt: now })
     return id
   }

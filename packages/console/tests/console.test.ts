@@ -343,6 +343,18 @@ test('what operators only read is listed with the changes where they choose it',
     assert.match((await ada.open(`/changes?${query}`)).text, /session timeline/, query)
 })
 
+test('an operator has ten sessions, of which the oldest ends, and ends none of another', () => {
+  const sessions = new Sessions(() => 0)
+  const begin = (subject: string, issuer?: string) =>
+    sessions.begin({ subject, issuer, label: 'ada', role: 'admin', provedAt: 0 }, undefined)
+  const isOpen = (id: string) => sessions.find(id, { isUsed: false }) !== undefined
+  const [grace, otherAda] = [begin('grace'), begin('ada', 'https://login.example')]
+  const ada = Array.from({ length: 12 }, () => begin('ada'))
+  assert.deepEqual(ada.map(isOpen), [false, false, ...Array.from({ length: 10 }, () => true)])
+  for (let n = 0; n < 600; n++) begin('ada')
+  assert.deepEqual([isOpen(grace), isOpen(otherAda)], [true, true])
+})
+
 test('a page that reads itself again does not keep its session', () => {
   let now = 0
   const sessions = new Sessions(() => now)

@@ -24,7 +24,8 @@ export const CREATE_REASONS = {
   },
   inbox_full: {
     code: 'rate_limited',
-    message: 'Too many requests of this tenant or this credential wait for the user. See Retry-After.',
+    message:
+      'Too many requests of this tenant or this credential wait for the user. See Retry-After.',
   },
   inbox_paused: {
     code: 'invalid_request',
