@@ -22,7 +22,7 @@ import { problemOf } from './problem.ts'
 import { createRecovery } from './recovery.ts'
 import type { PageScreen } from './screen.ts'
 import { createTabMemory } from './tab.ts'
-import { drawScreen } from './view/draw-screen.ts'
+import { drawPage } from './view/draw-page.ts'
 import { createView } from './view/view.ts'
 
 if (root !== null) void loadLanguage(en).then((language) => main(root!, language))
@@ -35,8 +35,8 @@ function main(root: HTMLElement, language: Language): void {
     ...drawing,
     onChoice: (choice) => app?.choose(choice),
     onRemove: (removal) => app?.remove(removal),
-  } satisfies Parameters<typeof drawScreen>[1]
-  const view = createView(root, (screen: PageScreen) => drawScreen(screen, context), drawing.guard)
+  } satisfies Parameters<typeof drawPage>[1]
+  const view = createView(root, (screen: PageScreen) => drawPage(screen, context), drawing.guard)
   const handoff = handoffIn(location)
   const appLink = appLinkOf(location)
   // Without any request, the page lists the user's phones.

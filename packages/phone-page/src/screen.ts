@@ -1,6 +1,6 @@
 import type { CompletionOutcome } from '@bonded/contract'
 import type { ListedKey, ShownRequest } from '@bonded/phone'
-import type { InboxScreen } from './inbox/screen.ts'
+import type { Alike, InboxScreen } from './inbox/screen.ts'
 import type { ShownInvitation } from './invitation.ts'
 import type { Need, ProblemKind } from './problem.ts'
 
@@ -55,6 +55,8 @@ export interface RequestScreen {
   readonly notice: Notice | null
   /** Whether this tab showed another request before, so that the user reads this one. */
   readonly isAnother: boolean
+  /** In the inbox: where it is among those that look alike there. */
+  readonly alike?: Alike | undefined
 }
 
 /** The phone has approved, and waits until the page's browser has confirmed. */

@@ -10,10 +10,10 @@ import type { DeviceStore } from '../device-store.ts'
 import type { EvidenceAhead } from '../evidence-ahead.ts'
 import type { MotionRecorder } from '../motion.ts'
 import { isNotRecovered, problemOf } from '../problem.ts'
-import type { Choice } from '../screen.ts'
+import type { Choice, Screen } from '../screen.ts'
 import { Stage, type StageDependencies } from '../stage.ts'
 import type { Notifications } from './notifications.ts'
-import type { InboxActions, ListedRequest, ListScreen } from './screen.ts'
+import type { InboxActions, ListedRequest, ListScreen, TimedRequest } from './screen.ts'
 
 /** How often a visible page asks for the number. */
 const COUNT_EVERY_MS = 5_000
@@ -51,12 +51,17 @@ export interface InboxApp extends InboxActions {
 // oxlint-disable-next-line max-lines-per-function -- short steps of one page
 export function startInbox(dependencies: InboxDependencies): InboxApp {
   const { phone, inbox, store, motion, notifications, createEvidence } = dependencies
+  let list: ListScreen | undefined
+  const itemOf = (id?: string) => list?.items.find(({ session_id }) => session_id === id)
+  const show = (screen: Screen) => {
+    const alike = itemOf(stage.claimed?.session.id)
+    dependencies.show(screen.name === 'request' ? { ...screen, alike } : screen)
+  }
   // The user chooses each request in a list, so none replaces another unnoticed.
-  const stage = new Stage({ ...dependencies, tab: { isAnotherRequest: () => false } })
+  const stage = new Stage({ ...dependencies, show, tab: { isAnotherRequest: () => false } })
   // What was fetched for one request must not approve the next.
   let evidence = createEvidence()
   let deciding = createDeciding(stage, { ...dependencies, evidence })
-  let list: ListScreen | undefined
   /** Whether the next signature is one that the user has just asked for. */
   let isExpected = false
   const shows = (...names: string[]) => names.includes(stage.screen.name)
@@ -115,7 +120,7 @@ export function startInbox(dependencies: InboxDependencies): InboxApp {
     list = listOf(opened, cursor === null ? [] : (list?.items ?? []))
   }
   const claim = (id: string) => {
-    const item = list?.items.find(({ session_id }) => session_id === id)
+    const item = itemOf(id)
     if (item === undefined) throw new PhoneError('refused', { reason: 'session_not_live' })
     return phone.claim(item)
   }
@@ -255,7 +260,21 @@ function listOf(
   const before = known.filter(
     ({ session_id }) => !items.some((item) => item.session_id === session_id),
   )
-  const all = [...before, ...listed]
+  const all = numbered([...before, ...listed])
   const fresh = { at: null, hasNewer: false, isOver: false, isBlocked: false }
   return { name: 'list', items: all, waiting, cursor, paused, push, ...fresh }
+}
+
+/** Numbers the requests of a list that look alike. The newest one of a tenant is the first. */
+function numbered(items: readonly TimedRequest[]): ListedRequest[] {
+  const looks = items.map(({ tenant_name, workflow_title, action_title, requester }) =>
+    JSON.stringify([tenant_name, workflow_title, action_title, requester?.name]),
+  )
+  return items.map((item, index) => {
+    const same = items.filter((_, other) => looks[other] === looks[index])
+    const times = same.map(({ createdAtMs }) => createdAtMs)
+    const count = same.length
+    const withinMs = Math.max(...times) - Math.min(...times)
+    return { ...item, number: count - same.indexOf(item), count, withinMs }
+  })
 }

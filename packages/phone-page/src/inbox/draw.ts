@@ -14,7 +14,7 @@ import {
 } from '../view/parts.ts'
 import { verbatim } from '../view/verbatim.ts'
 import type { InboxMessages } from './messages.ts'
-import type { InboxActions, InboxScreen, ListedRequest, ListScreen } from './screen.ts'
+import type { Alike, InboxActions, InboxScreen, ListedRequest, ListScreen } from './screen.ts'
 
 export interface InboxContext extends DrawingContext {
   readonly messages: InboxMessages
@@ -43,8 +43,11 @@ export function drawInbox(screen: Screen, context: InboxContext): DrawnScreen {
       const drawn = drawScreen(screen, context)
       const back = button(messages['action.back'], () => onChoice('close'), { plain: true })
       back.classList.add('back')
-      return { ...drawn, content: [back, ...drawn.content] }
+      return { ...drawn, content: [back, ...drawAlike(screen.alike, context), ...drawn.content] }
     }
+    case 'keys':
+    case 'removal':
+      throw new RangeError('the inbox lists no phones')
     default:
       return drawScreen(screen, context)
   }
@@ -156,10 +159,12 @@ function drawItem(item: ListedRequest, context: InboxContext) {
   const line = (text: string, look: string) =>
     element('bdi', { class: look, dir: 'auto', translate: 'no' }, ...verbatim(text))
   const age = element('span', { class: 'note' })
+  const { number, count } = item
+  const place = count > 1 ? `${number}/${count} · ` : ''
   const tick = () => {
     const now = performance.now()
     const time = durationIn(languages[0], item.endsAtMs - now)
-    age.textContent = `${agoIn(languages[0], now - item.createdAtMs)} · ${fill(messages['request.time'], { time })}`
+    age.textContent = `${place}${agoIn(languages[0], now - item.createdAtMs)} · ${fill(messages['request.time'], { time })}`
   }
   tick()
   const open = element(
@@ -172,6 +177,17 @@ function drawItem(item: ListedRequest, context: InboxContext) {
   )
   open.addEventListener('click', () => actions.select(item))
   return { content: element('li', {}, open), open, tick }
+}
+
+/** That other requests look like the opened one, and how soon after another they came. */
+function drawAlike(alike: Alike | undefined, { languages, messages }: InboxContext) {
+  if (alike === undefined || alike.count === 1) return []
+  const { number, count, withinMs } = alike
+  // Requests of the same millisecond came within a minute too.
+  const time = durationIn(languages[0], withinMs || 1)
+  return [
+    noticeBox(fill(messages['inbox.alike'], { number: `${number}`, count: `${count}`, time })),
+  ]
 }
 
 const MINUTE_MS = 60_000

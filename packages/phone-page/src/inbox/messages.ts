@@ -8,6 +8,7 @@ export const inboxOnly = {
   'inbox.open': 'Open',
   'inbox.newer': 'Show new requests',
   'inbox.more': 'Show more',
+  'inbox.alike': '{number} of {count} like this, sent within {time}',
   'inbox.paused': 'You reported a request from {tenant}. It cannot ask you again until {time}.',
   'inbox.resume': 'Allow requests again',
   'inbox.none':

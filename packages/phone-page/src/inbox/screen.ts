@@ -7,10 +7,22 @@ export type InboxScreen =
   | ListScreen
 
 /** A request with its times on the page's own clock. */
-export interface ListedRequest extends WaitingRequest {
+export interface TimedRequest extends WaitingRequest {
   readonly createdAtMs: number
   readonly endsAtMs: number
 }
+
+/** The place of a request among those that look the same in the list, itself included. */
+export interface Alike {
+  /** From 1, the oldest. */
+  readonly number: number
+  readonly count: number
+  /** The time between the first and the last of them. */
+  readonly withinMs: number
+}
+
+/** A request in the list. Its place is that of the time at which the list was read. */
+export interface ListedRequest extends TimedRequest, Alike {}
 
 /** The open inbox. */
 export interface ListScreen extends Pick<OpenedInbox, 'cursor' | 'paused' | 'push'> {

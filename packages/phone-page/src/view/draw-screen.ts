@@ -1,7 +1,13 @@
-import type { AwaitingBrowserScreen, CompletedScreen, End, PageScreen } from '../screen.ts'
+import type {
+  AwaitingBrowserScreen,
+  CompletedScreen,
+  End,
+  KeysScreen,
+  PageScreen,
+  RemovalScreen,
+} from '../screen.ts'
 import { element } from './dom.ts'
 import { icon, type IconName, type Tone } from './icon.ts'
-import { drawKeys, drawRemoval } from './draw-keys.ts'
 import { drawProblem } from './draw-problem.ts'
 import { fillNodes } from './fill.ts'
 import { qrCode } from './qr.ts'
@@ -22,7 +28,10 @@ import {
 } from './parts.ts'
 
 // oxlint-disable-next-line max-lines-per-function -- a switch: one case for each screen
-export function drawScreen(screen: PageScreen, context: DrawingContext): DrawnScreen {
+export function drawScreen(
+  screen: Exclude<PageScreen, KeysScreen | RemovalScreen>,
+  context: DrawingContext,
+): DrawnScreen {
   const { messages, onChoice } = context
   const goOn = () => button(messages['action.continue'], () => onChoice('continue'))
   /** A step that the user takes on this phone. */
@@ -96,10 +105,6 @@ export function drawScreen(screen: PageScreen, context: DrawingContext): DrawnSc
         footer(closeButton(context), ...actions),
       )
     }
-    case 'keys':
-      return drawKeys(screen, context)
-    case 'removal':
-      return drawRemoval(screen, context)
     case 'problem':
       return drawProblem(screen, context)
   }

@@ -14,7 +14,7 @@ import type {
   Screen,
   SetupScreen,
 } from '../../src/screen.ts'
-import { drawScreen } from '../../src/view/draw-screen.ts'
+import { drawPage } from '../../src/view/draw-page.ts'
 import type { TapGuard } from '../../src/tap-guard.ts'
 import { createView, type View } from '../../src/view/view.ts'
 
@@ -85,6 +85,9 @@ const ITEM: ListedRequest = {
   expires_in_ms: 86_000_000,
   createdAtMs: performance.now() - 90_000,
   endsAtMs: performance.now() + 240_000,
+  number: 1,
+  count: 2,
+  withinMs: 20_000,
 }
 const ITEMS: readonly ListedRequest[] = [
   ITEM,
@@ -342,7 +345,7 @@ Object.assign(globalThis, {
       drawnIn = createView(
         root,
         (screen: Screen) =>
-          isInbox ? drawInbox(screen, context) : drawScreen(screen as PageScreen, context),
+          isInbox ? drawInbox(screen, context) : drawPage(screen as PageScreen, context),
         guard,
       )
       drawnIn.show(drawn.screen)
