@@ -13,7 +13,7 @@ import { policyOf } from '../domain/policy.ts'
 import { accept, type Result, reject } from '../domain/rejection.ts'
 import type { Session } from '../domain/session.ts'
 import { isReadable } from '../protocol/states.ts'
-import { chooseAction, inScope, isRevoked, type Scope, type Tenant } from '../domain/tenant.ts'
+import { chooseAction, inScope, isRevoked } from '../domain/tenant.ts'
 import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
 import { admitToInbox } from './admit-to-inbox.ts'
@@ -99,11 +99,11 @@ export async function createSession(
     // Only the network is compared later, so the address itself is never stored.
     endUserNetwork: siteNetworkOf(request.end_user_address ?? '') ?? null,
   }
-  const { keyId } = caller.credential
+  const { credential } = caller
   const first = identified(service, draft, input)
   const created = await service.store.write(function* (tables) {
     for (let session = first; ; session = identified(service, draft, input)) {
-      const made = yield* storeOnce(service, tables, { session, input, tenant, scope, keyId })
+      const made = yield* storeOnce(service, tables, { session, input, credential })
       if (made !== undefined) return made
     }
   })
@@ -143,10 +143,8 @@ function* storeOnce(
   {
     session,
     input,
-    tenant,
-    scope,
-    keyId,
-  }: { session: Session; input: CreateInput; tenant: Tenant; scope: Scope; keyId: string },
+    credential,
+  }: { session: Session; input: CreateInput; credential: BackendCaller['credential'] },
 ): Work<Result<Stored> | undefined> {
   const { idempotencyKey: key } = input
   if (key !== undefined) {
@@ -158,7 +156,7 @@ function* storeOnce(
       if (earlier !== undefined) {
         // A body without a workflow has one MAC for all credentials. The other credential may have
         // chosen a workflow that this one must not use.
-        return inScope(scope, earlier.workflow, earlier.action)
+        return inScope(credential.scope, earlier.workflow, earlier.action)
           ? stored(yield* expireIfOverdue(service, tables, earlier))
           : reject('idempotency_mismatch', { param: 'Idempotency-Key' })
       }
@@ -166,7 +164,7 @@ function* storeOnce(
     }
   }
   const made = isInbox(session)
-    ? yield* storeInInbox(service, tables, { session, tenant, caller: keyId })
+    ? yield* storeInInbox(service, tables, { session, credential })
     : (yield* tables.sessions.create(session)) && stored(session)
   if (made !== false && made.ok) return made
   if (key !== undefined) yield* tables.idempotency.release(session.tenantId, key, session.id)
@@ -177,13 +175,13 @@ function* storeOnce(
 function* storeInInbox(
   service: Service,
   tables: Tables,
-  asking: { session: Session; tenant: Tenant; caller: string },
+  asking: { session: Session; credential: BackendCaller['credential'] },
 ): Work<Result<Stored> | false> {
-  const admitted = yield* admitToInbox(service, tables, asking)
+  const { tenant, keyId: caller } = asking.credential
+  const admitted = yield* admitToInbox(service, tables, { ...asking, tenant, caller })
   if (!admitted.ok) return admitted
   const inboxUrl = `${service.settings.publicOrigin}${INBOX_PATH}`
   if (!(yield* tables.sessions.create(admitted.value, { inboxUrl }))) return false
-  const { tenant } = asking
   const session = admitted.value
   const wakeUps = yield* phonesToWake(service, tables, { session, tenant })
   yield* tables.sessions.countRequest(session, 'asked')
