@@ -23,8 +23,12 @@ export type PulseErrorCode =
  * @example new PulseError('action_invalid', 'Pass `action`.').code // 'action_invalid'
  */
 export class PulseError extends Error {
-  override readonly name = 'PulseError'
-  readonly code: PulseErrorCode
+  // Both compile to less than a field, for which a browser of 2020 needs a helper.
+  declare readonly code: PulseErrorCode
+
+  override get name() {
+    return 'PulseError'
+  }
 
   constructor(code: PulseErrorCode, message: string) {
     super(message)
