@@ -100,6 +100,17 @@ test('five requests of a tenant wait for a user, and four of one credential', as
   assert.equal(await attempt(scene, { subject_ref: subjectRef }, other.server), 201)
 })
 
+test('concurrent creates of two credentials share the places as those in turn do', async () => {
+  await using scene = await callersHarness()
+  const { mad } = scene
+  const tried = Array.from({ length: 12 }, (_, n) => (n < 8 ? mad : undefined))
+  const replies = await Promise.all(tried.map((by) => scene.tryCreate(DAY, by)))
+  const places = (by?: string) =>
+    replies.filter(({ status }, n) => status === 201 && tried[n] === by).length
+  assert.equal(places() + places(mad), 5)
+  assert.ok(places() >= 1 && places(mad) >= 1)
+})
+
 test('a credential whose requests nobody answers has one place until the user answers', async () => {
   await using scene = await callersHarness()
   const { h, phone, mad } = scene
