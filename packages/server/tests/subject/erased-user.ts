@@ -82,6 +82,12 @@ export async function addUser(h: Harness, name: string, other: TenantKeys): Prom
     ),
   )
   const waiting = await h.create({ ...bodyOf('a card'), subject_ref: subjectRef })
+  // As if it waited in an inbox.
+  await h.service.store.write(function* (tables) {
+    const session = yield* tables.sessions.find(waiting.id as never)
+    const asked = session && { ...session, inboxSubjectId: phone.subject_id as SubjectId }
+    if (asked !== undefined) yield* tables.sessions.countRequest(asked, 'asked')
+  })
   const failed = await h.create(bodyOf('an account'))
   const claimed = await h.claim(phone, failed)
   await h.attest(phone, claimed.body, { tampering: { hash: Buffer.alloc(32) } })

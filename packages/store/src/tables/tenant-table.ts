@@ -23,6 +23,7 @@ const TABLES_OF_TENANT = [
   'rejection',
   'session_total',
   'device_continuity',
+  'inbox_caller',
   'pairwise_subject',
 ] as const
 
