@@ -4,6 +4,7 @@ const APPROVALS = `${INTEGRATOR}/src/approval/approvals.ts`
 const MCP = `${INTEGRATOR}/src/mcp/mcp.ts`
 const MCP_TESTS = `${INTEGRATOR}/tests/mcp/mcp.test.ts`
 const TESTS = `${INTEGRATOR}/tests/approval/approvals.test.ts`
+const LEASE_TESTS = `${INTEGRATOR}/tests/approval/lease.test.ts`
 
 /** The library that runs an approved action: another action, or the same one twice. */
 export const APPROVAL_MUTANTS = [
@@ -31,6 +32,30 @@ export const APPROVAL_MUTANTS = [
       'where id = $1 and $2 is not null',
       `${INTEGRATOR}/tests/approval/approval-store.test.ts`,
       'sqlite: moves a row',
+    ],
+    [
+      'a second backend ends an action that the first one runs',
+      `${INTEGRATOR}/src/approval/approval-row.ts`,
+      'now >= since + LEASE_MS',
+      'now >= since',
+      LEASE_TESTS,
+      'an action that runs for minutes',
+    ],
+    [
+      'an action that happened after its reconciliation stays failed',
+      APPROVALS,
+      "['running', 'unknown', 'failed'] as const",
+      "['running', 'unknown'] as const",
+      LEASE_TESTS,
+      'an action that happened after it was reconciled as failed',
+    ],
+    [
+      'the phone does not say that an equal request was carried out',
+      APPROVALS,
+      'const earlier = earlierOf(equal, now)',
+      'const earlier = earlierOf([], now)',
+      `${INTEGRATOR}/tests/approval/repeated-request.test.ts`,
+      'the phone shows was of an equal request that is done',
     ],
     [
       'an agent repeats a call whose outcome is unknown, and the user approves again',
