@@ -97,6 +97,8 @@ for (const [database, address, skip] of [
       })
   })
 
+let asked = 0
+
 /** A process dies at the step. Another one then executes the approval again, and reconciles. */
 async function dieAndRecover(
   step: (typeof STEPS)[number],
@@ -109,7 +111,8 @@ async function dieAndRecover(
     const clock = { ...systemClock, now: () => Date.now() + LEASE_MS }
     const connection = { baseUrl, serverCredential: SERVER_CREDENTIAL, clock }
     const approvals = createApprovals({ ...ACTION, service: connection, store })
-    const { id } = await approvals.request(REQUEST)
+    // Another test asks for the same at the same moment, as another process would.
+    const { id } = await approvals.request({ ...REQUEST, key: `${database} ${step} ${++asked}` })
     service.bond(id)
     const effects = join(folder, id)
     const execution = { database, address, baseUrl, id, owner: REQUEST.owner, effects }
