@@ -1,11 +1,18 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { isDisplayText } from '@bonded/contract'
 import { displayText } from '@bonded/integrator'
+import { requestText } from '@bonded/integrator/approval'
 import type { Browser, Page } from 'playwright-core'
+import { HONEST_TEXTS } from '../packages/integrator/tests/approval/honest-texts.ts'
+import { ATTACKS } from '../packages/integrator/tests/approval/lookalike-attacks.ts'
+import { buildGallery } from '../packages/phone-page/tests/open-gallery.ts'
 import { browserMissing, openBrowser, phoneFontMissing } from './browser.ts'
 import { JOINED_NAMES } from './harness/joined-names.ts'
 
+/** Set it to a folder to keep pictures. */
+const PICTURES = process.env.SCREENSHOTS_DIR
 const fontTest = { skip: browserMissing || phoneFontMissing, timeout: 600_000 }
 const JOINERS = ['\u200c', '\u200d']
 let browser: Browser
@@ -70,6 +77,34 @@ test('accepts every name whose spelling has a joiner or a variation selector', (
     assert.deepEqual(displayText(name), { text: name, changes: [] }, language)
   }
 })
+
+test(
+  'the phone page draws honest texts as they are, and imitations with escapes',
+  fontTest,
+  async () => {
+    const phone = await (await buildGallery()).open(browser, {
+      viewport: { width: 390, height: 844 },
+    })
+    for (const [name, texts] of [
+      ['honest', Object.values(HONEST_TEXTS).flat()],
+      ['attacks', ATTACKS.map(([given]) => given)],
+    ] as const) {
+      const text = requestText({ texts })
+      await phone.evaluate(`gallery.screens['request-text'].screen.request.text = ${JSON.stringify(text)}
+      gallery.draw('request-text', null)`)
+      const lines = await phone.locator('.text li').allTextContents()
+      assert.deepEqual(lines, text.split('\n'))
+      const written = name === 'honest' ? texts : ATTACKS.map(([, escapes]) => escapes)
+      assert.deepEqual(
+        lines.slice(2, -2).map((line) => line.trim().replace(/^"|",?$/g, '')),
+        written,
+      )
+      if (PICTURES === undefined) continue
+      await phone.screenshot({ path: join(PICTURES, `texts-${name}.png`), fullPage: true })
+    }
+    await phone.context().close()
+  },
+)
 
 function escaped(text: string): string {
   return text.replace(/\p{Cf}|\p{M}/gu, (part) => `\\u{${part.codePointAt(0)?.toString(16)}}`)
