@@ -21,7 +21,7 @@ const VIRAMA = '\\u094d\\u09cd\\u0a4d\\u0acd\\u0b4d\\u0bcd\\u0c4d\\u0ccd\\u0d4d\
 export const PERMITTED_JOINER =
   `(?<=[${VIRAMA}])[\\u200c\\u200d]|[\\u200c\\u200d](?=[${VIRAMA}])` +
   `|(?<=(?![${RIGHT}])${JOINING}\\p{Mn}*)\\u200c(?=\\p{Mn}*${JOINING})` +
-  '|(?<=[\\p{ExtPict}\\p{EMod}]\\ufe0f?)\\u200d(?=\\p{ExtPict})|\\ufe0f(?=\\u20e3)' +
+  '|(?<=[\\p{ExtPict}\\p{EMod}\\ufe0f])\\u200d(?=\\p{ExtPict})|\\ufe0f(?=\\u20e3)' +
   '|(?<=[\\p{UIdeo}\\p{ExtPict}\\p{sc=Mong}])\\p{VS}'
 
 const JOINERS = /\u200c|\u200d|\u180e|\p{VS}/gu
