@@ -11,11 +11,11 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'A bank audits every line that decides whether a key or a passport is genuine.',
   },
   'packages/ciba': {
-    ceiling: 650,
+    ceiling: 750,
     reason: 'The OpenID provider translates a standard, and has no rules of its own.',
   },
   'packages/cli': {
-    ceiling: 3_800,
+    ceiling: 3_900,
     reason: 'A command reads its options and calls an operation, which has the rules.',
   },
   'packages/console': {
@@ -27,11 +27,11 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'Every client implements the wire format, so each member of it costs all of them.',
   },
   'packages/core': {
-    ceiling: 8_100,
+    ceiling: 8_200,
     reason: 'A reviewer must be able to read all rules of the service within days.',
   },
   'packages/integrator': {
-    ceiling: 3_250,
+    ceiling: 3_500,
     reason: 'A tenant installs it in the backend that it protects, and reviews it before.',
   },
   'packages/phone': {
@@ -39,7 +39,7 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'A bank reviews what it adds to its app, and a port to another language repeats it.',
   },
   'packages/phone-page': {
-    ceiling: 4_000,
+    ceiling: 4_050,
     reason: 'A phone without an app loads these pages over a mobile network.',
   },
   'packages/sandbox': {
@@ -59,7 +59,7 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'A test proves as much as the simulated phone is worth, so a reviewer reads it too.',
   },
   'packages/store': {
-    ceiling: 6_200,
+    ceiling: 6_250,
     reason: 'Its promises hold on two databases, so every statement is tested on both.',
   },
   'packages/widget': {
@@ -67,15 +67,15 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'It runs in the pages of tenants, whose security teams review it.',
   },
   packages: {
-    ceiling: 56_038,
+    ceiling: 56_779,
     reason: 'A team that adopts the service maintains all of it, so a new line needs a reason.',
   },
   'packages and proofs': {
-    ceiling: 56_038,
+    ceiling: 56_779,
     reason: 'Code that moves from the packages to the proofs still has to be maintained.',
   },
   'words of Markdown': {
-    ceiling: 184_000,
+    ceiling: 182_000,
     reason: 'A reader finds an answer only in documents that are short enough to search.',
   },
   'bytes of the hosted script': {
