@@ -4,8 +4,8 @@
  *   node scripts/run.js scripts/unicode-tables.ts FOLDER VERSION_OF_CLDR
  *
  * FOLDER has `confusables.txt` of Unicode's security data, which Debian has in the source of `icu`;
- * `main` and `coverageLevels.txt` of CLDR's `common`, which it has in `unicode-cldr-core`; and `tlds`,
- * the npm package that is made from IANA's list of top-level labels.
+ * `main` and `coverageLevels.txt` of CLDR's `common`, which it has in `unicode-cldr-core`; and
+ * `tlds`, the npm package that is made from IANA's list of top-level labels.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -65,7 +65,7 @@ const wrapped = (words: readonly string[]) =>
     .replaceAll(/(.{1,180})(?: |$)/g, '$1\n')
     .trim()
 
-/** `target:source,source …` in hexadecimal. */
+/** `target:source,source …`, in hex. */
 function byTarget(confusables: Iterable<readonly [string, string]>): string {
   const sources = new Map<string, string[]>()
   for (const [source, target] of confusables)
@@ -115,7 +115,7 @@ writeFileSync(
   join(PACKAGES, 'integrator/src/approval/lookalikes-table.ts'),
   `${NOTE} of Unicode, CLDR ${cldr}, and tlds ${tlds.version}.
 
-/** What looks like ASCII and has no compatibility form: \`target:source,source …\` in hexadecimal. */
+/** What looks like ASCII, without compatibility forms: \`target:source,source …\`, in hex. */
 export const ASCII_LOOKALIKES = \`
 ${byTarget(alike)}
 \`

@@ -109,12 +109,12 @@ export const INBOX: readonly Mutant[] = [
       'five requests of a tenant',
     ],
     [
-      'a credential whose requests nobody answers asks as often as before',
+      'a credential whose requests stay unanswered asks as often as before',
       `${CORE}/src/domain/inbox.ts`,
       '< MAX_OF_CALLER ? MAX_OF_CALLER : 1',
       '< MAX_OF_CALLER ? MAX_OF_CALLER : MAX_OF_CALLER',
       CALLERS,
-      'a credential whose requests nobody answers',
+      'a credential whose requests stay unanswered',
     ],
     [
       'the requests of one credential keep another one waiting',
@@ -122,7 +122,7 @@ export const INBOX: readonly Mutant[] = [
       'past.filter((each) => each.caller === caller)',
       'past.filter((each) => each.caller !== undefined)',
       CALLERS,
-      'a credential whose requests nobody answers',
+      'a credential whose requests stay unanswered',
     ],
     [
       'a report pauses no tenant',

@@ -14,7 +14,7 @@ const RIGHT =
   '\\u0622-\\u0625\\u0627\\u0629\\u062f-\\u0632\\u0648\\u0671-\\u0677\\u0688-\\u0699\\u06c0' +
   '\\u06c3-\\u06cb\\u06cd\\u06cf\\u06d2-\\u06d5'
 
-/** Signs that remove a letter's vowel (Canonical_Combining_Class Virama), of scripts in general use. */
+/** Signs that remove a letter's vowel (Canonical_Combining_Class Virama), of usual scripts. */
 const VIRAMA = '\\u094d\\u09cd\\u0a4d\\u0acd\\u0b4d\\u0bcd\\u0c4d\\u0ccd\\u0d4d\\u0dca'
 
 /** A pattern for a joiner or a variation selector that its context permits. */

@@ -59,8 +59,8 @@ const DASH = '—'
 /**
  * The same text as a phone may show it, changed as little as possible: two spaces, the line breaks
  * of a text area, pasted invisible characters, and an empty field. It removes nothing that changes
- * what a user sees, so a text that is too long, or has characters that phones draw differently, stays as it is,
- * and the service rejects it.
+ * what a user sees, so a text that is too long, or has characters that phones draw differently,
+ * stays as it is, and the service rejects it.
  *
  * @example displayText('12 High Street\r\nLondon') // { text: '12 High Street London', changes: ['spaces'] }
  */

@@ -93,7 +93,7 @@ export interface Asking {
 
 /**
  * Why a credential must wait before its next request to the user; undefined if it need not. After
- * `retryAfterMs` the service admits one if nothing else happens until then.
+ * `retryAfterMs` the service admits one if no other event comes first.
  */
 export function inboxWait(asking: Asking, now: Instant): Rejection | undefined {
   const found = obstacle(asking, now)
@@ -104,7 +104,7 @@ export function inboxWait(asking: Asking, now: Instant): Rejection | undefined {
     : { reason: 'rate_limited', step: 'inbox', retryAfterMs }
 }
 
-/** When the next request is admitted if nothing else happens, at the earliest from an instant on. */
+/** When the next request is admitted if no other event comes first, from an instant on. */
 export function admittedFrom(asking: Asking, from: Instant): Instant {
   // A request that waits now can end meanwhile, and the next wait begins.
   const found = obstacle(asking, from)

@@ -13,7 +13,7 @@ interface ReadLabel {
   readonly detail: string | undefined
 }
 
-/** Signs that read as if somebody had verified the name beside them. */
+/** Signs that read as a verification of the name beside them. */
 const CHECK_MARK = /[\u221a\u237b\u2611\u2705\u2713\u2714\u{10102}\u{1f5f8}\u{1f5f9}]/u
 
 /** A tenant sends the same labels again and again. */

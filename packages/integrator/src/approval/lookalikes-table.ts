@@ -2,7 +2,7 @@
 // Copyright © Unicode, Inc. Unicode License v3: https://www.unicode.org/license.txt
 // From confusables.txt 17.0.0 of Unicode, CLDR 48.2, and tlds 1.261.0.
 
-/** What looks like ASCII and has no compatibility form: `target:source,source …` in hexadecimal. */
+/** What looks like ASCII, without compatibility forms: `target:source,source …`, in hex. */
 export const ASCII_LOOKALIKES = `
 20:2028,2029,1680 5f:7fa 2d:2010,2011,2012,2013,fe58,6d4,2043,2d7,2212,2796,2cbb,2cba 2d+2e:a4fe 2c:60d,66b,201a,b8,a4f9
 3a:903,a83,589,703,704,16ec,1803,1809,205a,5c3,2f8,a789,2236,2d0,a4fd,11dd9 21:1c3,2d51 3f:294,241,97d,13ae,a6eb 2e:1d16d,701,702,a60e,10a50,660,6f0,a4f8 2e+2c:a4fb 2e+2e:a4fa

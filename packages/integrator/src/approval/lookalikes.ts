@@ -7,7 +7,7 @@ import {
   USUAL_MARKS,
 } from './lookalikes-table.ts'
 
-/** Scripts without blanks between words. Their letters end an address, unless they look like ASCII. */
+/** Scripts without blanks between words. Their letters end an address, unless they look ASCII. */
 const UNSPACED =
   /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Bopomofo}\p{scx=Hangul}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u
 /** Compatibility forms that are usual beside East Asian letters: fullwidth, circled and squared. */
@@ -16,10 +16,10 @@ const EAST_ASIAN = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hang}\p{sc=Bopo}]/u
 const ASCII = /^[ -~]+$/
 /** A letter, mark or symbol that looks like no ASCII, in a folded text. */
 const OTHER = '\u00df'
-/** An escape of JSON. Its letters are no part of a word. */
+/** An escape of JSON. Its letters do not belong to a word. */
 const ESCAPE = /\\(?:u[0-9a-f]{4}|.)/g
 const TOKEN = /[^\s",]+/g
-/** Brackets, quotes and full stops around an address are no part of it. */
+/** Brackets, quotes and full stops around an address do not belong to it. */
 const BEFORE = /^[()[\]{}<>'.:;!?]*/
 const AFTER = /[()[\]{}<>'.:;!?]*$/
 const PART = /[0-9A-Za-z\u00df]{4,}/g
@@ -30,7 +30,7 @@ const MIN_LETTERS = 4
 const LATIN = /\p{Script=Latin}/u
 /** Scripts whose letters pass for each other. */
 const ALIKE = [LATIN, /\p{Script=Greek}/u, /\p{Script=Cyrillic}/u, /\p{Script=Armenian}/u]
-/** Letters that no script owns, such as the apostrophe of Uzbek and the sign of micro, are usual. */
+/** Letters of no single script, such as the apostrophe of Uzbek and the micro sign, are usual. */
 const NOT_LATIN = /(?![\p{Script=Latin}\p{Script=Common}])\p{L}/u
 const OF_LATIN = /[\p{scx=Latin}\p{scx=Common}]/u
 const NOT_LATIN_ALL = new RegExp(NOT_LATIN, 'gu')
@@ -88,7 +88,7 @@ function fold(one: string): string {
   return ascii === 'rn' ? 'm' : ((/[0-9A-Za-z]/.exec(ascii) ?? ascii)[0] ?? OTHER)
 }
 
-/** Whether a character imitates ASCII wherever it is: its form, or punctuation that no language has. */
+/** Whether a character imitates ASCII anywhere: its form, or punctuation that no language has. */
 function isImitation(one: string, isEastAsian: boolean): boolean {
   if (ASCII.test(one) || USUAL_MARKS.includes(one)) return false
   const ascii = asciiOf(one)
@@ -114,7 +114,7 @@ function isImitatedWord(word: string, letters: readonly string[]): boolean {
     !ASCII.test(one) &&
     !LATIN_LETTERS.includes(one) &&
     !(USUAL_MARKS.includes(one) && OF_LATIN.test(one)) &&
-    // A symbol at the end, such as ™, is no letter.
+    // A symbol at the end, such as ™, is not a letter.
     (at < letters.length - 1 || /[\p{L}\p{N}]/u.test(one))
   const count = word.match(/[A-Za-z]/g)?.length ?? 0
   return count >= MIN_LETTERS && !word.includes(OTHER) && letters.some(isForeign)

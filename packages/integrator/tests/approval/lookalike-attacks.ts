@@ -1,4 +1,4 @@
-/** Texts that imitate other text, and what the user reads, written by hand. */
+/** Texts that imitate other text, and what the user reads instead. */
 export const ATTACKS: readonly (readonly [given: string, written: string])[] = [
   // Addresses, of one script or of several.
   ['billing@раураӏ.com', String.raw`billing@\u0440\u0430\u0443\u0440\u0430\u04cf.com`],

@@ -111,7 +111,7 @@ test('concurrent creates of two credentials share the places as those in turn do
   assert.ok(places() >= 1 && places(mad) >= 1)
 })
 
-test('a credential whose requests nobody answers has one place until the user answers', async () => {
+test('a credential whose requests stay unanswered has one place until the user answers', async () => {
   await using scene = await callersHarness()
   const { h, phone, mad } = scene
   for (let n = 0; n < 4; n++) assert.equal(await attempt(scene, DAY, mad), 201)
