@@ -73,6 +73,9 @@ async function migratedTemplate(): Promise<string> {
   return name
 }
 
+/** For tests of other things than these limits: other work on the machine lengthens each wait. */
+const ON_BUSY_MACHINE = { statementTimeoutMs: 60_000, lockTimeoutMs: 60_000 }
+
 async function databaseAt(url: string): Promise<TestDatabase> {
   await runSql(url, `${CREATE_ROLE};${oddDefaultsOf(new URL(url).pathname.slice(1))}`)
   const migrated = async (now: number) => {
@@ -86,8 +89,10 @@ async function databaseAt(url: string): Promise<TestDatabase> {
   return {
     url,
     migrated,
-    openStore: async (now, rootKeys = [ROOT_KEY]) =>
-      openPostgres(settingsOf(await migrated(now)), { now, idKeys: keyringOf(rootKeys).idKeys }),
+    openStore: async (now, rootKeys = [ROOT_KEY]) => {
+      const settings = settingsOf(await migrated(now), ON_BUSY_MACHINE)
+      return openPostgres(settings, { now, idKeys: keyringOf(rootKeys).idKeys })
+    },
     drop: () => dropDatabase(url),
   }
 }
