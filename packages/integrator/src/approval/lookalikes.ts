@@ -7,24 +7,53 @@ import {
   USUAL_MARKS,
 } from './lookalikes-table.ts'
 
-/** Scripts without blanks between words. Their letters end an address, unless they look ASCII. */
+/** Scripts without blanks between words. Their letters may end an address. */
 const UNSPACED =
   /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Bopomofo}\p{scx=Hangul}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u
 /** Compatibility forms that are usual beside East Asian letters: fullwidth, circled and squared. */
 const EAST_ASIAN_FORM = /[\u2460-\u24ff\u3000-\u33ff\ufe30-\ufe6f\uff01-\uffef]/
 const EAST_ASIAN = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hang}\p{sc=Bopo}]/u
+const SOUTH_EAST_ASIAN = /[\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u
 const ASCII = /^[ -~]+$/
 /** A letter, mark or symbol that looks like no ASCII, in a folded text. */
 const OTHER = '\u00df'
+/** A mark in it, and a letter of an unspaced script of South East Asia, and of East Asia. */
+const MARK = '\u0300'
+const [THAI, HAN] = ['\u0e01', '\u4e00']
+const MARK_OF_UNSPACED = /(?<=[\u0e01\u4e00]\u0300*)\u0300/g
+/** One or two letters within a token, or one of South East Asia before it, are part of it. */
+const WITHIN =
+  /(?<=[0-9A-Za-z\u00df][-./@:_]?)[\u0e01\u4e00]{1,2}(?=[-./@:_]?[0-9A-Za-z\u00df])|(?<![\u0e01\u4e00])\u0e01(?=[0-9A-Za-z])/g
+/** What looks like a full stop, before a label. Catalan has a middle dot between two l. */
+const DOT =
+  /(?:[\u02cc\u02d9\u0387\u05c5\u060c\u07f8\u1361\u1802\u201a\u2022\u2027\u2219\u22c5\u2804\u2840\u2981\u2e30\u2e31\u2e33\u3001\u30fb\ua78f\uff64\uff65]|(?<![Ll])\u00b7|\u00b7(?![Ll]))(?=[a-z])/g
 /** An escape of JSON. Its letters do not belong to a word. */
 const ESCAPE = /\\(?:u[0-9a-f]{4}|.)/g
 const TOKEN = /[^\s",]+/g
 /** Brackets, quotes and full stops around an address do not belong to it. */
 const BEFORE = /^[()[\]{}<>'.:;!?]*/
 const AFTER = /[()[\]{}<>'.:;!?]*$/
-const PART = /[0-9A-Za-z\u00df]{4,}/g
+const PART = /[0-9A-Za-z\u00df]+/g
 const IBAN =
-  /(?<![0-9a-z\u00df])[a-z]{2}[0-9lo]{2}(?: ?[0-9a-z]{4}){2,7}(?: ?[0-9a-z]{1,4})?(?![0-9a-z\u00df])/gi
+  /(?<![0-9a-z\u00df])(?!\u00df\u00df)[a-z\u00df]{2}(?!\u00df\u00df)[0-9lo\u00df]{2}(?: ?[0-9a-z\u00df]{4}){2,7}(?: ?[0-9a-z\u00df]{1,4})?(?![0-9a-z\u00df])/gi
+/** Forms of Russian companies, beside a Latin name. */
+const LEGAL_FORM = /^[\u0410\u041e]{2,3}$/
+/** Digits with separators. One number has digits of one script. */
+const NUMBER = /\p{Nd}(?:[\p{Nd}.,:'/+-]*\p{Nd})?/gu
+/** What looks like a digit of ASCII after another one, and is not in the table. */
+const LIKE_DIGIT =
+  /[\u00d8\u00f8\u0398\u039f\u03b8\u03bf\u03f4\u041e\u0427\u043e\u0447\u0472\u0473\u04e8\u04e9\u110b\u2205\u2300\u3007\u3147\u3163\u4e28]/
+const IN_NUMBER = new RegExp(
+  [
+    String.raw`(?<=\d)${LIKE_DIGIT.source}+(?!\p{L})`,
+    String.raw`(?<=\d)[\u00b0\u00ba]{2,}`,
+    // What looks like a decimal separator, and marks that cross a digit out.
+    String.raw`(?<=\d)[\u02cc\u02cf\u0300-\u036f\u060c\u066b\u066c\u1802\u201a\u3001]+(?=\d)`,
+    // Letters that look like 2, 3, 4, 5, 6 and 8.
+    String.raw`(?<!\p{L})[\u00df\u0181\u01a7\u01b7\u01bc\u0417\u0427\u0431\u0437\u0447]+(?=\d)`,
+  ].join('|'),
+  'gu',
+)
 const LABEL = /[.]([^\s./:?#@()[\]'"-]+)/g
 const MIN_LETTERS = 4
 const LATIN = /\p{Script=Latin}/u
@@ -57,7 +86,8 @@ function tablesOnce(): Tables {
         }),
     ),
     labels: new Set(
-      TOP_LEVEL_LABELS.trim()
+      // The first two imitate "com". IANA reserves the third.
+      `\u0441\u043e\u043c c${OTHER}m test ${TOP_LEVEL_LABELS.trim()}`
         .split(/\s/)
         .flatMap((label) => [label, alike(label)]),
     ),
@@ -76,16 +106,31 @@ function asciiOf(one: string): string {
   return ASCII.test(plain) ? plain : (ascii.get(one) ?? ascii.get(plain) ?? '')
 }
 
-/** One character of ASCII for each, so that places stay: blanks, quotes and letters among them. */
+/** One character for each, so that places stay. A quote is the limit of a string. */
 function fold(one: string): string {
   if (ASCII.test(one)) return one
-  if (/[\p{Pi}\p{Pf}\u201e]/u.test(one) && !/[\u2018\u2019]/.test(one)) return '"'
+  if (one === '\n') return '"'
+  if (/[\p{Pi}\p{Pf}\u201e]/u.test(one) && !/[\u2018\u2019]/.test(one)) return ' '
   if (/[\u3002\uff61]/.test(one)) return '.'
   const ascii = asciiOf(one)
-  if (ascii === '') return /\s/.test(one) || UNSPACED.test(one) ? ' ' : OTHER
+  if (ascii === '' && /\s/.test(one)) return ' '
+  if (ascii === '' && /\p{M}/u.test(one)) return MARK
+  if (ascii === '' && UNSPACED.test(one)) return SOUTH_EAST_ASIAN.test(one) ? THAI : HAN
+  if (ascii === '') return OTHER
   // Neither the end of a token nor an escape: what looks like them is part of an address.
   if (/^[,\\]/.test(ascii) && one !== '\uff0c') return '/'
   return ascii === 'rn' ? 'm' : ((/[0-9A-Za-z]/.exec(ascii) ?? ascii)[0] ?? OTHER)
+}
+
+/** The line as a user reads it: ASCII, `OTHER`, and a blank for each letter that ends an address. */
+function foldLine(line: string): string {
+  return Array.from(line.replaceAll(DOT, '.'), fold)
+    .join('')
+    .replaceAll(ESCAPE, (part) => ' '.repeat(part.length))
+    .replaceAll(MARK_OF_UNSPACED, HAN)
+    .replaceAll(MARK, OTHER)
+    .replaceAll(WITHIN, (part) => OTHER.repeat(part.length))
+    .replaceAll(/[\u0e01\u4e00]/g, ' ')
 }
 
 /** Whether a character imitates ASCII anywhere: its form, or punctuation that no language has. */
@@ -99,7 +144,7 @@ function isImitation(one: string, isEastAsian: boolean): boolean {
 
 /** Whether a token without blanks has the shape of an address, as a user reads it. */
 function isAddress(token: string, letters: readonly string[]): boolean {
-  if (/.@|@.|:\/\//.test(token)) return true
+  if (/.@|@.|:\/\/|^www\.|https?[^\w-]{0,2}\//i.test(token)) return true
   const { labels } = tablesOnce()
   return Array.from(token.matchAll(LABEL)).some(({ 1: label = '', index }) => {
     // Other scripts in lower case only: in г.Москва, a name follows an abbreviation.
@@ -109,30 +154,29 @@ function isAddress(token: string, letters: readonly string[]): boolean {
 }
 
 /** Whether a word of ASCII letters, as a user reads it, is written with others. */
-function isImitatedWord(word: string, letters: readonly string[]): boolean {
+function isImitatedWord(word: string, letters: readonly string[], isBesideLatin: boolean): boolean {
   const isForeign = (one: string, at: number) =>
     !ASCII.test(one) &&
     !LATIN_LETTERS.includes(one) &&
     !(USUAL_MARKS.includes(one) && OF_LATIN.test(one)) &&
     // A symbol at the end, such as ™, is not a letter.
     (at < letters.length - 1 || /[\p{L}\p{N}]/u.test(one))
-  const count = word.match(/[A-Za-z]/g)?.length ?? 0
-  return count >= MIN_LETTERS && !word.includes(OTHER) && letters.some(isForeign)
+  if (word.includes(OTHER) || LEGAL_FORM.test(letters.join(''))) return false
+  // A short word imitates only beside Latin letters.
+  if (isBesideLatin && letters.some((one) => NOT_LATIN.test(one))) return true
+  return (word.match(/[A-Za-z]/g)?.length ?? 0) >= MIN_LETTERS && letters.some(isForeign)
 }
 
 /**
  * The same line with everything as `\uXXXX` that could pass for ASCII: what is not ASCII in an
  * address, a word of a Latin line whose letters all look like ASCII, letters of other scripts in a
- * Latin word, compatibility forms, and look-alikes of punctuation. Names and sentences of all
- * languages stay as they are.
+ * Latin word, other digits in a number, compatibility forms, and look-alikes of punctuation. Names
+ * and sentences of all languages stay as they are.
  */
 export function escapeLookalikes(line: string): string {
   if (ASCII.test(line)) return line
   const letters = Array.from(line)
-  const folded = letters
-    .map(fold)
-    .join('')
-    .replaceAll(ESCAPE, (part) => ' '.repeat(part.length))
+  const folded = foldLine(line)
   const isPlain = (at: number) => folded[at] === OTHER || folded[at] === ' '
   const isEastAsian = letters.some((one, at) => isPlain(at) && EAST_ASIAN.test(one))
   const escaped = letters.map((one) => isImitation(one, isEastAsian))
@@ -140,25 +184,35 @@ export function escapeLookalikes(line: string): string {
     for (let at = start; at < start + length; at += 1) escaped[at] ||= letters[at]! > '~'
   }
   for (const { 0: iban, index } of folded.matchAll(IBAN))
-    if (/\d\d/.test(iban)) escape(index, iban.length)
+    if (iban.includes(OTHER) ? /(?:\d[^\d]*){8}/.test(iban) : /\d\d/.test(iban))
+      escape(index, iban.length)
   // A word that imitates a Latin one does not make its line foreign.
-  const isLatin =
-    letters.some((one) => /\p{sc=Latin}/u.test(one)) &&
-    !letters.some((one, at) => isPlain(at) && NOT_LATIN.test(one))
+  const isForeign = letters.some(
+    (one, at) => isPlain(at) && NOT_LATIN.test(one) && !LIKE_DIGIT.test(one),
+  )
+  const isLatin = !isForeign && LATIN.test(line)
+  const latin = letters.map((one, at) => (one === folded[at] ? one : '-')).join('')
   for (const { 0: whole, index } of folded.matchAll(TOKEN)) {
     const start = index + (BEFORE.exec(whole)?.[0].length ?? 0)
     const token = whole.slice(start - index).replace(AFTER, '')
     const lettersOf = (at: number, part: string) =>
       letters.slice(start + at, start + at + part.length)
     if (isAddress(token, lettersOf(0, token))) escape(start, token.length)
+    const end = folded.indexOf('"', start)
+    const string = latin.slice(folded.lastIndexOf('"', start) + 1, end < 0 ? undefined : end)
     const parts = isLatin ? [{ 0: token, index: 0 }, ...token.matchAll(PART)] : []
     for (const { 0: part, index: at } of parts)
-      if (isImitatedWord(part, lettersOf(at, part))) escape(start + at, part.length)
+      if (isImitatedWord(part, lettersOf(at, part), /[A-Za-z]/.test(string)))
+        escape(start + at, part.length)
   }
   return letters
     .map((one, at) => (escaped[at] ? escapeUnits(one) : one))
     .join('')
     .replace(WORDS, (word) => (isMixed(word) ? word.replaceAll(NOT_LATIN_ALL, escapeUnits) : word))
+    .replace(NUMBER, (number) =>
+      /[0-9]/.test(number) ? number.replaceAll(/[^ -~]/g, escapeUnits) : number,
+    )
+    .replace(IN_NUMBER, (part) => (isForeign ? part : part.replaceAll(/[^ -~]/g, escapeUnits)))
 }
 
 /** Whether a word has letters of two scripts that pass for each other, or others beside Latin. */
