@@ -20,7 +20,7 @@ const OTHER = '\u00df'
 /** A mark in it, and a letter of an unspaced script of South East Asia, and of East Asia. */
 const MARK = '\u0300'
 const [THAI, HAN] = ['\u0e01', '\u4e00']
-const MARK_OF_UNSPACED = /(?<=[\u0e01\u4e00]\u0300*)\u0300/g
+const MARKED = /[\u0e01\u4e00]\u0300+/g
 /** One or two letters within a token, or one of South East Asia before it, are part of it. */
 const WITHIN =
   /(?<=[0-9A-Za-z\u00df][-./@:_]?)[\u0e01\u4e00]{1,2}(?=[-./@:_]?[0-9A-Za-z\u00df])|(?<![\u0e01\u4e00])\u0e01(?=[0-9A-Za-z])/g
@@ -122,12 +122,12 @@ function fold(one: string): string {
   return ascii === 'rn' ? 'm' : ((/[0-9A-Za-z]/.exec(ascii) ?? ascii)[0] ?? OTHER)
 }
 
-/** The line as a user reads it: ASCII, `OTHER`, and a blank for each letter that ends an address. */
+/** The line as a user reads it: ASCII, `OTHER`, and a blank for what ends an address. */
 function foldLine(line: string): string {
   return Array.from(line.replaceAll(DOT, '.'), fold)
     .join('')
     .replaceAll(ESCAPE, (part) => ' '.repeat(part.length))
-    .replaceAll(MARK_OF_UNSPACED, HAN)
+    .replaceAll(MARKED, (part) => HAN.repeat(part.length))
     .replaceAll(MARK, OTHER)
     .replaceAll(WITHIN, (part) => OTHER.repeat(part.length))
     .replaceAll(/[\u0e01\u4e00]/g, ' ')
@@ -191,18 +191,19 @@ export function escapeLookalikes(line: string): string {
     (one, at) => isPlain(at) && NOT_LATIN.test(one) && !LIKE_DIGIT.test(one),
   )
   const isLatin = !isForeign && LATIN.test(line)
-  const latin = letters.map((one, at) => (one === folded[at] ? one : '-')).join('')
+  const besideLatin = letters
+    .map((one, at) => (one === folded[at] || folded[at] === '"' ? folded[at] : '-'))
+    .join('')
+    .replaceAll(/[^"]+/g, (string) => (/[A-Za-z]/.test(string) ? '+' : '-').repeat(string.length))
   for (const { 0: whole, index } of folded.matchAll(TOKEN)) {
     const start = index + (BEFORE.exec(whole)?.[0].length ?? 0)
     const token = whole.slice(start - index).replace(AFTER, '')
     const lettersOf = (at: number, part: string) =>
       letters.slice(start + at, start + at + part.length)
     if (isAddress(token, lettersOf(0, token))) escape(start, token.length)
-    const end = folded.indexOf('"', start)
-    const string = latin.slice(folded.lastIndexOf('"', start) + 1, end < 0 ? undefined : end)
     const parts = isLatin ? [{ 0: token, index: 0 }, ...token.matchAll(PART)] : []
     for (const { 0: part, index: at } of parts)
-      if (isImitatedWord(part, lettersOf(at, part), /[A-Za-z]/.test(string)))
+      if (isImitatedWord(part, lettersOf(at, part), besideLatin[start] === '+'))
         escape(start + at, part.length)
   }
   return letters
