@@ -151,9 +151,7 @@ export class Requests {
     if (request === undefined || request.clientId !== client?.clientId) return issue()
     const { approval, ...stored } = paramsOf(request)
     const answer = approval && this.#options.rows.answerOf(approval)
-    if (approval === undefined) return issue()
-    if (answer === undefined && (request.isExpired || request.consumed !== undefined))
-      return issue()
+    if (approval === undefined || (answer === undefined && request.isExpired)) return issue()
     this.#slowDown(request.jti)
     const args = argsOf(stored)
     rejectOthers(params?.['authorization_details'], args)
@@ -164,8 +162,11 @@ export class Requests {
     const ref = { id: approval, owner: request.clientId as string }
     try {
       const status = await approvals.status(ref)
+      // Another poll issues the token at this moment, or the sweep is about to end it.
+      const isIssuing = status === 'outcome_unknown'
+      if (status === 'waiting' || isIssuing) throw new errors.AuthorizationPending()
+      if (request.consumed !== undefined) return await issue()
       // The provider's own answer would be a token, where an earlier call of it has failed.
-      if (status === 'waiting') throw new errors.AuthorizationPending()
       if (status !== 'approved') throw REJECTIONS[status]()
       await approvals.execute({ ...ref, args }, () => this.#issue(ctx, request, approval, issue))
     } catch (error) {

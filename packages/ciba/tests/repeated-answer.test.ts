@@ -88,3 +88,29 @@ test('what a killed process has asked is found by the retry', async (t) => {
   await h.ask({ login_hint: h.inbox.subjectRef })
   assert.equal(await h.waiting(), 2)
 })
+
+test('a poll is pending while another one issues the token', async (t) => {
+  const h = await cibaHarness(t)
+  const { auth_req_id } = await h.ask({ login_hint: h.inbox.subjectRef })
+  await h.approve()
+  const { fetch: real } = globalThis
+  const held = Promise.withResolvers<void>()
+  const reached = Promise.withResolvers<void>()
+  t.after(() => held.resolve())
+  const { mock } = t.mock.method(globalThis, 'fetch', async (url: string, init: RequestInit) => {
+    if (String(url).endsWith('/receipt')) {
+      mock.restore()
+      reached.resolve()
+      await held.promise
+    }
+    return real(url, init)
+  })
+  const first = h.poll(auth_req_id)
+  await reached.promise
+  h.pause(5_000)
+  await assert.rejects(h.poll(auth_req_id), { error: 'authorization_pending' })
+  held.resolve()
+  const { access_token } = await first
+  h.pause(5_000)
+  assert.equal((await h.poll(auth_req_id)).access_token, access_token)
+})
