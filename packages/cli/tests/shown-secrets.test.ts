@@ -103,6 +103,12 @@ test('shows a valid address without its password, and a file that exists', () =>
     of('BONDED_DATABASE_URL'),
     `postgres://u:***@db.invalid,other.invalid/bonded?sslrootcert=${ca}`,
   )
+  for (const user of [`u:1@${MARKER}`, `u@server:${MARKER}`, `u:${MARKER}@1`]) {
+    const url = `postgres://${user}@db.invalid:5433/bonded`
+    const printed = shown({ BONDED_DATABASE_URL: url })
+    const { value = '' } = printed.find(({ name }) => name === 'BONDED_DATABASE_URL') ?? {}
+    assert.equal(value, `postgres://${user.split(':')[0]}:***@db.invalid:5433/bonded`)
+  }
   assert.equal(of('BONDED_TRACES_ENDPOINT'), 'https://collector.invalid/v1/traces')
   assert.equal(of('BONDED_RECEIPT_KEYS'), ca)
 })

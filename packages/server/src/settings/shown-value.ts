@@ -20,8 +20,8 @@ export function shownValue(name: SettingName, value: string): string {
   const isKnown = /^(?:sqlite:|https?:\/\/[^@?#]*$)/.test(value) || existsSync(value)
   if (isKnown) return value
   const isAddress = name === 'BONDED_DATABASE_URL' && parseDatabaseUrl(value) !== undefined
-  // Before the host of a valid URL, a colon begins the password, and an @ ends it.
-  return isAddress ? value.replace(/(:\/\/[^/@:]*):[^@]*@/, '$1:***@') : '(not shown)'
+  // Before the host of a valid URL, the first colon begins the password, and the last @ ends it.
+  return isAddress ? value.replace(/(:\/\/[^/?#:]*):[^/?#]*@/, '$1:***@') : '(not shown)'
 }
 
 /** The value of a setting in the report of a mistake. */
