@@ -45,33 +45,52 @@ export function applyCommand(): Command {
         const wanted = tenants.map((tenant) => ({ ...tenant, allowSimilarName }))
         const plan = []
         for (const tenant of wanted) plan.push(await planTenant(service, tenant))
-        const results = options.plan === true ? plan : await applyAll(service, wanted, plan)
-        await printOnce(
-          () => print(options, results.map(describe), results.flatMap(linesOf)),
-          async () => {
-            for (const { serverCredential } of results)
-              if (serverCredential) await revokeKey(service, keyIdOf(serverCredential))
-            return 'The tenants are applied. New server credentials are revoked, because they were not shown. Issue others: bonded key issue <tenant> --kind server'
-          },
-        )
+        const results: AppliedTenant[] = options.plan === true ? plan : []
+        const show = () => print(options, results.map(describe), results.flatMap(linesOf))
+        if (options.plan !== true) await applyAll(service, { wanted, plan, results })
+        if (results.some(({ serverCredential }) => serverCredential !== undefined))
+          await printOnce(show, () => revokeNew(service, results))
+        else show()
       })
     })
 }
 
+/** Applies one tenant after another. The credentials of those before a rejected one end. */
 async function applyAll(
   service: Service,
-  wanted: readonly WantedTenant[],
-  plan: readonly AppliedTenant[],
-): Promise<readonly AppliedTenant[]> {
-  const applied = []
-  for (const [index, tenant] of wanted.entries()) {
-    const changes = plan[index]?.differences.length !== 0
-    const result = changes ? await applyTenant(service, tenant) : plan[index]
-    // Also after an interruption: ends the sessions that are left.
-    if (tenant.suspended === true && result) await finishSuspension(service, result.tenant.id)
-    if (result) applied.push(result)
+  of: {
+    readonly wanted: readonly WantedTenant[]
+    readonly plan: readonly AppliedTenant[]
+    readonly results: AppliedTenant[]
+  },
+): Promise<void> {
+  const { wanted, plan, results } = of
+  try {
+    for (const [index, tenant] of wanted.entries()) {
+      const changes = plan[index]?.differences.length !== 0
+      const result = changes ? await applyTenant(service, tenant) : plan[index]
+      if (result) results.push(result)
+      // Also after an interruption: ends the sessions that are left.
+      if (tenant.suspended === true && result) await finishSuspension(service, result.tenant.id)
+    }
+  } catch (cause) {
+    if (!(cause instanceof OperatorError) || results.length === 0) throw cause
+    const { message, code } = cause
+    throw new OperatorError(`${message}. ${await revokeNew(service, results)}`, { code, cause })
   }
-  return applied
+}
+
+/** @returns what an operator has to know and to do, because the credentials were not shown */
+async function revokeNew(service: Service, results: readonly AppliedTenant[]): Promise<string> {
+  const texts = [`Applied before: ${results.map(({ tenant }) => tenant.id).join(', ')}`]
+  for (const { tenant, serverCredential } of results) {
+    if (serverCredential === undefined) continue
+    await revokeKey(service, keyIdOf(serverCredential))
+    texts.push(
+      `The new server credential was not shown, and is revoked. Issue another one: bonded key issue ${tenant.id} --kind server`,
+    )
+  }
+  return texts.join('. ')
 }
 
 /** `bonded export`. */

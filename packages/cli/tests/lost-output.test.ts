@@ -115,6 +115,32 @@ test('revokes a server credential that could not be shown', { skip: noSpace }, a
   assert.equal(m.json('key', 'roll', key).replaces, key)
 })
 
+test('a plan that was not shown has changed nothing, and says nothing of tenants', async () => {
+  const tenants = m.json('tenant', 'list')
+  const file = join(m.folder, 'planned.yaml')
+  const planned = '{name: Planned, environment: sandbox, workflows: [{name: a, actions: [a]}]}'
+  writeFileSync(file, `tenants: [${planned}]`)
+  const unread = await runUnread('apply', '--plan', '--file', file)
+  assert.deepEqual(unread, { status: 0, stderr: '' })
+  assert.deepEqual(m.json('tenant', 'list'), tenants)
+})
+
+test('revokes the credentials of tenants that were applied before one was rejected', () => {
+  const before = validKeys()
+  const file = join(m.folder, 'rejected.yaml')
+  const named = (name: string) =>
+    `{name: ${name}, environment: sandbox, workflows: [{name: a, actions: [a]}]}`
+  // The second name looks like the first.
+  writeFileSync(file, `tenants: [${named('Harbour Credit')}, ${named('Harb\u043eur Credit')}]`)
+  const { status, stderr } = m.run('apply', '--json', '--file', file)
+  assert.equal(status, 1)
+  const { error } = JSON.parse(stderr)
+  assert.equal(error.code, 'conflict')
+  assert.match(error.message, /Applied before: ten_\w+/)
+  assert.match(error.message, /Issue another one: bonded key issue ten_\w+ --kind server/)
+  assert.deepEqual(validKeys(), before)
+})
+
 test('deletes a webhook endpoint whose secret could not be shown', { skip: noSpace }, () => {
   const words = ['webhook', 'create', tenant, '--url', 'https://hooks.example/a']
   assert.equal(runInto('/dev/full', ...words).status, 1)
