@@ -84,15 +84,20 @@ export function begin(
   beginning: Beginning,
   { lookup, now }: { readonly lookup: string; readonly now: number },
 ): StoredApproval {
-  const data = JSON.stringify(beginning)
   const id = `${BEGUN}${beginning.ask}`
-  return { id, data, lookup, state: 'waiting', changed_at: now, expires_at: now }
+  const row = { id, data: JSON.stringify(beginning), changed_at: now, expires_at: now }
+  // With a key, it is found by its id. An equal request must not read all that were rejected.
+  return { ...row, lookup: beginning.key === undefined ? lookup : id, state: 'waiting' }
+}
+
+export function beginningOf({ data }: StoredApproval): Beginning {
+  return JSON.parse(data) as Beginning
 }
 
 export function begunOf(rows: readonly StoredApproval[]): readonly (Beginning & { at: number })[] {
   return rows
     .filter(({ id }) => id.startsWith(BEGUN))
-    .map(({ data, changed_at }) => ({ ...(JSON.parse(data) as Beginning), at: changed_at }))
+    .map((row) => ({ ...beginningOf(row), at: row.changed_at }))
 }
 
 /**

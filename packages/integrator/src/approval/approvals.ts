@@ -21,6 +21,7 @@ import {
   type ApprovalRef,
   type ApprovalRequest,
   begin,
+  beginningOf,
   begunOf,
   type Data,
   type OpenedRequest,
@@ -119,21 +120,23 @@ export class Approvals<Args extends object> {
     const earlier = earlierOf(equal, now)
     // What ran after the other one began is not in its context.
     const found = begun.find(
-      (one) => one.key === key && now - one.at < (earlier?.agoMs ?? Infinity),
+      (one) => key === undefined && now - one.at < (earlier?.agoMs ?? Infinity),
     )
-    const repeats = found
-      ? found.repeats
-      : earlier && (this.#options.describeRepeat ?? describeInEnglish)(earlier)
-    const { context } = await contextOf(this.#options, args, { requester, repeats })
+    const repeats = earlier && (this.#options.describeRepeat ?? describeInEnglish)(earlier)
+    // It throws for a pair that no phone may show, which is then not stored.
+    await contextOf(this.#options, args, { requester, repeats })
     const ask =
       found?.ask ??
       (key === undefined
         ? encodeBase64url(this.#service.random(24))
-        : await bindingDigest({ owner, subject_ref, context, key }))
+        : await bindingDigest({ lookup, asked, key }))
     this.#asking.add(ask)
     try {
-      const beginning = { asked, ask, key, repeats }
-      if (!found) await store.put(begin(beginning, { lookup, now }))
+      const begunNow = begin({ asked, ask, key, repeats }, { lookup, now })
+      await store.put(begunNow)
+      // Another call can have begun it before, when there was something else to say.
+      const beginning = beginningOf((await store.find(begunNow.id)) ?? begunNow)
+      const { context } = await contextOf(this.#options, args, { requester, ...beginning })
       const created = await createSession(
         this.#service,
         { workflow, action, subject_ref, context },
@@ -286,7 +289,7 @@ export class Approvals<Args extends object> {
 
   /**
    * What was asked, the stored requests of the same user and action by any caller, and those of
-   * the same owner that a process began, and whose session it has not stored.
+   * the same owner that a process began without a key, and whose session it has not stored.
    */
   async #equal({ owner, subjectRef: subject_ref, args, requester }: ApprovalRequest<Args>) {
     const { workflow, action, store } = this.#options
