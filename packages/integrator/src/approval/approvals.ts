@@ -147,13 +147,8 @@ export class Approvals<Args extends object> {
       const of = { workflow, action, owner, subject_ref, requester, digest, completion_secret }
       const data: Data = { ...of, inbox_url: inboxUrl, ...beginning }
       const times = { changed_at: now, expires_at: Date.parse(expires_at) }
-      try {
-        await store.put({ id, data: JSON.stringify(data), lookup, state: 'waiting', ...times })
-      } catch (error) {
-        // With a key, another process may have stored it, and a repetition does.
-        if (key === undefined) await endSession(this.#service, id).catch(() => {})
-        throw error
-      }
+      // If it fails, another process may have the same session, and a repetition continues it.
+      await store.put({ id, data: JSON.stringify(data), lookup, state: 'waiting', ...times })
       // No caller knows the one that a process began. Once it has ended, this is a new request.
       const isOver = found !== undefined && key === undefined && hasEnded(state)
       return isOver ? await this.request(request) : { id, inboxUrl, expiresInMs }

@@ -91,3 +91,35 @@ test('the retry does not find a request that was killed before an equal one ran'
   const again = await approvals.request(REQUEST)
   assert.equal(service.session(again.id)?.context?.display[0]?.label, 'Repeated')
 })
+
+test('a request that cannot be stored leaves alone the one of another process that shares it', async () => {
+  const { clock, service, store } = approvalsOf()
+  const { promise: created, resolve: create } = Promise.withResolvers<void>()
+  const { promise: shared, resolve: share } = Promise.withResolvers<void>()
+  const { promise: failed, resolve: fail } = Promise.withResolvers<void>()
+  /** A process that stores what it begins, and then waits at the put of its session. */
+  const waiting = (atSession: () => Promise<void>) => {
+    const put: ApprovalStore['put'] = async (row) => {
+      if (service.session(row.id)) await atSession()
+      return store.put(row)
+    }
+    return approvalsOf({ clock, service, store: { ...store, put } }).approvals
+  }
+  const first = waiting(async () => {
+    create()
+    await shared
+    throw new Error('the database is gone')
+  })
+  const other = waiting(async () => {
+    share()
+    await failed
+  })
+  const one = assert.rejects(first.request(REQUEST), /the database is gone/)
+  await created
+  const two = other.request(REQUEST)
+  await one
+  fail()
+  const { id } = await two
+  assert.deepEqual(service.ids(), [id])
+  assert.equal(await other.status({ id, owner: REQUEST.owner }), 'waiting')
+})

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { approvalsOf, ARGS } from './harness.ts'
+import { NotStarted } from '../../src/approval/approval.ts'
+import { approvalsOf, ARGS, counted } from './harness.ts'
 
 const MINUTE_MS = 60_000
 /** A process is taken for dead after a minute without a renewal. */
@@ -69,3 +70,29 @@ for (const end of ['execute', 'reconcile'] as const)
     assert.equal(await approvals.status(ref), 'executed')
     assert.deepEqual(await approvals.reconcile(), [])
   })
+
+test('an action that was not started after a look-up has voided it is failed', async () => {
+  const { approvals, approved, clock, store } = approvalsOf()
+  const ref = await approved()
+  const { promise: voided, resolve: makeVoid } = Promise.withResolvers<void>()
+  const { promise: began, resolve: begin } = Promise.withResolvers<void>()
+  const executed = approvals.execute({ ...ref, args: ARGS }, async () => {
+    begin()
+    await voided
+    throw new NotStarted('the ledger refuses a void id')
+  })
+  await began
+  clock.advance(LEASE_MS)
+  const decide = async () => {
+    makeVoid()
+    await assert.rejects(executed, NotStarted)
+    return 'failed' as const
+  }
+  assert.deepEqual(await approvals.reconcile(decide), [])
+  assert.equal((await store.find(ref.id))?.state, 'failed')
+  assert.equal(await approvals.status(ref), 'ended')
+  const { runs, run } = counted()
+  const again = approvals.execute({ ...ref, args: ARGS }, run)
+  await assert.rejects(again, { code: 'already_executed' })
+  assert.equal(runs.length, 0)
+})

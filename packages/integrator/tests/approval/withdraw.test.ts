@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { ApprovalStore } from '../../src/approval/approval.ts'
 import { approvalsOf, ARGS, counted } from './harness.ts'
 
 test('a withdrawn request runs nothing, and waits on no phone', async () => {
@@ -41,4 +42,18 @@ test('a withdrawal that the service missed is an error, and can be repeated', as
   })
   await approvals.withdraw(ref)
   assert.equal(service.session(ref.id)?.state, 'killed')
+})
+
+test('an execution that loses to a withdrawal says so, and runs nothing', async () => {
+  const { approvals, approved, clock, service, store } = approvalsOf()
+  const ref = await approved()
+  const move: ApprovalStore['move'] = async (id, from, to, at) => {
+    if (to === 'running') await approvals.withdraw(ref)
+    return store.move(id, from, to, at)
+  }
+  const { approvals: other } = approvalsOf({ clock, service, store: { ...store, move } })
+  const { runs, run } = counted()
+  const executed = other.execute({ ...ref, args: ARGS }, run)
+  await assert.rejects(executed, { code: 'not_approved', message: /withdrawn/ })
+  assert.equal(runs.length, 0)
 })
