@@ -18,10 +18,10 @@ export const APPROVAL_MUTANTS = [
       'an action that threw',
     ],
     [
-      'an execution that loses against another one reads the row again',
+      'an execution that loses against one that was not started runs',
       APPROVALS,
       "throw unknownOutcome('Another call executes this approval.')",
-      'rejectState((await this.#find(approval)).state)',
+      '',
       TESTS,
       'an execution that loses',
     ],

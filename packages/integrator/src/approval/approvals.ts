@@ -229,9 +229,11 @@ export class Approvals<Args extends object> {
     rejectState(row.state)
     const { approved, context } = await contextOf(this.#options, args, row)
     const until = await this.#verify(row, context)
-    // Another call can have won, and even have ended: what it did is not known here.
-    if (!(await this.#move(row, 'waiting', 'running')))
+    if (!(await this.#move(row, 'waiting', 'running'))) {
+      rejectState((await this.#find(approval)).state)
+      // After a call that was not started, the row waits again, but this call does not have it.
       throw unknownOutcome('Another call executes this approval.')
+    }
     // Another process then does not take this one for dead. After a failure, the next one renews.
     const renewal = setInterval(
       () => void this.#move(row, 'running', 'running').catch(() => {}),
