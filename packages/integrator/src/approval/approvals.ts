@@ -277,7 +277,9 @@ export class Approvals<Args extends object> {
       const answer = unknown && (await decide?.(unknown))
       if (row.state === 'done') await this.#complete(row)
       else if (answer === 'done') await this.#happened(row)
-      else if (answer === 'failed') await this.#move(row, row.state, answer)
+      // It waits if it was not started after all. What is void must not be offered again.
+      else if (answer === 'failed')
+        for (const from of [row.state, 'waiting'] as const) await this.#move(row, from, answer)
       else if (unknown !== undefined) list.push(unknown)
     }
     await store.removeExpired(this.#service.clock.now() - KEPT_AFTER_EXPIRY_MS)
