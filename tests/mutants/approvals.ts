@@ -50,6 +50,14 @@ export const APPROVAL_MUTANTS = [
       'an action that happened after it was reconciled as failed',
     ],
     [
+      'a key that is repeated when the phone says something else makes another approval',
+      APPROVALS,
+      'bindingDigest({ lookup, asked, key })',
+      'bindingDigest({ lookup, asked, key, repeats })',
+      `${INTEGRATOR}/tests/approval/repeated-key.test.ts`,
+      'a key that is repeated while its create is slow',
+    ],
+    [
       'the phone does not say that an equal request was carried out',
       APPROVALS,
       'const earlier = earlierOf(equal, now)',

@@ -84,6 +84,18 @@ const CHECKS: Readonly<Record<string, (store: ApprovalStore) => Promise<void>>> 
     equal((await store.withLookup(lookup)).length, 0)
   },
 
+  'removes a row, which can then be put again, except one whose end is open': async (store) => {
+    const { lookup, ...put } = await stored(store)
+    const open = await stored(store, 'unknown')
+    for (const { id } of [put, open]) await store.remove(id)
+    await store.remove('sess_unknown')
+    equal(await store.find(put.id), undefined)
+    equal((await store.withLookup(lookup)).length, 0)
+    equal((await store.find(open.id))?.state, 'unknown')
+    await store.put({ ...put, lookup, data: '{}' })
+    equal((await store.withLookup(lookup)).map(({ data }) => data).join(), '{}')
+  },
+
   'lists the rows whose end is open': async (store) => {
     const open = [
       await stored(store, 'running'),

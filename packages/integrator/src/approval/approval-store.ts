@@ -50,6 +50,8 @@ export interface ApprovalStore {
   move(id: string, from: ApprovalState, to: ApprovalState, at: number): Promise<boolean>
   /** The rows in a state of {@link UNFINISHED}. */
   unfinished(): Promise<readonly StoredApproval[]>
+  /** Deletes the row, but no unfinished one. */
+  remove(id: string): Promise<void>
   /** Deletes the rows that expired before this time, but no unfinished one. Returns how many. */
   removeExpired(before: number): Promise<number>
 }

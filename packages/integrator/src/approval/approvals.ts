@@ -123,16 +123,14 @@ export class Approvals<Args extends object> {
       (one) => key === undefined && now - one.at < (earlier?.agoMs ?? Infinity),
     )
     const repeats = earlier && (this.#options.describeRepeat ?? describeInEnglish)(earlier)
-    // It throws for a pair that no phone may show, which is then not stored.
-    await contextOf(this.#options, args, { requester, repeats })
     const ask =
       found?.ask ??
       (key === undefined
         ? encodeBase64url(this.#service.random(24))
         : await bindingDigest({ lookup, asked, key }))
     this.#asking.add(ask)
+    const begunNow = begin({ asked, ask, key, repeats }, { lookup, now })
     try {
-      const begunNow = begin({ asked, ask, key, repeats }, { lookup, now })
       await store.put(begunNow)
       // Another call can have begun it before, when there was something else to say.
       const beginning = beginningOf((await store.find(begunNow.id)) ?? begunNow)
@@ -150,8 +148,13 @@ export class Approvals<Args extends object> {
       // If it fails, another process may have the same session, and a repetition continues it.
       await store.put({ id, data: JSON.stringify(data), lookup, state: 'waiting', ...times })
       // No caller knows the one that a process began. Once it has ended, this is a new request.
-      const isOver = found !== undefined && key === undefined && hasEnded(state)
+      const isOver = found !== undefined && hasEnded(state)
       return isOver ? await this.request(request) : { id, inboxUrl, expiresInMs }
+    } catch (error) {
+      // It has no session. When it is repeated, the phone may have something else to say.
+      if (error instanceof GateError && (!error.retryable || error.reason === 'inbox_full'))
+        await store.remove(begunNow.id).catch(() => {})
+      throw error
     } finally {
       this.#asking.delete(ask)
     }

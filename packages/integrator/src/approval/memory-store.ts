@@ -27,6 +27,10 @@ export function memoryApprovalStore(): ApprovalStore {
     async unfinished() {
       return [...rows.values()].filter(({ state }) => UNFINISHED.includes(state))
     },
+    async remove(id) {
+      const row = rows.get(id)
+      if (row && !UNFINISHED.includes(row.state)) rows.delete(id)
+    },
     async removeExpired(before) {
       const old = [...rows.values()].filter(
         ({ state, expires_at }) => expires_at < before && !UNFINISHED.includes(state),

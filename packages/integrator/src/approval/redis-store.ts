@@ -66,6 +66,10 @@ export async function redisApprovalStore(
     const times = { changed_at: Number(changed_at), expires_at: Number(expires_at) }
     return { id, data, state: state as ApprovalState, ...times, lookup: String(lookup) }
   }
+  const remove = async (id: string) => {
+    const lookup = keyOfLookup(String((await find(id))?.lookup))
+    return run(REMOVE, [keyOf(id), expiry, unfinished, lookup], [id])
+  }
   const findAll = async (ids: unknown) => {
     const rows = await Promise.all(Array.from(ids as Iterable<string>, find))
     return rows.filter((row) => row !== undefined)
@@ -88,13 +92,13 @@ export async function redisApprovalStore(
     async unfinished() {
       return findAll(await send(['SMEMBERS', unfinished]))
     },
+    async remove(id) {
+      await remove(id)
+    },
     async removeExpired(before) {
       const old = await send(['ZRANGEBYSCORE', expiry, '-inf', `(${before}`])
       let removed = 0
-      for (const id of old as readonly string[]) {
-        const lookup = keyOfLookup(String((await find(id))?.lookup))
-        removed += await run(REMOVE, [keyOf(id), expiry, unfinished, lookup], [id])
-      }
+      for (const id of old as readonly string[]) removed += await remove(id)
       return removed
     },
   }

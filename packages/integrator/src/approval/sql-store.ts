@@ -30,7 +30,7 @@ const FIND = 'select * from approval where id = $1'
 const EQUAL = 'select * from approval where lookup = $1 order by expires_at desc'
 const MOVE = 'update approval set state = $3, changed_at = $4 where id = $1 and state = $2'
 const LIST = `select * from approval where state in ${UNFINISHED_STATES} order by changed_at`
-const REMOVE = `delete from approval where expires_at < $1 and state not in ${UNFINISHED_STATES}`
+const REMOVE = `delete from approval where state not in ${UNFINISHED_STATES}`
 
 type Row = Readonly<Record<string, unknown>>
 type Value = string | number | null
@@ -50,7 +50,10 @@ function sqlStore({ read, write }: Database): ApprovalStore {
     withLookup: async (lookup) => (await read(EQUAL, [lookup])).map(fromRow),
     move: async (id, from, to, at) => (await write(MOVE, [id, from, to, at])) === 1,
     unfinished: async () => (await read(LIST, [])).map(fromRow),
-    removeExpired: (before) => write(REMOVE, [before]),
+    async remove(id) {
+      await write(`${REMOVE} and id = $1`, [id])
+    },
+    removeExpired: (before) => write(`${REMOVE} and expires_at < $1`, [before]),
   }
 }
 

@@ -104,3 +104,32 @@ test('requests whose keys were rejected are not read by an equal one', async () 
   await counting.approvals.request(REQUEST)
   assert.deepEqual(read, [0])
 })
+
+for (const [reason, status] of [
+  ['subject_has_no_phone', 400],
+  ['inbox_full', 429],
+] as const)
+  test(`a key that was rejected as ${reason} says later what ran since then`, async () => {
+    const { approvals, approved, clock, service, store } = approvalsOf()
+    const body = JSON.stringify({ error: { code: 'invalid_request', reason } })
+    service.fault(...Array.from({ length: status === 429 ? 4 : 1 }, () => ({ status, body })))
+    await assert.rejects(approvals.request(KEYED), { reason })
+    assert.equal(await store.removeExpired(Infinity), 0)
+    clock.advance(SECOND_MS)
+    const ref = await approved({ ...REQUEST, owner: 'login-2' })
+    await approvals.execute({ ...ref, args: ARGS }, async () => 'sent')
+    const { id } = await approvals.request(KEYED)
+    assert.match(service.session(id)?.context?.display[0]?.value ?? '', /was carried out/)
+  })
+
+test('words that no phone may show are not kept for the next request', async () => {
+  let value = ''
+  const describeRepeat = () => ({ label: 'Repeated', value: value || 'x' })
+  const { approvals, approved } = approvalsOf({ describeRepeat })
+  const ref = await approved()
+  await approvals.execute({ ...ref, args: ARGS }, async () => 'sent')
+  value = 'x'.repeat(1_000)
+  await assert.rejects(approvals.request(KEYED), { code: 'invalid_request' })
+  value = ''
+  await approvals.request(KEYED)
+})
