@@ -53,7 +53,7 @@ export const APPROVAL_MUTANTS = [
       'a key that is repeated when the phone says something else makes another approval',
       APPROVALS,
       'bindingDigest({ lookup, asked, key })',
-      'bindingDigest({ lookup, asked, key, repeats })',
+      "bindingDigest({ lookup, asked, key, words: repeats?.value ?? '' })",
       `${INTEGRATOR}/tests/approval/repeated-key.test.ts`,
       'a key that is repeated while its create is slow',
     ],
