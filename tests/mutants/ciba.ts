@@ -34,8 +34,8 @@ export const CIBA_MUTANTS = [
     [
       'an approval that has ended gives a token while the service does not answer',
       `${CIBA}/src/requests.ts`,
-      "if (status === 'waiting') throw new errors.AuthorizationPending()",
-      "if (status === 'waiting') return await issue()",
+      "if (status === 'waiting' || isIssuing) throw new errors.AuthorizationPending()",
+      "if (status === 'waiting' || isIssuing) return await issue()",
       TESTS,
       'an approval that has ended gives no token',
     ],

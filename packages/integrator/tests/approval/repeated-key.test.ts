@@ -6,7 +6,7 @@ import { approvalsOf, ARGS, counted, REQUEST } from './harness.ts'
 const SECOND_MS = 1_000
 const KEYED = { ...REQUEST, key: 'invoice-7' }
 
-/** The parts of two processes, after an equal request has run. What the phone says depends on it. */
+/** The parts of two processes, after an equal request has run, which the phone mentions. */
 async function repeated(agoMs: number) {
   const parts = approvalsOf()
   const { approvals, approved, clock, service, store } = parts
