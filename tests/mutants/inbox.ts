@@ -133,7 +133,7 @@ export const INBOX: readonly Mutant[] = [
       'a report ends the other requests',
     ],
     [
-      'a tenant wakes a user with each request',
+      'a credential wakes a user with each request',
       `${STORE}/src/tables/push-table.ts`,
       'and not (${COUNTS})',
       'and (true or not (${COUNTS}))',
@@ -151,8 +151,8 @@ export const INBOX: readonly Mutant[] = [
     [
       'a request wakes a phone that may not serve it',
       `${CORE}/src/operations/wake-phones.ts`,
-      'if (yield* mayServe(service, tables, { session, tenant, device }))',
-      'if ((yield* mayServe(service, tables, { session, tenant, device })) || found)',
+      'if (yield* mayServe(service, tables, { ...of, device }))',
+      'if ((yield* mayServe(service, tables, { ...of, device })) || found)',
       WAKE_UPS,
       'a phone that may not serve',
     ],

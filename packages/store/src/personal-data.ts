@@ -202,14 +202,15 @@ export const PERSONAL_DATA: Readonly<Record<string, TableData>> = {
     ],
   },
   inbox_caller: {
-    until: 'an approval of a request of the credential, or an erasure',
+    until:
+      '3 days after the last request if the user has answered, or after the revocation; an erasure',
     columns: [
       ['subject_id', 'personal', 'the user whom the credential asks'],
       ['tenant_id key_id', 'plain', 'the credential of the tenant'],
       [
-        'asked_at since_approval since_answer',
+        'asked_at woken_at since_approval since_answer',
         'personal',
-        'when it asked, and how many requests the user has not answered',
+        'when it asked and woke the user, and how many requests the user has not answered',
       ],
     ],
   },
@@ -255,7 +256,7 @@ export const PERSONAL_DATA: Readonly<Record<string, TableData>> = {
       ['subject_id subject_ref', 'personal', "the user, and the tenant's pseudonym of the user"],
       ['blocked_at', 'personal', 'whether the tenant has blocked the user'],
       ['inbox_paused_until inbox_reports', 'personal', 'whether the user has paused the tenant'],
-      ['inbox_woken_at', 'personal', 'when the tenant last woke the phones of the user'],
+      ['inbox_woken_at', 'personal', 'when the tenant last woke the user, before step 47'],
     ],
   },
   blocked_subject: {

@@ -43,7 +43,7 @@ export const INBOX_ENDED_MS = 24 * HOUR_MS
  * and the longest wait together.
  */
 export const INBOX_WAITS_MS = 72 * HOUR_MS
-/** How often all tenants together wake a user in the time in which each one does so once. */
+/** How often all tenants together wake a user in the time in which a credential does so once. */
 export const MAX_WAKE_UPS = 4
 export const WAKE_UPS_WITHIN_MS = HOUR_MS
 /** How long a push service stores a wake-up for a phone that it does not reach. */

@@ -183,9 +183,8 @@ function* storeInInbox(
   const inboxUrl = `${service.settings.publicOrigin}${INBOX_PATH}`
   if (!(yield* tables.sessions.create(admitted.value, { inboxUrl }))) return false
   const session = admitted.value
-  const wakeUps = yield* phonesToWake(service, tables, { session, tenant })
   yield* tables.sessions.countRequest(session, 'asked')
-  return stored(session, wakeUps)
+  return stored(session, yield* phonesToWake(service, tables, { session, tenant, caller }))
 }
 
 /** Returns the session of the key: this one, or the one that used the key first. */

@@ -68,17 +68,19 @@ export async function setPush(
 export function* phonesToWake(
   service: Service,
   tables: Tables,
-  { session, tenant }: { readonly session: Session; readonly tenant: Tenant },
+  of: { readonly session: Session; readonly tenant: Tenant; readonly caller: string },
 ): Work<readonly WakeUp[]> {
-  const { inboxSubjectId: subjectId, tenantId } = session
+  const { inboxSubjectId: subjectId, tenantId } = of.session
   if (!subjectId) return []
   const found: WakeUp[] = []
   for (const { device, endpoint } of yield* tables.push.subscriptions(subjectId))
-    if (yield* mayServe(service, tables, { session, tenant, device }))
+    if (yield* mayServe(service, tables, { ...of, device }))
       found.push({ deviceId: device.id, endpoint })
   if (found.length === 0) return []
   const now = service.clock.now()
-  return (yield* tables.push.countWakeUp({ tenantId, subjectId }, now)) ? found : []
+  return (yield* tables.push.countWakeUp({ tenantId, subjectId, caller: of.caller }, now))
+    ? found
+    : []
 }
 
 /** Wakes a phone once. A push service that knows the subscription no more ends it. */

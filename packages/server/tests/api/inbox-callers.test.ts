@@ -147,6 +147,16 @@ test('a withdrawal that no phone has opened counts against the quota only', asyn
   assert.deepEqual(await attempt(scene, DAY, mad), [429, 'rate_limited', 60])
 })
 
+test('a withdrawal after an approval leaves no count below zero', async () => {
+  await using scene = await callersHarness()
+  const { h, phone } = scene
+  const waiting = await scene.tryCreate(DAY)
+  await approve(scene)
+  await h.kill(waiting.body)
+  await h.decline(phone, await listed(scene, (await scene.tryCreate(DAY)).body))
+  assert.deepEqual(await attempt(scene, DAY), [429, 'rate_limited', 60])
+})
+
 test('Retry-After is the time after which a create succeeds, if nothing happens meanwhile', async () => {
   await using scene = await callersHarness()
   const { h, phone } = scene

@@ -198,6 +198,56 @@ test('one tenant wakes a user once an hour, and ten tenants together four times'
   assert.equal(new Set(items.map((item: { tenant_name: string }) => item.tenant_name)).size, 10)
 })
 
+test('each of two credentials wakes a user once an hour, whatever the other one does', async () => {
+  await using scene = await subscribed()
+  const { h, phone, tryCreate } = scene
+  const { server: mad } = await h.addKeys(h.shop.tenant, null)
+  const decided = scene.decided()
+  const ring = async (by?: string) => {
+    const before = decided.length
+    const created = await tryCreate({ workflow: 'day' }, by)
+    assert.equal(created.status, 201, created.text)
+    return { created: created.body, woke: decided.length - before }
+  }
+  for (let hour = 0; hour < 6; hour++) {
+    const first = await ring(mad)
+    assert.equal(first.woke, 1)
+    await h.kill(first.created)
+    assert.equal((await ring(mad)).woke, 0)
+    const { created, woke } = await ring()
+    assert.equal(woke, 1, `hour ${hour}`)
+    // An approval gives no second one.
+    const { items } = (await scene.open()).body
+    const { session_id: id, nonce } = items.find(
+      (item: { session_id: string }) => item.session_id === created.id,
+    )
+    await h.claim(phone, { id, nonce })
+    assert.equal((await h.attest(phone, await h.view(phone, { id, nonce }))).status, 200)
+    const next = await ring()
+    assert.equal(next.woke, 0)
+    await h.kill(next.created)
+    for (const item of items)
+      if (item.session_id !== id) await h.kill({ id: item.session_id })
+    h.clock.advance(HOUR)
+  }
+})
+
+test('four credentials of a tenant use the wake-ups of an hour', async () => {
+  await using scene = await subscribed()
+  const { h, tryCreate } = scene
+  const decided = scene.decided()
+  for (let n = 0; n < 6; n++) {
+    const { server } = await h.addKeys(h.shop.tenant, null)
+    const created = await tryCreate({ workflow: 'day' }, server)
+    assert.equal(created.status, 201)
+    await h.kill(created.body)
+  }
+  assert.equal(decided.length, 4)
+  h.clock.advance(HOUR)
+  await tryCreate({ workflow: 'day' })
+  assert.equal(decided.length, 5)
+})
+
 test('a phone that may not serve a request is not woken for it', async () => {
   await using scene = await subscribed()
   const { h, phone, service, setPush } = scene

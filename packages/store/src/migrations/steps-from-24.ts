@@ -177,7 +177,7 @@ export const STEPS_FROM_24: typeof MIGRATIONS = [
       `create table inbox_caller (
         tenant_id text not null, subject_id text not null, key_id text not null,
         asked_at bigint not null, since_approval bigint not null,
-        since_answer bigint not null,
+        since_answer bigint not null, woken_at bigint not null default 0,
         primary key (subject_id, tenant_id, key_id))`,
     ],
     expands: true,

@@ -32,10 +32,11 @@ const COUNT = {
     on conflict (subject_id, tenant_id, key_id) do update set asked_at = excluded.asked_at,
       since_answer = 1 + inbox_caller.since_answer,
       since_approval = 1 + ${sinceApproval('excluded.asked_at')}`,
-  withdrawn: `update inbox_caller set since_approval = since_approval - 1,
+  withdrawn: `update inbox_caller set
+    since_approval = case when since_approval > 0 then since_approval - 1 else 0 end,
     since_answer = case when since_answer > 0 then since_answer - 1 else 0 end ${OF_CALLER}`,
   declined: `update inbox_caller set since_answer = 0 ${OF_CALLER}`,
-  approved: `delete from inbox_caller ${OF_CALLER}`,
+  approved: `update inbox_caller set since_approval = 0, since_answer = 0 ${OF_CALLER}`,
 } as const
 
 /** The part of the table of sessions that is about inboxes. */

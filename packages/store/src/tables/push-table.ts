@@ -5,7 +5,7 @@ import { changed, row, rows, sent } from '../statement.ts'
 import { deviceFromRow } from './device-table.ts'
 
 /** Whether a wake-up counts now. One after now is of a clock that was ahead. */
-const COUNTS = 'inbox_woken_at > 0 and inbox_woken_at between $3 and $4'
+const COUNTS = 'woken_at > 0 and woken_at between $3 and $4'
 
 /** The SQL of wake-ups. */
 export function pushTable({ lockSubject }: Pick<Dialect, 'lockSubject'>): PushTable {
@@ -64,14 +64,14 @@ export function pushTable({ lockSubject }: Pick<Dialect, 'lockSubject'>): PushTa
       return Number((yield* row('select count(*) as phones from push_subscription', []))?.phones)
     },
 
-    *countWakeUp({ tenantId, subjectId }, now) {
+    *countWakeUp({ tenantId, subjectId, caller }, now) {
       yield* lockSubject(subjectId)
       const counted = yield* changed(
-        `update pairwise_subject set inbox_woken_at = $4
-         where tenant_id = $1 and subject_id = $2 and not (${COUNTS})
-           and (select count(*) from pairwise_subject
+        `update inbox_caller set woken_at = $4
+         where tenant_id = $1 and subject_id = $2 and key_id = $6 and not (${COUNTS})
+           and (select count(*) from inbox_caller
              where subject_id = $2 and ${COUNTS}) < $5`,
-        [tenantId, subjectId, now - WAKE_UPS_WITHIN_MS + 1, now, MAX_WAKE_UPS],
+        [tenantId, subjectId, now - WAKE_UPS_WITHIN_MS + 1, now, MAX_WAKE_UPS, caller],
       )
       return counted === 1
     },

@@ -28,11 +28,11 @@ export interface PushTable {
   /** How many devices have a subscription. */
   count(): Work<number>
   /**
-   * Counts that the tenant wakes the user. @returns false if a limit forbids it, and nothing is
-   * counted
+   * Counts that a credential, of which a request is counted, wakes the user. @returns false if a
+   * limit forbids it, and nothing is counted
    */
   countWakeUp(
-    reference: { readonly tenantId: TenantId; readonly subjectId: SubjectId },
+    by: { readonly tenantId: TenantId; readonly subjectId: SubjectId; readonly caller: string },
     now: Instant,
   ): Work<boolean>
 }
