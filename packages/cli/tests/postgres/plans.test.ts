@@ -81,6 +81,13 @@ test('no call reads a table that grows from end to end, on a new database withou
   for (const state of ['new', 'grown']) {
     await h.running[Symbol.asyncDispose]()
     await untilCounted()
+    // A credential of each tenant has asked each of its users.
+    await runSql(
+      url,
+      `insert into inbox_caller (tenant_id, subject_id, key_id, asked_at, since_approval, since_answer)
+       select tenant_id, subject_id, key_id, created_at, 1, 1
+       from pairwise_subject join server_credential using (tenant_id)`,
+    )
     await runSql(url, 'select pg_stat_reset()')
     await h.restart()
     const open = await openPostgres(settingsOf(url), {

@@ -18,12 +18,15 @@ const BATCH_SMALL_ROWS = 200
 /** Sessions that one unit counts. They take some milliseconds. */
 const BATCH_COUNTED = 2_000
 const DAY_MS = 24 * 60 * 60_000
+/** Up to which user this process has checked the counts of inboxes. */
+const checkedUpTo = new WeakMap<Service, string>()
 
 /**
  * Deletes Idempotency-Keys whose sessions are no longer readable, expired registration challenges,
  * and, at the end of their retention, ended sessions with their events and failure counts,
- * deliveries, receipts, and reasons of rejections. A receipt that the log does not have stays. The
- * store alone has the remaining work, so a process that stops midway loses nothing.
+ * deliveries, receipts, and reasons of rejections, and counts of requests that have no effect. A
+ * receipt that the log does not have stays. The store alone has the remaining work, so a process
+ * that stops midway loses nothing.
  *
  * Sessions are counted in the totals first. None is deleted while others wait for that.
  */
@@ -34,6 +37,9 @@ export async function purgeSessions(service: Service): Promise<Batch> {
   } = service.settings
   const now = service.clock.now()
   const due = dueAt(service, now)
+  const from = checkedUpTo.get(service) ?? ''
+  const to = await service.store.write((tables) => tables.sessions.purgeCallers(from, now))
+  checkedUpTo.set(service, to)
   return service.store.write(function* ({ devices, idempotency, sessions, ...tables }) {
     const small = [
       yield* devices.purgeChallenges(now, BATCH_SMALL_ROWS),

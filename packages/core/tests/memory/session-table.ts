@@ -212,6 +212,7 @@ export function sessionTable(
     inboxHistory: () => [],
     askedSince: () => ({ approval: 0, answer: 0 }),
     countRequest: () => {},
+    purgeCallers: () => '',
     pinnedTo: (deviceId) => live().filter((session) => session.deviceId === deviceId),
     list({ tenantId, state, before, limit }) {
       const newest = all().toSorted((a, b) => b.createdAt - a.createdAt)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CreatedSession } from '@bonded/contract'
+import { revokeKey } from '@bonded/core/operations/admin/keys'
 import { expireSessions } from '@bonded/core/operations/expire-sessions'
 import { purgeSessions } from '@bonded/core/operations/purge-sessions'
 import { randomFor } from '../../../../tests/random.ts'
@@ -11,6 +12,7 @@ import {
   inboxHarness,
   reasonOf,
 } from '../../../../tests/harness/inbox.ts'
+import { sql } from '../subject/stored-bytes.ts'
 
 const MINUTE = 60_000
 const DAY = { workflow: 'day' }
@@ -145,6 +147,67 @@ test('a withdrawal that no phone has opened counts against the quota only', asyn
   const { items } = (await scene.open()).body
   await h.decline(phone, { id: items[0].session_id, nonce: items[0].nonce })
   assert.deepEqual(await attempt(scene, DAY, mad), [429, 'rate_limited', 60])
+})
+
+/** The credentials of which the store counts requests. */
+async function counted({ h }: Scene) {
+  const rows = await sql(h, 'select key_id from inbox_caller order by key_id')
+  return rows.map(({ key_id }) => String(key_id))
+}
+
+/** Moves the clock, and runs the purge until it has checked all users. */
+async function purgeFor({ h }: Scene, ms: number) {
+  h.clock.advance(ms)
+  await expireSessions(h.service)
+  for (let round = 0; round < 2; round++) await purgeSessions(h.service)
+}
+
+test('a purge deletes the counts of a credential three days after its revocation', async () => {
+  await using scene = await callersHarness()
+  const { h, mad } = scene
+  assert.equal(await attempt(scene, DAY, mad), 201)
+  const [gone = ''] = await counted(scene)
+  assert.equal(await attempt(scene, DAY), 201)
+  const keys = await counted(scene)
+  assert.equal(keys.length, 2)
+  await revokeKey(h.service, gone)
+  await purgeFor(scene, 72 * HOUR - 1)
+  assert.deepEqual(await counted(scene), keys)
+  await purgeFor(scene, 1)
+  assert.deepEqual(
+    await counted(scene),
+    keys.filter((key) => key !== gone),
+  )
+  // Those of a credential that works stay until the user answers.
+  await purgeFor(scene, 365 * 24 * HOUR)
+  assert.equal((await counted(scene)).length, 1)
+})
+
+test('a purge deletes counts that an earlier version left of a user or a tenant', async () => {
+  await using scene = await callersHarness()
+  const { h } = scene
+  assert.equal(await attempt(scene, DAY), 201)
+  const other = await h.addTenant({ name: 'Other', workflows: INBOX_WORKFLOWS })
+  const { subjectRef } = await bondedUser(h, other, scene.phone)
+  h.clock.advance(1)
+  assert.equal(await attempt(scene, { ...DAY, subject_ref: subjectRef }, other.server), 201)
+  assert.equal((await counted(scene)).length, 2)
+  // What an earlier version deletes of the tenant, and then of the user.
+  await sql(h, `delete from pairwise_subject where tenant_id = '${other.tenant.id}'`)
+  await purgeFor(scene, 0)
+  assert.equal((await counted(scene)).length, 1)
+  await sql(h, 'delete from pairwise_subject')
+  await purgeFor(scene, 0)
+  assert.deepEqual(await counted(scene), [])
+})
+
+test('a purge deletes the counts of an answered credential three days after its last request', async () => {
+  await using scene = await callersHarness()
+  await approve(scene)
+  await purgeFor(scene, 72 * HOUR - 1)
+  assert.equal((await counted(scene)).length, 1)
+  await purgeFor(scene, 1)
+  assert.deepEqual(await counted(scene), [])
 })
 
 test('a withdrawal after an approval leaves no count below zero', async () => {

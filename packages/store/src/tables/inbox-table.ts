@@ -7,6 +7,8 @@ import { row, rows, sent } from '../statement.ts'
 import type { Writing } from './event-publisher.ts'
 import { sessionFromRow } from './session-row.ts'
 
+/** How many rows one purge checks. They take some milliseconds. */
+const MAX_CHECKED = 1_000
 /** More than a user reads. One of a hundred tenants still has its newest ones among them. */
 const MAX_WAITING = 200
 
@@ -39,13 +41,24 @@ const COUNT = {
   approved: `update inbox_caller set since_approval = 0, since_answer = 0 ${OF_CALLER}`,
 } as const
 
+/**
+ * A scalar query reads the index for each row. PostgreSQL can answer an `exists` by a list of the
+ * other table, all of which it reads.
+ */
+const PURGE = `delete from inbox_caller where subject_id > $1 and subject_id <= $2 and (
+  (asked_at <= $3 and since_answer = 0)
+  or (select revoked_at from server_credential
+    where server_credential.key_id = inbox_caller.key_id) <= $3
+  or (select 1 from pairwise_subject where pairwise_subject.tenant_id = inbox_caller.tenant_id
+    and pairwise_subject.subject_id = inbox_caller.subject_id) is null)`
+
 /** The part of the table of sessions that is about inboxes. */
 export function inboxTable({
   dialect,
   sessionKeys,
 }: Pick<Writing, 'dialect' | 'sessionKeys'>): Pick<
   SessionTable,
-  'waiting' | 'countWaiting' | 'inboxHistory' | 'askedSince' | 'countRequest'
+  'waiting' | 'countWaiting' | 'inboxHistory' | 'askedSince' | 'countRequest' | 'purgeCallers'
 > {
   return {
     *waiting(query) {
@@ -98,6 +111,19 @@ export function inboxTable({
     *countRequest({ id, tenantId, inboxSubjectId, createdAt }, what) {
       const values = [tenantId, inboxSubjectId, yield* sessionKeys.of(id)]
       yield* sent(COUNT[what], what === 'asked' ? [...values, createdAt] : values)
+    },
+
+    *purgeCallers(after, now) {
+      // Every id is less than 'suc'. For a range, PostgreSQL reads the index also before it has
+      // analyzed the table.
+      const found = yield* row(
+        `select coalesce(max(subject_id), '') as last from (select subject_id from inbox_caller
+           where subject_id > $1 and subject_id < 'suc' order by subject_id limit ${MAX_CHECKED}) part`,
+        [after],
+      )
+      const last = String(found?.last)
+      yield* sent(PURGE, [after, last, now - INBOX_WAITS_MS])
+      return last
     },
   }
 }

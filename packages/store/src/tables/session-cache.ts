@@ -162,6 +162,7 @@ export function sessionCache(
     inboxHistory: 'passed',
     askedSince: 'passed',
     countRequest: 'passed',
+    purgeCallers: 'passed',
     list: 'passed',
   })
 }

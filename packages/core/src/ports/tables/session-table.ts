@@ -186,6 +186,14 @@ export interface SessionTable {
    * the last one of a unit, so that units that end several requests wait for no other.
    */
   countRequest(session: Session, what: 'asked' | 'withdrawn' | 'declined' | 'approved'): Work<void>
+  /**
+   * Deletes the counts that affect no later request, and those of an erased user or a removed
+   * tenant, which an earlier version leaves. Checks up to a thousand rows.
+   *
+   * @param after the user up to whom earlier calls have checked, or an empty text
+   * @returns the same for the next call
+   */
+  purgeCallers(after: string, now: Instant): Work<string>
   /** The session that was created last; undefined if there is none. */
   latest(): Work<{ readonly rootKeyId: string; readonly createdAt: Instant } | undefined>
   /** The live sessions that are pinned to a device. */
