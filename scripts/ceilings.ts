@@ -31,7 +31,7 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'A reviewer must be able to read all rules of the service within days.',
   },
   'packages/integrator': {
-    ceiling: 3_500,
+    ceiling: 3_600,
     reason: 'A tenant installs it in the backend that it protects, and reviews it before.',
   },
   'packages/phone': {
@@ -59,7 +59,7 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'A test proves as much as the simulated phone is worth, so a reviewer reads it too.',
   },
   'packages/store': {
-    ceiling: 6_250,
+    ceiling: 6_300,
     reason: 'Its promises hold on two databases, so every statement is tested on both.',
   },
   'packages/widget': {
@@ -67,11 +67,11 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'It runs in the pages of tenants, whose security teams review it.',
   },
   packages: {
-    ceiling: 56_779,
+    ceiling: 56_875,
     reason: 'A team that adopts the service maintains all of it, so a new line needs a reason.',
   },
   'packages and proofs': {
-    ceiling: 56_779,
+    ceiling: 56_875,
     reason: 'Code that moves from the packages to the proofs still has to be maintained.',
   },
   'words of Markdown': {
