@@ -98,7 +98,7 @@ test('a poll is pending while another one issues the token', async (t) => {
   const reached = Promise.withResolvers<void>()
   t.after(() => held.resolve())
   const { mock } = t.mock.method(globalThis, 'fetch', async (url: string, init: RequestInit) => {
-    if (String(url).endsWith('/receipt')) {
+    if (url.endsWith('/receipt')) {
       mock.restore()
       reached.resolve()
       await held.promise

@@ -226,8 +226,7 @@ test('each of two credentials wakes a user once an hour, whatever the other one 
     const next = await ring()
     assert.equal(next.woke, 0)
     await h.kill(next.created)
-    for (const item of items)
-      if (item.session_id !== id) await h.kill({ id: item.session_id })
+    for (const item of items) if (item.session_id !== id) await h.kill({ id: item.session_id })
     h.clock.advance(HOUR)
   }
 })
