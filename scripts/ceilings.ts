@@ -67,11 +67,11 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'It runs in the pages of tenants, whose security teams review it.',
   },
   packages: {
-    ceiling: 56_875,
+    ceiling: 56_877,
     reason: 'A team that adopts the service maintains all of it, so a new line needs a reason.',
   },
   'packages and proofs': {
-    ceiling: 56_875,
+    ceiling: 56_877,
     reason: 'Code that moves from the packages to the proofs still has to be maintained.',
   },
   'words of Markdown': {

@@ -37,13 +37,10 @@ export async function purgeSessions(service: Service): Promise<Batch> {
   } = service.settings
   const now = service.clock.now()
   const due = dueAt(service, now)
-  const from = checkedUpTo.get(service) ?? ''
-  const to = await service.store.write((tables) => tables.sessions.purgeCallers(from, now))
-  checkedUpTo.set(service, to)
-  return service.store.write(function* ({ devices, idempotency, sessions, ...tables }) {
+  const batch = await service.store.write(function* (tables) {
     const small = [
-      yield* devices.purgeChallenges(now, BATCH_SMALL_ROWS),
-      yield* idempotency.purge(now - IDEMPOTENCY_KEY_TTL_MS, BATCH_SMALL_ROWS),
+      yield* tables.devices.purgeChallenges(now, BATCH_SMALL_ROWS),
+      yield* tables.idempotency.purge(now - IDEMPOTENCY_KEY_TTL_MS, BATCH_SMALL_ROWS),
       yield* tables.purge('deliveries', due('deliveries', LOG_MS)),
       yield* tables.purge('receipts', due('receipts', receiptRetentionMs)),
       yield* tables.purge('reasons', due('reasons', rejectionRetentionMs)),
@@ -51,9 +48,15 @@ export async function purgeSessions(service: Service): Promise<Batch> {
     if (yield* tables.totals.count(now - TOTALS_DELAY_MS, BATCH_COUNTED))
       return { done: 0, more: true }
     const ended = { ...due('sessions', RETENTION_AFTER_END_MS), limit: BATCH_SESSIONS }
-    const { length: done } = yield* sessions.purge(ended)
+    const { length: done } = yield* tables.sessions.purge(ended)
     return { done, more: done === BATCH_SESSIONS || small.includes(BATCH_SMALL_ROWS) }
   })
+  if (batch.more) return batch
+  // Last, and in a transaction of its own, so that a backlog of sessions does not wait for it.
+  const from = checkedUpTo.get(service) ?? ''
+  const to = await service.store.write((tables) => tables.sessions.purgeCallers(from, now))
+  checkedUpTo.set(service, to)
+  return batch
 }
 
 /**
