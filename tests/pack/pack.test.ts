@@ -240,8 +240,9 @@ const BUDGET_BYTES = {
   // receipts that were closed, and the links of reasons, have 1.2 kB.
   '@bonded/integrator': 30_000,
   // The gate, and the rules of display with the texts that they look for, have most of it. The
-  // look-alikes of ASCII and the top-level labels, which only a backend loads, have 10.5 kB.
-  '@bonded/integrator/approval': 37_500,
+  // look-alikes of ASCII and the top-level labels, which only a backend loads, have 10.5 kB, and
+  // their rule 1.5 kB.
+  '@bonded/integrator/approval': 38_500,
   // Without the SDK and zod, which the server has, and the approvals, which it is given.
   '@bonded/integrator/mcp': 2_500,
   '@bonded/phone': 20_700,
