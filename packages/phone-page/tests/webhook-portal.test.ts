@@ -50,6 +50,7 @@ test(
     await rows(page).nth(1).waitFor({ state: 'detached' })
     await rows(page).first().waitFor()
     assert.equal(await rows(page).count(), 1)
+    assert.equal(await rows(page).first().locator('.state').innerText(), 'Retrying')
     await rows(page).first().locator('summary').click()
     const content = rows(page).first()
     await content.getByText('Status 500').waitFor()

@@ -12,7 +12,7 @@ import { warningsOf } from './log.ts'
 /** Operators read far more than they change. */
 const READS = Object.keys(AUDIT_CLASSES).filter((name) => AUDIT_CLASSES[name] === 'reads_person')
 
-/** What operators and tenants did, newest first, and whether the log of it is intact. */
+/** What operators and tenants did, newest first, and whether this record is intact. */
 export const changes = page({
   path: '/changes',
   query: ['about', 'action', 'since', 'until', 'reads', 'before'],
@@ -49,7 +49,7 @@ ${tableOf(
     : 'This is no id of a tenant (ten_…), a device (dev_…), or a user (sub_…). Copy it whole.',
 )}
 ${last && html`<p><a class="button quiet" href="/changes${withMember(query, 'before', String(last.number))}">Earlier entries</a></p>`}
-<h2>The log of it</h2>
+<h2>Is this record complete?</h2>
 ${warningsOf(log)}
 <p>The log has ${log.entries} entries and receipts under a checkpoint. Witnesses that cosigned it: ${log.witnesses.filter(({ hasCosigned }) => hasCosigned).length}. <a href="/log">Open the receipt log</a></p>
 <p class="hint">To verify every entry against a checkpoint that you have stored, run <code>bonded audit verify --checkpoint &lt;file&gt;</code>. For a SIEM, run <code>bonded audit export</code>.</p>`

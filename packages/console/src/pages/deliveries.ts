@@ -1,13 +1,12 @@
 import { DELIVERY_STATES, parseId } from '@bonded/contract'
 import { parseDuration } from '@bonded/cli/duration'
-import type { DeliveryState } from '@bonded/core/domain/webhooks'
 import { reportWebhooks } from '@bonded/core/operations/admin/report-webhooks'
 import {
   listDeliveries,
   listEndpoints,
   recoverEndpoint,
 } from '@bonded/core/operations/admin/webhooks'
-import type { WebhookEndpoint } from '@bonded/core/ports/tables/webhook-table'
+import type { WebhookDelivery, WebhookEndpoint } from '@bonded/core/ports/tables/webhook-table'
 import { foundIn, PAGE_ROWS, textIn, withMember } from '../fields.ts'
 import { type Html, html, type Part } from '../html.ts'
 import { actionTo, badge, factsOf, idOf, stored, tableOf, timeOf } from '../layout.ts'
@@ -62,7 +61,7 @@ ${tableOf(
     idOf(each.eventId, `/events/${each.eventId}`),
     html`<code>${each.type}</code>`,
     idOf(each.endpointId),
-    deliveryState(each.state),
+    deliveryState(each),
     each.attempts,
     each.dueAt === null ? 'none' : timeOf(each.dueAt, now),
   ]),
@@ -81,8 +80,13 @@ ${factsOf([
   },
 })
 
-export function deliveryState(state: DeliveryState): Html {
-  return badge(state, state === 'delivered' ? 'good' : state === 'pending' ? 'plain' : 'bad')
+/** The state of a delivery. One whose attempt failed does not merely wait. */
+export function deliveryState({
+  state,
+  attempts,
+}: Pick<WebhookDelivery, 'state' | 'attempts'>): Html {
+  if (state === 'pending') return attempts > 0 ? badge('retrying', 'bad') : badge(state, 'plain')
+  return badge(state, state === 'delivered' ? 'good' : 'bad')
 }
 
 function endpointRow(endpoint: WebhookEndpoint, view: View): readonly Part[] {

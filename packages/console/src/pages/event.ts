@@ -46,10 +46,10 @@ ${tableOf(
 })
 
 function drawDelivery(delivery: WebhookDelivery, now: number): Html {
-  const { tenantId, type, state, attempts, createdAt, dueAt } = delivery
+  const { tenantId, type, attempts, createdAt, dueAt } = delivery
   return factsOf([
     ['Type', html`<code>${type}</code>`],
-    ['State', deliveryState(state)],
+    ['State', deliveryState(delivery)],
     [
       'Tenant',
       idOf(tenantId, tenantId === 'operator' ? undefined : `/tenants/${tenantId}/deliveries`),

@@ -21,7 +21,7 @@ ${helps && WHO}
 <p><a class="button quiet" href="/health">Open the health of the flow</a></p></section>
 ${helps && html`<section class="card"><h2>What about this user?</h2>${userSearch()}</section>`}
 <section class="card"><h2>What changed?</h2>
-<p>Everything that operators and tenants did, who did it, and whether the log of it is intact.</p>
+<p>Everything that operators and tenants did, who did it, and whether this record is intact.</p>
 <p><a class="button quiet" href="/changes">Open the changes</a></p></section>
 <section class="card"><h2>How is a tenant set up?</h2>
 <p>Its document, as <code>bonded apply</code> takes it, and its keys.</p>

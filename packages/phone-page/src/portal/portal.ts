@@ -107,7 +107,7 @@ export function startPortal(root: HTMLElement, service: PortalService): { reload
     filters.replaceChildren(...drawFilter(filter, endpoints, choose))
     await load(null)
   }
-  const [, refresh] = explained('Refresh', 'Reads endpoints and deliveries anew.', () =>
+  const [, refresh] = explained('Refresh', 'Loads the endpoints and deliveries again.', () =>
     run(reload),
   )
   root.replaceChildren(heading(status))

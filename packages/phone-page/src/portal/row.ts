@@ -13,13 +13,15 @@ const STATES: Readonly<Record<string, string>> = {
 export function drawRow(delivery: WebhookDeliveryList['deliveries'][number], target: string) {
   const { type, state, attempts, created_at } = delivery
   const content = element('div', { class: 'details' })
+  // After an attempt that failed, the receiver can look for its cause.
+  const words = state === 'pending' && attempts > 0 ? 'Retrying' : (STATES[state] ?? state)
   const details = element(
     'details',
     {},
     element(
       'summary',
       {},
-      element('span', { class: 'state', 'data-state': state }, STATES[state] ?? state),
+      element('span', { class: 'state', 'data-state': state }, words),
       element('code', {}, type),
       element('span', { class: 'target' }, target),
       element('span', { class: 'muted' }, attempts === 1 ? '1 attempt' : `${attempts} attempts`),
