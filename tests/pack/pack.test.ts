@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { statedOutput } from '../../packages/attestation/tests/harness/examples.ts'
@@ -154,6 +154,17 @@ for (const resolution of RESOLUTIONS)
         folder.run([...compile, 'node-types.ts', '--types', 'node', '--typeRoots', TYPE_ROOTS]),
       )
   })
+
+test('the custom element compiles in the JSX of React', () => {
+  const modules = join(folder.path, 'node_modules')
+  mkdirSync(join(modules, '@types'), { recursive: true })
+  for (const name of ['@types/react', 'csstype'])
+    symlinkSync(join(TYPE_ROOTS, '..', name), join(modules, name))
+  const options = ['--ignoreConfig', '--noEmit', '--strict', '--target', 'es2024', '--types', '']
+  const [, bundler = []] = RESOLUTIONS
+  const jsx = ['--jsx', 'react-jsx', 'jsx-types.tsx']
+  succeed(folder.run([process.execPath, COMPILER, ...options, ...bundler, ...jsx]))
+})
 
 test('@bonded/integrator installs alone from its tarball, with its types', () => {
   using alone = folder.alone('integrator')

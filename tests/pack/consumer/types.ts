@@ -31,6 +31,7 @@ export const phone = createPhone(options).claim(parseHandoff(created.qr_payload)
 export const version: string = pulse.version
 export const loaded: Promise<Pulse> = loadPulse({ origin: 'https://bond.example', version })
 export const element: PulseBondElement | undefined = undefined
+export const asked = document.querySelector('pulse-bond')!.requireBond()
 export const path: string = ENDPOINTS.createSession.path
 // @ts-expect-error the types are not `any`: a gate has no such verb.
 gate.approve()

@@ -57,5 +57,11 @@ export class PulseBondElement extends Base {
   }
 }
 
+declare global {
+  interface HTMLElementTagNameMap {
+    'pulse-bond': PulseBondElement
+  }
+}
+
 if (typeof customElements !== 'undefined' && !customElements.get('pulse-bond'))
   customElements.define('pulse-bond', PulseBondElement)

@@ -1,8 +1,40 @@
-import { createElement, type CSSProperties, type ReactElement, useEffect, useRef } from 'react'
+import {
+  createElement,
+  type CSSProperties,
+  type DetailedHTMLProps,
+  type HTMLAttributes,
+  type ReactElement,
+  useEffect,
+  useRef,
+} from 'react'
 import type { BondRequest, Setup } from '../arguments.ts'
 import type { BondOutcome } from '../outcome.ts'
 import { type LoadOptions, loadPulse } from './load-pulse.ts'
+import type { PulseBondElement } from './element.ts'
 import { nameContainer } from './name-container.ts'
+
+/** The attributes of `<pulse-bond>` in JSX. */
+interface PulseBondAttributes
+  extends DetailedHTMLProps<HTMLAttributes<PulseBondElement>, PulseBondElement> {
+  readonly origin: string
+  readonly 'publishable-key': string
+  readonly workflow: string
+  readonly action?: string
+  readonly 'session-endpoint'?: string
+  readonly 'session-endpoint-credentials'?: Setup['sessionEndpointCredentials']
+  readonly version?: string
+  readonly integrity?: string
+  /** A property that React sets from version 19 on. */
+  readonly setup?: Partial<Setup>
+}
+
+declare module 'react' {
+  namespace JSX {
+    interface IntrinsicElements {
+      'pulse-bond': PulseBondAttributes
+    }
+  }
+}
 
 /**
  * The options of `loadPulse`, `Pulse.init` and `Pulse.requireBond`, and what the page does next.
