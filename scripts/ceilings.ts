@@ -63,15 +63,15 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'Its promises hold on two databases, so every statement is tested on both.',
   },
   'packages/widget': {
-    ceiling: 3_300,
+    ceiling: 3_350,
     reason: 'It runs in the pages of tenants, whose security teams review it.',
   },
   packages: {
-    ceiling: 56_877,
+    ceiling: 56_900,
     reason: 'A team that adopts the service maintains all of it, so a new line needs a reason.',
   },
   'packages and proofs': {
-    ceiling: 56_877,
+    ceiling: 56_900,
     reason: 'Code that moves from the packages to the proofs still has to be maintained.',
   },
   'words of Markdown': {

@@ -2,10 +2,8 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { gzipSync } from 'node:zlib'
 import { directionOf } from '@bonded/contract'
 import { browserMissing } from '../../../tests/browser.ts'
-import { loadPhonePage } from '../build/bundle.ts'
 import { inboxEn, inboxOnly } from '../src/inbox/messages.ts'
 import { en } from '../src/messages/en.ts'
 import { chooseLanguage, LANGUAGES } from '../src/messages/language.ts'
@@ -13,10 +11,6 @@ import { press, screen } from './phone-browser.ts'
 import { Sandbox } from './sandbox.ts'
 
 const FOLDER = join(import.meta.dirname, '../languages')
-const MAX_PAGE_BYTES = 41_000
-const MAX_LANGUAGE_BYTES = 4_200
-const MAX_INBOX_BYTES = 43_500
-const MAX_INBOX_WORDS_BYTES = 4_600
 
 const wordsOf = (tag: string) =>
   JSON.parse(readFileSync(join(FOLDER, `${tag}.json`), 'utf8')) as Record<string, string>
@@ -70,22 +64,6 @@ test('chooses the first language that the user reads and the page has', () => {
     [[], 'en'],
   ] as const)
     assert.equal(chooseLanguage(wanted), chosen, wanted.join())
-})
-
-test('with any one language the page is at most 41 kB compressed, and the inbox 43.5 kB', async () => {
-  const { inbox, languages, ...page } = await loadPhonePage()
-  const sizeOf = (text: string) => gzipSync(text, { level: 9 }).length
-  const sizes = [page, inbox].map(({ script, style }) => sizeOf(script) + sizeOf(style))
-  for (const [name, words] of languages) {
-    const isInbox = name.startsWith('inbox-')
-    const [maxWords, max] = isInbox
-      ? [MAX_INBOX_WORDS_BYTES, MAX_INBOX_BYTES]
-      : [MAX_LANGUAGE_BYTES, MAX_PAGE_BYTES]
-    const bytes = sizeOf(words)
-    const all = bytes + (sizes[Number(isInbox)] ?? 0)
-    assert.ok(bytes <= maxWords, `${name}: ${bytes} B`)
-    assert.ok(all <= max, `${name}: ${all} B`)
-  }
 })
 
 test('loads one language, and sets it with its direction', {

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { loadPhonePage } from '../build/bundle.ts'
+
+const MAX_PAGE_BYTES = 41_000
+const MAX_LANGUAGE_BYTES = 4_200
+const MAX_INBOX_BYTES = 43_500
+const MAX_INBOX_WORDS_BYTES = 4_600
+
+test('with any one language the page is at most 41 kB compressed, and the inbox 43.5 kB', async () => {
+  const { inbox, languages, ...page } = await loadPhonePage()
+  const sizeOf = (text: string) => gzipSync(text, { level: 9 }).length
+  const sizes = [page, inbox].map(({ script, style }) => sizeOf(script) + sizeOf(style))
+  for (const [name, words] of languages) {
+    const isInbox = name.startsWith('inbox-')
+    const [maxWords, max] = isInbox
+      ? [MAX_INBOX_WORDS_BYTES, MAX_INBOX_BYTES]
+      : [MAX_LANGUAGE_BYTES, MAX_PAGE_BYTES]
+    const bytes = sizeOf(words)
+    const all = bytes + (sizes[Number(isInbox)] ?? 0)
+    assert.ok(bytes <= maxWords, `${name}: ${bytes} B`)
+    assert.ok(all <= max, `${name}: ${all} B`)
+  }
+})
