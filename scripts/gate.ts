@@ -24,7 +24,7 @@ export const ONLY_IN_FULL: readonly string[] = [
   'tests/widget/firefox/firefox.test.ts',
   // Crashes in rounds. `packages/store/tests` has one of each.
   'packages/sandbox/tests/prove-durability.test.ts',
-  // What installs packages, runs programs of guides, or starts earlier versions.
+  // What installs packages, or runs programs of guides.
   'packages/widget/tests/npm.test.ts',
   'tests/outside/*.test.ts',
   'tests/pack/*.test.ts',

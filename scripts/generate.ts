@@ -278,11 +278,15 @@ function cell(text: string): string {
 function storage(): string {
   const sql = (statements: readonly string[]) =>
     `\`\`\`sql\n${statements.map((statement) => `${statement.replaceAll(/\n\s+/g, '\n  ')};`).join('\n')}\n\`\`\`\n`
-  const steps = MIGRATIONS.map(({ number, name, statements, postgres }) => {
-    const heading = `## Step ${number}: ${name}\n\n`
-    if (postgres === undefined) return `${heading}${sql(statements)}`
-    if (statements.length === 0) return `${heading}On PostgreSQL only:\n\n${sql(postgres)}`
-    return `${heading}On SQLite:\n\n${sql(statements)}\nOn PostgreSQL:\n\n${sql(postgres)}`
+  const steps = MIGRATIONS.map(({ number, name, statements, postgres = statements }) => {
+    const both = statements.filter((each) => postgres.includes(each))
+    const parts = [
+      ['', both],
+      ['On SQLite:\n\n', statements.filter((each) => !both.includes(each))],
+      ['On PostgreSQL:\n\n', postgres.filter((each) => !both.includes(each))],
+    ] as const
+    const shown = parts.filter(([, found]) => found.length > 0)
+    return `## Step ${number}: ${name}\n\n${shown.map(([on, found]) => on + sql(found)).join('\n')}`
   })
   return `${NOTE}# Storage\n\nTimes are milliseconds since the epoch. Credentials and device tokens are SHA-256 hashes. Nonces, completion secrets and watch tokens are derived from the root key and not stored; the one exception is the nonce that a phone has claimed, which no other phone can use.\n\n${steps.join('\n')}`
 }

@@ -41,8 +41,6 @@ export interface ClusterOptions {
   readonly envOfFirst?: Readonly<Record<string, string>>
   /** The environment of every node. */
   readonly envOfAll?: Readonly<Record<string, string>>
-  /** The arguments of Node for the first nodes and for commands. Default: those of the sources. */
-  readonly program?: readonly string[]
   /** An existing PostgreSQL database, which the nodes reach without a proxy. */
   readonly databaseUrl?: string
   /** Settings of the PostgreSQL server. */
@@ -93,33 +91,28 @@ async function startParts(
     : undefined
   if (server !== undefined) parts.use(server)
   const postgresUrl = options.databaseUrl ?? (await server?.newDatabase())
-  const on = (
-    databaseUrl: string | undefined,
-    own: Readonly<Record<string, string>> = {},
-    program?: readonly string[],
-  ) => {
+  const on = (databaseUrl: string | undefined, own: Readonly<Record<string, string>> = {}) => {
     const url = databaseUrl === undefined ? {} : { BONDED_DATABASE_URL: databaseUrl }
     const env = { ...ENVIRONMENT, ...options.envOfAll, ...url, ...own }
-    return parts.use(machine({ env, ...(program && { program }) }))
+    return parts.use(machine({ env }))
   }
-  const operator = on(postgresUrl, {}, options.program)
+  const operator = on(postgresUrl)
   const databaseUrl = postgresUrl ?? `sqlite:${operator.databaseFile}`
-  const startOne = async (own?: Readonly<Record<string, string>>, program?: readonly string[]) => {
-    if (server === undefined)
-      return parts.use(await startNode(on(databaseUrl, own, program), undefined))
+  const startOne = async (own?: Readonly<Record<string, string>>) => {
+    if (server === undefined) return parts.use(await startNode(on(databaseUrl, own), undefined))
     const proxy = parts.use(await startProxy(server.port))
     const through = new URL(databaseUrl)
     through.port = String(proxy.port)
-    return parts.use(await startNode(on(through.href, own, program), proxy))
+    return parts.use(await startNode(on(through.href, own), proxy))
   }
-  const start = (own?: Readonly<Record<string, string>>, program?: readonly string[]) => {
-    const node = startOne(own, program)
+  const start = (own?: Readonly<Record<string, string>>) => {
+    const node = startOne(own)
     starting.add(node)
     return node
   }
   const nodes = await Promise.all(
     Array.from({ length: options.nodes }, (_, index) =>
-      start(index === 0 ? options.envOfFirst : {}, options.program),
+      start(index === 0 ? options.envOfFirst : {}),
     ),
   )
   return {

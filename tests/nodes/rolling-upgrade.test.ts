@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { MIGRATIONS } from '../../packages/store/src/migrations/migrations.ts'
 import { startCluster } from '../harness/cluster.ts'
+import { NEXT_STEPS } from '../../packages/store/tests/migrations/next-steps.ts'
 import { startPostgres } from '../../packages/store/tests/servers/postgres.ts'
 import { machine } from '../harness/process.ts'
 import { type Balancer, balance } from './balancer.ts'
-import { skipWithoutHistory, unpackOldBuild } from './old-build.ts'
+import { NEXT_VERSION } from './next-version.ts'
 import { PHONES, startClients, stop } from './rolling-clients.ts'
 
 const NODES = 3
@@ -14,11 +14,10 @@ const NODES = 3
 const WAITING = 12
 const ROLE = 'bonded_node'
 const OWNER = 'bonded_owner'
-/** Of the nodes, and of the commands of the new build. */
+/** Of the nodes, and of the commands of the next version. */
 const KEYS = { BONDED_ROOT_KEYS: `k1:${randomBytes(32).toString('base64url')}` }
 
 test('an upgrade of three nodes over a migration fails no call under load, and loses no session', {
-  skip: skipWithoutHistory(),
   timeout: 600_000,
 }, async (t) => {
   await using server = await startPostgres()
@@ -30,19 +29,21 @@ test('an upgrade of three nodes over a migration fails no call under load, and l
      grant connect on database ${database} to ${ROLE}`,
   )
   const urlOf = (role: string) => Object.assign(new URL(url), { username: role }).href
-  using old = unpackOldBuild()
   await using cluster = await startCluster({
     store: 'postgres',
     nodes: NODES,
     databaseUrl: urlOf(OWNER),
-    program: old.program,
     envOfAll: { BONDED_DRAIN_SECONDS: '2', ...KEYS },
   })
-  using operator = machine({ env: { BONDED_DATABASE_URL: urlOf(OWNER), ...KEYS } })
+  using operator = machine({
+    env: { BONDED_DATABASE_URL: urlOf(OWNER), ...KEYS, ...NEXT_VERSION },
+  })
   const states = (await operator.jsonMeanwhile('migrate', 'status')) as Status[]
-  const missing = states.filter(({ applied_at }) => applied_at === null).map(({ number }) => number)
-  assert.ok(missing.length > 0, 'the old build lacks a migration: set COMMIT in old-build.ts')
-  assert.deepEqual(missing, MIGRATIONS.map(({ number }) => number).slice(-missing.length))
+  const pending = states.filter(({ applied_at }) => applied_at === null)
+  assert.deepEqual(
+    pending.map(({ number }) => number),
+    NEXT_STEPS.map(({ number }) => number),
+  )
 
   await using balancer = balance(cluster.nodes)
   // Also after a failure, the clients end before the nodes.
@@ -56,20 +57,21 @@ test('an upgrade of three nodes over a migration fails no call under load, and l
   for (let count = 0; count < PHONES; count++) completed.push(await clients.runLifecycle())
   const waiting = await Promise.all(Array.from({ length: WAITING }, () => clients.watchNew()))
 
+  const suspend = async () => {
+    const [{ tenant_id }] = await operator.jsonMeanwhile('tenant', 'list')
+    await operator.jsonMeanwhile('tenant', 'suspend', tenant_id)
+  }
   const upgraded = new AbortController()
   const upgrade = async () => {
     const old = [...cluster.nodes]
-    // A node of the new build waits for the migration, while the old ones serve.
-    const first = cluster.addNode({ BONDED_DATABASE_URL: urlOf(ROLE) })
+    const nextNode = () => cluster.addNode({ BONDED_DATABASE_URL: urlOf(ROLE), ...NEXT_VERSION })
+    // A node of the next version waits for the migration, while the old ones serve.
+    const first = nextNode()
     const { applied } = await operator.jsonMeanwhile('migrate', 'up', '--runtime-role', ROLE)
-    assert.equal(applied.length, missing.length)
-    const [{ tenant_id: id }] = (await operator.jsonMeanwhile('tenant', 'list')) as [
-      { tenant_id: string },
-    ]
-    const suspended = operator.jsonMeanwhile('tenant', 'suspend', id)
-    await assert.rejects(suspended, /A node of an older version serves/)
+    assert.equal(applied.length, NEXT_STEPS.length)
+    await assert.rejects(suspend(), /A node of an older version serves/)
     for (const [at, node] of old.entries()) {
-      await (at === 0 ? first : cluster.addNode({ BONDED_DATABASE_URL: urlOf(ROLE) }))
+      await (at === 0 ? first : nextNode())
       const scans = waiting.filter((_, index) => index % NODES === at).map(({ scan }) => scan())
       const [{ code }] = await Promise.all([stop(node), ...scans])
       assert.equal(code, 0)
@@ -91,6 +93,9 @@ test('an upgrade of three nodes over a migration fails no call under load, and l
   for (const id of completed) assert.equal(await clients.stateOf(id), 'completed', id)
   t.diagnostic(`${calls()} calls, ${completed.length} sessions completed`)
   assert.deepEqual(failed, [])
+  // The last messages of the old nodes are 10 seconds old.
+  await server.run(`update node_message set sent_at = sent_at - interval '11 seconds'`, url.href)
+  await suspend()
 })
 
 /** Records each call that fails, although a client would repeat it. */

@@ -4,22 +4,6 @@ import { parseSync } from 'oxc-parser'
 export const RULED_OUT =
   /\b(whoever|nobody|somebody|anybody|mend(s|ed|ing)?|told|untold|hangs? together|gives? way|is asked for|stands? (in|at|for|there|behind)|that which|in the place of|as it came|hears?|heard|vouch(es|ed)?|mint(s|ed|ing)?|forgets?|forgotten|bent|whose key|the person|a person|persons?|customers?|for ever|at rest|rests|by hand|comes to|goes by|(?<!there )(is|are) no (?!longer|more than|later|earlier|less)|nothing else|lie[sd]? (in|with)|holds? to)\b/gi
 
-interface Allowance {
-  readonly path: string
-  /** A part of the line that contains the word. */
-  readonly text: string
-  readonly why: string
-}
-
-/** Lines in which a word is the right one. */
-export const ALLOWED: readonly Allowance[] = [
-  {
-    path: 'docs/reference/storage.md',
-    text: 'no phone number rests plain',
-    why: 'The name of a migration that databases have already applied.',
-  },
-]
-
 /** One line of prose, a comment or a test name. */
 export interface Text {
   /** Counted from 1. */

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { closeSync, existsSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { IDEMPOTENCY_HASH, idempotencyHash } from '../tables/idempotency-hash.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { lockForServing } from '../sqlite/serving-lock.ts'
 import { asStoreError } from '../sqlite/sqlite-errors.ts'
@@ -52,10 +51,6 @@ export function rejectServedByOlder(file: string): void {
 }
 
 function applyMissing(database: DatabaseSync, now: number): readonly string[] {
-  // SQLite has no SHA-256 of its own.
-  database.function(IDEMPOTENCY_HASH, { deterministic: true }, (tenantId, key) =>
-    idempotencyHash(String(tenantId), String(key)),
-  )
   database.exec('begin immediate')
   try {
     database.exec(

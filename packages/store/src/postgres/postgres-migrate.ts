@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import { StoreError } from '@bonded/core/ports/store'
 import type { Row } from '../statement.ts'
 import { checksum, MigrationError, type MigrationState } from '../migrations/migrate.ts'
-import { MIGRATIONS } from '../migrations/migrations.ts'
+import { MIGRATIONS, type Step } from '../migrations/migrations.ts'
 import type { Connection, Connections } from './server/connections.ts'
 import { asStoreError } from './postgres-errors.ts'
 import { grantRuntimeRights, rejectUnmigrated, schemaRights } from './runtime-rights.ts'
@@ -16,7 +16,15 @@ const BEGIN = `begin; set local lock_timeout = '60s'; set local statement_timeou
  * A step waits this long for the calls that use a table, and then begins anew. It is shorter than
  * the second after which PostgreSQL ends one side of a deadlock, which could be a call.
  */
-const LOCK_TABLES = `set local lock_timeout = '100ms'; lock table`
+const LOCK_TIMEOUT = `set local lock_timeout = '100ms'`
+/** What steps change, with the lock that they need. Calls read a table whose rows are rewritten. */
+const LOCKS = [
+  {
+    mode: 'access exclusive',
+    changed: /(?<=\balter table |\bdrop table |^create (?:unique )?index \w+\s+on )\w+/g,
+  },
+  { mode: 'share row exclusive', changed: /(?<=^update |^delete from )\w+/g },
+]
 /** How long the steps are begun anew, and the pause before. */
 const RETRY_MS = 60_000
 const PAUSE_MS = 200
@@ -96,20 +104,21 @@ async function applyMissing(connection: Connection, now: number): Promise<readon
 }
 
 /** Locks the tables that the steps change before the first change. */
-async function lockTables(
-  connection: Connection,
-  pending: readonly (typeof MIGRATIONS)[number][],
-): Promise<void> {
-  const changed = pending
-    .flatMap(({ statements, postgres = statements }) => postgres)
-    .flatMap((text) => text.match(/(?<=\balter table |^create index \w+\s+on )\w+/g) ?? [])
-  const found = (await connection.run({
-    text: 'select name from unnest($1::text[]) name where to_regclass(name) is not null',
-    values: [`{${[...new Set(changed)].join(',')}}`],
-  })) as readonly Row[]
-  if (found.length === 0) return
-  const text = `${LOCK_TABLES} ${found.map(({ name }) => String(name)).join(', ')}`
-  await connection.run({ text, values: [] })
+async function lockTables(connection: Connection, pending: readonly Step[]): Promise<void> {
+  const texts = pending.flatMap(({ statements, postgres = statements }) => postgres)
+  for (const { mode, changed } of LOCKS) {
+    const names = new Set(texts.flatMap((text) => text.match(changed) ?? []))
+    const found = (await connection.run({
+      text: 'select name from unnest($1::text[]) name where to_regclass(name) is not null',
+      values: [`{${[...names].join(',')}}`],
+    })) as readonly Row[]
+    if (found.length === 0) continue
+    const tables = found.map(({ name }) => String(name)).join(', ')
+    await connection.run({
+      text: `${LOCK_TIMEOUT}; lock table ${tables} in ${mode} mode`,
+      values: [],
+    })
+  }
 }
 
 /** Lists every step of this program and when it was applied. Changes nothing. */

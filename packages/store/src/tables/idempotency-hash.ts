@@ -6,9 +6,6 @@ import { hash } from 'node:crypto'
  */
 const HASH_BYTES = 16
 
-/** The name of {@link idempotencyHash} in SQL, for the migration of a SQLite file. */
-export const IDEMPOTENCY_HASH = 'idempotency_hash'
-
 /**
  * The stored form of an Idempotency-Key, for its tenant alone. A tenant's id has no line break, so
  * two tenants never share a hash.

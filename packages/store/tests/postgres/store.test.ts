@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer, connect, type Socket } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
-import type { DeviceId, SessionId, SubjectId, TenantId } from '@bonded/contract'
+import type { DeviceId, SessionId, SubjectId } from '@bonded/contract'
 import { localBus } from '../../../server/src/adapters/bus/local-bus.ts'
 import { keyringOf } from '../../../server/src/adapters/keys/keyring.ts'
 import { MigrationError } from '../../src/migrations/migrate.ts'
@@ -280,29 +280,6 @@ test('a node accepts newer steps of the schema only if they expand it', async ()
   await runSql(own.url, `delete from migration where number = 999`)
   await runSql(own.url, `update migration set checksum = 'other' where number = 1`)
   await assert.rejects(open(), MigrationError)
-  await own.drop()
-})
-
-test('finds an Idempotency-Key that an older version stored, for its tenant alone', async () => {
-  const own = await postgresDatabase()
-  await (await own.openStore(NOW))({ bus: localBus(), meter: noMeter })[Symbol.asyncDispose]()
-  // The state of a database without the hashes.
-  await runSql(
-    own.url,
-    `drop table idempotency;
-     create table idempotency (
-       tenant_id text not null, idempotency_key text not null, body_mac text not null,
-       root_key_id text not null, session_id text not null, session_began_at bigint,
-       primary key (tenant_id, idempotency_key));
-     insert into idempotency values ('ten_a', 'order 4711', 'mac', 'k1', 'sess_a', ${NOW});
-     delete from migration where name like '%short hash%'`,
-  )
-  const store = (await own.openStore(NOW))({ bus: localBus(), meter: noMeter })
-  const find = (tenantId: string) =>
-    store.read((tables) => tables.idempotency.find(tenantId as TenantId, 'order 4711'))
-  const stored = { bodyMac: 'mac', rootKeyId: 'k1', sessionId: 'sess_a' }
-  assert.deepEqual([await find('ten_a'), await find('ten_b')], [stored, undefined])
-  await store[Symbol.asyncDispose]()
   await own.drop()
 })
 
