@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
-import { makeId, type SessionId } from '@bonded/contract'
+import { makeId } from '@bonded/contract'
 import { edgeTiles, MerkleTree } from '../packages/core/src/domain/merkle.ts'
 import { HOUR_MS } from '../packages/core/src/domain/totals.ts'
 import { recordAction } from '../packages/core/src/operations/audit.ts'
@@ -128,8 +128,7 @@ const copyTenants = (h: Harness) =>
 async function copySessions(h: Harness, id: string, sizes: Sizes): Promise<void> {
   const [key] = await sql(h, 'select sealed from session_id_key')
   const { idKeys } = keyringOf([ROOT_KEY])
-  const keys = new SessionKeys(idKeys.open(String(key?.sealed)).cipher, { hasOldIds: false })
-  const keyOf = (of: SessionId) => keys.of(of).next().value as number
+  const keys = new SessionKeys(idKeys.open(String(key?.sealed)).cipher)
   const [first] = await sql(h, `select session_key from session where id = '${id}'`)
   await sql(
     h,
@@ -138,7 +137,7 @@ async function copySessions(h: Harness, id: string, sizes: Sizes): Promise<void>
   await insert(h, 'bench_session', sizes.sessions, (n) => {
     const earlier = Math.round((n * (DAY_MS - HOUR_MS)) / sizes.sessions) + 1
     const fresh = keys.newId(h.clock.now() - earlier, randomBytes(16))
-    return `${n}, ${earlier}, '${fresh}', ${keyOf(fresh)}`
+    return `${n}, ${earlier}, '${fresh}', ${keys.of(fresh)}`
   })
   const times = (...names: string[]) =>
     Object.fromEntries(names.map((name) => [name, `first.${name} - b.earlier`]))

@@ -80,15 +80,14 @@ async function open(options: HarnessOptions, sessions: number) {
 async function fill({ h, phone }: Scene, of: { id: SessionId; sessions: number }): Promise<void> {
   const [key] = await sql(h, 'select sealed from session_id_key')
   const { idKeys } = keyringOf([ROOT_KEY])
-  const keys = new SessionKeys(idKeys.open(String(key?.sealed)).cipher, { hasOldIds: false })
-  const keyOf = (id: SessionId) => keys.of(id).next().value as number
+  const keys = new SessionKeys(idKeys.open(String(key?.sealed)).cipher)
   await sql(h, 'create table bench (n bigint, later bigint, id text, session_key bigint)')
   const now = h.clock.now()
   for (let from = 0; from < Math.max(of.sessions, USERS); from += BATCH) {
     const rows = Array.from({ length: BATCH }, (_, index) => {
       const later = Math.round(((from + index) * SPAN_MS) / Math.max(1, of.sessions))
       const id = keys.newId(now + later, randomBytes(16))
-      return `(${from + index}, ${later}, '${id}', ${keyOf(id)})`
+      return `(${from + index}, ${later}, '${id}', ${keys.of(id)})`
     })
     await sql(h, `insert into bench values ${rows.join()}`)
   }

@@ -161,21 +161,20 @@ function copies(
     'pragma journal_mode = delete; pragma journal_mode = off; pragma synchronous = off; pragma cache_size = -1000000; begin',
   )
   const key = database.prepare('select sealed from session_id_key').get()
-  const keys = new SessionKeys(idKeys.open(String(key?.sealed)).cipher, { hasOldIds: false })
-  const keyOf = (id: SessionId) => keys.of(id).next().value as number
+  const keys = new SessionKeys(idKeys.open(String(key?.sealed)).cipher)
   database.exec(
     `create temp table kind (number integer primary key, id text, session_key integer);
      create temp table fresh (n integer primary key, later integer, id text, session_key integer)`,
   )
   for (const [number, { id }] of firsts.entries())
-    database.prepare('insert into kind values (?, ?, ?)').run(number, id, keyOf(id))
+    database.prepare('insert into kind values (?, ?, ?)').run(number, id, keys.of(id))
   const insert = database.prepare('insert into fresh values (?, ?, ?, ?)')
   const ids = firsts.map(({ id }) => id)
   for (let n = firsts.length; n < sessions; n++) {
     const first = firsts[n % firsts.length] as Session
     const later = Math.round(n * everyMs)
     const id = keys.newId(first.createdAt + later, randomBytes(16))
-    insert.run(n, later, id, keyOf(id))
+    insert.run(n, later, id, keys.of(id))
     ids.push(id)
   }
   for (const { table, by, where = 'true' } of [

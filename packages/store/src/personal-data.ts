@@ -84,10 +84,6 @@ export const PERSONAL_DATA: Readonly<Record<string, TableData>> = {
       ['device_id', 'personal', 'the phone that failed'],
     ],
   },
-  session_old_id: {
-    until: SESSION_END,
-    columns: [['id session_key', 'plain', 'finds sessions of versions before step 14']],
-  },
   session_total: {
     until: '400 days, or the end of the tenant',
     columns: [

@@ -27,7 +27,7 @@ const LATER = { now: () => Date.now() + 365 * 24 * 60 * 60_000 }
  * Read at each start or purge. The first has a row for each step, the second none on a new
  * database, the third at most ten for each tenant, and the last one.
  */
-const SMALL = `'migration', 'session_old_id', 'webhook_endpoint', 'tenant'`
+const SMALL = `'migration', 'webhook_endpoint', 'tenant'`
 
 /** Creates a session and brings it to its end. */
 async function runLifecycle(h: Harness): Promise<void> {

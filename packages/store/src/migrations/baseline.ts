@@ -223,8 +223,6 @@ function sessions({ integer, eventColumns, clustered }: Spelling): readonly stri
   return [
     // One row: the key of session ids, encrypted under the root keys.
     'create table session_id_key (number bigint primary key, sealed text not null)',
-    'create table session_old_id (id text primary key, session_key bigint not null)',
-    'create index session_old_id_by_key on session_old_id (session_key)',
     // Session ids are random. The integer key rises with time, so that sessions of one time, and
     // their events, share pages.
     `create table session (

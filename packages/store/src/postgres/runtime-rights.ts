@@ -35,7 +35,6 @@ const RIGHTS: Readonly<Record<string, string>> = {
   session_device: 'select, insert, update, delete',
   session_event: 'select, insert, delete',
   session_id_key: 'select, insert, update',
-  session_old_id: 'select, delete',
   session_total: 'select, insert, update, delete',
   session_total_head: 'select, update',
   tenant: 'select, insert, update',

@@ -109,7 +109,7 @@ export function inboxTable({
     },
 
     *countRequest({ id, tenantId, inboxSubjectId, createdAt }, what) {
-      const values = [tenantId, inboxSubjectId, yield* sessionKeys.of(id)]
+      const values = [tenantId, inboxSubjectId, sessionKeys.of(id)]
       yield* sent(COUNT[what], what === 'asked' ? [...values, createdAt] : values)
     },
 

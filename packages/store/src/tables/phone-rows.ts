@@ -37,7 +37,7 @@ export function phoneRowsTogether({
   sessionKeys,
 }: Pick<Writing, 'dialect' | 'sessionKeys'>): FindPhoneRows {
   return function* (id, { id: deviceId, subjectId }) {
-    const key = yield* sessionKeys.of(id)
+    const key = sessionKeys.of(id)
     yield* dialect.lockSubjectOf(deviceId)
     const [device, session, rest] = yield* rowOfEach([
       { text: DEVICE, values: [deviceId] },

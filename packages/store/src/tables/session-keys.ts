@@ -3,7 +3,7 @@ import type { Instant } from '@bonded/core/domain/session'
 import type { BlockCipher, IdKeys } from '@bonded/core/ports/keyring'
 import type { Work } from '@bonded/core/ports/work'
 import { GenerationCache } from '@bonded/core/collections/generation-cache'
-import { changed, row, sent } from '../statement.ts'
+import { changed, row } from '../statement.ts'
 
 const BLOCK_BYTES = 16
 const TIME_BYTES = 6
@@ -26,14 +26,9 @@ export class SessionKeys {
   readonly #cipher: BlockCipher
   /** The keys that ids decrypt to. They never change. */
   readonly #decrypted = new GenerationCache<SessionId, number>(MAX_CACHED_KEYS)
-  #hasOldIds: boolean
 
-  /**
-   * @param options.hasOldIds whether the database has sessions whose id does not give their key
-   */
-  constructor(cipher: BlockCipher, { hasOldIds }: { hasOldIds: boolean }) {
+  constructor(cipher: BlockCipher) {
     this.#cipher = cipher
-    this.#hasOldIds = hasOldIds
   }
 
   /** An id for a session that is created now, from 16 random bytes. */
@@ -44,28 +39,12 @@ export class SessionKeys {
   }
 
   /** The primary key of a session. */
-  *of(id: SessionId): Work<number> {
-    if (this.#hasOldIds) {
-      const found = yield* row('select session_key from session_old_id where id = $1', [id])
-      if (found !== undefined) return Number(found.session_key)
-    }
-    return this.#decrypt(id)
-  }
-
-  #decrypt(id: SessionId): number {
+  of(id: SessionId): number {
     const known = this.#decrypted.get(id)
     if (known !== undefined) return known
     const key = keyIn(this.#cipher.decrypt(blockOf(id)))
     this.#decrypted.set(id, key)
     return key
-  }
-
-  /** Deletes the stored keys of old ids, which are purged with their sessions. */
-  *purge(keys: readonly number[]): Work<void> {
-    if (!this.#hasOldIds) return
-    // Before the deletion, because a rollback would undo it.
-    this.#hasOldIds = yield* someOldIds()
-    for (const key of keys) yield* sent('delete from session_old_id where session_key = $1', [key])
   }
 }
 
@@ -96,16 +75,12 @@ export function* openSessionKeys(keys: IdKeys): Work<SessionKeys> {
       stored ?? '',
       opened.stored,
     ])
-  return new SessionKeys(opened.cipher, { hasOldIds: yield* someOldIds() })
+  return new SessionKeys(opened.cipher)
 }
 
 function* storedKey(): Work<string | undefined> {
   const found = yield* row('select sealed from session_id_key where number = 1', [])
   return found?.sealed as string | undefined
-}
-
-function* someOldIds(): Work<boolean> {
-  return (yield* row('select 1 as found from session_old_id limit 1', [])) !== undefined
 }
 
 /** The digits of an id as a number of 128 bits. It has no error: an invented id has no row. */

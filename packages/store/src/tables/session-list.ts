@@ -18,8 +18,7 @@ export function isFiltered({ tenantId, state, endedReason, subjectRef }: Session
 /** The keys of the sessions of a time, at least `from` and below `below`. */
 function keysOf({ since = 0, until }: SessionQuery, below: number) {
   const end = until === undefined ? below : Math.min(below, firstKeyAt(until + 1))
-  // Sessions of earlier versions have keys that are not of their time.
-  return { from: since === 0 ? Number.MIN_SAFE_INTEGER : firstKeyAt(since), below: end }
+  return { from: firstKeyAt(since), below: end }
 }
 
 /**

@@ -74,7 +74,7 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
     // Time expires a session, whichever request stores it.
     const by = kind === MOVES.expire.to ? undefined : cause()
     yield* sent(INSERT_EVENT, [
-      yield* sessionKeys.of(id),
+      sessionKeys.of(id),
       seq,
       at,
       kind,
@@ -95,14 +95,14 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
   function* replace(before: Session, after: Session): Work<boolean> {
     const { columns, values } = differenceOf(before, after)
     if (values.length === 0) return true
-    const key = yield* sessionKeys.of(before.id)
+    const key = sessionKeys.of(before.id)
     const guard = [key, before.id, before.seq, before.validAssertions]
     return (yield* changedOnce(updateStatement(columns), [...guard, ...values])) === 1
   }
 
   return {
     *create(session, about) {
-      const key = yield* sessionKeys.of(session.id)
+      const key = sessionKeys.of(session.id)
       if ((yield* changedOnce(INSERT_SESSION, [...columnsOf(session), key])) === 0) return false
       yield* event(session, { at: session.createdAt, kind: 'created', about })
       return true
@@ -111,7 +111,7 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
     *find(id) {
       const found = yield* row(
         `select * from session where session_key = $1 and id = $2 ${dialect.forUpdate}`,
-        [yield* sessionKeys.of(id), id],
+        [sessionKeys.of(id), id],
       )
       return found && sessionFromRow(found)
     },
@@ -152,19 +152,19 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
       if (!isStoredFor(session, MOVES.complete)) return
       yield* sent(
         'update session set verification = null where session_key = $1 and id = $2 and state = $3',
-        [yield* sessionKeys.of(session.id), session.id, MOVES.bond.to],
+        [sessionKeys.of(session.id), session.id, MOVES.bond.to],
       )
     },
 
     *storeOrigin(id, origin) {
       yield* sent(
         'update session set requesting_origin = $3 where session_key = $1 and id = $2 and requesting_origin is null',
-        [yield* sessionKeys.of(id), id, origin],
+        [sessionKeys.of(id), id, origin],
       )
     },
 
     *note(id, note) {
-      const key = yield* sessionKeys.of(id)
+      const key = sessionKeys.of(id)
       yield* dialect.lockSession(key)
       yield* sent(
         `insert into session_event (session_key, seq, at, kind, state, hint, reason, step, request_id, key_id)
@@ -197,7 +197,7 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
          from session_event left join server_credential using (key_id)
            left join publishable_key on publishable_key.publishable_key = session_event.key_id
          where session_key = $1 order by at, coalesce(seq, 0), session_event.${dialect.eventOrder}`,
-        [yield* sessionKeys.of(id)],
+        [sessionKeys.of(id)],
       )
       return entries.map(entryFromRow)
     },
@@ -205,7 +205,7 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
     *eventsAfter(id, seq) {
       const events = yield* rows(
         'select * from session_event where session_key = $1 and seq > $2 order by seq',
-        [yield* sessionKeys.of(id), seq],
+        [sessionKeys.of(id), seq],
       )
       return events.map(eventFromRow)
     },
@@ -214,13 +214,13 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
       const counted = yield* row(
         `insert into session_device (session_key, device_id, failures) values ($1, $2, 1)
          on conflict (session_key, device_id) do update set failures = session_device.failures + 1 returning failures`,
-        [yield* sessionKeys.of(id), deviceId],
+        [sessionKeys.of(id), deviceId],
       )
       return Number(counted?.failures)
     },
 
     *deviceStats({ id, tenantId }, device) {
-      const key = yield* sessionKeys.of(id)
+      const key = sessionKeys.of(id)
       const values = [key, tenantId, device.subjectId, device.id]
       return deviceStatsFromRow(yield* row(STATS_AT_TENANT, values))
     },
@@ -241,7 +241,7 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
     *receiptMade({ id, seq }) {
       yield* sent(
         'update session set receipt_due_at = null where session_key = $1 and id = $2 and seq = $3',
-        [yield* sessionKeys.of(id), id, seq],
+        [sessionKeys.of(id), id, seq],
       )
     },
 
@@ -272,7 +272,6 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
       for (const key of keys)
         for (const table of ['session_event', 'session_device', 'session'])
           yield* sent(`delete from ${table} where session_key = $1`, [key])
-      yield* sessionKeys.purge(keys)
       return doomed.map((found) => found.id as SessionId)
     },
 
@@ -297,7 +296,7 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
 
     *list(query) {
       const below =
-        query.before === undefined ? Number.MAX_SAFE_INTEGER : yield* sessionKeys.of(query.before)
+        query.before === undefined ? Number.MAX_SAFE_INTEGER : sessionKeys.of(query.before)
       const { text, values } = listStatement(query, below)
       const sessions = (yield* rows(text, values)).map(sessionFromRow)
       if (sessions.length === query.limit || !isFiltered(query))

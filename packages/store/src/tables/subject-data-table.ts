@@ -63,7 +63,7 @@ export function subjectDataTable(sessionKeys: SessionKeys): SubjectDataTable {
     },
 
     *deleteSession({ id, ...times }) {
-      const key = yield* sessionKeys.of(id)
+      const key = sessionKeys.of(id)
       yield* sent('delete from idempotency where session_began_at = $1 and session_id = $2', [
         idempotencyTime(times),
         id,

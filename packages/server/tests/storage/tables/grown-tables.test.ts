@@ -18,7 +18,9 @@ import { TOTALS_GROUPINGS } from '../../../../core/src/domain/totals.ts'
 import { expireSessions } from '../../../../core/src/operations/expire-sessions.ts'
 import { purgeSessions } from '../../../../core/src/operations/purge-sessions.ts'
 import { dueEndpoints, measureWebhooks } from '../../../../core/src/operations/send-webhooks.ts'
-import { harness } from '../../../../../tests/harness/harness.ts'
+import { harness, ROOT_KEY } from '../../../../../tests/harness/harness.ts'
+import { keyringOf } from '../../../src/adapters/keys/keyring.ts'
+import { SessionKeys } from '../../../../store/src/tables/session-keys.ts'
 import { MAX_FILTERED } from '../../../../store/src/tables/session-list.ts'
 
 /**
@@ -118,15 +120,19 @@ test('a filter reads a part of the sessions, and the next page begins there', as
       .map(({ name }) => String(name))
       .filter((name) => !['session_key', 'id', 'tenant_id'].includes(name))
     const list = columns.join(', ')
-    database.exec(`
-      with recursive n (i) as (select 1 union all select i + 1 from n where i < ${MAX_FILTERED + 5})
-      insert into session (session_key, id, tenant_id, ${list})
-      select i, 'sess_' || substr('0000000000000000000000' || i, -22), 'ten_other', ${list}
-      from n, (select * from session where id = '${newest.id}') s`)
-    // As sessions of an earlier version, whose ids do not give their keys.
-    database.exec(
-      'insert into session_old_id (id, session_key) select id, session_key from session',
+    const stored = database.prepare('select sealed from session_id_key').get()
+    const { idKeys } = keyringOf([ROOT_KEY])
+    const keys = new SessionKeys(idKeys.open(String(stored?.sealed)).cipher)
+    const insert = database.prepare(
+      `insert into session (session_key, id, tenant_id, ${list})
+       select ?, ?, 'ten_other', ${list} from session where session_key = ?`,
     )
+    database.exec('begin')
+    for (let at = 1; at <= MAX_FILTERED + 5; at++) {
+      const id = keys.newId(at, Buffer.alloc(16))
+      insert.run(keys.of(id), id, keys.of(newest.id as SessionId))
+    }
+    database.exec('commit')
   }
   await h.restart()
   const tenantId = h.shop.tenant.id

@@ -279,7 +279,7 @@ test('never scans a whole table in the sweeper, retention or readiness check', (
   migrate(file, 0)
   using database = new DatabaseSync(file)
   const cipher = { encrypt: (block: Uint8Array) => block, decrypt: (block: Uint8Array) => block }
-  const sessionKeys = new SessionKeys(cipher, { hasOldIds: true })
+  const sessionKeys = new SessionKeys(cipher)
   const sessions = sessionTable({
     notify: () => {},
     cause: () => undefined,

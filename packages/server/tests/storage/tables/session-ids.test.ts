@@ -47,27 +47,21 @@ function drive<T>(database: DatabaseSync, work: Work<T>, statements = Number.POS
   return step
 }
 
-function keyOf(keys: SessionKeys, id: SessionId): number {
-  const { value, done } = keys.of(id).next()
-  assert.equal(done, true)
-  return value
-}
-
 test('the key of an id stays the same while thousands of other ids are used', () => {
   const cipher = newCipher()
-  const keys = new SessionKeys(cipher, { hasOldIds: false })
+  const keys = new SessionKeys(cipher)
   const id = keys.newId(MINUTE, randomBytes(16))
-  const first = keyOf(keys, id)
+  const first = keys.of(id)
   const others = Array.from({ length: 10_000 }, (_, index) =>
     keys.newId(MINUTE + index, randomBytes(16)),
   )
-  for (const other of others) assert.notEqual(keyOf(keys, other), first)
-  assert.equal(keyOf(keys, id), first)
-  assert.equal(keyOf(new SessionKeys(cipher, { hasOldIds: false }), id), first)
+  for (const other of others) assert.notEqual(keys.of(other), first)
+  assert.equal(keys.of(id), first)
+  assert.equal(new SessionKeys(cipher).of(id), first)
 })
 
 test('ids reveal neither the order nor the time of their sessions', () => {
-  const keys = new SessionKeys(newCipher(), { hasOldIds: false })
+  const keys = new SessionKeys(newCipher())
   const random = Buffer.alloc(16)
   const count = 20_000
   // The worst case: the time counts up, and the random bits do not help.
@@ -93,23 +87,23 @@ test('ids reveal neither the order nor the time of their sessions', () => {
 })
 
 test('primary keys follow the time, and any text has one', () => {
-  const keys = new SessionKeys(newCipher(), { hasOldIds: false })
+  const keys = new SessionKeys(newCipher())
   const ids = Array.from({ length: 1_000 }, (_, index) =>
     keys.newId(MINUTE + index, randomBytes(16)),
   )
-  const ordered = ids.map((id) => keyOf(keys, id))
+  const ordered = ids.map((id) => keys.of(id))
   assert.deepEqual(
     ordered.toSorted((a, b) => a - b),
     ordered,
   )
   const last = keys.newId(2 ** 42 - 1, Buffer.alloc(16, 255))
-  assert.equal(keyOf(keys, last), Number.MAX_SAFE_INTEGER)
+  assert.equal(keys.of(last), Number.MAX_SAFE_INTEGER)
   // Invented ids nearly always decrypt to a time that no clock shows.
   const invented = Array.from({ length: 1_000 }, () => makeId('sess', randomBytes(16)))
-  const negative = invented.map((id) => keyOf(keys, id)).filter((key) => key < 0)
+  const negative = invented.map((id) => keys.of(id)).filter((key) => key < 0)
   assert.ok(negative.length > 900, `${negative.length}`)
   for (const text of ['sess_', `sess_${'z'.repeat(22)}`, 'sess_-_é', ''])
-    assert.ok(Number.isSafeInteger(keyOf(keys, text as SessionId)), text)
+    assert.ok(Number.isSafeInteger(keys.of(text as SessionId)), text)
 })
 
 test('an id that gives the primary key of a session, but is not its id, finds nothing', async () => {
@@ -125,8 +119,8 @@ test('an id that gives the primary key of a session, but is not its id, finds no
   const forged = { ...session, id: makeId('sess', cipher.encrypt(plain)) }
   const { value: keys } = drive(database, openSessionKeys(keyringOf([ROOT_KEY]).idKeys))
   assert.equal(
-    keyOf(keys as SessionKeys, forged.id),
-    keyOf(keys as SessionKeys, session.id as SessionId),
+    (keys as SessionKeys).of(forged.id),
+    (keys as SessionKeys).of(session.id as SessionId),
   )
 
   const timeline = `/sessions/${forged.id}/timeline`
@@ -180,7 +174,7 @@ test('the key of ids outlives the root keys, and is stored encrypted under each 
   const stored = () => String(database.prepare('select sealed from session_id_key').get()?.sealed)
   const keyAfter = (rootKeys: (typeof ROOT_KEY)[], id: SessionId) => {
     const { value } = drive(database, openSessionKeys(keyringOf(rootKeys).idKeys))
-    return keyOf(value as SessionKeys, id)
+    return (value as SessionKeys).of(id)
   }
   const id = (await h.create()).id as SessionId
   const key = keyAfter([ROOT_KEY], id)
@@ -209,12 +203,12 @@ test('two processes that start on a new database get the same key', async () => 
   const { changes } = database.prepare(text).run({ $1: values[0] as string })
   assert.equal(changes, 0)
   const again = drive(database, openSessionKeys(keyringOf([ROOT_KEY]).idKeys))
-  assert.equal(keyOf(again.value as SessionKeys, id), keyOf(fast as SessionKeys, id))
+  assert.equal((again.value as SessionKeys).of(id), (fast as SessionKeys).of(id))
   const rest = database.prepare('select sealed from session_id_key where number = 1').all()
   let step = slow.next(0)
   step = slow.next(rest)
   while (step.done !== true) step = slow.next([])
-  assert.equal(keyOf(step.value, id), keyOf(fast as SessionKeys, id))
+  assert.equal(step.value.of(id), (fast as SessionKeys).of(id))
 })
 
 test('does not start with root keys that do not open the key of ids, and names the fix', async () => {
