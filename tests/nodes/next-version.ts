@@ -12,13 +12,19 @@ const EDITS: readonly Edit[] = [
   },
   {
     file: `${CORE}/domain/node-level.ts`,
-    find: 'retention: 4,',
-    replace: 'retention: 4, suspension_of_next: 5,',
+    find: 'NODE_LEVEL = 1',
+    replace: 'NODE_LEVEL = 2',
   },
   {
     file: `${CORE}/operations/admin/suspend-tenant.ts`,
-    find: `rejectOlderNode(tables, 'suspension')`,
-    replace: `rejectOlderNode(tables, 'suspension_of_next')`,
+    find: 'import { tenantNotFound }',
+    replace: 'import { rejectOlderNode, tenantNotFound }',
+  },
+  {
+    file: `${CORE}/operations/admin/suspend-tenant.ts`,
+    find: 'const changed = yield* tables',
+    replace: `yield* rejectOlderNode(tables, { level: 2, feature: 'suspension' })
+      const changed = yield* tables`,
   },
 ]
 

@@ -53,5 +53,4 @@ export const CREATE_REJECTIONS = [
   'workflow_not_enabled',
   'action_not_enabled',
   'tenant_suspended',
-  'upgrade_in_progress',
 ] as const

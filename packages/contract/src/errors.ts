@@ -324,7 +324,6 @@ export const REASONS = {
     code: 'unavailable',
     message: 'The service is not ready. See unready for the failing checks.',
   },
-  upgrade_in_progress: { code: 'unavailable', message: 'An upgrade is running. Retry later.' },
   signer_unavailable: {
     code: 'unavailable',
     message: 'The receipt could not be signed now. Retry after the time in Retry-After.',

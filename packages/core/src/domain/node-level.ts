@@ -1,16 +1,6 @@
 /**
- * What a node of an older version ignores. Each node sends the highest level that it knows with its
- * messages to the other nodes. A new feature gets the next level, and `Tables.servesOlderNode`
- * asks for it before the first use.
+ * What the nodes of this version know. Each node sends it with its messages to the other nodes.
+ * Those of 0.1.0 have level 1. A feature that they would ignore takes the next level, and asks
+ * `Tables.servesOlderNode` before its first use.
  */
-export const NODE_LEVELS = {
-  suspension: 1,
-  requester_and_text: 2,
-  inbox: 3,
-  retention: 4,
-} as const
-
-export type NodeFeature = keyof typeof NODE_LEVELS
-
-/** The level of the nodes of this version. */
-export const NODE_LEVEL = Math.max(...Object.values(NODE_LEVELS))
+export const NODE_LEVEL = 1

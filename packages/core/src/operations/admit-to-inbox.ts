@@ -23,7 +23,6 @@ export function* admitToInbox(
   tables: Tables,
   { session, tenant, caller }: Asking & { readonly caller: string },
 ): Work<Result<Session>> {
-  if (yield* tables.servesOlderNode('inbox')) return reject('upgrade_in_progress')
   const noPhone = reject('subject_has_no_phone', { param: 'subject_ref' })
   const reference = session.wantedSubjectRef ?? ''
   const named = yield* tables.subjects.find(tenant.id, reference)

@@ -48,13 +48,7 @@ export async function createSession(
   if (problem !== undefined) return reject('invalid_member', problem)
   const { tenant, scope } = caller.credential
   if (tenant.suspendedAt !== undefined) return reject('tenant_suspended')
-  const { requester, text } = request.context ?? {}
-  // A node that does not know them lets an app approve them that does not show them.
-  if (
-    (requester !== undefined || text !== undefined) &&
-    (await service.store.read((tables) => tables.servesOlderNode('requester_and_text')))
-  )
-    return reject('upgrade_in_progress')
+  const { requester } = request.context ?? {}
   for (const member of ['name', 'detail'] as const) {
     const said = requester?.[member] ?? ''
     if (said !== '' && (await namesAnotherTenant(service, tenant, said)))

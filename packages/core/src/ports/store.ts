@@ -1,6 +1,5 @@
 import type { RequestId, SessionId, Unreadiness } from '@bonded/contract'
 import type { Device, Instant, Session } from '../domain/session.ts'
-import type { NodeFeature } from '../domain/node-level.ts'
 import type { Due, PurgedKind } from '../domain/retention.ts'
 import type { Tenant } from '../domain/tenant.ts'
 import type { ChangeNotification } from './bus.ts'
@@ -160,10 +159,10 @@ export interface Tables {
   readonly settings: SettingTable
   readonly totals: TotalTable
   /**
-   * Whether a node that does not know a feature serves, or did so in the last 10 seconds. A file of
-   * SQLite has one, and is not migrated while it serves.
+   * Whether a node below a level serves, or did so in the last 10 seconds. A file of SQLite has one
+   * node, and is not migrated while it serves.
    */
-  servesOlderNode(feature: NodeFeature): Work<boolean>
+  servesOlderNode(level: number): Work<boolean>
   /** The nodes that have sent a message in the last 10 seconds. None on SQLite, which has one. */
   nodes(): Work<readonly ServingNode[]>
   readonly receipts: ReceiptTable

@@ -196,7 +196,7 @@ export const BASELINE: Step = {
     // Messages between nodes. A file of SQLite belongs to one node.
     `create unlogged table node_message (
       node text not null, number bigint not null, text text not null,
-      level integer not null default 0,
+      level integer not null,
       sent_at timestamptz not null default clock_timestamp(), primary key (node, number))`,
     'create index node_message_by_time on node_message (sent_at)',
     // Settings that all nodes share.

@@ -1,5 +1,4 @@
 import type { SessionContext, SessionState, StepUp, TimelineEntry } from '@bonded/contract'
-import { isInbox } from '@bonded/core/domain/inbox'
 import type { Policy } from '@bonded/core/domain/policy'
 import type { Session } from '@bonded/core/domain/session'
 import type { StoredEvent } from '@bonded/core/ports/tables/session-table'
@@ -93,21 +92,8 @@ export function differenceOf(
 
 function columnValue(session: Session, member: keyof Session): SqlValue {
   const value = session[member]
-  if (member === 'rootKeyId' && isInbox(session)) return `${INBOX_MARK}${session.rootKeyId}`
   if (typeof value === 'boolean') return value ? 1 : 0
   return AS_JSON.has(member) && value !== null ? JSON.stringify(value) : (value as SqlValue)
-}
-
-/**
- * Precedes the root key of a session in an inbox. A node of a version without inboxes, which would
- * accept the nonce of the page, has no such root key and reads the session as not found.
- */
-const INBOX_MARK = 'inbox:'
-
-/** The root key of a session. */
-export function rootKeyIdFrom({ root_key_id: stored }: Row): string {
-  const id = String(stored)
-  return id.startsWith(INBOX_MARK) ? id.slice(INBOX_MARK.length) : id
 }
 
 /** Parsed policies by their text, which is the same for every session of a workflow. */
@@ -130,7 +116,7 @@ export function sessionFromRow(row: Row): Session {
   return {
     id: row.id as Session['id'],
     tenantId: row.tenant_id as Session['tenantId'],
-    rootKeyId: rootKeyIdFrom(row),
+    rootKeyId: row.root_key_id as string,
     state: row.state as SessionState,
     seq: Number(row.seq),
     hint: row.hint as Session['hint'],

@@ -19,7 +19,6 @@ import {
   emptied,
   entryFromRow,
   eventFromRow,
-  rootKeyIdFrom,
   SESSION_COLUMNS,
   sessionFromRow,
 } from './session-row.ts'
@@ -283,7 +282,7 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
         'select root_key_id, created_at from session where session_key > 0 order by session_key desc limit 1',
         [],
       )
-      return found && { rootKeyId: rootKeyIdFrom(found), createdAt: Number(found.created_at) }
+      return found && { rootKeyId: String(found.root_key_id), createdAt: Number(found.created_at) }
     },
 
     *pinnedTo(deviceId) {

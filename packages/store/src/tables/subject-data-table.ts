@@ -10,7 +10,6 @@ import type {
 import type { Work } from '@bonded/core/ports/work'
 import { columnNames, PERSONAL_DATA } from '../personal-data.ts'
 import { changed, row, rows, sent, type SqlValue } from '../statement.ts'
-import { rootKeyIdFrom } from './session-row.ts'
 import type { SessionKeys } from './session-keys.ts'
 
 /** How many rows one transaction searches. They take some milliseconds. */
@@ -96,16 +95,13 @@ function ofSubject({ tenantId }: SubjectScope): readonly string[] {
   )
 }
 
-function* rowsOf(
+function rowsOf(
   table: string,
   of: SubjectScope | TenantId,
   part?: Part,
 ): Work<readonly StoredRow[]> {
   const { condition, values } = conditionOf(table, of, part)
-  const found = yield* rows(`select * from ${table} where ${condition}`, values)
-  return table === 'session'
-    ? found.map((each) => ({ ...each, root_key_id: rootKeyIdFrom(each) }))
-    : found
+  return rows(`select * from ${table} where ${condition}`, values)
 }
 
 /** The condition for the rows of a subject, or of a tenant, in a table or a part of it. */

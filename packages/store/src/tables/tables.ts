@@ -1,4 +1,3 @@
-import { NODE_LEVELS } from '@bonded/core/domain/node-level'
 import type { Tables } from '@bonded/core/ports/store'
 import { auditTable } from './audit-table.ts'
 import { clearingDevices, deviceCache } from './device-cache.ts'
@@ -41,7 +40,7 @@ export function sqlTables(writing: Writing): Tables {
     rejections: rejectionTable,
     settings: settingTable,
     totals: totalTable(writing.dialect),
-    servesOlderNode: (feature) => writing.dialect.servesBelow(NODE_LEVELS[feature]),
+    servesOlderNode: (level) => writing.dialect.servesBelow(level),
     *nodes() {
       const found = yield* writing.dialect.nodes()
       return found.map(({ node, level, age_ms }) => ({
@@ -81,7 +80,7 @@ export function cachedTables(tables: Tables, caches: RowCaches): Tables {
     rejections: tables.rejections,
     settings: tables.settings,
     totals: tables.totals,
-    servesOlderNode: (feature) => tables.servesOlderNode(feature),
+    servesOlderNode: (level) => tables.servesOlderNode(level),
     nodes: () => tables.nodes(),
     receipts: tables.receipts,
     receiptLog: tables.receiptLog,

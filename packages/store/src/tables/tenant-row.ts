@@ -1,4 +1,4 @@
-import type { TenantId, Workflow } from '@bonded/contract'
+import type { TenantId } from '@bonded/contract'
 import { parseLimits } from '@bonded/core/domain/limits'
 import type { Tenant } from '@bonded/core/domain/tenant'
 import { StoreError } from '@bonded/core/ports/store'
@@ -46,7 +46,7 @@ export function tenantFromRow(found: Row): Tenant {
     environment: found.environment as Tenant['environment'],
     demo: found.demo === 1,
     origins: parseOnce<string[]>(found.origins),
-    workflows: parseOnce(found.workflows, workflowsOf),
+    workflows: parseOnce(found.workflows),
     ...(found.logo === null ? {} : { logo: found.logo as string }),
     ...(found.suspended_at === null ? {} : { suspendedAt: Number(found.suspended_at) }),
     ...(found.retention === null ? {} : { retention: parseOnce(found.retention) }),
@@ -56,27 +56,6 @@ export function tenantFromRow(found: Row): Tenant {
       : { sessionEndpoint: found.session_endpoint as string }),
     ...(found.limits === null ? {} : { limits: parseOnce(found.limits, storedLimits) }),
   }
-}
-
-/**
- * Before the name of a stored workflow whose requests wait in an inbox. A program of an earlier
- * version does not know `delivery`, and would show its requests on a page. With the mark it finds
- * no such workflow.
- */
-const INBOX_MARK = 'inbox:'
-
-/** The workflows of a tenant, as they are stored. */
-export function storedWorkflows(workflows: readonly Workflow[]): string {
-  const marked = workflows.map((each) =>
-    each.delivery === 'inbox' ? { ...each, name: `${INBOX_MARK}${each.name}` } : each,
-  )
-  return JSON.stringify(marked)
-}
-
-function workflowsOf(text: string): Workflow[] {
-  return (JSON.parse(text) as Workflow[]).map((each) =>
-    each.name.startsWith(INBOX_MARK) ? { ...each, name: each.name.slice(INBOX_MARK.length) } : each,
-  )
 }
 
 function storedLimits(text: string): NonNullable<Tenant['limits']> {

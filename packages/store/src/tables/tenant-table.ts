@@ -10,7 +10,7 @@ import type {
 } from '@bonded/core/ports/tables/tenant-table'
 import type { Writing } from './event-publisher.ts'
 import { changed, type Row, row, rows, type SqlValue } from '../statement.ts'
-import { storedWorkflows, TENANT_COLUMNS, tenantFromRow } from './tenant-row.ts'
+import { TENANT_COLUMNS, tenantFromRow } from './tenant-row.ts'
 
 /** Tables with rows of a tenant that its id finds: its keys first, so that it cannot act. */
 const TABLES_OF_TENANT = [
@@ -40,7 +40,7 @@ export function tenantTable({ dialect }: Pick<Writing, 'dialect'>): TenantTable 
           tenant.environment,
           tenant.demo ? 1 : 0,
           JSON.stringify(tenant.origins),
-          storedWorkflows(tenant.workflows),
+          JSON.stringify(tenant.workflows),
           now,
           limitsText(tenant.limits),
           tenant.sessionEndpoint ?? null,
@@ -280,7 +280,7 @@ function addOrigin(tenantId: TenantId, origin: string) {
 
 function settingsColumns(settings: TenantSettings): readonly (string | null)[] {
   const { name, origins, workflows, sessionEndpoint = null } = settings
-  const lists = [JSON.stringify(origins), storedWorkflows(workflows)]
+  const lists = [JSON.stringify(origins), JSON.stringify(workflows)]
   return [name, ...lists, sessionEndpoint, retentionText(settings)]
 }
 

@@ -7,9 +7,9 @@ import type { KeyListing } from '../../ports/tables/tenant-table.ts'
 import type { Work } from '../../ports/work.ts'
 import type { Service } from '../service.ts'
 import { createCredential } from './credential.ts'
-import { OperatorError, rejectOlderNode } from './operator-error.ts'
+import { OperatorError } from './operator-error.ts'
 import { setSuspended } from './suspend-tenant.ts'
-import { rejectOlderPages, similarTenant } from './tenants.ts'
+import { similarTenant } from './tenants.ts'
 
 /** A tenant as a document describes it. A member that is undefined stays as it is. */
 export interface WantedTenant extends Pick<Tenant, 'name' | 'environment' | 'workflows'> {
@@ -59,10 +59,7 @@ export function applyTenant(service: Service, wanted: WantedTenant): Promise<App
     const plan = yield* compare(service, tables, wanted)
     if (plan.differences.length === 0) return plan
     const { tenant, isNew } = plan
-    if (plan.differences.some(({ member }) => member === 'retention'))
-      yield* rejectOlderNode(tables, 'retention')
     yield* tables.concerns({ tenantId: tenant.id })
-    yield* rejectOlderPages(tables, tenant)
     const now = service.clock.now()
     if (isNew) yield* tables.tenants.create(tenant, now)
     else {

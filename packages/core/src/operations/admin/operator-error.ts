@@ -1,5 +1,4 @@
 import type { DeviceId, SessionId, TenantId, SubjectId } from '@bonded/contract'
-import type { NodeFeature } from '../../domain/node-level.ts'
 import type { Tables } from '../../ports/store.ts'
 import type { Work } from '../../ports/work.ts'
 
@@ -26,12 +25,15 @@ export class OperatorError extends Error {
   }
 }
 
-/** @throws {OperatorError} where a node of an older version serves, which ignores the feature */
+/**
+ * @param of.level the first that knows the feature
+ * @throws {OperatorError} where a node of an older version serves, which ignores the feature
+ */
 export function* rejectOlderNode(
   tables: Pick<Tables, 'servesOlderNode'>,
-  feature: NodeFeature,
+  { level, feature }: { readonly level: number; readonly feature: string },
 ): Work<void> {
-  if (yield* tables.servesOlderNode(feature))
+  if (yield* tables.servesOlderNode(level))
     throw new OperatorError(
       `A node of an older version serves, and would ignore the ${feature}. Upgrade all nodes, and try again 10 seconds later`,
       { code: 'conflict' },

@@ -7,7 +7,7 @@ import { MOVES } from '../../protocol/states.ts'
 import { BATCH_SESSIONS } from '../batch.ts'
 import { expireIfOverdue } from '../find-and-expire.ts'
 import type { Service } from '../service.ts'
-import { rejectOlderNode, tenantNotFound } from './operator-error.ts'
+import { tenantNotFound } from './operator-error.ts'
 
 /** A tenant as it is after a suspension or its end. */
 export interface SuspendedTenant {
@@ -57,14 +57,13 @@ export function resumeTenant({ store }: Service, id: TenantId): Promise<Suspende
 /**
  * Stores a suspension or its end, in the unit of another change.
  *
- * @throws {OperatorError} where the tenant does not exist, or an older node would ignore it
+ * @throws {OperatorError} where the tenant does not exist
  */
 export function* setSuspended(
   tables: Tables,
   id: TenantId,
   at: Instant | null,
 ): Work<Pick<SuspendedTenant, 'tenant' | 'changed'>> {
-  if (at !== null) yield* rejectOlderNode(tables, 'suspension')
   const changed = yield* tables.tenants.setSuspended(id, at)
   const tenant = yield* tables.tenants.find(id)
   if (tenant === undefined) throw tenantNotFound(id)

@@ -11,12 +11,10 @@ import { MAX_PAGE_SECONDS } from '../../domain/lifetimes.ts'
 import { type SomeLimits, TENANT_LIMITS } from '../../domain/limits.ts'
 import { isHighlyRestrictive, lookAlike } from '../../domain/lookalikes.ts'
 import type { Tenant } from '../../domain/tenant.ts'
-import type { Tables } from '../../ports/store.ts'
-import type { Work } from '../../ports/work.ts'
 import type { Service } from '../service.ts'
 import { createCredential } from './credential.ts'
 import { checkOrigin, checkSessionEndpoint } from './check-origin.ts'
-import { OperatorError, rejectOlderNode, tenantNotFound } from './operator-error.ts'
+import { OperatorError, tenantNotFound } from './operator-error.ts'
 
 export interface NewTenant {
   readonly name: string
@@ -58,7 +56,6 @@ export async function createTenant(service: Service, wanted: NewTenant): Promise
   const similarTenantId = await service.store.write(function* (tables) {
     const similar = similarTenant(tenant, { among: yield* tables.tenants.list(), allowSimilarName })
     yield* tables.concerns({ tenantId: tenant.id, key: credential.row.keyId })
-    yield* rejectOlderPages(tables, tenant)
     yield* tables.tenants.create(tenant, now)
     yield* tables.tenants.addServerCredential({
       ...credential.row,
@@ -164,15 +161,6 @@ export function tenantProblems(tenant: Owned): readonly TenantProblem[] {
   return found.filter((problem) => problem !== undefined && problem !== false)
 }
 
-/** @throws {OperatorError} where an older node would serve a workflow of the tenant as a page */
-export function* rejectOlderPages(
-  tables: Pick<Tables, 'servesOlderNode'>,
-  { workflows }: Pick<Tenant, 'workflows'>,
-): Work<void> {
-  if (workflows.some(({ delivery }) => delivery === 'inbox'))
-    yield* rejectOlderNode(tables, 'inbox')
-}
-
 /** Members that contradict how the requests of a workflow reach the phone. */
 function deliveryProblems(workflow: Workflow): readonly string[] {
   const { delivery = 'page', session_ttl_seconds: ttl = 0 } = workflow
@@ -180,7 +168,6 @@ function deliveryProblems(workflow: Workflow): readonly string[] {
   const onPage: (string | false)[] = [
     ttl > MAX_PAGE_SECONDS &&
       `session_ttl_seconds is at most ${MAX_PAGE_SECONDS} without delivery inbox`,
-    // A node of an older version would ignore both, and takes a workflow with an inbox for unknown.
     workflow.webauthn === 'seasoned' && 'webauthn seasoned needs delivery inbox',
     workflow.requester === 'required' && 'requester required needs delivery inbox',
   ]

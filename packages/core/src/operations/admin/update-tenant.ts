@@ -3,9 +3,9 @@ import { retentionProblem, type SomeRetention } from '../../domain/retention.ts'
 import type { Tenant } from '../../domain/tenant.ts'
 import type { TenantSettings } from '../../ports/tables/tenant-table.ts'
 import type { Service } from '../service.ts'
-import { OperatorError, rejectOlderNode, tenantNotFound } from './operator-error.ts'
+import { OperatorError, tenantNotFound } from './operator-error.ts'
 import { checkSessionEndpoint } from './check-origin.ts'
-import { checkTenant, rejectOlderPages, similarTenant } from './tenants.ts'
+import { checkTenant, similarTenant } from './tenants.ts'
 
 /** What to change. Removals come first, so that one call can replace a workflow. */
 export interface TenantChange {
@@ -53,13 +53,9 @@ export async function updateTenant(
       const after = { ...before, ...changed(before, change) }
       // What the tenant already has was valid when it was added, and must stay removable.
       checkTenant({ ...after, origins: change.addOrigins })
-      yield* rejectOlderPages(tables, { workflows: change.addWorkflows })
       if (typeof change.sessionEndpoint === 'string')
         checkSessionEndpoint(change.sessionEndpoint, after, service.settings)
-      if (change.retention !== undefined) {
-        checkRetention(service, change.retention)
-        yield* rejectOlderNode(tables, 'retention')
-      }
+      if (change.retention !== undefined) checkRetention(service, change.retention)
       const { allowSimilarName = false } = change
       const among = after.name === before.name ? [] : yield* tables.tenants.list()
       const similarTenantId = similarTenant(after, { among, allowSimilarName })

@@ -152,11 +152,12 @@ test('messages that no node writes are ignored, and stop no exchange', async () 
   const id = (first: number) => `${first}0000000-0000-4000-8000-000000000000`
   await runSql(
     database.url,
-    `insert into node_message (node, number, text, sent_at) values
+    `insert into node_message (node, number, text, level, sent_at)
+     select node, number, text, 1, sent_at from (values
        ('a,b{}"', 1, 'poison', now()), ('', 1, 'poison', now()), ('null', 1, 'poison', now()),
        ('${id(1)}', 9223372036854775807, 'poison', now()), ('${id(2)}', -1, 'poison', now()),
        ('${id(3)}', 1, repeat('poison', 1000000), now()),
-       ('${id(4)}', 1, 'poison', now() + interval '1 year')`,
+       ('${id(4)}', 1, 'poison', now() + interval '1 year')) m (node, number, text, sent_at)`,
   )
   const open = await database.openStore(clock.now())
   await using reader = open({ bus: a.service.bus, meter: noMeter })
@@ -189,7 +190,8 @@ test('a number that no node has sent hides the messages of a node only while its
   }
   await runSql(
     database.url,
-    `insert into node_message (node, number, text) values ('${one.messages?.node}', 1e9, 'x')`,
+    `insert into node_message (node, number, text, level)
+     values ('${one.messages?.node}', 1e9, 'x', 1)`,
   )
   assert.deepEqual(await read(1), ['x'])
   await one.messages?.exchange({ number: 1, text: 'real' })

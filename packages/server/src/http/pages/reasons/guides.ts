@@ -343,12 +343,6 @@ export const REASON_GUIDES: Readonly<Record<Reason, ReasonGuide>> = {
     cause: 'A part of the service does not work, such as its database or a root key.',
     remedy: 'Operators: fix the checks that `error.unready` lists, or run `bonded doctor`.',
   },
-  upgrade_in_progress: {
-    retry: 'unchanged',
-    cause:
-      'The operator upgrades the service node by node. A node of an older version does not know a part of the request, such as `context.text`, and a phone could approve there what it did not show.',
-    remedy: 'Retry once all nodes have the new version.',
-  },
   overloaded: {
     retry: 'unchanged',
     cause: 'The service received more requests than it can process.',
