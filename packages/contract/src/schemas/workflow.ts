@@ -46,10 +46,9 @@ export type Titles = Static<typeof Titles>
 
 /**
  * What a `webauthn` key without attestation can prove (protocol 6): `review` keeps its bonds in the
- * band `low`; `known` lifts those of a known user to `medium`; `accept` starts at `medium`; `named`
- * limits no bond of a session that names its user.
+ * band `low`; `known` lifts those of a known user to `medium`; `accept` starts at `medium`.
  */
-export const UNATTESTED = ['review', 'known', 'accept', 'named'] as const
+export const UNATTESTED = ['review', 'known', 'accept'] as const
 
 /**
  * How a request reaches the phone: `page` by a QR code or a link that a page shows, `inbox` in the

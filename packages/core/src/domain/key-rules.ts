@@ -48,15 +48,13 @@ export function needsAttestedKey(session: KeyFacts['session']): boolean {
 export function highestBandOf(facts: KeyFacts, hasIndependent: boolean): AssertionBand {
   const { session, device } = facts
   if (!isOpenToScripts(device)) return 'high'
-  switch (session.policy.unattested ?? 'named') {
+  switch (session.policy.unattested) {
     case 'review':
       return 'low'
     case 'known':
       return isKnown(facts) || hasIndependent ? 'medium' : 'low'
     case 'accept':
       return 'medium'
-    case 'named':
-      return session.wantedSubjectRef === null ? 'low' : 'high'
   }
 }
 

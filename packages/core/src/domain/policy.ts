@@ -19,8 +19,8 @@ export interface Policy {
   readonly passport: 'none' | 'optional' | 'required'
   readonly subject: 'optional' | 'required'
   readonly webauthn: 'attested' | 'seasoned' | 'known' | 'any'
-  /** What an unattested `webauthn` key can prove. Absent from sessions of an earlier version. */
-  readonly unattested?: (typeof UNATTESTED)[number]
+  /** What an unattested `webauthn` key can prove. */
+  readonly unattested: (typeof UNATTESTED)[number]
   readonly formats: readonly DeviceFormat[]
   readonly suspectDevices: 'refuse' | 'allow'
   /** The minimum age of the key at the time of the session's call. Absent: no minimum. */

@@ -70,25 +70,6 @@ test('a workflow keeps every unattested key low, or accepts it at the first visi
   assert.deepEqual(new Set(Object.values(bandsOf({ unattested: 'accept' }))), new Set(['medium']))
 })
 
-test('the rule of earlier versions depends on the name alone, also in their sessions', () => {
-  const named = {
-    first: 'low',
-    named: 'high',
-    almostADay: 'high',
-    aDay: 'high',
-    completed: 'high',
-    unnamed: 'low',
-    independent: 'low',
-  }
-  assert.deepEqual(bandsOf({ unattested: 'named' }), named)
-  const facts = factsOf({}, { named: true })
-  const { unattested: _, ...policy } = facts.session.policy
-  const bandIn = (session: KeyFacts['session']) =>
-    highestBandOf({ ...facts, session: { ...session, policy } }, false)
-  assert.equal(bandIn(facts.session), 'high')
-  assert.equal(bandIn({ ...facts.session, wantedSubjectRef: null }), 'low')
-})
-
 const ATTESTED = [
   { format: 'apple-app-attest' },
   { format: 'android-key' },
@@ -178,6 +159,5 @@ test('a key that cannot reach the required band is rejected before the user prov
   assert.equal(accepts({ ...medium, passport: 'optional' }, {}), true)
   const high = { require: ['band:high' as const] }
   assert.deepEqual([accepts(high, {}), accepts(high, known)], [false, false])
-  assert.equal(accepts({ ...high, unattested: 'named' }, { named: true }), true)
   assert.equal(accepts(high, { device: ATTESTED[0] }), true)
 })
