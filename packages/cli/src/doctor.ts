@@ -17,7 +17,6 @@ import { reportWebhooks } from '@bonded/core/operations/admin/report-webhooks'
 import { reportWakeUps } from '@bonded/core/operations/admin/report-wake-ups'
 import { reportReceiptLog } from '@bonded/core/operations/admin/report-receipt-log'
 import { reportBrowserProof } from '@bonded/core/operations/admin/browser-proof'
-import { reportLogos } from '@bonded/core/operations/admin/tenant-logo'
 import { checkRpIds } from '@bonded/core/operations/admin/relying-parties'
 import { RELATED_ORIGINS_PATH } from '@bonded/server/http/pages/related-origins'
 import { siteNameOf } from '@bonded/server/settings/relying-party'
@@ -63,7 +62,6 @@ const CHECKS: readonly (readonly [name: string, check: Check])[] = [
   ['webhooks', checkWebhooks],
   ['wake-ups', (...given) => checkStored(given, 'No phone has subscribed.', reportWakeUps)],
   ['receipts', checkReceipts],
-  ['logos', checkLogos],
   ['disk', checkDisk],
   ['passport trust', checkPassportTrust],
   ['service', checkService],
@@ -239,14 +237,6 @@ function checkReceipts(...given: Parameters<Check>): Promise<Summary> {
         : `Cosigned by ${cosigners} of ${witnesses.length} witnesses.`
     const before = closed === 0 ? '' : ` Closed logs before it: ${closed}.`
     return { says: `The log has ${entries} entries.${before} ${cosigned}`, warnings }
-  })
-}
-
-/** Lists the tenants whose logo an operator can no longer set. */
-function checkLogos(...given: Parameters<Check>): Promise<Summary> {
-  return checkStored(given, 'No logos.', async (service) => {
-    const { logos, warnings } = await reportLogos(service)
-    return logos === 0 ? undefined : { says: `Logos: ${logos}.`, warnings }
   })
 }
 

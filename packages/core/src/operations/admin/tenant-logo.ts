@@ -1,8 +1,7 @@
 import type { TenantId } from '@bonded/contract'
-import { CONVERT_SVG, problemOfLogo } from '../../domain/logo.ts'
+import { problemOfLogo } from '../../domain/logo.ts'
 import type { Service } from '../service.ts'
 import { OperatorError, tenantNotFound } from './operator-error.ts'
-import { listTenants } from './tenants.ts'
 
 /**
  * Sets or removes the logo that the widget shows beside the tenant's name. A running service
@@ -27,20 +26,4 @@ function storedLogo({ random }: Service, file: Uint8Array): { name: string; byte
   if (problem !== undefined)
     throw new OperatorError(`The logo was rejected: ${problem}`, { code: 'invalid' })
   return { name: `${random.base62(22)}.png`, bytes: file }
-}
-
-/** The logos, and warnings about SVG files, which earlier versions accepted. */
-export async function reportLogos(
-  service: Service,
-): Promise<{ readonly logos: number; readonly warnings: readonly string[] }> {
-  const logos = (await listTenants(service)).filter(({ logo }) => logo !== undefined)
-  return {
-    logos: logos.length,
-    warnings: logos
-      .filter(({ logo }) => logo?.endsWith('.svg'))
-      .map(
-        ({ id }) =>
-          `The tenant ${id} has an SVG logo, which the service shows until it is replaced. Convert the original with ${CONVERT_SVG}, then run bonded tenant update ${id} --logo logo.png`,
-      ),
-  }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { reportLogos, setLogo } from '../../../../core/src/operations/admin/tenant-logo.ts'
+import { setLogo } from '../../../../core/src/operations/admin/tenant-logo.ts'
 import { harness } from '../../../../../tests/harness/harness.ts'
 import { png } from '../../../../../tests/png.ts'
 
@@ -30,7 +30,7 @@ test('shows a browser the tenant’s name, and its logo once there is one', asyn
   assert.equal(headers['content-type'], 'image/png')
   assert.equal(headers['cache-control'], 'public, max-age=31536000, immutable')
   assert.equal(headers['x-content-type-options'], 'nosniff')
-  assert.match(String(headers['content-security-policy']), /^default-src 'none';.* sandbox$/)
+  assert.match(String(headers['content-security-policy']), /^default-src 'none'; sandbox$/)
 })
 
 test('serves a replaced logo at another address, and no removed one', async () => {
@@ -41,20 +41,8 @@ test('serves a replaced logo at another address, and no removed one', async () =
   assert.notEqual(before, after)
   await setLogo(h.service, h.shop.tenant.id, null)
   assert.equal((await shown()).tenant_logo_url, null)
-  for (const path of [before, after, '/v1/logos/x.svg', `/v1/logos/${'a'.repeat(22)}.html`])
+  for (const path of [before, after, `/v1/logos/${'a'.repeat(22)}.svg`, `/v1/logos/${'a'.repeat(22)}.html`])
     assert.equal((await h.call('GET', String(path))).status, 404)
-})
-
-test('serves an SVG of an earlier version until it is replaced, and reports it', async () => {
-  const logo = { name: `${'a'.repeat(22)}.svg`, bytes: Buffer.from(SVG) }
-  await h.service.store.write((tables) => tables.tenants.setLogo(h.shop.tenant.id, logo))
-  const { headers, text } = await h.call('GET', String((await shown()).tenant_logo_url))
-  assert.deepEqual([headers['content-type'], text], ['image/svg+xml', SVG])
-  const { logos, warnings } = await reportLogos(h.service)
-  assert.equal(logos, 1)
-  assert.match(String(warnings), new RegExp(`${h.shop.tenant.id}.*rsvg-convert`))
-  await setLogo(h.service, h.shop.tenant.id, LOGO)
-  assert.deepEqual((await reportLogos(h.service)).warnings, [])
 })
 
 test('rejects a file of another kind, and an unknown tenant', async () => {
