@@ -252,7 +252,6 @@ export const PERSONAL_DATA: Readonly<Record<string, TableData>> = {
       ['subject_id subject_ref', 'personal', "the user, and the tenant's pseudonym of the user"],
       ['blocked_at', 'personal', 'whether the tenant has blocked the user'],
       ['inbox_paused_until inbox_reports', 'personal', 'whether the user has paused the tenant'],
-      ['inbox_woken_at', 'personal', 'when the tenant last woke the user, before step 47'],
     ],
   },
   blocked_subject: {

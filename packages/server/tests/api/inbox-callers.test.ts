@@ -183,24 +183,6 @@ test('a purge deletes the counts of a credential three days after its revocation
   assert.equal((await counted(scene)).length, 1)
 })
 
-test('a purge deletes counts that an earlier version left of a user or a tenant', async () => {
-  await using scene = await callersHarness()
-  const { h } = scene
-  assert.equal(await attempt(scene, DAY), 201)
-  const other = await h.addTenant({ name: 'Other', workflows: INBOX_WORKFLOWS })
-  const { subjectRef } = await bondedUser(h, other, scene.phone)
-  h.clock.advance(1)
-  assert.equal(await attempt(scene, { ...DAY, subject_ref: subjectRef }, other.server), 201)
-  assert.equal((await counted(scene)).length, 2)
-  // What an earlier version deletes of the tenant, and then of the user.
-  await sql(h, `delete from pairwise_subject where tenant_id = '${other.tenant.id}'`)
-  await purgeFor(scene, 0)
-  assert.equal((await counted(scene)).length, 1)
-  await sql(h, 'delete from pairwise_subject')
-  await purgeFor(scene, 0)
-  assert.deepEqual(await counted(scene), [])
-})
-
 test('a purge deletes the counts of an answered credential three days after its last request', async () => {
   await using scene = await callersHarness()
   await approve(scene)

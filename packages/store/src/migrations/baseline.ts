@@ -77,12 +77,10 @@ const SUBJECTS = [
   `create table pairwise_subject (
     tenant_id text not null, subject_id text not null, subject_ref text not null,
     blocked_at bigint, inbox_paused_until bigint not null default 0,
-    inbox_reports integer not null default 0, inbox_woken_at bigint not null default 0,
+    inbox_reports integer not null default 0,
     primary key (tenant_id, subject_id))`,
   // No subject may answer to the reference of another.
   'create unique index pairwise_subject_by_ref on pairwise_subject (tenant_id, subject_ref)',
-  `create index pairwise_subject_woken on pairwise_subject (subject_id, inbox_woken_at)
-    where inbox_woken_at > 0`,
   `create table inbox_caller (
     tenant_id text not null, subject_id text not null, key_id text not null,
     asked_at bigint not null, since_approval bigint not null,

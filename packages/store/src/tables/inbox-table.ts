@@ -48,9 +48,7 @@ const COUNT = {
 const PURGE = `delete from inbox_caller where subject_id > $1 and subject_id <= $2 and (
   (asked_at <= $3 and since_answer = 0)
   or (select revoked_at from server_credential
-    where server_credential.key_id = inbox_caller.key_id) <= $3
-  or (select 1 from pairwise_subject where pairwise_subject.tenant_id = inbox_caller.tenant_id
-    and pairwise_subject.subject_id = inbox_caller.subject_id) is null)`
+    where server_credential.key_id = inbox_caller.key_id) <= $3)`
 
 /** The part of the table of sessions that is about inboxes. */
 export function inboxTable({

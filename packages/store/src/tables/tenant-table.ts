@@ -143,7 +143,7 @@ export function tenantTable({ dialect }: Pick<Writing, 'dialect'>): TenantTable 
     },
 
     *addServerCredential({ keyId, tenantId, name, hash, last4, scope, now, expiresAt = null }) {
-      // An earlier version, which knows no expiry, ends the credential by its revocation.
+      // `revoked_at` is the end of a credential, and equals `expires_at` where that is its expiry.
       yield* row(
         `insert into server_credential
          (key_id, tenant_id, hash, last4, scope, created_at, revoked_at, expires_at, name)

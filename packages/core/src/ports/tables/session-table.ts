@@ -187,8 +187,7 @@ export interface SessionTable {
    */
   countRequest(session: Session, what: 'asked' | 'withdrawn' | 'declined' | 'approved'): Work<void>
   /**
-   * Deletes the counts that affect no later request, and those of an erased user or a removed
-   * tenant, which an earlier version leaves. Checks up to a thousand rows.
+   * Deletes the counts that affect no later request. Checks up to a thousand rows.
    *
    * @param after the user up to whom earlier calls have checked, or an empty text
    * @returns the same for the next call
