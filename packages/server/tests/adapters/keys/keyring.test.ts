@@ -161,7 +161,7 @@ test('derives stable motion fingerprints that are unrelated between devices and 
   assert.ok(strangers.filter((mark) => marks.includes(mark)).length <= 1)
 })
 
-test('derives the motion fingerprints that earlier versions have stored', () => {
+test('derives the same motion fingerprints in every version, because they are stored', () => {
   const fingerprints = keyringOf([ROOT_KEY]).motionFingerprints(
     'k1',
     'dev_0aB1cD2eF3gH4iJ5kL6mN7',
