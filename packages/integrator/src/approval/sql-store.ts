@@ -107,7 +107,6 @@ export function sqliteApprovalStore(db: ApprovalConnection): ApprovalStore {
   waitForOthers(db)
   const { synchronous } = db.prepare('pragma synchronous').get({}) as { synchronous: number }
   if (!(synchronous >= 2)) throw refused('use `pragma synchronous = full`')
-  addLookup(db)
   db.exec(APPROVAL_TABLE)
   const prepared = new Map<string, ReadingStatement>()
   const prepare = (sql: string) => {
@@ -132,14 +131,6 @@ export function sqliteApprovalStore(db: ApprovalConnection): ApprovalStore {
       }
     },
   })
-}
-
-/** A table of the first versions has no lookup, and `add column if not exists` is not of SQLite. */
-function addLookup(db: ApprovalConnection): void {
-  const names = db.prepare(`select name from pragma_table_info('approval')`).all({}) as Row[]
-  if (names.length === 0 || names.some(({ name }) => name === 'lookup')) return
-  // Another process may add it at the same time. If it is missing afterwards, its index fails.
-  quietly(() => db.exec('alter table approval add column lookup text'))
 }
 
 function refused(remedy: string): GateError {

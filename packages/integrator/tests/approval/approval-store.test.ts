@@ -40,14 +40,3 @@ test('sqlite: moves no row within an open transaction, whose rollback would undo
   db.exec('commit')
   assert.equal((await store.find('a'))?.state, 'waiting')
 })
-
-test('sqlite: adds the lookup to a table of the first versions, and keeps its rows', async () => {
-  const db = new DatabaseSync(':memory:')
-  db.exec(`create table approval (id text primary key, data text not null, state text not null,
-    changed_at bigint not null, expires_at bigint not null);
-    insert into approval values ('old', '{}', 'unknown', 1, 2)`)
-  const store = sqliteApprovalStore(db)
-  await store.put({ ...ROW, id: 'new' })
-  assert.equal((await store.withLookup(ROW.lookup))[0]?.id, 'new')
-  assert.equal((await sqliteApprovalStore(db).find('old'))?.state, 'unknown')
-})
