@@ -23,6 +23,9 @@ const START = readStart(
   },
   PARENT,
 )!
+const hashes = (id: string) => [
+  createHash('sha256').update(credentialName(START.sessionId, id)).digest('base64url'),
+]
 const VIEW: BrowserFrame = {
   tenant_id: TENANT,
   tenant_name: 'Shop',
@@ -32,6 +35,7 @@ const VIEW: BrowserFrame = {
   action_title: null,
   rp_id: 'bond.example',
   allow_credentials: [],
+  credential_hashes: hashes('AQID'),
   timeout_ms: 90_000,
 }
 
@@ -118,9 +122,6 @@ test('asks for a discoverable passkey over its own payload, and tells the page o
 })
 
 test('sends no assertion of another phone’s passkey, and lets the user choose again', async () => {
-  const hashes = (id: string) => [
-    createHash('sha256').update(credentialName(START.sessionId, id)).digest('base64url'),
-  ]
   const opened = (credential_hashes: string[]) => [
     { kind: 'accepted' as const, value: { ...VIEW, credential_hashes } },
   ]

@@ -111,8 +111,7 @@ export type CreatedSession = Static<typeof CreatedSession>
 
 const RpId = Type.String({ description: 'The relying party id of the credentials.' })
 const AllowCredentials = Type.Array(Type.String(), {
-  description:
-    'Always empty: the authenticator offers its discoverable credentials. Earlier versions named those of the phone.',
+  description: 'Always empty: the authenticator offers its discoverable credentials.',
 })
 const CredentialHashes = Type.Array(Type.String(), {
   description:
@@ -146,7 +145,7 @@ export const BrowserFrame = closed({
   ),
   rp_id: RpId,
   allow_credentials: AllowCredentials,
-  credential_hashes: Type.Optional(CredentialHashes),
+  credential_hashes: CredentialHashes,
   timeout_ms: Milliseconds,
 })
 export type BrowserFrame = Static<typeof BrowserFrame>

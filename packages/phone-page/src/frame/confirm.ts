@@ -129,8 +129,6 @@ async function isOfPhone(
     sha256,
   }: { readonly assertion: Assertion; readonly sha256: FrameDependencies['sha256'] },
 ): Promise<boolean> {
-  // A service of an earlier version names its credentials to the authenticator.
-  if (credential_hashes === undefined) return true
   const name = encodeBase64url(await sha256(credentialName(sessionId, assertion.id)))
   return credential_hashes.includes(name)
 }
