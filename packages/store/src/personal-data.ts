@@ -64,7 +64,7 @@ export const PERSONAL_DATA: Readonly<Record<string, TableData>> = {
       ['end_user_address', 'emptied', 'the network of the browser, compared with the phone'],
       ['device_id claimed_at', 'emptied', 'the phone that claimed the session'],
       ['claimed_nonce bond_digest', 'emptied', 'recognizes a repeated call of that phone'],
-      ['verification step_up browser_leg', 'emptied', 'what was proved, and what is missing'],
+      ['verification step_up browser_proof', 'emptied', 'what was proved, and what is missing'],
       ['bond_proof', 'emptied', 'what the phone signed, for the receipt'],
     ],
   },

@@ -233,7 +233,7 @@ function sessions({ integer, eventColumns, clustered }: Spelling): readonly stri
       context text, wanted_subject_ref text, subject_ref text, inbox_subject_id text,
       phone_number text, end_user_address text, requesting_origin text, device_id text,
       claimed_nonce text, claimed_at bigint, valid_assertions bigint not null, bond_digest text,
-      bond_proof text, verification text, step_up text, browser_leg text, receipt_due_at bigint,
+      bond_proof text, verification text, step_up text, browser_proof text, receipt_due_at bigint,
       notifies bigint not null default 0)`,
     // Live sessions by expiry (sweeper), ended ones by end (purge). Each session is in one of these
     // partial indexes.

@@ -43,7 +43,7 @@ const COLUMNS: { readonly [Member in keyof Session]: string } = {
   receiptDueAt: 'receipt_due_at',
   verification: 'verification',
   stepUp: 'step_up',
-  browserProof: 'browser_leg',
+  browserProof: 'browser_proof',
   notifies: 'notifies',
 }
 
@@ -150,7 +150,7 @@ export function sessionFromRow(row: Row): Session {
     receiptDueAt: instant(row.receipt_due_at),
     verification: json<NonNullable<Session['verification']>>(row.verification),
     stepUp: json<StepUp>(row.step_up),
-    browserProof: json<NonNullable<Session['browserProof']>>(row.browser_leg),
+    browserProof: json<NonNullable<Session['browserProof']>>(row.browser_proof),
     notifies: Number(row.notifies) === 1,
   }
 }

@@ -48,7 +48,7 @@ const ENDED: Readonly<Record<string, string>> = {
     `bonded_at is null and not (${endedBy(MOVES.decline)} or ${endedBy(MOVES.declineUnexpected)})`,
   ),
   stepUps: isTrue(`${events(`e.kind = '${MOVES.stepUp.to}' and e.hint = 'step_up'`)} > 0`),
-  browserProofs: isTrue('bonded_at is not null and browser_leg is not null'),
+  browserProofs: isTrue('bonded_at is not null and browser_proof is not null'),
   rejections: events(`e.kind = 'refused'`),
   latencyMs: `coalesce(${LATENCY}, 0)`,
   ...Object.fromEntries(LATENCY_COLUMNS.map((column, index) => [column, isTrue(inBucket(index))])),
