@@ -331,5 +331,5 @@ test('never scans a whole table in the sweeper, retention or readiness check', (
       assert.doesNotMatch(plan, /TEMP B-TREE/, name)
     }
   }
-  assert.equal(planned.forget.length, 7)
+  assert.equal(planned.forget.length, 5)
 })
