@@ -1,12 +1,12 @@
 #!/usr/bin/env node
 // Starts the service with this Node or with the version that this repository pins. Where neither
 // is new enough, it prints the version that is needed.
-import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
-import { findNode, howToInstallNode, modulesAbove } from './find-node.js'
+import { findNode, modulesAbove, whatIsMissing } from './find-node.js'
+import { runNode } from './run-node.js'
 import { RUNTIME_FLAGS } from './runtime-flags.js'
 
 const here = dirname(fileURLToPath(import.meta.url))
@@ -16,11 +16,12 @@ const main = existsSync(sources) ? sources : compiled
 const flags = main === sources ? ['--conditions=@bonded/source', ...RUNTIME_FLAGS] : RUNTIME_FLAGS
 
 // The sources need a Node that strips types; the compiled service needs node:sqlite without a flag.
-const needed = main === sources ? [24, 0] : [22, 13]
+const needed = /** @type {const} */ (main === sources ? [24, 0] : [22, 13])
 const node = findNode(needed)
-if (node === undefined) {
-  console.error(`bonded needs Node ${needed.join('.')} or newer. This is ${process.version}.`)
-  if (main === sources) console.error(howToInstallNode())
+const tooOld = `bonded needs Node ${needed.join('.')} or newer. This is ${process.version}.`
+const missing = main === sources ? whatIsMissing(node, needed) : tooOld
+if (node === undefined || (main === sources && missing !== undefined)) {
+  console.error(`error: ${missing}`)
   process.exit(2)
 }
 // V8 caches compiled code beside the packages. The cache adds no risk: write access to that folder
@@ -36,6 +37,4 @@ if (
 ) {
   process.execve(node, [node, ...args], process.env)
 }
-const child = spawn(node, args, { stdio: 'inherit' })
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
-child.on('exit', (code, signal) => process.exit(code ?? (signal === null ? 1 : 128)))
+runNode(node, args, process.env)

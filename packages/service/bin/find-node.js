@@ -15,9 +15,20 @@ export function findNode(needed) {
   return isNewEnough ? process.execPath : pinnedNode()
 }
 
-/** The sentence that tells a user of the repository which package has the Node that is missing. */
-export function howToInstallNode() {
-  return `npm ci installs one as the optional package ${pinnedPackage()}, which is missing. Run npm ci without --omit=optional.`
+/**
+ * What the repository lacks to run its sources, and how to install it; undefined if nothing.
+ *
+ * @param {string | undefined} node the result of `findNode`
+ * @param {readonly [major: number, minor: number]} needed
+ */
+export function whatIsMissing(node, needed) {
+  const installed = join(dirname(fileURLToPath(import.meta.url)), '../../../node_modules')
+  // npm writes this file last.
+  if (!existsSync(join(installed, '.package-lock.json')))
+    return 'npm ci has not finished here, so packages are missing. Run npm ci. If it fails, the last lines that it prints say why.'
+  if (node === undefined)
+    return `the repository needs Node ${needed.join('.')} or newer. This is ${process.version}. npm ci installs one as the optional package ${pinnedPackage()}, which is missing. npm leaves it out without an error if the download fails, or if its configuration omits optional packages. Run npm ci --include=optional.`
+  return undefined
 }
 
 /** Every node_modules folder that Node resolves packages from here, the nearest first. */

@@ -21,7 +21,10 @@ import { blobOf, createBlobSigner, entryOf } from '../fido-metadata/blob.ts'
 
 /**
  * Writes the samples of the package. Run it only when a format changes, because every run makes new
- * keys: `node --conditions=@bonded/source packages/attestation/tests/samples/write-samples.ts`.
+ * keys:
+ *
+ *   node scripts/run.js --conditions=@bonded/source \
+ *     packages/attestation/tests/samples/write-samples.ts
  */
 const FOLDER = join(import.meta.dirname, '../../src/samples')
 const ORIGIN = 'https://bank.example'
