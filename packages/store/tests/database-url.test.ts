@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { parseDatabaseUrl } from '../src/postgres/server/database-url.ts'
 import { ConfigError, readConfig } from '../../server/src/settings/config.ts'
 
 const VERIFIED = { rejectUnauthorized: true }
+/** Any file can be named: the connection reads it. */
+const AUTHORITY = import.meta.filename
+const TRUSTED = { ...VERIFIED, ca: readFileSync(AUTHORITY, 'utf8') }
 
 /** Each URL with whether the connection is encrypted; undefined where the URL is rejected. */
 const URLS: readonly (readonly [url: string, tls: false | object | undefined])[] = [
@@ -15,6 +19,13 @@ const URLS: readonly (readonly [url: string, tls: false | object | undefined])[]
   ['postgres://bonded@127.0.0.1/bonded', false],
   ['postgres://bonded@[::1]/bonded', false],
   ['postgres://bonded@localhost/bonded?sslmode=verify-full', VERIFIED],
+  // An operator who names an authority wants TLS, on every address.
+  [`postgres://bonded@localhost/bonded?sslrootcert=${AUTHORITY}`, TRUSTED],
+  [`postgres://bonded@[::1]/bonded?sslrootcert=${AUTHORITY}`, TRUSTED],
+  [`postgres://bonded@db.example/bonded?sslrootcert=${AUTHORITY}`, TRUSTED],
+  [`postgres://bonded@db.example/bonded?sslmode=disable&sslrootcert=${AUTHORITY}`, undefined],
+  ['postgres://bonded@localhost/bonded?sslrootcert=', undefined],
+  ['postgres://bonded@localhost/bonded?sslcert=client.pem&sslkey=client.key', undefined],
   ['postgres://bonded@localhost.example/bonded', VERIFIED],
   ['postgres://bonded@127.0.0.1.example/bonded', VERIFIED],
   ['postgres://bonded:x@db-1.example,db-2.example:6432/bonded', VERIFIED],
@@ -39,8 +50,30 @@ const URLS: readonly (readonly [url: string, tls: false | object | undefined])[]
 
 for (const [url, tls] of URLS)
   test(`${url} is ${tls === undefined ? 'rejected' : tls === false ? 'not encrypted' : 'encrypted and verified'}`, () => {
-    assert.deepEqual(parseDatabaseUrl(url)?.tls, tls)
+    assert.deepEqual(parseDatabaseUrl(url, {})?.tls, tls)
   })
+
+const LOCAL = 'postgres://bonded@localhost/bonded'
+
+/** Each environment of libpq with whether the connection is encrypted, where the URL is silent. */
+const ENVIRONMENTS: readonly (readonly [NodeJS.ProcessEnv, tls: false | object | undefined])[] = [
+  [{ PGSSLMODE: 'verify-full' }, VERIFIED],
+  [{ PGSSLROOTCERT: AUTHORITY }, TRUSTED],
+  [{ PGSSLMODE: 'disable' }, false],
+  [{ PGSSLMODE: 'require' }, undefined],
+  [{ PGSSLROOTCERT: '/no/such/file' }, undefined],
+]
+
+for (const [env, tls] of ENVIRONMENTS)
+  test(`${JSON.stringify(env)} means the same as the parameter of the URL`, () => {
+    assert.deepEqual(parseDatabaseUrl(LOCAL, env)?.tls, tls)
+  })
+
+test('a parameter of the URL overrides the environment of libpq', () => {
+  const env = { PGSSLMODE: 'disable', PGSSLROOTCERT: '/no/such/file' }
+  const url = `${LOCAL}?sslmode=verify-full&sslrootcert=${AUTHORITY}`
+  assert.deepEqual(parseDatabaseUrl(url, env)?.tls, TRUSTED)
+})
 
 test('an encoded password is decoded, and no message shows it', () => {
   const address = parseDatabaseUrl('postgres://bonded:p%40ss%2Fword@db.example/bonded')

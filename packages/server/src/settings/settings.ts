@@ -69,7 +69,7 @@ export const SETTINGS = [
     about: 'Database: a file of SQLite, or a PostgreSQL database that several nodes share',
     fallback: 'sqlite:<data dir>/bonded.db',
     expects:
-      'sqlite:<file>, or postgres://user:password@host:port/database, where several hosts are separated by commas, with sslmode=disable or verify-full and sslrootcert=<file> as parameters',
+      'sqlite:<file>, or postgres://user:password@host:port/database, where several hosts are separated by commas, with sslmode=disable or verify-full and sslrootcert=<file> as parameters, or as PGSSLMODE and PGSSLROOTCERT',
     secret: false,
   },
   {

@@ -14,7 +14,7 @@ export interface DatabaseAddress {
   readonly user: string
   /** Undefined: `PGPASSWORD`, if it is set. */
   readonly password: string | undefined
-  /** False only for local servers, or where the URL says `sslmode=disable`. */
+  /** False for a local server without parameters of TLS, or with `sslmode=disable`. */
   readonly tls: false | { readonly rejectUnauthorized: true; readonly ca?: string }
   /** The address without the password, for messages. */
   readonly shown: string
@@ -33,22 +33,27 @@ const PARTS = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#@]+)([^?#@]*(?:[?#].*)?
 
 /**
  * Parses `postgres://user:password@host:port/database`, with several hosts separated by commas. A
- * server on another machine is reached by verified TLS only, unless `sslmode=disable` is given.
- * `sslrootcert` names the file of the certificate authority; by default the authorities of the
- * system are trusted.
+ * server on another machine is reached by verified TLS only, unless `sslmode=disable` is given. So
+ * is a local one if `sslrootcert` names the file of the certificate authority; by default the
+ * authorities of the system are trusted. `PGSSLMODE` and `PGSSLROOTCERT` replace absent parameters,
+ * as in other clients of PostgreSQL.
  *
- * @returns undefined if the URL is not valid, has an unknown parameter, or names a file that does
- *   not exist
+ * @returns undefined if the URL is not valid, has an unknown parameter, names a file that does not
+ *   exist, or disables TLS with an authority
  */
-export function parseDatabaseUrl(text: string): DatabaseAddress | undefined {
+export function parseDatabaseUrl(
+  text: string,
+  env: Readonly<NodeJS.ProcessEnv> = process.env,
+): DatabaseAddress | undefined {
   const [, before = '', list = '', rest = ''] = PARTS.exec(text) ?? []
   const urls = list.split(',').map((each) => URL.parse(before + each + rest))
   const hosts = urls.map((each) => (each === null ? undefined : hostOf(each)))
   const [url] = urls
   if (!url || !hosts.every((each) => each !== undefined)) return undefined
   const given = url.searchParams
-  const sslmode = given.get('sslmode')
-  const caFile = given.get('sslrootcert')
+  const sslmode = given.get('sslmode') ?? (env.PGSSLMODE || null)
+  const isDisabled = given.get('sslmode') === 'disable'
+  const caFile = given.get('sslrootcert') ?? ((!isDisabled && env.PGSSLROOTCERT) || null)
   const database = decoded(url.pathname.slice(1))
   const user = decoded(url.username)
   const password = decoded(url.password)
@@ -56,9 +61,9 @@ export function parseDatabaseUrl(text: string): DatabaseAddress | undefined {
   if ([...given.keys()].some((name) => !PARAMETERS.includes(name))) return undefined
   if (!PRIMARY.includes(given.get('target_session_attrs'))) return undefined
   if (sslmode !== null && !['disable', 'verify-full'].includes(sslmode)) return undefined
-  if (caFile !== null && !existsSync(caFile)) return undefined
+  if (caFile !== null && (sslmode === 'disable' || !existsSync(caFile))) return undefined
   const isLocal = urls.every((each) => LOCAL.test(each?.hostname ?? ''))
-  const encrypted = sslmode === null ? !isLocal : sslmode === 'verify-full'
+  const encrypted = sslmode === null ? !isLocal || caFile !== null : sslmode === 'verify-full'
   const ca = caFile === null ? {} : { ca: readFileSync(caFile, 'utf8') }
   return {
     hosts,
