@@ -48,7 +48,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'packages/ciba/tests/{ciba,ciba-process,flood,guide,repeated-answer}.test.ts',
     'packages/console/tests/{actions,console,console-process,flood,lies,pages,passkeys}.test.ts',
     'packages/cli/tests/beside-a-service.test.ts',
-    'packages/cli/tests/{audit,cli,doctor,killed-commands,receipt,stats,subject-data,webhook}.test.ts',
+    'packages/cli/tests/{audit,cli,doctor,killed-commands,operator,receipt,stats,subject-data,webhook}.test.ts',
     'packages/server/tests/{wake-up,webhook}-kill.test.ts',
     'packages/integrator/tests/{python-client,receipt-python}.test.ts',
     'packages/integrator/tests/mcp/stdio.test.ts',

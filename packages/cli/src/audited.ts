@@ -1,16 +1,21 @@
-import { hostname, userInfo } from 'node:os'
-import { isIP } from 'node:net'
 import { isDisplayText, makeId } from '@bonded/contract'
-import type { AuditActor, AuditClass, AuditedAction, AuditTarget } from '@bonded/core/domain/audit'
+import type { AuditClass, AuditedAction, AuditTarget } from '@bonded/core/domain/audit'
 import { systemRandom } from '@bonded/server/adapters/keys/random'
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { Config } from '@bonded/server/settings/config'
 import { AUDIT_CLASSES } from './audit-classes.ts'
+import { namedOperator } from './operator.ts'
 
-/** How the audit log sees the call of a command. */
-export interface AuditedCall {
+/** The call of a command, before the settings name its operator. */
+export interface CommandCall {
   readonly auditClass: AuditClass
-  readonly action: AuditedAction
+  readonly action: Omit<AuditedAction, 'actor'>
 }
+
+/** How the audit log sees the call of a command: without an entry, it needs no operator. */
+export type AuditedCall =
+  | { readonly auditClass: 'neither'; readonly action: CommandCall['action'] }
+  | { readonly auditClass: 'changes' | 'reads_person'; readonly action: AuditedAction }
 
 /** What an argument or an option names, by its name. */
 const TARGETS: Readonly<Record<string, keyof AuditTarget>> = {
@@ -46,14 +51,29 @@ export function auditCommands(program: Command): void {
   })
 }
 
-/** The action of a command that opens the service itself. */
-export function actionOf({ audited }: { readonly audited?: AuditedCall }): AuditedAction {
+/**
+ * The action of a command that opens the service itself.
+ *
+ * @throws {OperatorError} in production, if nothing names the operator
+ */
+export function actionOf(
+  { audited }: { readonly audited?: CommandCall },
+  config: Config,
+): AuditedAction {
   if (audited === undefined) throw new TypeError('the command was not run by the program')
-  return audited.action
+  return { ...audited.action, actor: namedOperator(config) }
+}
+
+/** @throws {OperatorError} in production, if it is recorded and nothing names the operator */
+export function callOf(audited: CommandCall, config: Config): AuditedCall {
+  const { auditClass, action } = audited
+  return auditClass === 'neither'
+    ? { auditClass, action }
+    : { auditClass, action: actionOf({ audited }, config) }
 }
 
 /** @throws {Error} for a command that `AUDIT_CLASSES` lacks, before it has any effect */
-function auditedCall(command: Command): AuditedCall {
+function auditedCall(command: Command): CommandCall {
   const action = pathOf(command)
   const auditClass = AUDIT_CLASSES[action]
   if (auditClass === undefined) throw new Error(`AUDIT_CLASSES lacks "${action}"`)
@@ -79,33 +99,12 @@ function auditedCall(command: Command): AuditedCall {
   const takesReason = command.options.some(({ description }) => description === REASON)
   const reason = takesReason ? (options.reason as string | undefined) : undefined
   const requestId = makeId('req', systemRandom().id())
-  return { auditClass, action: { action, actor: localActor(), requestId, target, reason } }
+  return { auditClass, action: { action, requestId, target, reason } }
 }
 
 /** Whether the argument for a tenant names the operator. */
 function isOperator(name: string, value: string): boolean {
   return name === 'tenant' && value === 'operator'
-}
-
-/** The user of the operating system, and the address of the SSH connection or the host. */
-function localActor(env: NodeJS.ProcessEnv = process.env): AuditActor {
-  const [client = ''] = (env['SSH_CONNECTION'] ?? '').split(' ')
-  const sudo = env['SUDO_USER']
-  const name = userName()
-  return {
-    kind: 'operator',
-    name: sudo && isDisplayText(sudo) ? `${name} (sudo by ${sudo.slice(0, 64)})` : name,
-    address: isIP(client) === 0 ? hostname() : client,
-  }
-}
-
-/** A container can run as a user without a name. */
-function userName(): string {
-  try {
-    return userInfo().username
-  } catch {
-    return `uid ${process.getuid?.() ?? 'unknown'}`
-  }
 }
 
 /** The words of a command without the name of the program. */

@@ -22,6 +22,7 @@ import { RELATED_ORIGINS_PATH } from '@bonded/server/http/pages/related-origins'
 import { siteNameOf } from '@bonded/server/settings/relying-party'
 import { sharedSettings } from '@bonded/server/settings/shared-settings'
 import { jsonOption } from './arguments.ts'
+import { reportOperators } from './doctor-operators.ts'
 import { explain } from './explain.ts'
 import { stepsOf } from './migrate.ts'
 import type { Options } from './open.ts'
@@ -61,6 +62,7 @@ const CHECKS: readonly (readonly [name: string, check: Check])[] = [
   ['completions', checkCompletions],
   ['webhooks', checkWebhooks],
   ['wake-ups', (...given) => checkStored(given, 'No phone has subscribed.', reportWakeUps)],
+  ['operators', (...given) => checkStored(given, 'No entries yet.', reportOperators(given[0]))],
   ['receipts', checkReceipts],
   ['disk', checkDisk],
   ['passport trust', checkPassportTrust],
@@ -289,8 +291,7 @@ async function checkOperation(config: Config, { backups }: DoctorOptions): Promi
     )
   if (!isSandbox && config.metricsPort === undefined)
     warnings.push('Metrics are off, so no alert can fire. Set BONDED_METRICS_PORT.')
-  const backup = await backupWarning(backups)
-  if (backup !== undefined) warnings.push(backup)
+  warnings.push(...[await backupWarning(backups)].filter((one) => one !== undefined))
   return { says: `Warnings: ${warnings.length}.`, warnings }
 }
 

@@ -14,7 +14,9 @@ import type { PostgresSettings } from '@bonded/store/postgres/server/connections
 import type { OpenStore } from '@bonded/store/postgres/open-postgres'
 import { systemClock } from '@bonded/store/clock/system-clock'
 import { auditedService, readingService, recordAction } from '@bonded/core/operations/audit'
+import type { AuditedAction } from '@bonded/core/domain/audit'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
+import { StoreError } from '@bonded/core/ports/store'
 import type { Config, SettingFlags } from '@bonded/server/settings/config'
 import type { Service } from '@bonded/core/operations/service'
 import type { Clock } from '@bonded/core/ports/clock'
@@ -25,14 +27,15 @@ import type { WebhookTransport } from '@bonded/core/ports/webhooks'
 import { sharedSettings } from '@bonded/server/settings/shared-settings'
 import { VERSION } from '@bonded/server/version'
 import { closeService, type ComposedService, composeService } from '@bonded/server/compose'
-import type { AuditedCall } from './audited.ts'
+import { type AuditedCall, callOf, type CommandCall } from './audited.ts'
+import { explain } from './explain.ts'
 import { readServiceConfig } from './service-config.ts'
 
 /** The options of every command. */
 export interface Options extends SettingFlags {
   readonly json?: boolean
   /** Set for each command that an operator runs. */
-  readonly audited?: AuditedCall
+  readonly audited?: CommandCall
 }
 
 /** No caller waits for a command, so it may wait longer than a service for its turn to write. */
@@ -169,9 +172,11 @@ export async function withService<T>(
   work: (service: Service) => Promise<T>,
   given: Pick<ServiceParts, 'clock'> = {},
 ): Promise<T> {
-  const service = await openBeside(await readServiceConfig(options), given)
+  const config = await readServiceConfig(options)
+  const audited = options.audited && callOf(options.audited, config)
+  const service = await openBeside(config, given)
   try {
-    return await runRecorded(service, options.audited, work)
+    return await runRecorded(service, audited, work)
   } finally {
     await closeService(service)
   }
@@ -196,6 +201,23 @@ export async function runRecorded<T>(
     return await work(auditedService({ ...service, store }, action))
   } catch (failure) {
     if (failure instanceof OperatorError) await recordAction(service, action, failure.code)
+    else if (failure instanceof StoreError && failure.kind === 'rejected')
+      await recordAttempt(service, action, explain(failure).code)
     throw failure
+  }
+}
+
+/** A role without the right to make a change can usually record the attempt. */
+async function recordAttempt(
+  service: Service,
+  action: AuditedAction,
+  result: string,
+): Promise<void> {
+  try {
+    await recordAction(service, action, result)
+  } catch (failure) {
+    // The operator has to read the failure of the command, which is the cause of this one too.
+    if (!(failure instanceof StoreError)) throw failure
+    process.stderr.write('warning: the audit log has no entry of this attempt.\n')
   }
 }

@@ -13,6 +13,7 @@ import { lockForServing } from '@bonded/store/sqlite/serving-lock'
 import { closeService } from '@bonded/server/compose'
 import type { Config } from '@bonded/server/settings/config'
 import { type AfterRestore, afterRestore } from '@bonded/core/operations/admin/after-restore'
+import type { AuditedAction } from '@bonded/core/domain/audit'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { jsonOption } from './arguments.ts'
 import { postgresProgramsOption } from './backup.ts'
@@ -43,12 +44,13 @@ export function restoreCommand(): Command {
     .addOption(jsonOption())
     .action(async (file: string, options: RestoreOptions) => {
       const config = await readServiceConfig(options)
+      const action = actionOf(options, config)
       const manifest = readManifest(file, await existingRootKeys(config))
       checkStore(file, manifest, config)
       checkVersion(file, manifest)
       if (config.postgres !== undefined) {
         const source = { settings: config.postgres, bin: options.postgresBin }
-        return restorePostgresFile({ file, manifest, config, options, source })
+        return restorePostgresFile({ file, manifest, config, options, action, source })
       }
       mkdirSync(dirname(config.databaseFile), { recursive: true, mode: 0o700 })
       // A link stays a link: its target is replaced, as SQLite would write to it.
@@ -66,6 +68,7 @@ export function restoreCommand(): Command {
         manifest,
         config: { ...config, databaseFile },
         options,
+        action,
       })
       printRestored({ database: databaseFile, manifest, options, after, replaced })
     })
@@ -110,7 +113,6 @@ async function restorePostgresFile(
   const after = await restoreToPostgres({
     ...restoring,
     keepLiveSessions: options.keepLiveSessions === true,
-    action: actionOf(options),
   })
   const database = source.settings.address.shown
   printRestored({ database, manifest, options, after, replaced: undefined })
@@ -155,6 +157,7 @@ interface Restoring {
   readonly manifest: Manifest
   readonly config: Config
   readonly options: RestoreOptions
+  readonly action: AuditedAction
 }
 
 /** The database changes only at the end, when the copy has proved that this version can use it. */
@@ -163,6 +166,7 @@ async function restoreFile({
   manifest,
   config,
   options,
+  action,
 }: Restoring): Promise<{ after: AfterRestore; replaced: string | undefined }> {
   const copy = restoringCopyOf(config.databaseFile)
   removeCopy(config.databaseFile)
@@ -177,7 +181,7 @@ async function restoreFile({
     try {
       after = await afterRestore(service, {
         isComplete: options.keepLiveSessions === true,
-        action: actionOf(options),
+        action,
       })
     } finally {
       await closeService(service)

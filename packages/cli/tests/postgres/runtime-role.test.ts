@@ -97,6 +97,14 @@ test('the owner of the database removes a tenant, and the role of the nodes may 
     /permission denied for table .* Nothing was changed\..* needs the role that owns the database/,
   )
   assert.deepEqual(owner.json(...removal), { removed: id })
+  const { entries } = owner.json('audit', 'list', '--action', 'tenant remove')
+  assert.deepEqual(
+    entries.map(({ result, tenant_id }: Record<string, string>) => [result, tenant_id]),
+    [
+      ['database_access_denied', id],
+      ['success', id],
+    ],
+  )
 })
 
 const FORBIDDEN = [

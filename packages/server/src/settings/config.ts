@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { type BlockList, isIP } from 'node:net'
 import { join } from 'node:path'
-import { isExactOrigin, type QrContent } from '@bonded/contract'
+import { isDisplayText, isExactOrigin, type QrContent } from '@bonded/contract'
 import type { PostgresSettings } from '@bonded/store/postgres/server/connections'
 import {
   givenRootKeys,
@@ -32,7 +32,8 @@ import { type RelyingParty, readRelyingParty } from './relying-party.ts'
 import { parsePushHosts } from '../adapters/push/push-transport.ts'
 import { parseWebhookHosts } from '../adapters/webhooks/destination.ts'
 import { withSecretFiles } from './secret-files.ts'
-import { SETTINGS, type SettingName, type SettingReader } from './settings.ts'
+import type { SettingReader } from './setting-reader.ts'
+import { SETTINGS, type SettingName } from './settings.ts'
 import { quotedValue, shownValue } from './shown-value.ts'
 import { readTraces, type TraceSettings } from './trace-settings.ts'
 import { readQrContent } from './qr-content.ts'
@@ -76,6 +77,8 @@ export interface Config extends RelyingParty, ReceiptConfig {
   /** Where traces go; undefined where they are disabled. */
   readonly traces: TraceSettings | undefined
   readonly environment: 'sandbox' | 'production'
+  /** The name that an operator states, for where neither a login nor sudo has one. */
+  readonly operator: string | undefined
   readonly limits: Limits | 'off'
   /** How long a device token is valid after it was issued. */
   readonly deviceTokenTtlMs: number
@@ -196,6 +199,9 @@ export function readConfig(
   const metricsHost = given('BONDED_METRICS_HOST') ?? '127.0.0.1'
   if (isIP(metricsHost) === 0) wrong('BONDED_METRICS_HOST')
   const traces = readTraces({ given, wrong })
+  const operator = given('BONDED_OPERATOR')
+  if (operator !== undefined && !(isDisplayText(operator) && Array.from(operator).length <= 64))
+    wrong('BONDED_OPERATOR')
   const stage = given('BONDED_ENVIRONMENT') ?? 'sandbox'
   if (stage !== 'sandbox' && stage !== 'production') wrong('BONDED_ENVIRONMENT')
   const limits = readLimits(given('BONDED_RATE_LIMITS') ?? 'on')
@@ -290,6 +296,7 @@ export function readConfig(
     metricsHost,
     traces,
     environment: stage === 'production' ? 'production' : 'sandbox',
+    operator,
     limits: limits ?? USUAL_LIMITS,
     deviceTokenTtlMs: Number(tokenTtlDays) * DAY_MS,
     rejectionRetentionMs: Number(rejectionDays) * DAY_MS,

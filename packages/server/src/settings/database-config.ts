@@ -1,6 +1,7 @@
 import type { PostgresSettings } from '@bonded/store/postgres/server/connections'
 import { parseDatabaseUrl } from '@bonded/store/postgres/server/database-url'
-import type { SettingName, SettingReader } from './settings.ts'
+import type { SettingReader } from './setting-reader.ts'
+import type { SettingName } from './settings.ts'
 
 /** Where the service stores its data: a file of SQLite, or a PostgreSQL database. */
 export interface DatabaseConfig {

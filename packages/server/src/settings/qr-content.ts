@@ -1,6 +1,6 @@
 import { QR_CONTENTS, type QrContent } from '@bonded/contract'
 import type { AppLinks } from '@bonded/core/operations/service'
-import type { SettingReader } from './settings.ts'
+import type { SettingReader } from './setting-reader.ts'
 import { isThisMachine } from './this-machine.ts'
 
 /**

@@ -11,7 +11,7 @@ import {
 import { isProgram } from '../adapters/programs/program.ts'
 import { parseWitnesses, type WitnessSettings } from '../adapters/witness/witness-settings.ts'
 import type { ConfigMistake } from './config-file.ts'
-import type { SettingReader } from './settings.ts'
+import type { SettingReader } from './setting-reader.ts'
 import { quotedValue } from './shown-value.ts'
 
 const DAY_MS = 24 * 60 * 60_000

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { isIP } from 'node:net'
-import type { SettingReader } from './settings.ts'
+import type { SettingReader } from './setting-reader.ts'
 
 /** The relying party ids of this service's WebAuthn keys. */
 export interface RelyingParty {

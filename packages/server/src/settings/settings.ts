@@ -380,6 +380,14 @@ export const SETTINGS = [
     secret: false,
   },
   {
+    name: 'BONDED_OPERATOR',
+    key: 'operator',
+    about: 'Operator of a recorded command, where neither a login nor sudo names one',
+    fallback: 'none; required there in production',
+    expects: 'a name of 1 to 64 visible characters',
+    secret: false,
+  },
+  {
     name: 'BONDED_ENVIRONMENT',
     key: 'environment',
     about: 'Environment of the service',
@@ -390,11 +398,3 @@ export const SETTINGS = [
 ] as const
 
 export type SettingName = (typeof SETTINGS)[number]['name']
-
-/** Reads one setting after the other. */
-export interface SettingReader {
-  /** Returns a setting as given. */
-  readonly given: (name: SettingName) => string | undefined
-  /** Reports a setting that is not valid. */
-  readonly wrong: (name: SettingName) => void
-}

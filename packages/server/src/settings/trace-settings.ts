@@ -1,4 +1,4 @@
-import type { SettingReader } from './settings.ts'
+import type { SettingReader } from './setting-reader.ts'
 
 /** Where traces go, and how many. */
 export interface TraceSettings {
