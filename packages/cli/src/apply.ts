@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import {
   type AppliedTenant,
   applyTenant,
@@ -14,6 +13,7 @@ import type { Service } from '@bonded/core/operations/service'
 import { Command } from 'commander'
 import { stringify } from 'yaml'
 import { jsonOption } from './arguments.ts'
+import { textOf } from './given-file.ts'
 import { keyIdOf } from './key.ts'
 import { type Options, withService } from './open.ts'
 import { print, printOnce } from './output.ts'
@@ -37,7 +37,7 @@ export function applyCommand(): Command {
     .option('--allow-similar-name', SIMILAR_NAME_HELP)
     .addOption(jsonOption())
     .action(async (options: ApplyOptions) => {
-      const text = readDocument(options.file)
+      const text = textOf(options.file)
       await withService(options, async (service) => {
         const { tenants, problems } = readTenants(text, service.settings)
         rejectProblems(options.file, problems)
@@ -112,14 +112,6 @@ export function exportCommand(): Command {
       const lines = stringify({ tenants }, { aliasDuplicateObjects: false, lineWidth: 0 })
       print(options, { tenants }, lines.trimEnd().split('\n'))
     })
-}
-
-function readDocument(file: string): string {
-  try {
-    return readFileSync(file === '-' ? 0 : file, 'utf8')
-  } catch (cause) {
-    throw new OperatorError(`${file} cannot be read`, { code: 'invalid', cause })
-  }
 }
 
 function rejectProblems(file: string, problems: readonly DocumentProblem[]): void {

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type DeviceId, escapeHiddenJson, type SessionId, type SubjectId } from '@bonded/contract'
 import type { AuditEntry } from '@bonded/core/domain/audit'
@@ -20,6 +19,7 @@ import {
   wholeNumber,
 } from './arguments.ts'
 import { AuditFile } from './audit-file.ts'
+import { textOf } from './given-file.ts'
 import { type ReferenceOptions, withReferenceOptions } from './named-subject.ts'
 import { type Options, withService } from './open.ts'
 import { isoTime, print, table, write, written } from './output.ts'
@@ -160,7 +160,10 @@ function entriesAfter(
 function verifyCommand(): Command {
   return new Command('verify')
     .description('Compare the audit log with the log of receipts, and that with a checkpoint')
-    .option('--checkpoint <file>', 'Checkpoint that you have stored: of /receipts/log/checkpoint')
+    .option(
+      '--checkpoint <file>',
+      'Checkpoint that you have stored, of /receipts/log/checkpoint; - reads stdin',
+    )
     .addOption(jsonOption())
     .action(async ({ checkpoint, ...options }: Options & { readonly checkpoint?: string }) => {
       const outside = checkpoint && textOf(checkpoint)
@@ -186,14 +189,6 @@ function problemsOf(problems: readonly string[]): string {
     ...problems.slice(0, MAX_SHOWN_PROBLEMS),
     ...(more > 0 ? [`${more} more problems.`] : []),
   ].join('\n  ')
-}
-
-function textOf(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (cause) {
-    throw new OperatorError(`${file} cannot be read`, { code: 'invalid', cause })
-  }
 }
 
 function lineOf(entry: AuditEntry): string {

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { accountName } from './operator.ts'
 
 interface SystemFailure extends NodeJS.ErrnoException {
   readonly port?: number
@@ -53,7 +54,7 @@ function explainFile({ code, path, message }: SystemFailure): string | undefined
     case 'EACCES':
     case 'EPERM':
     case 'EROFS':
-      return `${where} cannot be written by this account. ${elsewhere}`
+      return `${where} cannot be written or read by the account ${accountName()}. Give this account access to it, or name another place. For the data of the service: ${elsewhere}`
     case 'ENOENT':
       return `${path === undefined ? where : firstMissing(path)} does not exist. Check the path.`
     case 'ENOSPC':

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import {
   GateError,
   type LogVerdict,
@@ -19,6 +18,7 @@ import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { Argument, Command, Option } from 'commander'
 import { jsonOption, sessionArgument } from './arguments.ts'
 import { checkReceipt } from './checked-receipt.ts'
+import { textOf } from './given-file.ts'
 import { type Options, withService } from './open.ts'
 import { fields, print } from './output.ts'
 
@@ -230,13 +230,5 @@ function parsed(text: string): unknown {
     return JSON.parse(text)
   } catch {
     return null
-  }
-}
-
-function textOf(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (cause) {
-    throw new OperatorError(`${file} cannot be read`, { code: 'invalid', cause })
   }
 }

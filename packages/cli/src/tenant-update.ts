@@ -1,10 +1,8 @@
-import { readFileSync } from 'node:fs'
 import type { TenantId, Workflow } from '@bonded/contract'
 import { Command, InvalidArgumentError } from 'commander'
 import { RETENTION_KINDS, type SomeRetention } from '@bonded/core/domain/retention'
 import { isRevoked, type Tenant } from '@bonded/core/domain/tenant'
 import { listKeys } from '@bonded/core/operations/admin/keys'
-import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { warnOfSettings } from '@bonded/core/operations/admin/browser-proof'
 import { listTenants } from '@bonded/core/operations/admin/tenants'
 import { siteNameOf } from '@bonded/server/settings/relying-party'
@@ -13,6 +11,7 @@ import { updateTenant } from '@bonded/core/operations/admin/update-tenant'
 import type { KeyListing } from '@bonded/core/ports/tables/tenant-table'
 import { jsonOption, tenantArgument } from './arguments.ts'
 import { describeTenant } from './describe-tenant.ts'
+import { readGiven } from './given-file.ts'
 import { type Options, withService } from './open.ts'
 import { print } from './output.ts'
 import { collectWorkflow, readWorkflows, WORKFLOW_SYNTAX } from './workflow-option.ts'
@@ -54,7 +53,7 @@ export function tenantUpdateCommand(): Command {
     .addArgument(tenantArgument())
     .option('--name <name>', 'Name that the phone shows to the user')
     .option('--allow-similar-name', SIMILAR_NAME_HELP)
-    .option('--logo <file>', 'Logo that the widget shows: a PNG of at most 32 KiB')
+    .option('--logo <file>', 'Logo that the widget shows: a PNG of at most 32 KiB; - reads stdin')
     .option('--no-logo', 'Remove the logo')
     .option('--session-endpoint <url>', SESSION_ENDPOINT_HELP)
     .option('--no-session-endpoint', 'Remove the session endpoint')
@@ -67,7 +66,7 @@ export function tenantUpdateCommand(): Command {
       collectWorkflow,
       [],
     )
-    .option('--add-workflow-file <file>', 'Add a JSON list of workflows with their policies')
+    .option('--add-workflow-file <file>', 'Add the workflows of a JSON file; - reads stdin')
     .option('--remove-workflow <name>', 'Remove a workflow; repeatable', collect, [])
     .addOption(jsonOption())
     .action(async (id: TenantId, options: UpdateOptions, command: Command) => {
@@ -137,11 +136,7 @@ function describeOrphan({ key, name }: KeyListing): string {
 /** The file of `--logo`; null for `--no-logo`, and undefined without either. */
 function readLogoFile(file: string | boolean | undefined): Uint8Array | null | undefined {
   if (typeof file !== 'string') return file === false ? null : undefined
-  try {
-    return readFileSync(file)
-  } catch (cause) {
-    throw new OperatorError(`${file} cannot be read`, { code: 'invalid', cause })
-  }
+  return readGiven(file)
 }
 
 function collectRetention(text: string, earlier: SomeRetention = {}): SomeRetention {

@@ -96,7 +96,7 @@ function createCommand(): Command {
       collectWorkflow,
       [],
     )
-    .option('--workflow-file <file>', 'JSON list of workflows with their policies')
+    .option('--workflow-file <file>', 'JSON list of workflows with their policies; - reads stdin')
     .option('--session-endpoint <url>', SESSION_ENDPOINT_HELP)
     .option('--limit <name=quota[/burst]>', LIMIT_HELP, collectLimit, {})
     .option('--demo', 'Allow localhost origins; sandbox only')

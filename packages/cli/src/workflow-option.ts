@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { type Workflow, WrittenWorkflow } from '@bonded/contract'
 import { InvalidArgumentError } from 'commander'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { presetProblems, writeOut } from '@bonded/core/operations/admin/presets'
+import { textOf } from './given-file.ts'
 
 /** Loaded when a command has a workflow, because it takes a tenth of a second. */
 function compileWorkflow() {
@@ -40,9 +40,10 @@ export function collectWorkflow(text: string, earlier: readonly Workflow[]): rea
  */
 export function readWorkflows(file: string | undefined): readonly Workflow[] {
   if (file === undefined) return []
+  const text = textOf(file)
   let list: unknown
   try {
-    list = JSON.parse(readFileSync(file, 'utf8'))
+    list = JSON.parse(text)
   } catch (cause) {
     throw new OperatorError(`${file} is not a readable JSON file`, { code: 'invalid', cause })
   }
