@@ -1,4 +1,5 @@
-// Copies what the service needs at run time: production packages, built workspaces, the license.
+// Copies what the service and its parts need at run time: production packages, built workspaces,
+// and the license.
 import {
   chmodSync,
   cpSync,
@@ -15,6 +16,8 @@ import process from 'node:process'
 const [target = ''] = process.argv.slice(2)
 const root = resolve(import.meta.dirname, '..')
 const SCOPE = '@bonded/'
+/** The service, and the parts that an operator switches on: each is a process of its own. */
+const DELIVERED = ['service', 'console', 'ciba']
 /**
  * The parts of a built workspace. Without the sources, the launcher starts the compiled service.
  */
@@ -25,7 +28,7 @@ const copy = (path) =>
 
 copy('LICENSE')
 copy('node_modules')
-for (const name of namesFrom('service'))
+for (const name of namesFrom(DELIVERED))
   for (const part of BUILT)
     if (existsSync(join(root, 'packages', name, part))) copy(join('packages', name, part))
 // npm links every workspace, also those that the image does not contain, such as the sandbox.
@@ -34,13 +37,14 @@ for (const link of globSync('node_modules/@bonded/*', { cwd: target }))
 for (const name of ['healthcheck.mjs', 'bonded'])
   cpSync(join(import.meta.dirname, name), join(target, name))
 
-/** A package and those that it depends on. */
-function namesFrom(name, found = new Set()) {
-  found.add(name)
-  const text = readFileSync(join(root, 'packages', name, 'package.json'), 'utf8')
-  for (const dependency of Object.keys(JSON.parse(text).dependencies))
-    if (dependency.startsWith(SCOPE) && !found.has(dependency.slice(SCOPE.length)))
-      namesFrom(dependency.slice(SCOPE.length), found)
+/** These packages and those that they depend on. */
+function namesFrom(names) {
+  const found = new Set(names)
+  for (const name of found) {
+    const text = readFileSync(join(root, 'packages', name, 'package.json'), 'utf8')
+    for (const dependency of Object.keys(JSON.parse(text).dependencies))
+      if (dependency.startsWith(SCOPE)) found.add(dependency.slice(SCOPE.length))
+  }
   return found
 }
 

@@ -4,12 +4,14 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
 /**
- * `npm run pack:linux -- FOLDER`: writes one tarball with the compiled service, what it needs at
- * run time, the pinned Node, the bill of materials, and the units of systemd. It unpacks to
- * `bonded`.
+ * `npm run pack:linux -- FOLDER`: writes one tarball with the compiled service and its parts, what
+ * they need at run time, the pinned Node, the bill of materials, the units of systemd, and the
+ * files for nginx, Prometheus, and Grafana. It unpacks to `bonded`.
  */
 const ROOT = resolve(import.meta.dirname, '..')
 const NODE = `node-linux-${process.arch}`
+/** The same as in deploy/collect-image.mjs. */
+const DELIVERED = ['service', 'console', 'ciba']
 const { version } = JSON.parse(
   readFileSync(join(ROOT, 'packages/service/package.json'), 'utf8'),
 ) as { readonly version: string }
@@ -20,7 +22,7 @@ if (process.platform !== 'linux') throw new Error('npm installs the Node of the 
 mkdirSync(destination, { recursive: true })
 const work = mkdtempSync(join(tmpdir(), 'bonded-pack-'))
 try {
-  run(ROOT, 'npm', 'run', '--silent', 'build', '--', 'service')
+  run(ROOT, 'npm', 'run', '--silent', 'build', '--', ...DELIVERED)
   const source = join(work, 'source')
   for (const file of ['package.json', 'package-lock.json', 'LICENSE', 'packages', 'deploy'])
     cpSync(join(ROOT, file), join(source, file), {
@@ -32,8 +34,9 @@ try {
       join(ROOT, 'examples', file, 'package.json'),
       join(source, 'examples', file, 'package.json'),
     )
-  const install = 'ci --omit=dev --omit=optional --ignore-scripts --prefer-offline --workspace'
-  run(source, 'npm', ...install.split(' '), 'packages/service')
+  const install = 'ci --omit=dev --omit=optional --ignore-scripts --prefer-offline'
+  const workspaces = DELIVERED.map((name) => `--workspace=packages/${name}`)
+  run(source, 'npm', ...install.split(' '), ...workspaces)
   const target = join(work, 'bonded')
   run(source, process.execPath, 'deploy/collect-image.mjs', target)
   rmSync(join(target, 'healthcheck.mjs'))
@@ -51,6 +54,8 @@ try {
     recursive: true,
     filter: (path) => path !== join(ROOT, 'deploy/systemd/bonded'),
   })
+  for (const folder of ['nginx', 'prometheus', 'grafana'])
+    cpSync(join(ROOT, 'deploy', folder), join(target, folder), { recursive: true })
   const tarball = resolve(destination, `bonded-${version}-linux-${process.arch}.tar.gz`)
   run(
     work,

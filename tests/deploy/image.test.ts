@@ -28,9 +28,9 @@ test('the image copies only what exists, and its last stage has neither shell no
   assert.deepEqual(JSON.parse(check), ['/usr/local/bin/node', '/app/healthcheck.mjs'])
 })
 
-test('user 65532 owns the data volume, and the image states how long it drains', () => {
+test('user 65532 and the group 0 write to the data volume, and the image states how long it drains', () => {
   const steps = instructions.map(({ name, rest }) => `${name} ${rest}`)
-  const owned = steps.indexOf(`COPY --from=production --chown=${USER}:${USER} /data /data`)
+  const owned = steps.indexOf(`COPY --from=production --chown=${USER}:0 --chmod=0770 /data /data`)
   assert.ok(owned > 0 && owned < steps.indexOf('VOLUME /data'), 'owned before it is a volume')
   assert.match(only('ENV').at(-1) ?? '', / BONDED_DRAIN_SECONDS=5$/)
 })
@@ -52,6 +52,8 @@ test('no secret, database, or installed package enters the build', () => {
     '**/root.key',
     '**/.env*',
     'deploy/backups',
+    'deploy/ciba',
+    'deploy/console',
   ])
     assert.ok(ignored.includes(pattern), pattern)
 })

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { Deployment } from 'kubernetes-models/apps/v1/Deployment'
+import { StatefulSet } from 'kubernetes-models/apps/v1/StatefulSet'
 import { Job } from 'kubernetes-models/batch/v1/Job'
 import { Ingress } from 'kubernetes-models/networking.k8s.io/v1/Ingress'
 import { NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1/NetworkPolicy'
@@ -30,6 +31,7 @@ const MODELS: Readonly<Record<string, new (data: never) => { validate(): void }>
   NetworkPolicy,
   PodDisruptionBudget,
   Service,
+  StatefulSet,
 }
 const kustomization = read('kustomization.yaml')
 const files = kustomization.resources as readonly string[]
@@ -39,10 +41,16 @@ const [container] = pod.containers
 const job = read('migrate-job.yaml')
 const jobPod = job.spec.template.spec
 const [policy, jobPolicy] = readAll('network-policy.yaml')
+/** The parts that an operator switches on. */
+const PARTS = ['console', 'ciba']
+/** The objects of a part: its workload, service, ingress, and network policy. */
+const objectsOf = (part: string) => readAll(`${part}/manifests.yaml`)
+const partPods = PARTS.map((part) => objectsOf(part)[0]?.spec.template.spec)
 
 test('every object matches the schema of its kind, offline', () => {
   assert.ok(files.length > 5, 'the objects were found')
-  for (const [file, object] of files.flatMap((name) => readAll(name).map((each) => [name, each]))) {
+  const every = [...files, ...PARTS.map((part) => `${part}/manifests.yaml`)]
+  for (const [file, object] of every.flatMap((name) => readAll(name).map((each) => [name, each]))) {
     const Model = MODELS[object.kind]
     assert.ok(Model !== undefined, `${file}: ${object.kind}`)
     const model = new Model(object as never)
@@ -73,14 +81,14 @@ test('the settings of the Deployment are valid for the service', () => {
   const config = readConfig(environment)
   assert.deepEqual(
     [config.environment, config.metricsPort, config.metricsHost, config.drainMs],
-    ['production', 9464, '0.0.0.0', 5_000],
+    ['production', 9464, '::', 5_000],
   )
   const ports = container.ports.map(({ containerPort }: { containerPort: number }) => containerPort)
   assert.deepEqual(ports, [8787, config.metricsPort])
 })
 
 test('the pods meet the restricted pod security standard and write to their volume only', () => {
-  for (const each of [pod, jobPod]) {
+  for (const each of [pod, jobPod, ...partPods]) {
     const [{ securityContext }] = each.containers
     assert.deepEqual(
       [
@@ -122,20 +130,25 @@ test('the migration has its own secret, which no pod of the service has, and no 
   assert.deepEqual(jobPolicy.spec.podSelector.matchLabels, labels)
 })
 
+/** The private ranges of the internet of each family. */
+const PRIVATE: Readonly<Record<string, readonly string[]>> = {
+  '0.0.0.0/0': ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16'],
+  '::/0': ['fc00::/7', 'fe80::/10'],
+}
+
 test('only named pods reach the service, and it reaches only DNS, its database, traces, and the internet', () => {
   const literals = kustomization.configMapGenerator[0].literals as readonly string[]
   assert.ok(literals.includes('BONDED_TRUST_PROXY=1'))
-  const peers = [policy, jobPolicy].flatMap(({ spec }) => [
+  const partPolicies = PARTS.flatMap((part) => objectsOf(part).at(-1))
+  const peers = [policy, jobPolicy, ...partPolicies].flatMap(({ spec }) => [
     ...(spec.ingress ?? []).flatMap(({ from }: { from: object[] }) => from),
     ...spec.egress.flatMap(({ to }: { to: object[] }) => to),
   ]) as { ipBlock?: { cidr: string; except?: string[] }; podSelector?: object }[]
   for (const { ipBlock, podSelector } of peers) {
     if (ipBlock === undefined) assert.ok(podSelector !== undefined, 'a namespace is too much')
-    else if (!ipBlock.cidr.endsWith('/32')) {
-      assert.equal(ipBlock.cidr, '0.0.0.0/0')
-      for (const range of ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16'])
+    else if (!ipBlock.cidr.endsWith('/32'))
+      for (const range of PRIVATE[ipBlock.cidr] ?? [ipBlock.cidr])
         assert.ok(ipBlock.except?.includes(range), range)
-    }
   }
   const portsOf = ({ spec }: typeof policy) =>
     spec.egress.map(({ ports }: { ports: { port: number }[] }) => ports[0]?.port)
@@ -188,6 +201,55 @@ test('a rolling upgrade never removes a ready node first, and every selector fin
 test('the grace of a pod covers its sleep and the 25 seconds of a drain', () => {
   const { seconds } = container.lifecycle.preStop.sleep
   assert.ok(pod.terminationGracePeriodSeconds >= seconds + 25)
+})
+
+test('each part is one pod, which its own service, ingress, and network policy select', () => {
+  for (const part of PARTS) {
+    const [workload, service, ingress, own] = objectsOf(part)
+    const { labels } = workload.spec.template.metadata
+    assert.deepEqual(labels, { 'app.kubernetes.io/name': `bonded-${part}` })
+    assert.notDeepEqual(labels, deployment.spec.template.metadata.labels)
+    for (const selector of [
+      workload.spec.selector.matchLabels,
+      service.spec.selector,
+      own.spec.podSelector.matchLabels,
+    ])
+      assert.deepEqual(selector, labels)
+    // Its state is in memory, or in a file of one process.
+    assert.equal(workload.spec.replicas, 1)
+    assert.ok(workload.kind === 'StatefulSet' || workload.spec.strategy.type === 'Recreate')
+    const [{ backend }] = ingress.spec.rules[0].http.paths
+    assert.equal(backend.service.name, service.metadata.name)
+    const [{ image, volumeMounts }] = workload.spec.template.spec.containers
+    assert.equal(image, container.image, 'the same image')
+    const mounted = volumeMounts.map(({ name }: { name: string }) => name).toSorted()
+    const { volumes } = workload.spec.template.spec
+    const claimed = workload.spec.volumeClaimTemplates?.map(
+      ({ metadata }: { metadata: { name: string } }) => metadata.name,
+    )
+    const declared = [...volumes.map(({ name }: { name: string }) => name), ...(claimed ?? [])]
+    assert.deepEqual(mounted, declared.toSorted())
+    const component = read(`${part}/kustomization.yaml`)
+    assert.deepEqual([component.kind, component.resources], ['Component', ['manifests.yaml']])
+  }
+  assert.deepEqual(kustomization.components, [], 'no part runs unless it is switched on')
+})
+
+test('on OpenShift, no pod names its user or its groups', () => {
+  const [{ target, patch }] = read('openshift/kustomization.yaml').patches
+  const removed = parse(patch) as readonly { readonly op: string; readonly path: string }[]
+  const workloads = [deployment, job, ...PARTS.map((part) => objectsOf(part)[0])]
+  for (const { kind, spec } of workloads) {
+    assert.match(kind, new RegExp(`^(?:${target.kind})$`))
+    const names = removed.map(({ op, path }) => [op, path.replace(/^.*\/securityContext\//, '')])
+    const left = Object.keys(spec.template.spec.securityContext).filter(
+      (name) => !names.some(([, each]) => each === name),
+    )
+    assert.deepEqual(
+      [...new Set(names.map(([op]) => op)), ...left],
+      ['remove', 'runAsNonRoot', 'seccompProfile'],
+    )
+  }
 })
 
 test('a waiting channel outlives the time-outs of the ingress, which logs no path', () => {

@@ -31,10 +31,17 @@ export interface Nginx extends AsyncDisposable {
  *
  * @param upstreamPorts the ports of the nodes on 127.0.0.1
  * @param options.timeouts of headers and bodies, in place of the shipped ones, such as `60s`
+ * @param options.parts the ports of parts on 127.0.0.1, whose files are included too
  */
 export async function startNginx(
   upstreamPorts: readonly number[],
-  { timeouts }: { readonly timeouts?: string } = {},
+  {
+    timeouts,
+    parts = {},
+  }: {
+    readonly timeouts?: string
+    readonly parts?: Readonly<Record<string, number>>
+  } = {},
 ): Promise<Nginx> {
   const home = mkdtempSync(join(tmpdir(), 'bonded-nginx-'))
   mkdirSync(join(home, 'logs'))
@@ -44,18 +51,25 @@ export async function startNginx(
   const files = ['-keyout', join(home, 'key.pem'), '-out', join(home, 'cert.pem')]
   assert.equal(spawnSync('openssl', ['req', ...certificate, ...files]).status, 0)
   const nodes = upstreamPorts.map((port) => `server 127.0.0.1:${port} max_fails=1 fail_timeout=2s;`)
-  const site = readFileSync(join(SHIPPED, 'bonded.conf'), 'utf8')
-    .replaceAll(/^\s*listen \[::\].*\n/gm, '')
-    .replace('listen 80;', `listen 127.0.0.1:${http};`)
-    .replace('listen 443 ssl', `listen 127.0.0.1:${https} ssl`)
+  const site = (name: string) =>
+    readFileSync(join(SHIPPED, name), 'utf8')
+      .replaceAll(/^\s*listen \[::\].*\n/gm, '')
+      .replace('listen 80;', `listen 127.0.0.1:${http};`)
+      .replace('listen 443 ssl', `listen 127.0.0.1:${https} ssl`)
+      .replace(/\/etc\/nginx\/bonded(-\w+)?\.crt/, join(home, 'cert.pem'))
+      .replace(/\/etc\/nginx\/bonded(-\w+)?\.key/, join(home, 'key.pem'))
+      .replaceAll('/var/log/nginx', join(home, 'logs'))
+  const service = site('bonded.conf')
     .replace('server 127.0.0.1:8787 max_fails=1 fail_timeout=2s;', nodes.join(' '))
-    .replace('/etc/nginx/bonded.crt', join(home, 'cert.pem'))
-    .replace('/etc/nginx/bonded.key', join(home, 'key.pem'))
-    .replaceAll('/var/log/nginx', join(home, 'logs'))
     .replaceAll(/(client_(?:header|body)_timeout) \w+/g, (shipped, name) =>
       timeouts === undefined ? shipped : `${name} ${timeouts}`,
     )
-  writeFileSync(join(home, 'bonded.conf'), site)
+  writeFileSync(join(home, 'bonded.conf'), service)
+  for (const [name, port] of Object.entries(parts)) {
+    const file = `bonded-${name}.conf`
+    const own = site(file).replace(/127\.0\.0\.1:\d+;$/m, `127.0.0.1:${port};`)
+    writeFileSync(join(home, file), own.replace('allow 192.0.2.0/24', 'allow 127.0.0.1'))
+  }
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
     .map((name) => `${name}_temp_path ${home}/${name};`)
     .join(' ')
@@ -64,6 +78,7 @@ export async function startNginx(
     .replace('/run/nginx.pid', join(home, 'nginx.pid'))
     .replaceAll('/var/log/nginx', join(home, 'logs'))
     .replace('include /etc/nginx/bonded.conf;', `${temporary} include ${home}/bonded.conf;`)
+    .replace('/etc/nginx/bonded-*', `${home}/bonded-*`)
   const file = join(home, 'nginx.conf')
   writeFileSync(file, main)
   const child = spawn(NGINX ?? '', ['-p', home, '-c', file], { stdio: 'ignore' })

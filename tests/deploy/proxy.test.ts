@@ -6,15 +6,15 @@ import { test } from 'node:test'
 import { connect, type TLSSocket } from 'node:tls'
 import { WebSocket } from 'ws'
 import { CREATE_TENANT, machine } from '../harness/process.ts'
-import { call, skipWithoutNginx as skip, startNginx } from './nginx.ts'
+import { type Call, call, skipWithoutNginx as skip, startNginx } from './nginx.ts'
 
 const SESSION = `sess_${'s'.repeat(22)}`
 const NONCE = 'n'.repeat(43)
 
 /** An upstream that repeats the headers it got, and counts its requests. */
 async function startEcho() {
-  const server = createServer((received, response) =>
-    response.end(JSON.stringify(received.headers)),
+  const server = createServer(({ headers, socket }, response) =>
+    response.end(JSON.stringify({ ...headers, reached: socket.localPort })),
   ).listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {
@@ -41,6 +41,33 @@ test('the proxy replaces X-Forwarded-For, passes the host, and rejects large bod
   assert.equal((await call(proxy.port, '/any', large)).status, 413)
   const permitted = { method: 'POST', body: Buffer.alloc(900_000) }
   assert.equal((await call(proxy.port, '/any', permitted)).status, 200)
+})
+
+test('the proxy passes the console and the provider by name, and the console to operators only', {
+  skip,
+}, async () => {
+  await using service = await startEcho()
+  await using console = await startEcho()
+  await using ciba = await startEcho()
+  const parts = { console: console.port, ciba: ciba.port }
+  await using proxy = await startNginx([service.port], { parts })
+  const at = (host: string, from: Call = {}) =>
+    call(proxy.port, '/any', { headers: { host, 'x-forwarded-for': '203.0.113.9' }, ...from })
+  for (const [host, echo, forwarded] of [
+    ['console.example.com', console, '127.0.0.1'],
+    ['approve.example.com', ciba, '203.0.113.9'],
+    // The first server of the files is that of every other name, such as that of a probe.
+    ['192.0.2.7', service, '127.0.0.1'],
+  ] as const) {
+    const { text } = await at(host)
+    const passed = JSON.parse(text) as Record<string, unknown>
+    assert.deepEqual(
+      [passed['host'], passed['x-forwarded-for'], passed['reached']],
+      [host, forwarded, echo.port],
+    )
+  }
+  const stranger = { localAddress: '127.66.6.6' }
+  assert.equal((await at('console.example.com', stranger)).status, 403)
 })
 
 test('a page follows its session through the proxy over a WebSocket', { skip }, async () => {

@@ -42,6 +42,11 @@ test('the tarball completes a session and backs it up on a machine without Node'
     'sbom.cdx.json',
     'bonded',
     'systemd/bonded-backup.timer',
+    'systemd/bonded-console.service',
+    'systemd/bonded-ciba.service',
+    'nginx/bonded-console.conf',
+    'prometheus/alerts.yaml',
+    'grafana/bonded.json',
   ])
     assert.ok(existsSync(join(work, 'bonded', part)), part)
 
@@ -70,6 +75,11 @@ test('the tarball completes a session and backs it up on a machine without Node'
   assert.equal(created.status, 0, created.stderr)
   const { server_credential } = JSON.parse(created.stdout) as { server_credential: string }
   await completeSession(`http://localhost:${port}`, server_credential)
+  // Loads all packages of each part.
+  for (const part of ['console', 'ciba serve']) {
+    const { status, stderr } = spawnSync('setpriv', run(...part.split(' '), '--help'))
+    assert.equal(status, 0, `${part}: ${String(stderr)}`)
+  }
   const backup = spawnSync('setpriv', run('backup', '/data/one.backup'), { encoding: 'utf8' })
   assert.equal(backup.status, 0, backup.stderr)
   service.kill('SIGTERM')

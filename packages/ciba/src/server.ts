@@ -6,6 +6,7 @@ import { SettingsFileError } from '@bonded/cli/settings-file-error'
 import { sqliteApprovalStore } from '@bonded/integrator/approval'
 import { guardConnections } from '@bonded/server/http/connection/connection-guard'
 import { answersProbe, targetOf } from '@bonded/server/http-target'
+import { listeningHost } from '@bonded/server/settings/this-machine'
 import type { Logger } from 'pino'
 import type { errors, KoaContextWithOIDC, Provider } from 'oidc-provider'
 import type { CibaConfig } from './config.ts'
@@ -61,7 +62,7 @@ export async function serveCiba(
   server.headersTimeout = HEADERS_TIMEOUT_MS
   server.requestTimeout = REQUEST_TIMEOUT_MS
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(config.port, config.host, resolve)
+    server.once('error', reject).listen(config.port, listeningHost(config.host), resolve)
   })
   let sweeping = Promise.resolve()
   const sweep = () => {

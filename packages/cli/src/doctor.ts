@@ -21,6 +21,7 @@ import { checkRpIds } from '@bonded/core/operations/admin/relying-parties'
 import { RELATED_ORIGINS_PATH } from '@bonded/server/http/pages/related-origins'
 import { siteNameOf } from '@bonded/server/settings/relying-party'
 import { sharedSettings } from '@bonded/server/settings/shared-settings'
+import { listeningHost } from '@bonded/server/settings/this-machine'
 import { jsonOption } from './arguments.ts'
 import { reportOperators } from './doctor-operators.ts'
 import { explain } from './explain.ts'
@@ -385,6 +386,6 @@ async function listenOnce(host: string, port: number): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const server = createServer()
   server.once('error', reject)
-  server.listen(port, host, () => server.close(() => resolve()))
+  server.listen(port, listeningHost(host), () => server.close(() => resolve()))
   await promise
 }

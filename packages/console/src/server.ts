@@ -4,6 +4,7 @@ import { clientAddress } from '@bonded/server/http/connection/client-address'
 import { guardConnections } from '@bonded/server/http/connection/connection-guard'
 import type { Service } from '@bonded/core/operations/service'
 import { answersProbe, namesOrigin, targetOf } from '@bonded/server/http-target'
+import { listeningHost } from '@bonded/server/settings/this-machine'
 import type { Logger } from 'pino'
 import { type Answer, type Call, cookiesIn, SESSION_COOKIE } from './answer.ts'
 import { Console } from './console.ts'
@@ -83,7 +84,7 @@ export async function serveConsole(given: {
   server.headersTimeout = given.headersTimeoutMs ?? HEADERS_TIMEOUT_MS
   server.requestTimeout = REQUEST_TIMEOUT_MS
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(port, host, resolve)
+    server.once('error', reject).listen(port, listeningHost(host), resolve)
   })
   return {
     port: (server.address() as AddressInfo).port,

@@ -35,6 +35,7 @@ import type { Clock } from '@bonded/core/ports/clock'
 import { type Meter, noMeter } from '@bonded/core/ports/meter'
 import { NO_PEERS } from '@bonded/core/ports/peers'
 import { connectionsThatFilesAllow } from './open-files.ts'
+import { listeningHost } from './settings/this-machine.ts'
 import { drainConnections, ShutdownSwitch } from './shutdown.ts'
 import type { CarrierProvider } from '@bonded/core/ports/carrier'
 import type { KeptCheckpoint } from '@bonded/core/ports/kept-checkpoint'
@@ -156,12 +157,6 @@ export async function closeService({
  */
 const ACCEPT_BACKLOG = 4_096
 
-/**
- * For the name `localhost`, fastify would add a second server at ::1. That server would have none
- * of the connection limits and guards, so the service listens at one address only.
- */
-const LOCALHOST_ADDRESS = '127.0.0.1'
-
 /** A listening service. */
 export interface RunningService extends AsyncDisposable {
   readonly service: Service
@@ -172,7 +167,7 @@ export interface RunningService extends AsyncDisposable {
 /** Where the service listens. Fastify passes the descriptor to Node, which prefers it. */
 function addressOf(given: { host: string; port: number; socket?: number | undefined }) {
   const { port, socket: fd } = given
-  const host = given.host === 'localhost' ? LOCALHOST_ADDRESS : given.host
+  const host = listeningHost(given.host)
   return { host, port, backlog: ACCEPT_BACKLOG, ...(fd !== undefined && { fd }) }
 }
 

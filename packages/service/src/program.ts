@@ -1,7 +1,7 @@
 import { type CommandPart, commandTree, OPERATOR_COMMANDS } from '@bonded/cli/program'
 import type { Command } from 'commander'
 
-/** Optional packages, which a production image lacks, so their names are not resolved here. */
+/** Optional packages, which an installation may lack, so their names are not resolved here. */
 const PARTS: Readonly<Record<string, readonly string[]>> = {
   '@bonded/ciba': ['ciba'],
   '@bonded/console': ['console'],

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, isIPv4, isIPv6 } from 'node:net'
 import { answersProbe, targetOf } from '../../http-target.ts'
+import { listeningHost } from '../../settings/this-machine.ts'
 import type { PrometheusMeter } from './prometheus-meter.ts'
 
 /** A response takes milliseconds. A client that takes longer is not reading. */
@@ -41,7 +42,7 @@ export async function listenForMetrics(
   })
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   server.once('error', reject)
-  server.listen(port, host, resolve)
+  server.listen(port, listeningHost(host), resolve)
   await promise
   return {
     port: (server.address() as AddressInfo).port,

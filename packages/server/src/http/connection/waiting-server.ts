@@ -5,6 +5,7 @@ import type { Random } from '@bonded/core/ports/keyring'
 import { rejectionToWire } from '../response/rejection-to-wire.ts'
 import { requestIdOf } from '../request-line.ts'
 import { answersProbe, targetOf } from '../../http-target.ts'
+import { listeningHost } from '../../settings/this-machine.ts'
 
 /** Nothing but probes and requests that come too early, each of which closes its connection. */
 const MAX_CONNECTIONS = 1_000
@@ -45,8 +46,7 @@ export async function listenWhileWaiting(address: {
   server.maxConnections = MAX_CONNECTIONS
   const { promise, resolve, reject: fail } = Promise.withResolvers<void>()
   server.once('error', fail)
-  const host = address.host === 'localhost' ? '127.0.0.1' : address.host
-  server.listen(address.port, host, resolve)
+  server.listen(address.port, listeningHost(address.host), resolve)
   await promise
   const bound = server.address()
   return {
