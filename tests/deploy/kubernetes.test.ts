@@ -228,7 +228,7 @@ test('each part is one pod, which its own service, ingress, and network policy s
       ({ metadata }: { metadata: { name: string } }) => metadata.name,
     )
     const declared = [...volumes.map(({ name }: { name: string }) => name), ...(claimed ?? [])]
-    assert.deepEqual(mounted, declared.toSorted())
+    assert.deepEqual(mounted, declared.map(String).toSorted())
     const component = read(`${part}/kustomization.yaml`)
     assert.deepEqual([component.kind, component.resources], ['Component', ['manifests.yaml']])
   }

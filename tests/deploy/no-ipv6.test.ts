@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { openSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { after, test } from 'node:test'
 import { stringify } from 'yaml'
 import { configOf, newClient } from '../../packages/ciba/tests/harness.ts'
@@ -27,7 +28,9 @@ async function start(
     env: { ...inherited, BONDED_DATA_DIR: m.folder, ...env },
     stdio: ['ignore', 'pipe', 'inherit', openSync(noIpv6Filter(m.folder), 'r')],
   })
-  const { port } = JSON.parse(await firstOutput(child)) as { port: number }
+  const { port } = JSON.parse(await firstOutput({ stdout: child.stdout as Readable })) as {
+    port: number
+  }
   return { port, [Symbol.dispose]: () => void child.kill('SIGKILL') }
 }
 

@@ -37,13 +37,14 @@ const PARTS = [
 ] as const
 
 const { services } = parse(read('compose.yaml'))
+const objectsOf = (name: string) =>
+  parseAllDocuments(read(`kubernetes/${name}/manifests.yaml`)).map((each) => each.toJS())
+const podOf = (name: string) => objectsOf(name)[0].spec.template.spec
 
 for (const { name, config, port, origin } of PARTS) {
   const unit = read(`systemd/bonded-${name}.service`)
-  const [workload, , ingress] = parseAllDocuments(read(`kubernetes/${name}/manifests.yaml`)).map(
-    (each) => each.toJS(),
-  )
-  const [container] = workload.spec.template.spec.containers
+  const [, , ingress] = objectsOf(name)
+  const [container] = podOf(name).containers
   const [, started = ''] = /^ExecStart=.*\/bonded\.js (.*)$/m.exec(unit) ?? []
   const compose = services[name]
   const ways: Readonly<Record<string, readonly string[]>> = {
@@ -120,8 +121,7 @@ test('the console has the settings and the data of the service in each way', () 
     assert.equal(value, services.bonded.environment[key], key)
   for (const key of ['BONDED_DATABASE_URL', 'BONDED_ROOT_KEYS', 'BONDED_TRUST_PROXY'])
     assert.ok(key in own, key)
-  const [console_] = parseAllDocuments(read('kubernetes/console/manifests.yaml'))
-  const [{ envFrom }] = console_?.toJS().spec.template.spec.containers
+  const [{ envFrom }] = podOf('console').containers
   const [service] = parse(read('kubernetes/deployment.yaml')).spec.template.spec.containers
   assert.deepEqual(envFrom, service.envFrom)
 })
@@ -133,8 +133,7 @@ test('the OpenID provider has neither the account, the keys, nor the database of
   assert.doesNotMatch(unit, /bonded\.(env|yaml)/)
   assert.deepEqual(Object.keys(services.ciba.environment), ['BONDED_SERVER_CREDENTIAL'])
   assert.deepEqual(services.ciba.networks, ['front'])
-  const [workload] = parseAllDocuments(read('kubernetes/ciba/manifests.yaml'))
-  const { containers, volumes } = workload?.toJS().spec.template.spec
+  const { containers, volumes } = podOf('ciba')
   const [{ env, envFrom }] = containers
   assert.deepEqual(
     [env.map((each: { name: string }) => each.name), envFrom],

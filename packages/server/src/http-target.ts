@@ -34,3 +34,13 @@ export function namesOrigin(
   const usualPort = protocol === 'https:' ? /:443$/ : /:80$/
   return headers.host?.toLowerCase().replace(usualPort, '') === host
 }
+
+/** What Node listens on for the host of a setting. */
+export function listeningHost(host: string): string {
+  // For this name, fastify would add a second server at ::1. That server would have none of the
+  // connection limits and guards, so the service listens at one address only.
+  if (host === 'localhost') return '127.0.0.1'
+  // Without a host, Node listens on every address also where the kernel has no IPv6. `::` fails
+  // there, and the files in `deploy` have it, because it is right for every other network.
+  return host === '::' ? '' : host
+}

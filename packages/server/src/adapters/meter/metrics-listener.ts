@@ -1,7 +1,6 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, isIPv4, isIPv6 } from 'node:net'
-import { answersProbe, targetOf } from '../../http-target.ts'
-import { listeningHost } from '../../settings/this-machine.ts'
+import { answersProbe, listeningHost, targetOf } from '../../http-target.ts'
 import type { PrometheusMeter } from './prometheus-meter.ts'
 
 /** A response takes milliseconds. A client that takes longer is not reading. */

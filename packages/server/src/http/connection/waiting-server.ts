@@ -4,8 +4,7 @@ import type { Rejection } from '@bonded/core/domain/rejection'
 import type { Random } from '@bonded/core/ports/keyring'
 import { rejectionToWire } from '../response/rejection-to-wire.ts'
 import { requestIdOf } from '../request-line.ts'
-import { answersProbe, targetOf } from '../../http-target.ts'
-import { listeningHost } from '../../settings/this-machine.ts'
+import { answersProbe, listeningHost, targetOf } from '../../http-target.ts'
 
 /** Nothing but probes and requests that come too early, each of which closes its connection. */
 const MAX_CONNECTIONS = 1_000
