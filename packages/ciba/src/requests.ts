@@ -118,6 +118,7 @@ export class Requests {
       const approvals = this.#of(args)
       const owner = client.client_id
       const given = { owner, subjectRef: accountId, requester: client.requester, args }
+      await this.#service.requireReceipts()
       // A process that was killed can leave a request on the phone whose id no client got.
       const left = isAlone ? await approvals.latest(given) : undefined
       const isLeft = left && OPEN.has(left.status) && !this.#options.rows.hasRequest(left.id)

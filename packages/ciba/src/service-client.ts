@@ -9,6 +9,7 @@ import {
   textOf,
 } from '@bonded/contract'
 import { GateError } from '@bonded/integrator'
+import { RECEIPT_KEYS_PATH } from '@bonded/server/http/pages/receipt-keys'
 
 const TIMEOUT_MS = 5_000
 
@@ -16,10 +17,25 @@ const TIMEOUT_MS = 5_000
 export class ServiceClient {
   readonly #origin: string
   readonly #credential: Secret
+  #makesReceipts = false
 
   constructor(origin: string, credential: Secret) {
     this.#origin = origin
     this.#credential = credential
+  }
+
+  /** Fails where the service makes no receipts, so that no user is asked there: a token names one. */
+  async requireReceipts(): Promise<void> {
+    if (this.#makesReceipts) return
+    const init = { redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) } as const
+    const { status } = await fetch(this.#origin + RECEIPT_KEYS_PATH, init).catch(
+      (cause: unknown) => {
+        throw new GateError('service_unavailable', 'The service did not answer.', { cause })
+      },
+    )
+    if (status === 404)
+      throw new GateError('forbidden', 'Set BONDED_RECEIPT_KEYS: the service makes no receipts.')
+    this.#makesReceipts = status === 200
   }
 
   /** The receipt of an approved session: a compact JWS. */

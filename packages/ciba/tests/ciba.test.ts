@@ -68,6 +68,13 @@ test('an approved request gives one token for what the user has read', async (t)
   assert.deepEqual([body.state, body.outcome], ['completed', 'accepted'])
 })
 
+test('asks no user where the service makes no receipts, of which every token names one', async (t) => {
+  const h = await cibaHarness(t, { receipts: false })
+  await assert.rejects(h.ask({ login_hint: h.inbox.subjectRef }))
+  assert.equal(await h.waiting(), 0)
+  assert.ok(h.lines.some((line) => line.includes('BONDED_RECEIPT_KEYS')))
+})
+
 test('a request gives no second token, neither later nor to concurrent polls', async (t) => {
   const h = await cibaHarness(t)
   const { auth_req_id } = await h.ask({ login_hint: h.inbox.subjectRef })

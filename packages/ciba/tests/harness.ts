@@ -69,14 +69,20 @@ interface CibaOptions {
   readonly subjects?: readonly string[]
   /** The workflow of payments. */
   readonly workflow?: string
+  /** Whether the service makes receipts. */
+  readonly receipts?: boolean
 }
 
 /** A service whose user has a phone, and the file of a provider with two clients. */
-export async function cibaSetup({ subjects = [], workflow = 'agent' }: CibaOptions = {}) {
+export async function cibaSetup({
+  subjects = [],
+  workflow = 'agent',
+  receipts = true,
+}: CibaOptions = {}) {
   const clock = new TestClock()
   // A provider has the clock of the machine.
   clock.set(Date.now() - clock.now())
-  const inbox = await inboxHarness({ clock })
+  const inbox = await inboxHarness({ clock, ...(!receipts && { receiptSigner: 'off' }) })
   const folder = mkdtempSync(join(tmpdir(), 'bonded-ciba-'))
   const issuer = `http://127.0.0.1:${await freePort()}`
   const service = `http://127.0.0.1:${inbox.h.running.port}`
