@@ -24,7 +24,7 @@ export class ServiceClient {
     this.#credential = credential
   }
 
-  /** Fails where the service makes no receipts, so that no user is asked there: a token names one. */
+  /** Fails where the service makes no receipts, of which every token names one. */
   async requireReceipts(): Promise<void> {
     if (this.#makesReceipts) return
     const init = { redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) } as const
