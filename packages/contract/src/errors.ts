@@ -372,6 +372,12 @@ export const ErrorResponse = closed({
         description: 'With not_ready: the failing part and its problem.',
       }),
     ),
+    reported_at: Type.Optional(
+      Type.String({
+        description:
+          'With session_not_found, at form-completed: the session has expired after its bond, and the service keeps the report of this time.',
+      }),
+    ),
     server_time: Type.Optional(
       Type.String({
         description: 'With issued_at_out_of_range and device_token_expired: the time to sign by.',

@@ -70,8 +70,8 @@ export function receiptSession(session: Session): ReceiptSession | undefined {
 }
 
 /** What a receipt of this session says. */
-export function receiptState({ completedAt }: Session): ReceiptState {
-  return completedAt === null ? 'bonded' : 'completed'
+export function receiptState(session: Session): ReceiptState {
+  return hasMoved(session, MOVES.complete) ? MOVES.complete.to : MOVES.bond.to
 }
 
 /** The content of a receipt. */
@@ -88,13 +88,16 @@ export function receiptClaims(
   },
 ): ReceiptClaims {
   const { tenant, issuer, logEpoch, id, now, deviceRef } = by
+  const state = receiptState(session)
+  // A late report is in no receipt: the session was never completed.
+  const completed = state === MOVES.complete.to ? session : { completedAt: null, outcome: null }
   return {
     iss: issuer,
     aud: session.tenantId,
     iat: Math.floor(now / 1_000),
     jti: id,
     environment: tenant.environment,
-    state: receiptState(session),
+    state,
     session_id: session.id,
     workflow: session.workflow,
     action: session.action,
@@ -108,8 +111,8 @@ export function receiptClaims(
     device_format: session.bondProof.format,
     created_at: iso(session.createdAt),
     bonded_at: iso(session.bondedAt),
-    completed_at: session.completedAt === null ? null : iso(session.completedAt),
-    outcome: session.outcome,
+    completed_at: completed.completedAt === null ? null : iso(completed.completedAt),
+    outcome: completed.outcome,
     log_origin: logOrigin(issuer, logEpoch),
     log_delay_seconds: LOG_DELAY_SECONDS,
     phone: session.bondProof,

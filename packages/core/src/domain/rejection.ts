@@ -14,6 +14,8 @@ export interface Rejection {
   readonly step?: string
   /** The service's time in milliseconds since the epoch, if the caller's clock is wrong. */
   readonly serverTime?: number
+  /** When the backend reported first what came of an approval, in milliseconds since the epoch. */
+  readonly reportedAt?: number
   /** The failing readiness checks. */
   readonly unready?: readonly Unreadiness[]
   /** Milliseconds until a retry can succeed, if a limit rejected the call. */

@@ -45,10 +45,11 @@ export interface Session {
   /** When the session left `pending` and the challenge stopped rotating. */
   readonly pendingUntil: Instant | null
   readonly bondedAt: Instant | null
+  /** When the backend said what came of the bond. In an expired session: after its end. */
   readonly completedAt: Instant | null
   readonly endedAt: Instant | null
   readonly endedReason: EndedReason | null
-  /** What the backend said when it completed the session, if anything. */
+  /** What the backend said then, if anything. */
   readonly outcome: CompletionOutcome | null
   readonly context: SessionContext | null
   /** The subject that the backend named at creation. */

@@ -1,10 +1,10 @@
 import type { CompletionOutcome, SessionId } from '@bonded/contract'
 import { accept, type Result, reject } from '../domain/rejection.ts'
 import type { Session } from '../domain/session.ts'
-import { hasMoved, isStoredFor, MOVES } from '../protocol/states.ts'
+import { hasMoved, isStoredFor, MOVES, takesLateReport } from '../protocol/states.ts'
 import type { Tables } from '../ports/store.ts'
 import type { Work } from '../ports/work.ts'
-import { findAndExpireSession } from './find-and-expire.ts'
+import { findAndExpireKeptSession, isAvailable } from './find-and-expire.ts'
 import type { BackendCaller, Service } from './service.ts'
 import { completionSecretOf } from './session-view.ts'
 
@@ -19,7 +19,8 @@ export interface CompleteInput {
 /**
  * Closes the bond once the action has durably succeeded. The checks run in this order: existence
  * and expiry, secret, context, state. Completing a completed session again succeeds, so a retry
- * after a lost response is safe. A repetition does not change the outcome.
+ * after a lost response is safe. A repetition does not change the outcome. Of an expired session,
+ * a report is kept, and the call is rejected.
  */
 export async function completeSession(
   service: Service,
@@ -28,7 +29,7 @@ export async function completeSession(
 ): Promise<Result<Session>> {
   return service.store.write(function* (tables) {
     for (;;) {
-      const found = yield* findAndExpireSession(service, tables, {
+      const found = yield* findAndExpireKeptSession(service, tables, {
         id: input.id,
         key: caller.credential,
       })
@@ -36,7 +37,12 @@ export async function completeSession(
       const session = found.value
       // As stored: if the session's time ends after this read, the move has no effect, and the next
       // pass stores the end.
-      if (hasMoved(session, MOVES.expire)) return reject('session_not_found')
+      if (hasMoved(session, MOVES.expire)) {
+        const kept = yield* reportLate(service, tables, { session, input })
+        if (kept === undefined) continue
+        return reject('session_not_found', kept)
+      }
+      if (!isAvailable(service, session)) return reject('session_not_found')
 
       const secret = completionSecretOf(service, session).reveal()
       if (input.completionSecret === undefined)
@@ -62,6 +68,29 @@ export async function completeSession(
       return accept(completed)
     }
   })
+}
+
+/**
+ * Keeps the first report of the backend about an approval that has expired. A caller without the
+ * completion secret learns nothing of it. Undefined if another report was faster.
+ */
+function* reportLate(
+  service: Service,
+  tables: Tables,
+  { session, input }: { readonly session: Session; readonly input: CompleteInput },
+): Work<{ readonly reportedAt?: number } | undefined> {
+  const { keys, clock } = service
+  if (!takesLateReport(session) || !keys.holds(session.rootKeyId)) return {}
+  const bound = session.context?.digest ?? ''
+  const { completionSecret = '', contextDigest = bound, outcome = null } = input
+  const isBackend = keys.same(completionSecretOf(service, session).reveal(), completionSecret)
+  if (!isBackend || !keys.same(bound, contextDigest)) return {}
+  if (session.completedAt !== null) return { reportedAt: session.completedAt }
+  const now = clock.now()
+  if (!(yield* tables.sessions.reportLate(session, { now, outcome }))) return undefined
+  const note = { at: now, kind: 'note', reason: 'reported_late', step: outcome }
+  yield* tables.sessions.note(session.id, note)
+  return { reportedAt: now }
 }
 
 /**

@@ -122,6 +122,7 @@ export function isVisible(
   return tenantId === tenant.id && inScope(scope, workflow, action)
 }
 
-function isAvailable({ clock, keys }: Service, session: Session): boolean {
+/** Whether the session can be read: for an hour after its end, while its root key is there. */
+export function isAvailable({ clock, keys }: Service, session: Session): boolean {
   return isReadable(session, clock.now()) && keys.holds(session.rootKeyId)
 }

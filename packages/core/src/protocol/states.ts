@@ -190,6 +190,11 @@ export function canRepeatBond(session: Timed, now: Instant): boolean {
   return nonce === 'step' || bond
 }
 
+/** Whether the session has expired after its bond: its backend can still report what came of it. */
+export function takesLateReport({ state, bondedAt }: Pick<Session, 'state' | 'bondedAt'>): boolean {
+  return state === MOVES.expire.to && bondedAt !== null
+}
+
 /** Whether a phone may send evidence in this state. */
 export function takesEvidence({ state }: Stated): boolean {
   return STATES[state].evidence

@@ -87,7 +87,14 @@ test('a killed bond, one without its verification, and a session without a bond 
 
 test('a receipt proves the completion once there is one', () => {
   assert.equal(receiptState(sessionWith(bonded)), 'bonded')
-  assert.equal(receiptState(sessionWith({ ...bonded, completedAt: NOW })), 'completed')
+  const completed = sessionWith({ ...bonded, state: 'completed', completedAt: NOW })
+  assert.equal(receiptState(completed), 'completed')
+})
+
+test('a receipt has no late report, because the session was not completed', () => {
+  const late = { ...bonded, state: 'expired', completedAt: NOW, outcome: 'accepted' } as const
+  const claims = claimsOf(sessionWith(late))
+  assert.deepEqual([claims.state, claims.completed_at, claims.outcome], ['bonded', null, null])
 })
 
 test('the claims are those of the contract, with times in its format', () => {

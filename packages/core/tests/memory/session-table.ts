@@ -114,6 +114,13 @@ export function sessionTable(
       if (stored && isStoredFor(session, MOVES.complete) && isStoredFor(stored, MOVES.complete))
         set(session.id, { verification: null })
     },
+    reportLate(session, { now, outcome }) {
+      const stored = sessions.get(session.id)
+      const isFirst = stored?.state === 'expired' && stored.bondedAt !== null
+      if (!isFirst || stored.completedAt !== null) return false
+      set(session.id, { completedAt: now, outcome })
+      return true
+    },
     storeOrigin(id, origin) {
       if (sessions.get(id)?.requestingOrigin === null) set(id, { requestingOrigin: origin })
     },

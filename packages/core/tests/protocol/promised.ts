@@ -230,6 +230,9 @@ export const PROMISED_STATES: Readonly<
 /** 4 */
 export const FINAL: readonly SessionState[] = ['completed', 'killed', 'expired']
 
+/** 4: the states in which the service keeps a late report, if the session was bonded. */
+export const PROMISED_LATE_REPORT: readonly SessionState[] = ['expired']
+
 /** The states in which a session waits for its phone or its browser. */
 const WAITING: readonly SessionState[] = ['pending', 'step_up_required']
 const LIVE: readonly SessionState[] = ['pending', 'step_up_required', 'bonded']

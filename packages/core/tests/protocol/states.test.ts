@@ -21,11 +21,12 @@ import {
   stateAt,
   STATES,
   takesEvidence,
+  takesLateReport,
   TERMINAL,
   usesStepNonce,
 } from '../../src/protocol/states.ts'
 import { CREATED_AT, sessionWith } from '../records.ts'
-import { FINAL, PROMISED_MOVES, PROMISED_STATES } from './promised.ts'
+import { FINAL, PROMISED_LATE_REPORT, PROMISED_MOVES, PROMISED_STATES } from './promised.ts'
 
 const { expiresAt } = sessionWith()
 const LIVE = SESSION_STATES.filter((state) => !FINAL.includes(state))
@@ -155,6 +156,14 @@ test('a phone acts in two states: by the code in one, by its step nonce in the o
 
 test('a bond counts until the session is killed or expires', () => {
   assert.deepEqual(statesWhere(hasBond), ['bonded', 'completed'])
+})
+
+test('the backend reports late on an expired session that was bonded, and on no other', () => {
+  assert.deepEqual(statesWhere(takesLateReport), [])
+  const wasBonded = SESSION_STATES.filter((state) =>
+    takesLateReport(sessionWith({ state, bondedAt: CREATED_AT })),
+  )
+  assert.deepEqual(wasBonded, PROMISED_LATE_REPORT)
 })
 
 test('an assertion can be a repetition in the states that an approval leads to', () => {

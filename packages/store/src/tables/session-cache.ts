@@ -89,6 +89,7 @@ export function sessionCache(
         hinted(session, hint, now) === undefined ? undefined : replace(session),
     },
     withdraw: { write: ({ id }) => sessions.delete(id) },
+    reportLate: { write: ({ id }) => sessions.delete(id) },
     storeOrigin: { write: (id) => sessions.delete(id) },
     receiptMade: { write: ({ id }) => sessions.delete(id) },
 

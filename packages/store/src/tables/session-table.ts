@@ -51,6 +51,10 @@ const INSERT_SESSION = `insert into session (${SESSION_COLUMNS.join(', ')}, sess
 const INSERT_EVENT = `insert into session_event (session_key, seq, at, kind, state, hint, reason, step, request_id, key_id)
   values ($1, $2, $3, $4, $5, $6, $7, null, $8, $9)`
 
+const REPORT_LATE = `update session set completed_at = $3, outcome = $4
+  where session_key = $1 and id = $2 and state = '${MOVES.expire.to}'
+    and bonded_at is not null and completed_at is null`
+
 /** Continues with a row `one`, the reference and the continuity. The session's key is `$1`. */
 export const DEVICE_STATS = `select
     (select failures from session_device where session_key = $1 and device_id = $4) as failures,
@@ -153,6 +157,11 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
         'update session set verification = null where session_key = $1 and id = $2 and state = $3',
         [sessionKeys.of(session.id), session.id, MOVES.bond.to],
       )
+    },
+
+    *reportLate({ id }, { now, outcome }) {
+      const key = yield* sessionKeys.of(id)
+      return (yield* changedOnce(REPORT_LATE, [key, id, now, outcome])) === 1
     },
 
     *storeOrigin(id, origin) {

@@ -40,7 +40,7 @@ const CREATED: Readonly<Record<string, string>> = {
 /** What a session that has ended adds. */
 const ENDED: Readonly<Record<string, string>> = {
   approved: isTrue('bonded_at is not null'),
-  completed: isTrue('completed_at is not null'),
+  completed: isTrue(`state = '${MOVES.complete.to}'`),
   declined: isTrue(endedBy(MOVES.decline)),
   reported: isTrue(endedBy(MOVES.declineUnexpected)),
   expired: isTrue('bonded_at is null and ended_reason is null'),

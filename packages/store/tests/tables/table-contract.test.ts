@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { DeviceId, RequestId, SessionId, SubjectId, TenantId } from '@bonded/contract'
 import type { RejectionQuery } from '../../../core/src/ports/tables/rejection-table.ts'
 import { DEVICE_MOVES } from '../../../core/src/domain/device-moves.ts'
+import type { Session } from '../../../core/src/domain/session.ts'
 import { MOVES } from '../../../core/src/protocol/states.ts'
 import { cachedDriver, memoryDriver, postgresDriver, sqlDriver } from './table-drivers.ts'
 import {
@@ -213,6 +214,47 @@ for (const [kind, open] of DRIVERS) {
     const stored = await find()
     assert.deepEqual([stored?.state, stored?.requestingOrigin], ['killed', 'https://a.example'])
   })
+
+  test(`${kind} tables: the first late report of an expired bond is kept, and no other`, async () => {
+    await using driver = await open()
+    const found = async () => (await driver.read((tables) => tables.sessions.find(sessionId)))!
+    const move = async (to: (typeof MOVES)['bond' | 'expire' | 'kill'], now: number) => {
+      const session = await found()
+      const set = to === MOVES.bond ? { bondedAt: now } : {}
+      return driver.write((tables) => tables.sessions.move(session, to, { now, set }))
+    }
+    const report = (session: Session, now: number, outcome: Session['outcome']) =>
+      driver.write((tables) => tables.sessions.reportLate(session, { now, outcome }))
+    await driver.write((tables) => tables.sessions.create(newSession(sessionId)))
+    const created = await found()
+    assert.equal(await report(created, NOW, 'accepted'), false)
+    await move(MOVES.bond, NOW)
+    assert.equal(await report(created, NOW, 'accepted'), false)
+    await move(MOVES.expire, created.expiresAt)
+    const expired = await found()
+    const late = created.expiresAt + 1
+    const reports = await Promise.all(
+      (['in_review', 'accepted', null] as const).map((outcome) => report(expired, late, outcome)),
+    )
+    assert.deepEqual(reports.toSorted(), [false, false, true])
+    const outcome = (['in_review', 'accepted', null] as const)[reports.indexOf(true)]
+    const stored = await found()
+    assert.deepEqual(stored, { ...expired, completedAt: late, outcome })
+    assert.equal(await report(stored, late + 1, 'accepted'), false)
+  })
+
+  for (const end of ['expire', 'kill'] as const)
+    test(`${kind} tables: keeps no late report of a session with the end: ${end}`, async () => {
+      await using driver = await open()
+      await driver.write((tables) => tables.sessions.create(newSession(sessionId)))
+      const session = (await driver.read((tables) => tables.sessions.find(sessionId)))!
+      const now = end === 'expire' ? session.expiresAt : NOW
+      await driver.write((tables) => tables.sessions.move(session, MOVES[end], { now }))
+      const isKept = await driver.write((tables) =>
+        tables.sessions.reportLate(session, { now, outcome: 'accepted' }),
+      )
+      assert.equal(isKept, false)
+    })
 
   test(`${kind} tables: the purge of a session removes it and its failures`, async () => {
     await using driver = await open()

@@ -157,6 +157,12 @@ export const WRITES: Readonly<Record<string, Operation>> = {
   hint: onSession((tables, session, { value }) =>
     tables.sessions.hint(session, HINTS[value] ?? 'scanned', NOW),
   ),
+  report: onSession((tables, session, { value }) =>
+    tables.sessions.reportLate(session, {
+      now: NOW + value,
+      outcome: value % 2 === 0 ? 'accepted' : null,
+    }),
+  ),
   origin: (tables, operands) =>
     tables.sessions.storeOrigin(id(operands), `https://${operands.value}.example`),
   *fail(tables, operands) {

@@ -127,6 +127,11 @@ export interface SessionTable {
    * change.
    */
   withdraw(session: Session): Work<void>
+  /**
+   * Stores the first report about a bond that has expired. Of any number of concurrent ones exactly
+   * one gets true. The state does not change.
+   */
+  reportLate(session: Session, report: Pick<Session, 'outcome'> & { now: Instant }): Work<boolean>
   /** Stores the first Origin that presented the watch token. */
   storeOrigin(id: SessionId, origin: string): Work<void>
   /**

@@ -271,5 +271,10 @@ function sharedMembers(settings: Settings, view: SessionView, pinned = false) {
     challenge_expires_in_ms: left(challengeExpiresAt, waiting || stepping),
     challenge_rotates_in_ms: left(rotatesAt, waiting),
     seq: session.seq,
+    ...(session.bondedAt === null ? {} : { reported_at: isoOrNull(session.completedAt) }),
   }
+}
+
+function isoOrNull(at: Instant | null): string | null {
+  return at === null ? null : iso(at)
 }

@@ -30,6 +30,9 @@ export function rejectionToWire(rejection: Rejection, requestId: RequestId): Wir
         doc_url: docUrlOf(rejection.reason),
         ...(rejection.param === undefined ? {} : { param: rejection.param }),
         ...(rejection.unready === undefined ? {} : { unready: [...rejection.unready] }),
+        ...(rejection.reportedAt === undefined
+          ? {}
+          : { reported_at: new Date(rejection.reportedAt).toISOString() }),
         ...(rejection.serverTime === undefined
           ? {}
           : { server_time: new Date(rejection.serverTime).toISOString() }),
