@@ -28,6 +28,7 @@ interface GateErrorDetails {
   readonly docUrl?: string | undefined
   readonly requestId?: string | undefined
   readonly retryAfterMs?: number | undefined
+  readonly reportedAt?: string | undefined
   readonly address?: string | undefined
   readonly cause?: unknown
 }
@@ -53,6 +54,11 @@ export class GateError extends Error {
   readonly requestId: string | undefined
   /** The wait that the service requested, in milliseconds. */
   readonly retryAfterMs: number | undefined
+  /**
+   * Of a completion: the session has expired after its bond. The service keeps the report of this
+   * time, and the phone shows it.
+   */
+  readonly reportedAt: string | undefined
   /** The address of the call that failed. */
   readonly address: string | undefined
 
@@ -65,6 +71,7 @@ export class GateError extends Error {
     this.docUrl = details.docUrl
     this.requestId = details.requestId
     this.retryAfterMs = details.retryAfterMs
+    this.reportedAt = details.reportedAt
     this.address = details.address
   }
 

@@ -160,6 +160,23 @@ test('a session takes one completion, and ends with its time', async () => {
   assert.equal(read.body.state, 'expired')
 })
 
+test('keeps the first report of a session that has expired after its bond', async () => {
+  const bonded = testBonded()
+  const { gate, create, submitOf } = backend(bonded)
+  const submit = submitOf(await create())
+  const slow = async () => (bonded.advance(900_000), 'A-1')
+  const done = await gate.protect({ ...submit, accept: slow })
+  assert.ok(done.outcome === 'completion_pending')
+  const { code, retryable, reportedAt } = done.error
+  assert.deepEqual([code, retryable], ['not_found', false])
+  bonded.advance(1_000)
+  const again = gate.complete(submit.session_id, { outcome: 'in_review' })
+  await assert.rejects(again, { code: 'not_found', reportedAt })
+  const { body } = await call(bonded, 'GET', `/sessions/${submit.session_id}`)
+  const { state, outcome, reported_at } = body
+  assert.deepEqual([state, outcome, reported_at], ['expired', 'accepted', reportedAt])
+})
+
 test('answers each rejection of the service, and the gate reports it without waiting', async () => {
   const bonded = testBonded()
   const { gate, create, submitOf } = backend(bonded)

@@ -22,6 +22,7 @@ export const STARTED = {
   unknown: 'outcome_unknown',
   done: 'executed',
   completed: 'executed',
+  reported_late: 'executed',
   unreported: 'executed',
   failed: 'ended',
 } as const satisfies Record<Exclude<ApprovalState, 'waiting'>, ApprovalStatus>

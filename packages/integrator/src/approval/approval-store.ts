@@ -1,8 +1,10 @@
 /**
  * `waiting`: for the phone, or approved and not executed. `withdrawn`: it can run no more.
  * `running`: `run` was called, and its end is not stored yet. `unknown`: `run` threw, so what it
- * did is unknown. `done`: the action has happened. `completed`: the phone shows it. `unreported`:
- * its session had ended before. `failed`: your reconciliation says that it cannot happen any more.
+ * did is unknown. `done`: the action has happened. `completed`: the phone shows it.
+ * `reported_late`: its session had expired before, and the service has kept the report.
+ * `unreported`: the service has no such session any more, or it was ended. `failed`: your
+ * reconciliation says that it cannot happen any more.
  */
 export type ApprovalState =
   | 'waiting'
@@ -11,6 +13,7 @@ export type ApprovalState =
   | 'unknown'
   | 'done'
   | 'completed'
+  | 'reported_late'
   | 'unreported'
   | 'failed'
 

@@ -391,7 +391,7 @@ export class Approvals<Args extends object> {
       })
     } catch (error) {
       if (error instanceof GateError && FINAL.includes(error.code))
-        await this.#move(row, 'done', 'unreported')
+        await this.#move(row, 'done', error.reportedAt ? 'reported_late' : 'unreported')
       return
     }
     await this.#move(row, 'done', 'completed')

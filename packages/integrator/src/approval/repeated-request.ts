@@ -16,6 +16,7 @@ const OUTCOMES: Readonly<Partial<Record<Row['state'], EarlierRequest['outcome']>
   unknown: 'unknown',
   done: 'done',
   completed: 'done',
+  reported_late: 'done',
   unreported: 'done',
 }
 const UNITS = [

@@ -116,6 +116,7 @@ function rejectionOf(
     docUrl: resolve(textOf(error, 'doc_url'), address),
     requestId: textOf(error, 'requestId'),
     retryAfterMs,
+    reportedAt: textOf(error, 'reported_at'),
     address,
   })
 }

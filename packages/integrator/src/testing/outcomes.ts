@@ -147,6 +147,7 @@ export function withOutcome(pending: FullSession, outcome: SessionOutcome): Full
     ...(state === 'killed' && { ended_reason: reason ?? 'killed_by_tenant' }),
     ...(state === 'completed' && { outcome: reason ?? null }),
     ...(isProved(state) && {
+      reported_at: state === 'completed' ? pending.server_time : null,
       subject_ref: pending.subject_ref ?? 's'.repeat(43),
       verification: {
         ...GOOD_VERIFICATION,

@@ -121,12 +121,15 @@ export class TestService {
     const timed = atTime(stored, nowMs)
     const session = isUntouched ? withOutcome(timed, this.outcome as SessionOutcome) : timed
     const isOver = !hasEnded(session.state) && Date.parse(stored.expires_at) <= nowMs
-    return isOver ? withOutcome(timed, { state: 'expired' }) : session
+    if (!isOver) return session
+    const expired = withOutcome(timed, { state: 'expired' })
+    const isBonded = session.state === 'bonded'
+    return isBonded ? { ...expired, reported_at: stored.reported_at ?? null } : expired
   }
 
   #create({ headers, body: text = '{}' }: TestRequest): ResponseLike {
     const fault = faultOfCreate(text)
-    if (fault !== undefined) return rejection(fault.reason, fault.param)
+    if (fault !== undefined) return rejection(fault.reason, { param: fault.param })
     const key = headers['idempotency-key'] ?? makeId('req', systemRandom(16))
     const earlier = this.#creates.get(key)
     if (earlier !== undefined && earlier.body !== text) return rejection('idempotency_mismatch')
@@ -162,7 +165,7 @@ export class TestService {
 
   #complete(stored: StoredSession, headers: TestRequest['headers']): ResponseLike {
     const session = this.view(stored)
-    if (session.state === 'expired') return rejection('session_not_found')
+    if (session.state === 'expired') return this.#reportLate(stored, headers)
     const secret = headers[COMPLETION_SECRET_HEADER]
     if (secret === undefined) return rejection('completion_secret_missing')
     if (secret !== stored.completion_secret) return rejection('completion_secret_mismatch')
@@ -174,9 +177,25 @@ export class TestService {
     if (session.state === 'bonded') {
       this.completions += 1
       const outcome = (headers[OUTCOME_HEADER] ?? null) as FullSession['outcome']
-      stored.session = { ...session, state: 'completed', outcome, seq: session.seq + 1 }
+      const reported_at = iso(this.#now())
+      const completed = { state: 'completed', outcome, reported_at, seq: session.seq + 1 } as const
+      stored.session = { ...session, ...completed }
     }
     return respond(200, { ok: true, session_id: session.id })
+  }
+
+  /** Keeps the first report of a bond that has expired. */
+  #reportLate(stored: StoredSession, headers: TestRequest['headers']): ResponseLike {
+    const { context, reported_at: reported } = this.view(stored)
+    const bound = context?.digest
+    const { [CONTEXT_DIGEST_HEADER]: digest = bound, [OUTCOME_HEADER]: said = null } = headers
+    const isBackend = headers[COMPLETION_SECRET_HEADER] === stored.completion_secret
+    if (reported === undefined || !isBackend || digest !== bound)
+      return rejection('session_not_found')
+    const outcome = said as FullSession['outcome']
+    const first = reported === null && { reported_at: iso(this.#now()), outcome }
+    stored.session = { ...stored.session, ...first }
+    return rejection('session_not_found', { reported_at: stored.session.reported_at })
   }
 }
 
@@ -232,12 +251,12 @@ function atTime(session: FullSession, nowMs: number): FullSession {
   }
 }
 
-function rejection(reason: Reason, param?: string): ResponseLike {
+function rejection(reason: Reason, more: object = {}): ResponseLike {
   const { code, message } = REASONS[reason]
   const status = statusOf(reason)
   const requestId = makeId('req', systemRandom(16))
   const doc_url = docUrlOf(reason)
-  const error = { code, message, requestId, reason, doc_url, ...(param && { param }) }
+  const error = { code, message, requestId, reason, doc_url, ...more }
   const headers = status === 429 || status === 503 ? { 'retry-after': '1' } : {}
   return respond(status, { error }, headers)
 }

@@ -249,6 +249,7 @@ for (const [state, status] of [
   ['unknown', 'outcome_unknown'],
   ['done', 'executed'],
   ['completed', 'executed'],
+  ['reported_late', 'executed'],
   ['unreported', 'executed'],
   ['failed', 'ended'],
 ] as const)

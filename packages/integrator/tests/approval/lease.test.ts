@@ -54,19 +54,30 @@ for (const wrong of ['failed', 'done'] as const)
     assert.equal(service.session(ref.id)?.state, 'completed')
   })
 
-for (const end of ['execute', 'reconcile'] as const)
-  test(`an action that ends after its session is not stored as completed by ${end}`, async () => {
+for (const [end, state] of [
+  ['execute', 'reported_late'],
+  ['reconcile', 'reported_late'],
+  ['execute', 'unreported'],
+  ['reconcile', 'unreported'],
+] as const)
+  test(`an action that ends after its session is stored as ${state} by ${end}`, async () => {
     const { approvals, approved, clock, service, store } = approvalsOf()
     const ref = await approved()
-    const outlast = () => clock.advance(60 * MINUTE_MS)
+    const outlast = () => {
+      clock.advance(60 * MINUTE_MS)
+      if (state === 'unreported') service.forget(ref.id)
+    }
     if (end === 'execute') await approvals.execute({ ...ref, args: ARGS }, async () => outlast())
     else {
       await store.move(ref.id, 'waiting', 'running', clock.now())
       outlast()
       assert.deepEqual(await approvals.reconcile(async () => 'done'), [])
     }
-    assert.equal((await store.find(ref.id))?.state, 'unreported')
-    assert.equal(service.session(ref.id)?.state, 'bonded')
+    assert.equal((await store.find(ref.id))?.state, state)
+    // What the service has stored of the session: the bond, and the report about it.
+    const { state: stored, outcome } = service.session(ref.id) ?? {}
+    const isKept = state === 'reported_late'
+    assert.deepEqual([stored, outcome], isKept ? ['bonded', 'accepted'] : [undefined, undefined])
     assert.equal(await approvals.status(ref), 'executed')
     assert.deepEqual(await approvals.reconcile(), [])
   })

@@ -25,6 +25,7 @@ const OUTCOMES = [
   ['unknown', 'may have been'],
   ['done', 'was'],
   ['completed', 'was'],
+  ['reported_late', 'was'],
   ['unreported', 'was'],
   ['waiting', undefined],
   ['withdrawn', undefined],

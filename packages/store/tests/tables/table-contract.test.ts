@@ -233,11 +233,10 @@ for (const [kind, open] of DRIVERS) {
     await move(MOVES.expire, created.expiresAt)
     const expired = await found()
     const late = created.expiresAt + 1
-    const reports = await Promise.all(
-      (['in_review', 'accepted', null] as const).map((outcome) => report(expired, late, outcome)),
-    )
-    assert.deepEqual(reports.toSorted(), [false, false, true])
-    const outcome = (['in_review', 'accepted', null] as const)[reports.indexOf(true)]
+    const said = ['in_review', 'accepted', null] as const
+    const reports = await Promise.all(said.map((outcome) => report(expired, late, outcome)))
+    assert.equal(reports.filter(Boolean).length, 1)
+    const outcome = said.find((_, index) => reports[index])
     const stored = await found()
     assert.deepEqual(stored, { ...expired, completedAt: late, outcome })
     assert.equal(await report(stored, late + 1, 'accepted'), false)
