@@ -205,8 +205,8 @@ export const en: Messages = {
       body: () => 'The time for this request is over. Return to the page and start again.',
     },
     unreported: {
-      title: 'This request has ended',
-      body: () => 'You approved this. No result was reported.',
+      title: 'Approved',
+      body: () => 'No result was reported.',
     },
     canceled: {
       title: 'The request was canceled',

@@ -42,8 +42,8 @@ test('the app uses the words of the phone page where both show the same', () => 
   }
   same['notice.not_verified_by_user'] = en.notices.not_verified_by_user
   const { unreported, ...ends } = en.ends
-  same['problem.session_over.title'] = unreported.title
-  same['inbox.unreported'] = unreported.body(TENANT)
+  same['approved.title'] = unreported.title
+  same['unreported.body'] = unreported.body(TENANT)
   for (const [end, { title, body }] of Object.entries(ends)) {
     same[`end.${end}.title`] = title
     same[`end.${end}.body`] = body(TENANT)

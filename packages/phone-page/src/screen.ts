@@ -22,7 +22,7 @@ export type PageScreen =
   | { readonly name: 'browser_key'; readonly request: ShownRequest }
   | AwaitingBrowserScreen
   | { readonly name: 'working'; readonly task: Task; readonly request: ShownRequest | null }
-  | { readonly name: 'approved'; readonly request: ShownRequest; readonly isSynced: boolean }
+  | ApprovedScreen
   | CompletedScreen
   | { readonly name: 'ended'; readonly end: End; readonly tenant: string }
   | KeysScreen
@@ -46,6 +46,16 @@ export interface CompletedScreen {
   readonly request: ShownRequest
   /** What the tenant's backend said; null where it said nothing. */
   readonly outcome: CompletionOutcome | null
+}
+
+/**
+ * The user has approved. `unreported`: the time of the approval has ended, and the backend has not
+ * reported what came of it. It can still do so.
+ */
+export interface ApprovedScreen {
+  readonly name: 'approved' | 'unreported'
+  readonly request: ShownRequest
+  readonly isSynced: boolean
 }
 
 /** The request, on which the user decides. */

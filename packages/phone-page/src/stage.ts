@@ -85,9 +85,13 @@ export class Stage {
 
   end(end: End): void {
     this.#watching.abort()
+    const { session } = this.claimed ?? {}
     // The backend can have acted on the approval, and have reported nothing in time.
-    if (this.screen.name === 'approved' && end === 'expired') this.presentProblem('session_over')
-    else this.present({ name: 'ended', end, tenant: this.request()?.tenant_name ?? '' })
+    if (end === 'expired' && session?.reported_at === null) {
+      this.present({ name: 'unreported', request: requestOf(session), isSynced: false })
+      // A late report changes no state, so nothing announces it.
+      setTimeout(() => void this.#refresh(), REPORT_POLL_MS)
+    } else this.present({ name: 'ended', end, tenant: this.request()?.tenant_name ?? '' })
     this.untilContinued.cancel()
   }
 
@@ -99,12 +103,12 @@ export class Stage {
 
   /** Shows a session in the state that the service returned. A reopened link may find any state. */
   presentClaimed(known: ClaimedSession): void {
-    const { state, outcome } = known.session
-    if (state === 'killed' || state === 'expired') return this.end(endOf(known))
-    if (state === 'completed') {
+    const { state, outcome, reported_at } = known.session
+    if (state === 'completed' || reported_at) {
       const request = requestOf(known.session)
       return this.present({ name: 'completed', request, outcome })
     }
+    if (state === 'killed' || state === 'expired') return this.end(endOf(known))
     this.#watchForEnd(known)
     this.#presentLive(known)
   }
@@ -163,7 +167,7 @@ export class Stage {
         this.claimed = known
         this.presentClaimed(known)
       },
-      (failure: unknown) => () => this.fail(failure),
+      (failure: unknown) => () => this.screen.name === 'unreported' || this.fail(failure),
     )
     // The user may have decided meanwhile, or opened another request.
     if (this.claimed === claimed && UNDECIDED.has(this.screen.name)) outcome()
@@ -172,8 +176,10 @@ export class Stage {
 
 /** Problems that end without the user. */
 const PASSING: ReadonlySet<ProblemKind> = new Set(['offline', 'busy'])
-/** Screens of a session that is open, on which the page waits for its user. */
-const UNDECIDED: ReadonlySet<string> = new Set(['request', 'awaiting_browser'])
+/** How often the phone looks for a late report: far below a device's rate limit. */
+const REPORT_POLL_MS = 15_000
+/** Screens on which the page waits for its user, or for the backend. */
+const UNDECIDED: ReadonlySet<string> = new Set(['request', 'awaiting_browser', 'unreported'])
 const STILL_OPEN: ReadonlySet<string> = new Set([
   ...UNDECIDED,
   'step_up',

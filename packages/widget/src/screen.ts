@@ -58,7 +58,7 @@ const LONGEST_EVALUATION_MS = 8_000
 
 /** What to draw for a session, now. An expired QR code is never shown. */
 export function screenOf(snapshot: Snapshot, now: Instant): Screen {
-  const { state, code, expiresAt } = snapshot
+  const { state, code, expiresAt, outcome } = snapshot
   switch (state) {
     case 'pending': {
       const name = pendingScreen(snapshot, now)
@@ -73,12 +73,13 @@ export function screenOf(snapshot: Snapshot, now: Instant): Screen {
       return { ...plain('step_up'), expiresAt }
     case 'killed':
       return plain(ENDED_SCREENS[snapshot.endedReason ?? 'killed'])
-    case 'completed':
-      return plain(COMPLETED_SCREENS[snapshot.outcome ?? 'accepted'])
     case 'bonded':
-      return plain(state)
     case 'expired':
-      return plain(snapshot.isUnreported ? 'bonded' : state)
+      if (!outcome) return plain(snapshot.hasBond ? 'bonded' : state)
+    // A late report changes no state.
+    // falls through
+    case 'completed':
+      return plain(COMPLETED_SCREENS[outcome ?? 'accepted'])
   }
 }
 

@@ -152,9 +152,20 @@ test('keeps showing the outcome when the service is lost after it', () => {
 
 test('still shows a bond whose time ended without a report, and no new attempt', () => {
   const run = after(...WATCHING, ['snapshot', snapshotOf({ state: 'bonded' })])
-  run.on(['snapshot', { ...snapshotOf({ state: 'expired' }), isUnreported: true }])
+  run.on(['snapshot', { ...snapshotOf({ state: 'expired' }), hasBond: true }])
   assert.deepEqual(run.screens, ['bonded'])
   assert.equal(run.outcome, undefined)
+})
+
+test('shows a late report of an approval that has expired', () => {
+  for (const [outcome, screen] of [
+    ['accepted', 'completed'],
+    ['in_review', 'in_review'],
+  ] as const) {
+    const run = after(...WATCHING, ['snapshot', snapshotOf({ state: 'bonded' })])
+    run.on(['snapshot', { ...snapshotOf({ state: 'expired', outcome }), hasBond: true }])
+    assert.deepEqual(run.screens, [screen])
+  }
 })
 
 test('names the reason of a killed session, and none of an expired one', () => {

@@ -184,23 +184,35 @@ test('shows a confirmed session that is gone after its expiry as expired', () =>
   assert.equal(run.state.phase, 'ended')
 })
 
-for (const [state, isUnreported] of [
+for (const [state, hasBond] of [
   ['bonded', true],
   ['pending', false],
 ] as const)
-  test(`a session that expires after it was ${state} is ${isUnreported ? '' : 'not '}unreported`, () => {
+  test(`a session that expires after it was ${state} is ${hasBond ? '' : 'not '}approved`, () => {
     const run = listening()
     run.on(['frame', snapshotAt(run.now, { seq: 2, state })])
     run.on(['frame', snapshotAt(run.now, { seq: 3, state: 'expired' })])
     assert.equal(run.state.snapshot.state, 'expired')
-    assert.equal(run.state.snapshot.isUnreported, isUnreported)
+    assert.equal(run.state.snapshot.hasBond, hasBond)
   })
 
-test('a bond that is gone after its expiry is unreported', () => {
+test('a session that is first read after its expiry says whether it was approved', () => {
+  const at = '2026-11-29T12:00:00.000Z'
+  for (const [members, expected] of [
+    [{}, [false, null]],
+    [{ reported_at: null }, [true, null]],
+    [{ reported_at: at, outcome: 'in_review' }, [true, 'in_review']],
+  ] as const) {
+    const { hasBond, outcome } = snapshotAt(0, { seq: 3, state: 'expired', ...members })
+    assert.deepEqual([hasBond, outcome], expected)
+  }
+})
+
+test('a bond that is gone after its expiry is approved', () => {
   const run = listening()
   run.on(['frame', snapshotAt(run.now, { seq: 2, state: 'bonded' })])
   run.later(300_000).on(['responded', 'first', gone])
-  assert.equal(run.state.snapshot.isUnreported, true)
+  assert.equal(run.state.snapshot.hasBond, true)
 })
 
 test('gives up after an outage of 30 s', () => {

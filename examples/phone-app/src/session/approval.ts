@@ -115,9 +115,9 @@ export function startApproval(handoff: Handoff, given: ApprovalDependencies): Ap
       (ended) => {
         if (screen.name === 'ended' || screen.name === 'problem') return
         claimed = ended
-        const { state, outcome, ended_reason } = ended.session
+        const { state, outcome, ended_reason, reported_at } = ended.session
         const request = requestOf(ended.session)
-        if (state === 'completed') present({ name: 'completed', request, outcome })
+        if (state === 'completed' || reported_at) present({ name: 'completed', request, outcome })
         else if (ended_reason === 'suspended') end('suspended')
         else end(state === 'expired' ? expired() : 'canceled')
       },

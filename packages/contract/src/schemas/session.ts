@@ -84,14 +84,8 @@ const countdown = {
     minimum: 1,
     description: 'Counts the stored events of the session; what `after` takes.',
   }),
-  /** Absent in responses of older services, too. */
-  reported_at: Type.Optional(
-    nullable({
-      ...Timestamp,
-      description:
-        'Present once the session has bonded: when the backend reported what came of it, or null.',
-    }),
-  ),
+  /** Present once the session has bonded: when the backend reported what came of it, or null. */
+  reported_at: Type.Optional(nullable(Timestamp)),
 }
 
 const full = {

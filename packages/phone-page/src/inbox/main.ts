@@ -47,16 +47,7 @@ function main(root: HTMLElement, language: Language<InboxMessages>): void {
       notify: notifications && ((push) => app?.notify?.(push)),
     },
   }
-  const { messages } = language
-  const unreported = { 'problem.session_over.body': messages['inbox.unreported'] }
-  const afterApproval: InboxContext = { ...context, messages: { ...messages, ...unreported } }
-  let last: Screen['name'] | undefined
-  const draw = (screen: Screen) => {
-    const drawn = drawInbox(screen, last === 'approved' ? afterApproval : context)
-    last = screen.name
-    return drawn
-  }
-  const view = createView(root, draw, drawing.guard)
+  const view = createView(root, (screen: Screen) => drawInbox(screen, context), drawing.guard)
   const stop = obstacle(null)
   if (stop !== undefined) return view.show(stop)
 

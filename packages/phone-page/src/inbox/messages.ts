@@ -16,7 +16,6 @@ export const inboxOnly = {
   'inbox.question': 'Approve only if you expect this request and agree with every detail.',
   'inbox.reported':
     'Nothing was approved. {tenant} sees that you did not expect this request, and cannot ask you again for now.',
-  'inbox.unreported': 'You approved this. No result was reported.',
   'inbox.over': 'It was approved, declined, or canceled, or its time is over.',
   'inbox.push.on': 'Turn on notifications',
   'inbox.push.off': 'Turn off notifications',

@@ -79,6 +79,7 @@ export const en = {
   'approved.body': '{tenant} is completing your request. You can close this page.',
   'approved.synced':
     'Your passkey is synced with your other devices. It proves less about this phone than a key that cannot be copied.',
+  'unreported.body': 'No result was reported.',
   'completed.title': 'Your request is complete',
   'completed.body': '{tenant} has completed it. You can close this page.',
   'completed.received.title': 'Your request was received',

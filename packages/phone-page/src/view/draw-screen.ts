@@ -1,4 +1,5 @@
 import type {
+  ApprovedScreen,
   AwaitingBrowserScreen,
   CompletedScreen,
   End,
@@ -91,6 +92,7 @@ export function drawScreen(
       }
     }
     case 'approved':
+    case 'unreported':
       return drawApproved(screen, context)
     case 'completed':
       return drawCompleted(screen, context)
@@ -129,12 +131,10 @@ function drawAwaitingBrowser(
   )
 }
 
-function drawApproved(
-  { request, isSynced }: Extract<PageScreen, { name: 'approved' }>,
-  context: DrawingContext,
-): DrawnScreen {
+function drawApproved(screen: ApprovedScreen, context: DrawingContext): DrawnScreen {
   const { messages } = context
-  const body = fillNodes(messages['approved.body'], { tenant: request.tenant_name })
+  const { name, request, isSynced } = screen
+  const body = fillNodes(messages[`${name}.body`], { tenant: request.tenant_name })
   return statement(
     { symbol: ['check', 'good'], title: messages['approved.title'], body },
     ...summaryOf(request),

@@ -181,6 +181,7 @@ const screens: Record<string, { screen: Screen; access?: MotionAccess }> = {
   working: { screen: { name: 'working', task: 'signing', request: REQUEST } },
   checking: { screen: { name: 'working', task: 'checking', request: REQUEST } },
   approved: { screen: { name: 'approved', request: REQUEST, isSynced: false } },
+  unreported: { screen: { name: 'unreported', request: REQUEST, isSynced: false } },
   'approved-synced': { screen: { name: 'approved', request: REQUEST, isSynced: true } },
   ...Object.fromEntries(
     (['accepted', 'in_review', null] as const).map((outcome) => [

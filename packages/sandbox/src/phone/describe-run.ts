@@ -26,6 +26,8 @@ function describeEnd({ state, completed, steps }: RunResult): string {
     return 'Declined, and reported as not started by the user. Nothing was approved.'
   if (declined !== undefined) return 'Declined. Nothing was approved.'
   if (completed) return 'Approved, and the backend has completed the action.'
+  if (state === 'expired' && steps.some((step) => step.state === 'bonded'))
+    return 'Approved. The time of the approval has ended, and no result was reported.'
   return state === 'bonded'
     ? 'Approved. The session is bonded.'
     : `The session is ${state ?? 'unknown'}.`

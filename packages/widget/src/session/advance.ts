@@ -14,7 +14,7 @@ export function advance(known: Snapshot, received: Snapshot): Snapshot {
     hintedAt: received.seq === known.seq ? known.hintedAt : received.hintedAt,
     code: later(known.code, received.code),
     endedReason: received.endedReason ?? known.endedReason,
-    isUnreported: known.state === 'bonded' && received.state === 'expired',
+    hasBond: known.state === 'bonded' || received.hasBond,
   }
 }
 

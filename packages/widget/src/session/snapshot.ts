@@ -50,10 +50,10 @@ export interface Snapshot {
    */
   readonly outcome: CompletionOutcome | null
   /**
-   * The page saw the bond, whose time ended before the backend completed the session. The backend
-   * can have acted, so the page does not ask the user to start again.
+   * The session has bonded. If it expires then, the backend can have acted, so the page does not
+   * ask the user to start again.
    */
-  readonly isUnreported: boolean
+  readonly hasBond: boolean
   /** The commitment of the browser that has proved itself, while one has. */
   readonly provedBy: unknown
   readonly expiresAt: Instant
@@ -133,7 +133,8 @@ export function readSnapshot(view: unknown, now: Instant): Snapshot | undefined 
     hintedAt: now,
     endedReason: isWord(PUBLIC_ENDED_REASONS, endedReason) ? endedReason : null,
     outcome: outcomeIn(outcome),
-    isUnreported: false,
+    // A frame does not say it.
+    hasBond: 'reported_at' in members,
     provedBy,
     expiresAt: now + expiresInMs,
     code: readCode(members, now),
