@@ -15,7 +15,7 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'The OpenID provider translates a standard, and has no rules of its own.',
   },
   'packages/cli': {
-    ceiling: 3_900,
+    ceiling: 4_000,
     reason: 'A command reads its options and calls an operation, which has the rules.',
   },
   'packages/console': {
@@ -47,7 +47,7 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'The tools of a first trial stay smaller than the service that they try.',
   },
   'packages/server': {
-    ceiling: 9_400,
+    ceiling: 9_450,
     reason: 'Everything that an anonymous caller reaches is here, so it is what an attacker reads.',
   },
   'packages/service': {
@@ -59,7 +59,7 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'A test proves as much as the simulated phone is worth, so a reviewer reads it too.',
   },
   'packages/store': {
-    ceiling: 6_300,
+    ceiling: 6_000,
     reason: 'Its promises hold on two databases, so every statement is tested on both.',
   },
   'packages/widget': {
@@ -75,7 +75,7 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'Code that moves from the packages to the proofs still has to be maintained.',
   },
   'words of Markdown': {
-    ceiling: 182_000,
+    ceiling: 146_000,
     reason: 'A reader finds an answer only in documents that are short enough to search.',
   },
   'bytes of the hosted script': {
@@ -87,7 +87,7 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'The checks of the protocol stay a table that a reviewer reads from top to bottom.',
   },
   settings: {
-    ceiling: 43,
+    ceiling: 44,
     reason:
       'An operator has to understand every setting, and every pair of them is a case to test.',
   },

@@ -73,13 +73,10 @@ export function screenOf(snapshot: Snapshot, now: Instant): Screen {
       return { ...plain('step_up'), expiresAt }
     case 'killed':
       return plain(ENDED_SCREENS[snapshot.endedReason ?? 'killed'])
-    case 'bonded':
-    case 'expired':
-      if (!outcome) return plain(snapshot.hasBond ? 'bonded' : state)
-    // A late report changes no state.
-    // falls through
-    case 'completed':
-      return plain(COMPLETED_SCREENS[outcome ?? 'accepted'])
+    default:
+      // An expired session has an outcome once its backend has reported late.
+      if (outcome || state === 'completed') return plain(COMPLETED_SCREENS[outcome ?? 'accepted'])
+      return plain(snapshot.hasBond ? 'bonded' : state)
   }
 }
 

@@ -160,7 +160,7 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
     },
 
     *reportLate({ id }, { now, outcome }) {
-      const key = yield* sessionKeys.of(id)
+      const key = sessionKeys.of(id)
       return (yield* changedOnce(REPORT_LATE, [key, id, now, outcome])) === 1
     },
 
