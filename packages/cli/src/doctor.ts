@@ -14,6 +14,7 @@ import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import type { Service } from '@bonded/core/operations/service'
 import { reportCompletions } from '@bonded/core/operations/admin/report-completions'
 import { reportWebhooks } from '@bonded/core/operations/admin/report-webhooks'
+import { reportNodes } from '@bonded/core/operations/node-levels'
 import { reportWakeUps } from '@bonded/core/operations/admin/report-wake-ups'
 import { reportReceiptLog } from '@bonded/core/operations/admin/report-receipt-log'
 import { reportBrowserProof } from '@bonded/core/operations/admin/browser-proof'
@@ -64,6 +65,7 @@ const CHECKS: readonly (readonly [name: string, check: Check])[] = [
   ['webhooks', checkWebhooks],
   ['wake-ups', (...given) => checkStored(given, 'No phone has subscribed.', reportWakeUps)],
   ['operators', (...given) => checkStored(given, 'No entries yet.', reportOperators(given[0]))],
+  ['nodes', (...given) => checkStored(given, 'No node sends messages.', reportNodes)],
   ['receipts', checkReceipts],
   ['disk', checkDisk],
   ['passport trust', checkPassportTrust],
@@ -363,8 +365,7 @@ async function readReadiness({
       signal: AbortSignal.timeout(READINESS_TIMEOUT_MS),
     })
     const text = await response.text()
-    const isService = response.headers.has('x-request-id')
-    return isService ? { isReady: response.ok, text } : undefined
+    return response.headers.has('x-request-id') ? { isReady: response.ok, text } : undefined
   } catch {
     return undefined
   }

@@ -24,6 +24,7 @@ import type { TraceSettings } from '@bonded/server/settings/trace-settings'
 import type { CarrierProvider } from '@bonded/core/ports/carrier'
 import { VERSION } from '@bonded/server/version'
 import { closeService, type RunningService, startService } from '@bonded/server/compose'
+import { admitNode } from '@bonded/core/operations/node-levels'
 import { checkRpIds } from '@bonded/core/operations/admin/relying-parties'
 import { describeQrContent } from '@bonded/server/settings/qr-content'
 import { jsonOption } from './arguments.ts'
@@ -144,6 +145,7 @@ export async function serve(
   try {
     await checkRpIds(service, config)
     await recordSettings(service)
+    await admitNode(service)
   } catch (failure) {
     await closeService(service)
     throw failure

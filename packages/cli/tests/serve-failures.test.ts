@@ -32,6 +32,18 @@ function assertRejected(
   for (const pattern of expected) assert.match(stderr, pattern)
 }
 
+test('does not serve a file in which a feature is in use that this version does not know', () => {
+  using m = machine()
+  assert.equal(m.run('migrate', 'up').status, 0)
+  const database = new DatabaseSync(m.databaseFile)
+  database.exec('update used_level set level = 1000')
+  database.close()
+  assertRejected(
+    m.run('serve'),
+    /^error: This version would ignore a feature that is in use, .* Start the version/,
+  )
+})
+
 test('rejects a file that is not a database, and does not change it', () => {
   using m = machine()
   writeFileSync(

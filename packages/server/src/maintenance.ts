@@ -3,6 +3,7 @@ import type { Batch } from '@bonded/core/operations/batch'
 import { watchCredentials } from '@bonded/core/operations/watch-credentials'
 import { cosignCheckpoint } from '@bonded/core/operations/cosign-checkpoint'
 import { expireSessions } from '@bonded/core/operations/expire-sessions'
+import { measureLevel } from '@bonded/core/operations/node-levels'
 import { makeReceipts } from '@bonded/core/operations/make-receipts'
 import { purgeLogs, purgeSessions } from '@bonded/core/operations/purge-sessions'
 import { shareLimits } from '@bonded/core/operations/share-limits'
@@ -47,6 +48,7 @@ const TASKS: readonly Task[] = [
   { work: 'witnesses', everyMs: 1_000, batch: cosignCheckpoint },
   // A last use is written at most once in this time. It is the delay that operators read about.
   { work: 'credentials', everyMs: 60_000, batch: expiryWarnings() },
+  { work: 'node_level', everyMs: 10_000, batch: logOutdated },
   // Between two of them, a node does not know what the others have granted.
   { work: 'share_limits', everyMs: 250, batch: shareLimits },
 ]
@@ -73,6 +75,16 @@ function expiryWarnings(): Task['batch'] {
   }
 }
 
+/** Names this node as `bonded doctor` does. */
+async function logOutdated(service: Service, log: Logger): Promise<Batch> {
+  if (await measureLevel(service))
+    log.error(
+      { node: service.store.messages?.node },
+      'this node ignores a feature that is in use, because its version is older: upgrade it',
+    )
+  return { done: 0, more: false }
+}
+
 /** Makes the receipts that are due, and appends them to the log. */
 async function makeAndAppendReceipts(service: Service): Promise<Batch> {
   const made = await makeReceipts(service)
@@ -95,7 +107,7 @@ export function startMaintenance(
   const hasWitnesses = signs && (service.witnesses ?? []).length > 0
   const tasks = TASKS.filter(
     ({ work }) =>
-      (work !== 'share_limits' || shares) &&
+      ((work !== 'share_limits' && work !== 'node_level') || shares) &&
       (work !== 'receipts' || signs) &&
       (work !== 'witnesses' || hasWitnesses),
   )

@@ -34,6 +34,11 @@ export interface Dialect {
   lockAudit(): Work<void>
   /** Whether a node below this level has sent a message in the last 10 seconds. */
   servesBelow(level: number): Work<boolean>
+  /**
+   * Stores that a node begins to serve unless its level is too low, and returns whether it was
+   * stored. One statement, which waits for a unit that has locked the level in use.
+   */
+  admitNode(node: string, level: number): Work<boolean>
   /** The nodes that have sent a message in the last 10 seconds. */
   nodes(): Work<readonly Row[]>
 }
@@ -56,6 +61,11 @@ export const SQLITE: Dialect = {
   *servesBelow() {
     return false
   },
+  *admitNode(_node, level) {
+    return (
+      (yield* row('select 1 as found from used_level where level <= $1', [level])) !== undefined
+    )
+  },
   // oxlint-disable-next-line require-yield -- its node sends no messages
   *nodes() {
     return []
@@ -69,6 +79,7 @@ export const POSTGRES_READING: Dialect = {
   rowId: 'ctid',
   eventOrder: 'ordinal',
   servesBelow,
+  admitNode,
   nodes: recentNodes,
   daysOf: daysInJson,
 }
@@ -97,6 +108,7 @@ export const POSTGRES: Dialect = {
     sent('select 1 from session where session_key = $1 for no key update', [sessionKey]),
   lockAudit: () => sent(`select pg_advisory_xact_lock(hashtextextended('audit_entry', 0))`, []),
   servesBelow,
+  admitNode,
   nodes: recentNodes,
 }
 
@@ -109,6 +121,17 @@ function* servesBelow(level: number): Work<boolean> {
     [level],
   )
   return found !== undefined
+}
+
+/** The number is below those of messages, so that no node reads it. */
+function* admitNode(node: string, level: number): Work<boolean> {
+  const admitted = yield* row(
+    `with used as (select 1 from used_level where level <= $2 for share)
+     insert into node_message (node, number, text, level) select $1, 0, '', $2 from used
+     on conflict (node, number) do update set sent_at = clock_timestamp() returning number`,
+    [node, level],
+  )
+  return admitted !== undefined
 }
 
 function recentNodes(): Work<readonly Row[]> {

@@ -316,6 +316,10 @@ export const PERSONAL_DATA: Readonly<Record<string, TableData>> = {
       ['key', 'secret', 'finds the audit entries about the user'],
     ],
   },
+  used_level: {
+    until: SERVICE_END,
+    columns: [['number level', 'kept', 'the features that nodes must know']],
+  },
   known_setting: {
     until: SERVICE_END,
     columns: [['name version', 'kept', 'the settings that each version knows']],

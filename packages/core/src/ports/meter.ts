@@ -68,6 +68,7 @@ export interface ReceiptLogFigures {
 export const BACKGROUND_WORK = [
   'credentials',
   'expire',
+  'node_level',
   'publish_external',
   'purge',
   'receipts',
@@ -106,6 +107,8 @@ export interface Meter {
   measuredReceiptLog(figures: ReceiptLogFigures): void
   /** Reports how many server credentials expire soon. All nodes see the same ones. */
   measuredCredentials(expiring: number): void
+  /** Reports whether this node ignores a feature that is in use. */
+  measuredLevel(isOutdated: boolean): void
   /** Counts an attempt to deliver an event, and whether it was the last one that failed. */
   attemptedWebhook(result: WebhookResult, isGivenUp: boolean): void
   /** Counts a phone that was to be woken. */
@@ -163,6 +166,7 @@ export const noMeter: Meter = {
   workFailed() {},
   measuredReceiptLog() {},
   measuredCredentials() {},
+  measuredLevel() {},
   attemptedWebhook() {},
   wokePhone() {},
   measuredWebhooks() {},

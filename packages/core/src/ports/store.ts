@@ -159,10 +159,17 @@ export interface Tables {
   readonly settings: SettingTable
   readonly totals: TotalTable
   /**
-   * Whether a node below a level serves, or did so in the last 10 seconds. A file of SQLite has one
-   * node, and is not migrated while it serves.
+   * Puts a level of nodes in use, in a unit that writes, unless a node below it serves, or did so
+   * in the last 10 seconds. A file of SQLite has one node, and is not migrated while it serves. Of a
+   * claim and a node that starts at the same time, one is refused.
+   *
+   * @returns false if such a node serves. Then nothing was changed
    */
-  servesOlderNode(level: number): Work<boolean>
+  claimLevel(level: number): Work<boolean>
+  /** The highest level that was claimed. */
+  usedLevel(): Work<number>
+  /** Stores that a node begins to serve, unless a level above its own is in use. */
+  admitNode(node: Pick<ServingNode, 'node' | 'level'>): Work<boolean>
   /** The nodes that have sent a message in the last 10 seconds. None on SQLite, which has one. */
   nodes(): Work<readonly ServingNode[]>
   readonly receipts: ReceiptTable

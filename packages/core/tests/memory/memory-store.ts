@@ -1,7 +1,7 @@
 import { makeId } from '@bonded/contract'
 import type { Due, PurgedKind } from '../../src/domain/retention.ts'
 import type { Bus, ChangeNotification } from '../../src/ports/bus.ts'
-import type { Cause, Store, Tables, Unit } from '../../src/ports/store.ts'
+import type { Cause, ServingNode, Store, Tables, Unit } from '../../src/ports/store.ts'
 import type { IdempotencyTable } from '../../src/ports/tables/idempotency-table.ts'
 import type { RejectionTable, StoredRejection } from '../../src/ports/tables/rejection-table.ts'
 import type { SettingTable } from '../../src/ports/tables/setting-table.ts'
@@ -17,6 +17,7 @@ import { sessionTable } from './session-table.ts'
  */
 export function memoryStore({ publish }: Pick<Bus, 'publish'>): Store {
   const memory = emptyMemory()
+  let usedLevel = 0
   let cause: Cause | undefined
   let notifications: ChangeNotification[] = []
   const tables = {
@@ -36,8 +37,17 @@ export function memoryStore({ publish }: Pick<Bus, 'publish'>): Store {
     receipts: absent<Tables['receipts']>('receipts'),
     *concerns() {},
     // oxlint-disable-next-line require-yield -- there is one node
-    *servesOlderNode() {
-      return false
+    *claimLevel(level: number) {
+      usedLevel = Math.max(usedLevel, level)
+      return true
+    },
+    // oxlint-disable-next-line require-yield -- it is in memory
+    *usedLevel() {
+      return usedLevel
+    },
+    // oxlint-disable-next-line require-yield -- it is in memory
+    *admitNode({ level }: Pick<ServingNode, 'level'>) {
+      return usedLevel <= level
     },
     totals: absent<Tables['totals']>('totals'),
     // oxlint-disable-next-line require-yield -- it sends no messages

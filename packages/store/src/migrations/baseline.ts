@@ -162,6 +162,9 @@ const AUDIT_AND_SETTINGS = [
   'create table audit_person_key (subject_id text primary key, key text not null)',
   // Settings that versions know.
   'create table known_setting (name text primary key, version text not null)',
+  // The level of nodes that the features in use need.
+  'create table used_level (number bigint primary key, level integer not null)',
+  'insert into used_level (number, level) values (1, 0)',
 ]
 
 /**

@@ -41,6 +41,7 @@ const RIGHTS: Readonly<Record<string, string>> = {
   tenant_logo: 'select, insert, delete',
   tenant_origin: 'select, insert, delete',
   used_challenge: 'select, insert, update, delete',
+  used_level: 'select, update',
   webhook_delivery: 'select, insert, update, delete',
   webhook_endpoint: 'select, insert, update, delete',
 }

@@ -1,4 +1,6 @@
 import type { Tables } from '@bonded/core/ports/store'
+import type { Work } from '@bonded/core/ports/work'
+import { row, sent } from '../statement.ts'
 import { auditTable } from './audit-table.ts'
 import { clearingDevices, deviceCache } from './device-cache.ts'
 import { deviceTable } from './device-table.ts'
@@ -40,7 +42,18 @@ export function sqlTables(writing: Writing): Tables {
     rejections: rejectionTable,
     settings: settingTable,
     totals: totalTable(writing.dialect),
-    servesOlderNode: (level) => writing.dialect.servesBelow(level),
+    *claimLevel(level) {
+      const { dialect } = writing
+      if (yield* dialect.servesBelow(level)) return false
+      if ((yield* usedLevel()) >= level) return true
+      // A node that starts waits for this lock. One that has it before is found below.
+      yield* usedLevel(dialect.forUpdate)
+      if (yield* dialect.servesBelow(level)) return false
+      yield* sent('update used_level set level = $1 where level < $1', [level])
+      return true
+    },
+    usedLevel: () => usedLevel(),
+    admitNode: ({ node, level }) => writing.dialect.admitNode(node, level),
     *nodes() {
       const found = yield* writing.dialect.nodes()
       return found.map(({ node, level, age_ms }) => ({
@@ -56,6 +69,10 @@ export function sqlTables(writing: Writing): Tables {
     subjectData: subjectDataTable(writing.sessionKeys),
     purge: (kind, due) => purgeDue(writing.dialect, kind, due),
   }
+}
+
+function* usedLevel(lock = ''): Work<number> {
+  return Number((yield* row(`select level from used_level ${lock}`, []))?.level)
 }
 
 /**
@@ -80,7 +97,9 @@ export function cachedTables(tables: Tables, caches: RowCaches): Tables {
     rejections: tables.rejections,
     settings: tables.settings,
     totals: tables.totals,
-    servesOlderNode: (level) => tables.servesOlderNode(level),
+    claimLevel: (level) => tables.claimLevel(level),
+    usedLevel: () => tables.usedLevel(),
+    admitNode: (node) => tables.admitNode(node),
     nodes: () => tables.nodes(),
     receipts: tables.receipts,
     receiptLog: tables.receiptLog,

@@ -170,6 +170,16 @@ for (const [kind, open] of DRIVERS) {
     assert.deepEqual(await list({ tenantId: undefined }), [[4, 3], null])
   })
 
+  test(`${kind} tables: no node below the highest level in use is admitted`, async () => {
+    await using driver = await open()
+    for (const level of [2, 1])
+      assert.equal(await driver.write((tables) => tables.claimLevel(level)), true)
+    assert.equal(await driver.read((tables) => tables.usedLevel()), 2)
+    const admit = (level: number) =>
+      driver.write((tables) => tables.admitNode({ node: `node ${level}`, level }))
+    assert.deepEqual([await admit(1), await admit(2), await admit(3)], [false, true, true])
+  })
+
   test(`${kind} tables: a setting keeps the version that stored it first`, async () => {
     await using driver = await open()
     const record = (names: readonly string[], version: string) =>

@@ -30,10 +30,10 @@ export class OperatorError extends Error {
  * @throws {OperatorError} where a node of an older version serves, which ignores the feature
  */
 export function* rejectOlderNode(
-  tables: Pick<Tables, 'servesOlderNode'>,
+  tables: Pick<Tables, 'claimLevel'>,
   { level, feature }: { readonly level: number; readonly feature: string },
 ): Work<void> {
-  if (yield* tables.servesOlderNode(level))
+  if (!(yield* tables.claimLevel(level)))
     throw new OperatorError(
       `A node of an older version serves, and would ignore the ${feature}. Upgrade all nodes, and try again 10 seconds later`,
       { code: 'conflict' },

@@ -117,6 +117,11 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
     'Spans of traces that the collector did not accept in time.',
   )
 
+  const outdated = new Gauge({
+    name: 'bonded_node_outdated',
+    help: '1 while a feature is in use that this node ignores, because its version is older.',
+    registers,
+  })
   const webhooks = registerWebhooks(registers)
   let sources: MeterSources | undefined
   let readDatabase: (() => DatabaseFigures) | undefined
@@ -229,6 +234,7 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
     workFailed: (work) => workFailuresBy.get(work)?.inc(),
     ...registerReceiptLog(registers),
     ...registerCredentials(registers),
+    measuredLevel: (isOutdated) => outdated.set(isOutdated ? 1 : 0),
     ...webhooks,
     droppedSpans: (count) => droppedSpans.inc(count),
     watch(given) {

@@ -41,7 +41,12 @@ test('serves a replaced logo at another address, and no removed one', async () =
   assert.notEqual(before, after)
   await setLogo(h.service, h.shop.tenant.id, null)
   assert.equal((await shown()).tenant_logo_url, null)
-  for (const path of [before, after, `/v1/logos/${'a'.repeat(22)}.svg`, `/v1/logos/${'a'.repeat(22)}.html`])
+  for (const path of [
+    before,
+    after,
+    `/v1/logos/${'a'.repeat(22)}.svg`,
+    `/v1/logos/${'a'.repeat(22)}.html`,
+  ])
     assert.equal((await h.call('GET', String(path))).status, 404)
 })
 
