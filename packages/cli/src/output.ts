@@ -5,6 +5,8 @@ import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 
 const STDOUT = 1
 const isFile = isMainThread && fstatSync(STDOUT).isFile()
+/** The codes of a file system that has no sync, as some in user space. It has lost nothing. */
+const CANNOT_SYNC = ['EINVAL', 'ENOSYS', 'ENOTSUP']
 let failure: NodeJS.ErrnoException | null | undefined
 
 /** The output of a command that did not arrive as a whole. */
@@ -29,11 +31,12 @@ export function write(text: string): void {
   else process.stdout.write(text, (cause) => (failure ??= cause))
 }
 
-function onFile(act: () => void): void {
+function onFile(act: () => void, allowed: readonly unknown[] = []): void {
   try {
     act()
   } catch (cause) {
-    failure = cause as NodeJS.ErrnoException
+    if (!allowed.includes((cause as NodeJS.ErrnoException).code))
+      failure = cause as NodeJS.ErrnoException
   }
 }
 
@@ -44,7 +47,7 @@ function onFile(act: () => void): void {
  */
 export async function written(): Promise<void> {
   // A network file system can lack the room that it has promised.
-  if (isFile && !failure) onFile(() => fsyncSync(STDOUT))
+  if (isFile && !failure) onFile(() => fsyncSync(STDOUT), CANNOT_SYNC)
   if (!isFile) await new Promise((done) => process.stdout.write('', done))
   const cause = failure
   failure = undefined

@@ -15,9 +15,13 @@ const noSpace = process.platform !== 'linux' && 'only Linux has /dev/full'
 
 /** Runs the program as a process whose output goes to a file. */
 function runInto(file: string, ...words: readonly string[]) {
+  return runWith([], file, ...words)
+}
+
+function runWith(flags: readonly string[], file: string, ...words: readonly string[]) {
   const output = openSync(file, 'a')
   try {
-    return spawnSync(process.execPath, [...COMMAND, ...words], {
+    return spawnSync(process.execPath, [...flags, ...COMMAND, ...words], {
       env,
       encoding: 'utf8',
       stdio: ['ignore', output, 'pipe'],
@@ -74,6 +78,22 @@ test('says in JSON that the output was lost, and also for help and version', {
     if (words.includes('--json')) assert.equal(JSON.parse(stderr).error.code, 'output_lost')
     else assert.match(stderr, /^error: The output was cut off: /)
   }
+})
+
+test('a file system that cannot sync has lost no output, and one that fails to has', () => {
+  const file = join(m.folder, 'output')
+  const validBefore = validKeys()
+  const run = (code: string) => {
+    const source = `import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+fs.fsyncSync = () => { throw Object.assign(new Error('${code}: fsync'), { code: '${code}' }) }
+syncBuiltinESMExports()`
+    const flags = ['--import', `data:text/javascript,${encodeURIComponent(source)}`]
+    return runWith(flags, file, 'key', 'issue', tenant, '--kind', 'server').status
+  }
+  assert.deepEqual(['EINVAL', 'ENOTSUP', 'ENOSYS'].map(run), [0, 0, 0])
+  assert.equal(run('EIO'), 1)
+  assert.equal(validKeys().length, validBefore.length + 3)
 })
 
 test('ends quietly when the reader closes the pipe', async () => {
