@@ -160,8 +160,8 @@ export interface Tables {
   readonly totals: TotalTable
   /**
    * Puts a level of nodes in use, in a unit that writes, unless a node below it serves, or did so
-   * in the last 10 seconds. A file of SQLite has one node, and is not migrated while it serves. Of a
-   * claim and a node that starts at the same time, one is refused.
+   * in the last 10 seconds. A file of SQLite has one node, and is not migrated while it serves. Of
+   * a claim and a node that starts at the same time, one is refused.
    *
    * @returns false if such a node serves. Then nothing was changed
    */
