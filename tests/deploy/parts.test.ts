@@ -110,7 +110,7 @@ for (const { name, config, port, origin } of PARTS) {
 
 test('the console has the settings and the data of the service in each way', () => {
   const linesOf = (unit: string) =>
-    [...unit.matchAll(/^(?:DynamicUser|User|EnvironmentFile|UMask|StateDirectory)=.*$/gm)]
+    [...unit.matchAll(/^(?:User|EnvironmentFile|UMask)=.*$|^StateDirectory=bonded\b/gm)]
       .concat([...unit.matchAll(/^Environment=(?!BONDED_DRAIN|NODE_COMPILE).*$/gm)])
       .map(([line]) => line)
       .toSorted()

@@ -1,130 +1,70 @@
 import assert from 'node:assert/strict'
-import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
-  chmodSync,
   chownSync,
-  cpSync,
   existsSync,
   globSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  realpathSync,
-  rmSync,
   statSync,
-  symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { after, test } from 'node:test'
+import { after, before, test } from 'node:test'
+import { promisify } from 'node:util'
+import { skipWithoutNginx } from '../deploy/nginx.ts'
 import { freePort } from '../../packages/store/tests/servers/free-port.ts'
-import { copyRepository, isBuilt, ROOT } from './copy-repository.ts'
+import { type BuiltImage, buildImage } from './built-image.ts'
 import { completeSession, CREATE_TENANT } from './complete-session.ts'
-import { debianRoot, DISTROLESS, rootsMissing } from './debian-root.ts'
+import { DISTROLESS, rootsMissing } from './debian-root.ts'
 import { isolated, USER } from './isolated.ts'
-import { npmSettings } from './npm-settings.ts'
+import type { Scene } from './scene.ts'
 
 /** Fewer than `serve` loads, and many more than `--version`. */
 const MODULES_OF_SERVE = 400
 
-/** What the build uses of the official image of Node. */
-const NODE_IMAGE = ['base-files', 'ca-certificates', 'coreutils', 'dash', 'libstdc++6', 'sed']
-
 /** The base images set it. */
 const PATH = 'PATH=/usr/local/bin:/usr/bin:/bin'
-const PASSWD = `root:x:0:0:root:/root:/sbin/nologin
-nonroot:x:${USER}:${USER}:nonroot:/home/nonroot:/sbin/nologin
-`
+
+/** Mount points, which a platform adds to the files of an image. */
+const MOUNTED = ['etc/bonded/', 'run/secrets/bonded/', 'etc/hosts', 'etc/authority.pem']
+const PROGRAM = join(import.meta.dirname, 'scene.ts')
+
+const skip = rootsMissing('buildah')
+const hasIp = spawnSync('ip', ['-V']).status === 0
+const sceneSkip = skip || skipWithoutNginx || (!hasIp && 'no ip (apt-get install iproute2)')
+let image: BuiltImage
+before(
+  () => {
+    if (skip) return
+    image = buildImage()
+    for (const path of MOUNTED)
+      if (path.endsWith('/')) mkdirSync(join(image.root, path), { recursive: true })
+      else writeFileSync(join(image.root, path), '')
+  },
+  { timeout: 1_200_000 },
+)
+after(() => image?.[Symbol.dispose]())
 
 test('the Dockerfile makes an image that completes a session as user 65532, read-only', {
-  skip: rootsMissing('buildah'),
-  timeout: 1_200_000,
+  skip,
+  timeout: 300_000,
 }, async () => {
-  const work = mkdtempSync(join(tmpdir(), 'bonded-image-'))
-  // User 65532 enters the folder, but lists nothing in it.
-  chmodSync(work, 0o711)
-  after(() => {
-    // The storage of buildah is a mount of its own.
-    spawnSync('umount', ['--recursive', join(work, 'images/overlay')])
-    rmSync(work, { recursive: true, force: true })
-  })
-  const buildah = (...args: string[]) =>
-    execFileSync(
-      'buildah',
-      ['--root', join(work, 'images'), '--runroot', join(work, 'run'), ...args],
-      {
-        encoding: 'utf8',
-        env: { ...process.env, BUILDAH_ISOLATION: 'chroot' },
-        maxBuffer: 2 ** 26,
-        stdio: ['ignore', 'pipe', 'pipe'],
-      },
-    ).trim()
-
-  const base = (name: string, packages: readonly string[], add: (root: string) => void) => {
-    const root = join(work, 'base')
-    cpSync(debianRoot(packages), root, { recursive: true, verbatimSymlinks: true })
-    writeFileSync(join(root, 'etc/passwd'), PASSWD)
-    add(root)
-    const container = buildah('from', 'scratch')
-    buildah('add', '--quiet', container, root, '/')
-    buildah('commit', '--quiet', '--rm', container, name)
-    rmSync(root, { recursive: true })
-  }
-  const version = /NODE_VERSION=(.+)/.exec(
-    readFileSync(join(ROOT, 'deploy/Dockerfile'), 'utf8'),
-  )?.[1]
-  base(`docker.io/library/node:${version}-bookworm-slim`, NODE_IMAGE, addNode)
-  base('gcr.io/distroless/cc-debian12:nonroot', DISTROLESS, (root) => {
-    const described = join(root, 'var/lib/dpkg/status.d')
-    mkdirSync(described, { recursive: true })
-    for (const name of DISTROLESS) {
-      const fields = ['Package: ' + name, 'Version: 1:2.3+deb12u4', 'Architecture: amd64']
-      writeFileSync(join(described, name), `${fields.join('\n')}\n`)
-      writeFileSync(join(described, `${name}.md5sums`), '')
-    }
-    for (const programs of ['usr/bin', 'usr/sbin'])
-      rmSync(join(root, programs), { recursive: true })
-  })
-
-  const context = join(work, 'context')
-  copyRepository(context, isBuilt)
-  const settings = join(work, 'npmrc')
-  writeFileSync(settings, npmSettings())
-  const cache = execFileSync('npm', ['config', 'get', 'cache'], { encoding: 'utf8' }).trim()
-  buildah(
-    'build',
-    '--pull-never',
-    '--isolation=chroot',
-    '--quiet',
-    `--volume=${settings}:/root/.npmrc:ro`,
-    `--volume=${cache}:/root/.npm`,
-    '--volume=/etc/ssl/certs:/etc/ssl/certs:ro',
-    '--file=deploy/Dockerfile',
-    '--tag=bonded',
-    context,
-  )
-  const container = buildah('from', '--pull-never', 'bonded')
-  const root = join(work, 'root')
-  cpSync(buildah('mount', container), root, { recursive: true, verbatimSymlinks: true })
-  buildah('umount', container)
-  const { config } = (
-    JSON.parse(buildah('inspect', '--type', 'image', 'bonded')) as {
-      readonly OCIv1: { readonly config: ImageConfig }
-    }
-  ).OCIv1
+  const { work, root, config } = image
+  const { uid, gid, mode } = image.data
+  assert.deepEqual([uid, gid, mode & 0o7777], [USER, 0, 0o770], 'a user of the group 0 writes')
   assert.deepEqual([config.User, config.StopSignal], [`${USER}:${USER}`, 'SIGTERM'])
+  assert.deepEqual(config.Healthcheck.Test, ['CMD', '/usr/local/bin/node', '/app/healthcheck.mjs'])
   assert.doesNotMatch(
-    JSON.stringify(config) +
-      buildah('inspect', '--type', 'image', '--format', '{{.History}}', 'bonded'),
+    JSON.stringify(config) + image.history,
     /registry\./,
     'no setting of this machine is in a layer',
   )
   assertContents(root)
-  assertBill(join(root, 'app'), version)
+  assertBill(join(root, 'app'), image.node)
 
   const data = join(work, 'data')
   mkdirSync(data)
@@ -175,13 +115,42 @@ test('the Dockerfile makes an image that completes a session as user 65532, read
   }
 })
 
-interface ImageConfig {
-  readonly User: string
-  readonly StopSignal: string
-  readonly Env: readonly string[]
-  readonly Entrypoint: readonly string[]
-  readonly Cmd: readonly string[]
-}
+/** The networks and the users of containers that its files in `deploy` meet. */
+const SCENES = [
+  { way: 'compose', text: 'Compose', of: 'both families of addresses' },
+  { way: 'kubernetes', only: 'IPv4', text: 'Kubernetes', of: 'IPv4 only' },
+  { way: 'openshift', only: 'IPv6', text: 'OpenShift, as a random user', of: 'IPv6 only' },
+] as const
+
+for (const { text, of, ...given } of SCENES)
+  test(`a bond, an approval in the inbox, and a sign-in to the console: ${text}, with ${of}`, {
+    skip: sceneSkip,
+    timeout: 600_000,
+  }, async () => {
+    const { work, root, config, data } = image
+    const folder = join(work, given.way)
+    mkdirSync(folder, { mode: 0o755 })
+    const [certificate, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
+    const names = ['bond', 'console', 'approve'].map((name) => `DNS:${name}.example.com`)
+    const request =
+      'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=bond.example.com'
+    const files = ['-keyout', key, '-out', certificate]
+    const alternatives = ['-addext', `subjectAltName=${names.join()}`]
+    execFileSync('openssl', [...request.split(' '), ...alternatives, ...files], { stdio: 'ignore' })
+    const { uid, gid, mode } = data
+    const scene: Scene = {
+      image: { root, config, data: { uid, gid, mode } },
+      folder,
+      certificate,
+      key,
+      ...given,
+    }
+    const program = [process.execPath, ...process.execArgv, PROGRAM, JSON.stringify(scene)]
+    const { NODE_TEST_CONTEXT: _testContext, ...env } = process.env
+    await promisify(execFile)('unshare', ['--net', '--mount', ...program], {
+      env: { ...env, NODE_EXTRA_CA_CERTS: certificate },
+    })
+  })
 
 /** What the service needs, without sources and tools, and a cache that its user cannot change. */
 function assertContents(root: string): void {
@@ -248,16 +217,4 @@ interface Component {
 interface Bill {
   readonly metadata: { readonly component: Component }
   readonly components: readonly Component[]
-}
-
-/** The Node of the lockfile, and the npm of this machine. */
-function addNode(root: string): void {
-  const bin = join(root, 'usr/local/bin')
-  mkdirSync(bin, { recursive: true })
-  cpSync(realpathSync(process.execPath), join(bin, 'node'))
-  const npm = execFileSync('npm', ['root', '--global'], { encoding: 'utf8' }).trim()
-  cpSync(join(npm, 'npm'), join(root, 'usr/local/lib/node_modules/npm'), { recursive: true })
-  for (const name of ['npm', 'npx'])
-    symlinkSync(`../lib/node_modules/npm/bin/${name}-cli.js`, join(bin, name))
-  if (!existsSync(join(root, 'bin/sh'))) symlinkSync('dash', join(root, 'bin/sh'))
 }

@@ -1,7 +1,14 @@
 /** The user of the image, whom no account of this machine has. */
 export const USER = 65_532
 
-type Mount = readonly [from: string, to: string]
+export type Mount = readonly [from: string, to: string]
+
+/** The ids with which a container runs. */
+export interface ContainerUser {
+  readonly uid: number
+  readonly gid: number
+  readonly groups: readonly number[]
+}
 
 /** The arguments of setpriv that run a command as its container would, with a root of its own. */
 export function isolated({
@@ -11,6 +18,8 @@ export function isolated({
   env,
   folder = '/',
   command,
+  user = { uid: USER, gid: USER, groups: [] },
+  filter,
 }: {
   readonly root: string
   readonly writable: readonly Mount[]
@@ -20,8 +29,12 @@ export function isolated({
   /** The folder in which the command runs. */
   readonly folder?: string
   readonly command: readonly string[]
+  readonly user?: ContainerUser
+  /** The descriptor of a filter for system calls. */
+  readonly filter?: number | undefined
 }): string[] {
-  const user = `--reuid ${USER} --regid ${USER} --clear-groups --no-new-privs`.split(' ')
+  const groups = user.groups.length === 0 ? '--clear-groups' : `--groups ${user.groups.join()}`
+  const account = `--reuid ${user.uid} --regid ${user.gid} ${groups} --no-new-privs`.split(' ')
   const without =
     '--unshare-user --unshare-pid --unshare-ipc --unshare-uts --cap-drop ALL --die-with-parent'
   const variables = env.flatMap((variable) => {
@@ -34,9 +47,10 @@ export function isolated({
   ]
   const files = ['--ro-bind', root, '/', ...added, '--proc', '/proc', '--dev', '/dev']
   return [
-    ...user,
+    ...account,
     'bwrap',
     ...without.split(' '),
+    ...(filter === undefined ? [] : ['--seccomp', String(filter)]),
     '--clearenv',
     ...files,
     ...variables,
