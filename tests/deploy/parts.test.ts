@@ -3,7 +3,6 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { after, test } from 'node:test'
-import type { Command } from 'commander'
 import { parse, parseAllDocuments } from 'yaml'
 import { ENDPOINTS } from '@bonded/contract'
 import { readConfig as readCibaConfig } from '../../packages/ciba/src/config.ts'
@@ -56,7 +55,7 @@ for (const { name, config, port, origin } of PARTS) {
   test(`${name}: each way starts a command that exists, with its options and its file`, async () => {
     for (const [way, words] of Object.entries(ways)) {
       const flags = words.findIndex((word) => word.startsWith('--'))
-      let command: Command = await bondedProgram({ name: words[0] })
+      let command = await bondedProgram({ name: words[0] })
       for (const word of words.slice(0, flags)) {
         const found = command.commands.find((each) => each.name() === word)
         assert.ok(found !== undefined, `${way}: ${words.join(' ')}`)

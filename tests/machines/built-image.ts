@@ -27,7 +27,7 @@ const PASSWD = `root:x:0:0:root:/root:/sbin/nologin
 nonroot:x:${USER}:${USER}:nonroot:/home/nonroot:/sbin/nologin
 `
 
-export interface ImageConfig {
+interface ImageConfig {
   readonly User: string
   readonly StopSignal: string
   readonly Env: readonly string[]

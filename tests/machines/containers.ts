@@ -30,7 +30,7 @@ export interface Container {
 type Contents = Readonly<Record<string, Readonly<Record<string, string>>>>
 
 /** Where containers run, and what the operator has written. */
-export interface Platform {
+interface Platform {
   readonly image: Pick<BuiltImage, 'config' | 'data'>
   /** For volumes. Every user enters it. */
   readonly folder: string

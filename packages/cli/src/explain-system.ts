@@ -33,7 +33,7 @@ function explainListening({ code, port, address }: SystemFailure): string | unde
       return `This account may not listen on port ${port}. Set ${setting} to a port above 1023, and run a proxy in front of it.`
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return `This machine has no address ${address}. Set BONDED_HOST to one that it has: 127.0.0.1, or 0.0.0.0 for all.`
+      return `This machine has no address ${address}. Set BONDED_HOST to one that it has: 127.0.0.1, or :: for all.`
     default:
       return undefined
   }
