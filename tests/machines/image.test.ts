@@ -147,7 +147,9 @@ for (const { text, of, ...given } of SCENES)
     }
     const program = [process.execPath, ...process.execArgv, PROGRAM, JSON.stringify(scene)]
     const { NODE_TEST_CONTEXT: _testContext, ...env } = process.env
-    await promisify(execFile)('unshare', ['--net', '--mount', ...program], {
+    // All processes of the scene end with its first one.
+    const own = '--net --mount --pid --fork --kill-child --mount-proc'.split(' ')
+    await promisify(execFile)('unshare', [...own, ...program], {
       env: { ...env, NODE_EXTRA_CA_CERTS: certificate },
     })
   })
