@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { stripTypeScriptTypes } from 'node:module'
 import { join } from 'node:path'
 import { ROOT } from '../../scripts/site/documents.ts'
 
@@ -13,7 +14,7 @@ export interface Sample {
   readonly label: string
 }
 
-const BLOCK = /(?:^ *<!-- (.+) -->\n)?^( *)```(\w+)\n([\s\S]*?)^\2```$/gm
+const BLOCK = /(?:^ *<!-- (.+) -->\n)?^( *)```(\w*)\n([\s\S]*?)^\2```$/gm
 
 /** The samples of a document, in order. */
 export function samplesOf(path: string): readonly Sample[] {
@@ -33,16 +34,22 @@ export function samplesOf(path: string): readonly Sample[] {
 export async function runSample(
   sample: Sample | undefined,
   names: Readonly<Record<string, unknown>>,
-  result = 'undefined',
+  result?: string,
 ): Promise<unknown> {
   if (sample === undefined) throw new Error('the document has no such sample')
-  const body = sample.code.replaceAll(/^import .*$/gm, '').replaceAll(/^export /gm, '')
+  return runCode(sample.code, names, result)
+}
+
+/** The same for the text of a block. */
+export async function runCode(
+  code: string,
+  names: Readonly<Record<string, unknown>>,
+  result = 'undefined',
+): Promise<unknown> {
+  const body = code.replaceAll(/^import .*$/gm, '').replaceAll(/^export /gm, '')
   const source = `export default async ({ ${Object.keys(names).join(', ')} }) => { ${body}\nreturn ${result} }`
   const program = (await import(
-    `data:text/javascript,${encodeURIComponent(source.replaceAll(TYPES, ''))}`
+    `data:text/javascript,${encodeURIComponent(stripTypeScriptTypes(source))}`
   )) as { default: (given: typeof names) => Promise<unknown> }
   return program.default(names)
 }
-
-/** The type annotations of the samples' parameters and results. */
-const TYPES = /: (?:Request|Secret|Promise<Response>)(?=[,)]| \{)/g
