@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { freePort } from '../../packages/store/tests/servers/free-port.ts'
 import { machine, until } from '../harness/process.ts'
+import { walkGuide } from '../samples/guide.ts'
 
 const PATH = { PATH: `${process.env.PATH}:/usr/sbin` }
 const skip =
@@ -17,10 +18,10 @@ const skip =
     : 'no haproxy (apt-get install haproxy)'
 
 /** The lines of the guide. */
-const [, CHECK = ''] =
-  /```haproxy\n([^`]+)```/.exec(
-    readFileSync(resolve(import.meta.dirname, '../../docs/guides/operate/proxy.md'), 'utf8'),
-  ) ?? []
+const CHECK = await walkGuide(
+  { path: 'docs/guides/operate/proxy.md', test: import.meta.filename },
+  async (next) => next()(),
+)
 
 /** Starts HAProxy in front of a node. */
 async function startHaproxy(node: number) {

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { loadTestAuthority } from '@bonded/simulator'
 import { freePort } from '../../packages/store/tests/servers/free-port.ts'
+import { walkGuide } from '../samples/guide.ts'
 import { TEXT_KINDS } from './text-kinds.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
@@ -32,8 +33,8 @@ export function testExample(name: string): void {
 
 /** Returns why the example cannot be installed here. */
 async function startExample(name: string) {
-  const readme = readFileSync(join(ROOT, 'examples', name, 'README.md'), 'utf8')
-  const [, command = ''] = /^```sh\n(npm run example .*)\n```$/m.exec(readme) ?? []
+  const guide = { path: `examples/${name}/README.md`, test: import.meta.filename }
+  const command = await walkGuide(guide, async (next) => next()().trim())
   // What the demo leaves: its simulated phone is an iPhone, which the example's service rejects.
   const folder = mkdtempSync(join(tmpdir(), 'bonded-phone-'))
   loadTestAuthority(folder)

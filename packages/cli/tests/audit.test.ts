@@ -1,21 +1,16 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { promisify } from 'node:util'
 import { appendReceipts } from '../../core/src/operations/receipt-log.ts'
 import { harness, PUBLIC_ORIGIN, ROOT_KEY } from '../../../tests/harness/harness.ts'
-import { COMMAND, machine } from '../../../tests/harness/process.ts'
+import { machine } from '../../../tests/harness/process.ts'
+import { walkGuide } from '../../../tests/samples/guide.ts'
+import { Terminal } from '../../../tests/samples/terminal.ts'
 
-const GUIDE = readFileSync(resolve(import.meta.dirname, '../../../docs/guides/auditor.md'), 'utf8')
-const BLOCKS = [
-  ...GUIDE.matchAll(
-    /^<!-- run by packages\/cli\/tests\/audit\.test\.ts -->\n```sh\n([\s\S]*?)^```/gm,
-  ),
-].map(([, block = '']) => block)
+/** Below the repository, so that `npx bonded` finds the command. */
+const PLACE = resolve(import.meta.dirname, '../../../node_modules')
 
 /** A service, commands on its database, and a folder of the auditor. */
 async function scene() {
@@ -28,7 +23,7 @@ async function scene() {
     BONDED_PUBLIC_ORIGIN: PUBLIC_ORIGIN,
     BONDED_DATA_DIR: h.folder,
   }
-  const folder = mkdtempSync(join(tmpdir(), 'bonded-auditor-'))
+  const folder = mkdtempSync(join(PLACE, '.bonded-auditor-'))
   return {
     h,
     env,
@@ -55,40 +50,40 @@ test('the auditor finds what operators did to a phone, and verifies it, by the c
   await h.reach('bonded')
   while ((await appendReceipts(h.service)).done > 0);
 
-  const env = {
-    ...process.env,
-    ...s.env,
-    SERVICE: `http://127.0.0.1:${h.running.port}`,
-    TENANT_ID: h.shop.tenant.id,
-    SUBJECT_REF: subject_ref as string,
-    SINCE: since,
-    UNTIL: new Date(Date.now() + 60_000).toISOString(),
+  const guide = {
+    path: 'docs/guides/auditor.md',
+    test: import.meta.filename,
+    values: {
+      'https://bond.example': `http://127.0.0.1:${h.running.port}`,
+      'ten_…': h.shop.tenant.id,
+      'subject_ref_…': subject_ref as string,
+      '2026-03-01T00:00:00Z': since,
+      '2026-04-01T00:00:00Z': new Date(Date.now() + 60_000).toISOString(),
+    },
   }
-  const bonded = `npx() { shift; ${[process.execPath, ...COMMAND].map((word) => `'${word}'`).join(' ')} "$@"; }\n`
-  const type = async (block = '') => {
-    const words = ['-euo', 'pipefail', '-c', bonded + block]
-    return (await promisify(execFile)('bash', words, { cwd: s.folder, env })).stdout
-  }
-  const [store, list, lists, verify, ...others] = BLOCKS
-  assert.deepEqual(others, [])
-  await type(store)
-  const entries = (await type(list)).split('\n').slice(1, -1)
-  assert.match(entries[0] ?? '', /session show +success/)
-  assert.match(entries[1] ?? '', /device block +success +T-42$/)
-  assert.match(entries[2] ?? '', /audit list +success/)
-  assert.equal(entries.length, 3)
-  assert.match(await type(lists), /session list +success/)
-  assert.match(
-    await type(verify),
-    /^3 entries are covered by the log of receipts bond\.example\/receipts\/log, of 2 leaves\.\n2 wait for the next checkpoint\.\nThe log continues your checkpoint\.\n$/,
-  )
+  await walkGuide(guide, async (next) => {
+    const place = { folder: s.folder, env: { ...process.env, ...s.env } }
+    await using terminal = new Terminal(place)
+    await terminal.type(next())
+    const entries = (await terminal.type(next())).split('\n').slice(1, -1)
+    assert.match(entries[0] ?? '', /session show +success/)
+    assert.match(entries[1] ?? '', /device block +success +T-42$/)
+    assert.match(entries[2] ?? '', /audit list +success/)
+    assert.equal(entries.length, 3)
+    assert.match(await terminal.type(next()), /session list +success/)
+    const verify = next()
+    assert.match(
+      await terminal.type(verify),
+      /^3 entries are covered by the log of receipts bond\.example\/receipts\/log, of 2 leaves\.\n2 wait for the next checkpoint\.\nThe log continues your checkpoint\.\n$/,
+    )
 
-  using database = new DatabaseSync(h.databaseFile)
-  database.exec(`update audit_entry set actor = 'mallory' where number = 2`)
-  await assert.rejects(
-    type(verify),
-    /The audit log was changed:\n +Entry 3 does not continue entry 2\./,
-  )
+    using database = new DatabaseSync(h.databaseFile)
+    database.exec(`update audit_entry set actor = 'mallory' where number = 2`)
+    await assert.rejects(
+      terminal.type(verify),
+      /The audit log was changed:\n +Entry 3 does not continue entry 2\./,
+    )
+  })
 })
 
 test('exports JSON lines, and appends to a file what it lacks', { timeout: 60_000 }, async () => {

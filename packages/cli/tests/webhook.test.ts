@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
 import { test } from 'node:test'
 import { CREATE_TENANT, machine, until } from '../../../tests/harness/process.ts'
+import { walkGuide } from '../../../tests/samples/guide.ts'
 import { webhookReceiver } from '../../server/tests/webhook-receiver.ts'
 
 const WITHIN_MS = 60_000
@@ -51,10 +50,9 @@ test('a service sends the audit log to the endpoint of its operator, and goes on
   await using receiver = await webhookReceiver()
   using m = machine({ env: { BONDED_WEBHOOK_HOSTS: receiver.host } })
   const { tenant_id } = m.json(...CREATE_TENANT)
-  const page = resolve(import.meta.dirname, '../../../docs/guides/operate/audit.md')
-  const [, words = ''] =
-    /^bonded (webhook create operator .+)$/m.exec(readFileSync(page, 'utf8')) ?? []
-  const args = words.replace('https://siem.example/bonded', receiver.url).split(' ')
+  const values = { 'https://siem.example/bonded': receiver.url }
+  const guide = { path: 'docs/guides/operate/audit.md', test: import.meta.filename, values }
+  const [, ...args] = await walkGuide(guide, async (next) => next()().trim().split(' '))
   assert.match(m.json(...args).public_key, /^whpk_/)
   const accepted = (position: number) =>
     until(async () => {

@@ -18,7 +18,8 @@ import { prometheusMeter } from '../../src/adapters/meter/prometheus-meter.ts'
 import { type Harness, harness, PUBLIC_ORIGIN } from '../../../../tests/harness/harness.ts'
 import { type PostgresServer, startPostgres } from '../../../store/tests/servers/postgres.ts'
 import { settingsOf } from '../../../store/tests/servers/test-database.ts'
-import { samplesOf } from '../../../../tests/samples/samples.ts'
+import { typed } from '../../../../tests/samples/replacements.ts'
+import { type Sample, samplesOf } from '../../../../tests/samples/samples.ts'
 import { addEndpoints, addUser, ECHO, multiply, settle, valuesOf } from './erased-user.ts'
 import { databaseBytes, dump, foundIn, storeUncompressed, walBytes } from './stored-bytes.ts'
 
@@ -136,7 +137,7 @@ if (process.env.TEST_STORE === 'postgres')
     const statements = samplesOf('docs/guides/operate/personal-data.md').filter(
       ({ language }) => language === 'sql',
     )
-    const [overwrite = '', retained = ''] = statements.map(({ code }) => code)
+    const [overwrite, retained] = statements as [Sample, Sample]
     // Other tests write to the log of the shared server. Segments of 1 MB are searched sooner.
     await using server = await startPostgres({ min_wal_size: '2MB' }, { parent: tmpdir() })
     await server.run(`select pg_create_physical_replication_slot('standby', true)`)
@@ -152,15 +153,15 @@ if (process.env.TEST_STORE === 'postgres')
     // PostgreSQL returns the times of its files in whole seconds.
     const [at] = await server.run(`select date_trunc('second', clock_timestamp())::text as time`)
     const olderSegments = () =>
-      server.run(retained.replace('2026-11-27 09:30:00+00', String(at?.time)))
+      server.run(typed(retained, { '2026-11-27 09:30:00+00': String(at?.time) }))
 
     await server.run('select pg_switch_wal(); checkpoint')
     assert.ok((await found()).length > 40, 'old segments stay for later use')
-    await server.run(overwrite)
+    await server.run(typed(overwrite))
     assert.notDeepEqual(await olderSegments(), [], 'the slot retains segments')
     assert.notDeepEqual(await found(), [])
     await server.run(`select pg_drop_replication_slot('standby')`)
-    await server.run(overwrite)
+    await server.run(typed(overwrite))
     assert.deepEqual(await olderSegments(), [])
     assert.deepEqual(await found(), [])
   })
