@@ -1,7 +1,4 @@
-import assert from 'node:assert/strict'
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Page } from 'playwright-core'
 import { installSensors } from '../../packages/phone-page/tests/motion-driver.ts'
@@ -14,15 +11,18 @@ import {
 } from '../../packages/phone-page/tests/phone-browser.ts'
 import { openBrowser } from '../browser.ts'
 import { freePort } from '../../packages/store/tests/servers/free-port.ts'
-import { samplesOf } from '../samples/samples.ts'
-import { ENVIRONMENT, type EmptyFolder } from './empty-folder.ts'
+import { walkGuide } from '../samples/guide.ts'
+import { type Program, Terminal } from '../samples/terminal.ts'
+import { type EmptyFolder, READER } from './empty-folder.ts'
 
-/** The address of the tunnel in the guide. */
-const TUNNEL = 'https://example.trycloudflare.com'
 const ROOT = resolve(import.meta.dirname, '../..')
-const BLOCKS = samplesOf('docs/guides/approve-an-agents-action.md')
-  .filter(({ label }) => label === 'run by tests/pack/agent-guide.ts')
-  .map(({ code }) => code)
+/** What the guide says of production, in one line: another tenant, in the same `server.env`. */
+const CREATE_IN_PRODUCTION = `
+  CREDENTIAL=$(npx bonded tenant create --name "Harbour Bank" --environment production --json \
+    --workflow enrollment:enroll --workflow agent_payments:transfer:preset=agent |
+    node -p 'JSON.parse(require("fs").readFileSync(0)).server_credential')
+  sed -i "s/^BONDED_SERVER_CREDENTIAL=.*/BONDED_SERVER_CREDENTIAL=$CREDENTIAL/; /^SUBJECT_REF=/d" \
+    server.env`
 
 /** What a reader sees for one tenant. */
 export interface Walk {
@@ -34,40 +34,47 @@ export interface Walk {
 }
 
 /**
- * Types docs/guides/approve-an-agents-action.md in a folder below the installed tarballs, with
- * Chromium as the phone. Only the address, the id of the session, and the path of the repository
- * are replaced. Then types it again for a tenant of production, to which the phone brings its key.
+ * Types docs/guides/approve-an-agents-action.md in an empty folder, with Chromium as the phone.
+ * Then types it again for a tenant of production, to which the phone brings its key.
  */
-export async function walkAgentGuide(folder: EmptyFolder): Promise<Record<string, Walk>> {
-  assert.equal(BLOCKS.length, 9)
-  const [dev = '', create = '', enroll = '', runEnroll = '', advance = '', ...rest] = BLOCKS
-  const [server = '', agent = '', runAgent = '', receipt = ''] = rest
-  await using terminal = await Terminal.open(mkdtempSync(join(folder.path, 'my-agent-')))
-  await using browser = await openBrowser()
-  terminal.write('enroll.mjs', enroll)
-  terminal.write('server.mjs', server)
-  terminal.write('agent.mjs', agent)
-  const phone = await openPhone(browser)
-  await installSensors(phone.page, 'granted')
-  await terminal.start(dev).printed(/sandbox runs at/)
-
-  const walk = async (createTenant: string, hasAdvanced: boolean): Promise<Walk> => {
-    terminal.type(createTenant)
-    await enrollUser(terminal.start(runEnroll), phone)
-    if (!hasAdvanced) terminal.type(advance)
-    const asking = terminal.start(runAgent)
-    const [, inbox = ''] = await asking.printed(/^approval_required: open (\S+) on the phone$/m)
-    const shown = await approveInInbox(phone.page, inbox)
-    const printed = await asking.ended
-    const [session = ''] = /sess_\w+/.exec(printed) ?? []
-    const verify = receipt.replace('sess_…', session).replace('<repository>', ROOT)
-    return { shown, agent: printed, receipt: terminal.type(verify) }
+export async function walkAgentGuide(packed: EmptyFolder): Promise<Record<string, Walk>> {
+  const port = String(await freePort())
+  const values = {
+    'https://example.trycloudflare.com': `http://localhost:${port}`,
+    '~/bonded-packages': join(packed.path, 'tarballs'),
+    '<repository>': ROOT,
   }
-  const sandbox = await walk(create, false)
-  const inProduction = create
-    .replace('--environment sandbox', '--environment production')
-    .replace('My company', 'Harbour Bank')
-  return { sandbox, production: await walk(inProduction, true) }
+  const guide = { path: 'docs/guides/approve-an-agents-action.md', test: import.meta.filename }
+  return walkGuide({ ...guide, values }, async (next) => {
+    const folder = mkdtempSync(join(packed.path, 'agent-'))
+    await using terminal = new Terminal({ folder, env: { ...READER, BONDED_PORT: port } })
+    await using browser = await openBrowser()
+    await terminal.type(next())
+    await terminal.start(next()).printed(/sandbox runs at/)
+    await terminal.type(next())
+    terminal.write('enroll.mjs', next())
+    const phone = await openPhone(browser)
+    await installSensors(phone.page, 'granted')
+    const enroll = next()
+    await enrollUser(terminal.start(enroll), phone)
+    await terminal.type(next())
+    terminal.write('server.mjs', next())
+    terminal.write('agent.mjs', next())
+    const [ask, verify] = [next(), next()]
+
+    const approve = async (): Promise<Walk> => {
+      const asking = terminal.start(ask)
+      const [, inbox = ''] = await asking.printed(/^approval_required: open (\S+) on the phone$/m)
+      const shown = await approveInInbox(phone.page, inbox)
+      const agent = await asking.ended
+      const [session = ''] = /sess_\w+/.exec(agent) ?? []
+      return { shown, agent, receipt: await terminal.type(verify, { 'sess_…': session }) }
+    }
+    const sandbox = await approve()
+    await terminal.add(CREATE_IN_PRODUCTION)
+    await enrollUser(terminal.start(enroll), phone)
+    return { sandbox, production: await approve() }
+  })
 }
 
 async function enrollUser(enrolling: Program, phone: PhoneBrowser): Promise<void> {
@@ -96,101 +103,4 @@ async function approveInInbox(page: Page, inbox: string): Promise<string> {
   // The agent calls the tool as soon as it can, which may complete the session within a second.
   await screen(page, 'approved', 'completed')
   return shown
-}
-
-/** A folder in which a reader types, with the port of a service of its own. */
-class Terminal implements AsyncDisposable {
-  readonly #folder: string
-  readonly #port: number
-  readonly #programs: Program[] = []
-
-  private constructor(folder: string, port: number) {
-    this.#folder = folder
-    this.#port = port
-  }
-
-  static async open(folder: string): Promise<Terminal> {
-    return new Terminal(folder, await freePort())
-  }
-
-  write(name: string, code: string): void {
-    writeFileSync(join(this.#folder, name), code)
-  }
-
-  /** Runs a block to its end, and returns what it printed. */
-  type(block: string): string {
-    const args = ['-euo', 'pipefail', '-c', this.#here(block)]
-    const { status, stdout, stderr } = spawnSync('bash', args, {
-      ...this.#options,
-      encoding: 'utf8',
-    })
-    assert.equal(status, 0, `${block}\n${stdout}\n${stderr}`)
-    return stdout
-  }
-
-  /** Starts a block in a terminal of its own. */
-  start(block: string): Program {
-    const options = { ...this.#options, detached: true } as const
-    const program = new Program(spawn('bash', ['-c', `exec ${this.#here(block)}`], options))
-    this.#programs.push(program)
-    return program
-  }
-
-  #here(block: string): string {
-    return block.replaceAll(TUNNEL, `http://localhost:${this.#port}`)
-  }
-
-  get #options() {
-    return { cwd: this.#folder, env: { ...ENVIRONMENT, BONDED_PORT: String(this.#port) } }
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(this.#programs.map((program) => program.stop()))
-  }
-}
-
-/** A program that runs, and what it has printed. */
-class Program {
-  readonly #child: ChildProcess
-  readonly #closed: Promise<unknown>
-  #printed = ''
-  #onPrint = () => {}
-
-  constructor(child: ChildProcess) {
-    this.#child = child
-    this.#closed = once(child, 'close').then(() => this.#onPrint())
-    for (const stream of [child.stdout, child.stderr])
-      stream?.on('data', (chunk) => {
-        this.#printed += String(chunk)
-        this.#onPrint()
-      })
-  }
-
-  /** Waits for a text, and fails if the program ends without it. */
-  async printed(pattern: RegExp): Promise<RegExpExecArray> {
-    for (;;) {
-      const found = pattern.exec(this.#printed)
-      if (found !== null) return found
-      assert.equal(this.#child.exitCode, null, this.#printed)
-      await new Promise<void>((done) => (this.#onPrint = done))
-    }
-  }
-
-  answer(line: string): void {
-    this.#child.stdin?.write(line)
-  }
-
-  /** What it printed until its end, which must be a success. */
-  get ended(): Promise<string> {
-    return this.#closed.then(() => {
-      assert.equal(this.#child.exitCode, 0, this.#printed)
-      return this.#printed
-    })
-  }
-
-  async stop(): Promise<void> {
-    const { pid, exitCode } = this.#child
-    if (pid !== undefined && exitCode === null) process.kill(-pid, 'SIGTERM')
-    await this.#closed
-  }
 }

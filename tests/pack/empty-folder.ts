@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { delimiter, dirname, join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { freePort } from '../../packages/store/tests/servers/free-port.ts'
 
@@ -35,6 +35,15 @@ export const ENVIRONMENT = Object.fromEntries(
     ([name]) => !/^(?:NODE_|npm_|BONDED_|INIT_CWD)/.test(name) || name === 'NODE_EXTRA_CA_CERTS',
   ),
 )
+
+/** Of a reader with the Node that the guides ask for, and the packages that npm has stored. */
+export const READER = {
+  ...ENVIRONMENT,
+  PATH: [dirname(process.execPath), ENVIRONMENT['PATH']].join(delimiter),
+  npm_config_prefer_offline: 'true',
+  npm_config_audit: 'false',
+  npm_config_fund: 'false',
+}
 
 export interface CommandResult {
   readonly status: number | null

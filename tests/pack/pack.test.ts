@@ -18,6 +18,7 @@ import {
   runProject,
 } from './framework-project.ts'
 import { childCpuSeconds, typeQuickstart } from './first-hour.ts'
+import { walkOpenidGuide } from './openid-guide.ts'
 import { isSupported, recordedPassports, simulatedPassports } from './passports.ts'
 
 const found = runtimes()
@@ -213,6 +214,15 @@ test('the guide for agents leads to a call that the user approved, which ran onc
     assert.match(receipt, /^ +2 +"cents": 125000,$/m)
     assert.match(receipt, /^accepted$/m)
   }
+})
+
+test('the guide for OpenID clients leads from an empty folder to a payment that the user approved', {
+  skip: skipFrameworks,
+}, async () => {
+  const { listed, shown, client } = await walkOpenidGuide(folder)
+  assert.match(listed, /Invoice agent/)
+  assert.match(shown, /Amount: +1250\.00 EUR\n +To: +ACME Ltd\n[^]*Approved/)
+  assert.equal(client, 'Paid 1250.00 EUR to ACME Ltd.\nThe token was spent before.\n')
 })
 
 test('the packed README brings a gated form into a fresh project of each framework', {
