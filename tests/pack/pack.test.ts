@@ -19,6 +19,7 @@ import {
 } from './framework-project.ts'
 import { childCpuSeconds, typeQuickstart } from './first-hour.ts'
 import { walkOpenidGuide } from './openid-guide.ts'
+import { compileBlocks } from './typed-blocks.ts'
 import { isSupported, recordedPassports, simulatedPassports } from './passports.ts'
 
 const found = runtimes()
@@ -224,6 +225,11 @@ test('the guide for OpenID clients leads from an empty folder to a payment that 
   assert.match(shown, /Amount: +1250\.00 EUR\n +To: +ACME Ltd\n[^]*Approved/)
   assert.equal(client, 'Paid 1250.00 EUR to ACME Ltd.\nThe token was spent before.\n')
 })
+
+for (const framework of ['next', 'vite'] as const)
+  test(`the TypeScript of the documents compiles with the settings of ${framework}`, () => {
+    succeed(compileBlocks(folder, framework))
+  })
 
 test('the packed README brings a gated form into a fresh project of each framework', {
   skip: skipFrameworks,

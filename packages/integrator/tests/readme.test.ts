@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { DatabaseSync } from 'node:sqlite'
+import { stripTypeScriptTypes } from 'node:module'
 import { test } from 'node:test'
 import * as approval from '../src/approval/approval.ts'
 import * as testing from '../src/testing/testing.ts'
@@ -65,7 +66,8 @@ test('the approval of the README runs', async () => {
     .replace(/^import .*$/m, '')
     .replace(/^const outcome = /m, 'approve(id); const outcome = ')
   const source = `export default async ({ ${Object.keys(given).join(', ')} }) => { ${body}; return { id, outcome, result } }`
-  const program = (await import(`data:text/javascript,${encodeURIComponent(source)}`)) as {
+  const script = stripTypeScriptTypes(source)
+  const program = (await import(`data:text/javascript,${encodeURIComponent(script)}`)) as {
     default: (names: typeof given) => Promise<{ id: string; outcome: string; result: object }>
   }
   const { id, outcome, result } = await program.default(given)

@@ -53,7 +53,15 @@ test('the README’s simulated phone shows the request, bonds and sees the compl
 })
 
 /** The options that the example passes to createPhone; the harness provides its own. */
-const unused = { origin: 0, signer: 0, sha256: 0, store: 0, fetch: 0, clock: 0, WebSocket: 0 }
+const unused = {
+  origin: 0,
+  signer: 0,
+  sha256: 0,
+  store: 0,
+  fetchWithTimeout: 0,
+  clock: 0,
+  WebSocket: 0,
+}
 
 test('the README’s app claims, asks the user, approves and waits for the end', async () => {
   const { service, phone, strong } = harness()
