@@ -1,0 +1,73 @@
+/** Languages of blocks that are parts of what another program reads or builds. */
+export const SHOWN: Readonly<Record<string, string>> = {
+  ini: 'a part of the configuration of another program',
+  kotlin: 'a part of an app, which needs the SDK of Android',
+  swift: 'a part of an app, which needs Xcode; tests/native-guide.test.ts runs its JavaScript',
+  text: 'a form that a reader fills in',
+  toml: 'a part of the configuration of another program',
+}
+
+const PAGE = 'a part of a page; packages/widget/tests/npm.test.ts makes the same calls in browsers'
+const SCREENSHOT = 'it needs a screenshot; tests/first-bond.test.ts has the same steps'
+const TUNNEL = 'it needs a tunnel to the public network'
+const MINUTES = 'it takes minutes; '
+
+/** The blocks that no test runs, each by its guide and how it begins, with the reason. */
+export const NOT_RUN: Readonly<
+  Record<string, readonly (readonly [begins: string, why: string])[]>
+> = {
+  'README.md': [
+    ['npx bonded phone approve --qr screenshot.png', SCREENSHOT],
+    ['npm ci && npm start', 'it installs the repository; tests/machines has the same commands'],
+  ],
+  'docs/guides/durability.md': [
+    ['bonded prove durability', `${MINUTES}prove-durability.test.ts runs one round`],
+    ['PRESSURE_SESSIONS', `${MINUTES}the same file runs with fewer sessions`],
+  ],
+  'docs/guides/native-apps.md': [['{"challenge":', 'a form of what the service returns']],
+  'docs/guides/put-it-on-your-site.md': [
+    ['<script', PAGE],
+    ['<div', PAGE],
+    ['import { loadPulse }', `${PAGE}. tests/pack compiles it`],
+    ['import type { PulseBondElement }', `${PAGE}. tests/pack compiles it`],
+    ['import { PulseBond }', `${PAGE}. tests/pack compiles it`],
+  ],
+  'docs/guides/quickstart.md': [
+    ['BONDED_SERVER_CREDENTIAL=$SERVER', SCREENSHOT],
+    ['npx bonded phone approve --qr screenshot.png', SCREENSHOT],
+  ],
+  'docs/guides/real-phone.md': [
+    ['cloudflared', TUNNEL],
+    ['npm ci', TUNNEL],
+  ],
+  'docs/guides/receipts.md': [['#!/bin/sh', 'it needs Vault']],
+  'docs/guides/stop-relays.md': [
+    ['const gate', 'it has options of the reader. tests/pack compiles it'],
+  ],
+  'docs/guides/webhooks.md': [['<iframe', 'a part of a page']],
+  'examples/agents/README.md': [['{', 'a part of the settings of Claude Code']],
+  'examples/bank/README.md': [
+    ['BONDED_SERVER_CREDENTIAL', 'it needs credentials; tests/first-bond.test.ts has the bank'],
+  ],
+  'examples/phone-app/README.md': [
+    ['npm ci', 'it needs a phone; examples/phone-app/tests/build.test.ts builds the app'],
+  ],
+}
+
+/**
+ * How many blocks of each guide of operators the files of tests/deploy do not run in a booted unit
+ * yet, or in the image. A number only falls.
+ */
+export const NOT_IN_A_UNIT: Readonly<Record<string, number>> = {
+  'docs/guides/for-your-audit.md': 1,
+  'docs/guides/operate/alerts.md': 2,
+  'docs/guides/operate/audit.md': 1,
+  'docs/guides/operate/backup.md': 3,
+  'docs/guides/operate/console.md': 3,
+  'docs/guides/operate/install.md': 7,
+  'docs/guides/operate/keys.md': 2,
+  'docs/guides/operate/metrics.md': 1,
+  'docs/guides/operate/personal-data.md': 2,
+  'docs/guides/operate/tenants.md': 6,
+  'docs/guides/postgresql.md': 7,
+}
