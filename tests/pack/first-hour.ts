@@ -42,7 +42,8 @@ export async function typeQuickstart(): Promise<string> {
         `http://localhost:${form}/`,
       ])
         await answers(address, programs)
-      return terminal.type(next())
+      // The terminal ends with this function.
+      return await terminal.type(next())
     })
   } finally {
     rmSync(home, { recursive: true, force: true })
