@@ -8,7 +8,6 @@ export const SHOWN: Readonly<Record<string, string>> = {
 }
 
 const PAGE = 'a part of a page; packages/widget/tests/npm.test.ts makes the same calls in browsers'
-const SCREENSHOT = 'it needs a screenshot; tests/first-bond.test.ts has the same steps'
 const TUNNEL = 'it needs a tunnel to the public network'
 const MINUTES = 'it takes minutes; '
 
@@ -17,7 +16,6 @@ export const NOT_RUN: Readonly<
   Record<string, readonly (readonly [begins: string, why: string])[]>
 > = {
   'README.md': [
-    ['npx bonded phone approve --qr screenshot.png', SCREENSHOT],
     ['npm ci && npm start', 'it installs the repository; tests/machines has the same commands'],
   ],
   'docs/guides/durability.md': [
@@ -32,10 +30,6 @@ export const NOT_RUN: Readonly<
     ['import type { PulseBondElement }', `${PAGE}. tests/pack compiles it`],
     ['import { PulseBond }', `${PAGE}. tests/pack compiles it`],
   ],
-  'docs/guides/quickstart.md': [
-    ['BONDED_SERVER_CREDENTIAL=$SERVER', SCREENSHOT],
-    ['npx bonded phone approve --qr screenshot.png', SCREENSHOT],
-  ],
   'docs/guides/real-phone.md': [
     ['cloudflared', TUNNEL],
     ['npm ci', TUNNEL],
@@ -46,9 +40,6 @@ export const NOT_RUN: Readonly<
   ],
   'docs/guides/webhooks.md': [['<iframe', 'a part of a page']],
   'examples/agents/README.md': [['{', 'a part of the settings of Claude Code']],
-  'examples/bank/README.md': [
-    ['BONDED_SERVER_CREDENTIAL', 'it needs credentials; tests/first-bond.test.ts has the bank'],
-  ],
   'examples/phone-app/README.md': [
     ['npm ci', 'it needs a phone; examples/phone-app/tests/build.test.ts builds the app'],
   ],

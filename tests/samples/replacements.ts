@@ -29,6 +29,7 @@ export const REPLACEMENTS: Readonly<Record<string, Readonly<Record<string, keyof
       '~/bonded-packages': 'folder',
       'sess_…': 'id',
     },
+    'examples/bank/README.md': { 'pk_beta_…': 'key', 'sk_beta_…': 'key' },
     'examples/phone-app/README.md': { '<SHA-256 of the signing certificate>': 'key' },
     'docs/guides/auditor.md': {
       'https://bond.example': 'address',
