@@ -57,7 +57,7 @@ test('the commands of the documents start the bank, and approve a screenshot of 
       await terminal.start(next()).printed(/http:/)
       await approve(next())
     })
-    await walkGuide(walked('README.md'), async (next) => approve(next()))
+    await walkGuide(walked('examples/demo/README.md'), async (next) => approve(next()))
     const values = {
       'sk_beta_…': tenant.server_credential,
       'pk_beta_…': tenant.publishable_key,
