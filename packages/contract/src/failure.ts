@@ -45,7 +45,8 @@ export function outsideText(text: string): string {
  *
  * @example
  * const refused = new Error('connect ECONNREFUSED 192.0.2.1:443')
- * describeFailure(new TypeError('fetch failed', { cause: refused })) // 'fetch failed: connect ECONNREFUSED 192.0.2.1:443'
+ * const failure = new TypeError('fetch failed', { cause: refused })
+ * describeFailure(failure) // 'fetch failed: connect ECONNREFUSED 192.0.2.1:443'
  */
 export function describeFailure(failure: unknown): string {
   const found: unknown[] = [failure]

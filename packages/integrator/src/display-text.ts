@@ -92,7 +92,12 @@ export function displayText(text: string, options: DisplayTextOptions = {}): Cle
 /** The pairs of a form as phones may show them, or the first one that they may not. */
 export type FormDisplay =
   | { readonly display: GivenContext['display'] }
-  | { readonly param: string; readonly label: string | undefined }
+  | {
+      readonly param: string
+      readonly label: string | undefined
+      /** What is wrong with it, as a part of a sentence. */
+      readonly problem: string
+    }
 
 const MAX_PAIRS = 8
 const MAX_LABEL = 64
@@ -104,18 +109,34 @@ export function cleanDisplay(given: GivenContext['display']): FormDisplay {
     label: cleaned(label, { marks: false, empty: '' }),
     value: cleaned(value),
   }))
-  if (display.length > MAX_PAIRS) return { param: 'context.display', label: undefined }
+  if (display.length > MAX_PAIRS)
+    return {
+      param: 'context.display',
+      label: undefined,
+      problem: `a phone shows at most ${MAX_PAIRS} of them`,
+    }
   for (const [index, { label, value }] of display.entries()) {
-    const at = (member: string) => ({ param: `context.display.${index}.${member}`, label })
-    if (!isShort(label, MAX_LABEL) || !isDisplayText(label)) return at('label')
-    if (!isShort(value, MAX_VALUE) || !isDisplayValue(value)) return at('value')
-    if (!areLabelsDistinct(display.slice(0, index + 1))) return at('label')
+    const at = (member: string, problem: string) => {
+      return { param: `context.display.${index}.${member}`, label, problem }
+    }
+    if (!isShort(label, MAX_LABEL)) return at('label', tooLong(MAX_LABEL))
+    if (!isDisplayText(label)) return at('label', label === '' ? 'it has no label' : NOT_SHOWN)
+    if (!isShort(value, MAX_VALUE)) return at('value', tooLong(MAX_VALUE))
+    if (!isDisplayValue(value)) return at('value', NOT_SHOWN)
+    if (!areLabelsDistinct(display.slice(0, index + 1)))
+      return at('label', 'another field has the same label')
   }
   return { display }
 }
 
 function cleaned(text: unknown, options?: DisplayTextOptions): string {
   return displayText(String(text ?? ''), options).text
+}
+
+const NOT_SHOWN = 'it has characters that phones draw differently'
+
+function tooLong(max: number): string {
+  return `it is longer than ${max} characters`
 }
 
 function isShort(text: string, max: number): boolean {

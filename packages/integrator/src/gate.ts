@@ -1,4 +1,5 @@
 import type { PendingStore } from './pending/pending-store.ts'
+import { requireOptions } from './required.ts'
 import { parseService, type ServiceOptions } from './service/options.ts'
 import { type Completion, completeBond } from './verbs/complete.ts'
 import { type CreateBond, createBond, type PublicCreatedSession } from './verbs/create.ts'
@@ -49,6 +50,7 @@ export interface Gate<Tx> {
  */
 export function createGate<Tx>(options: GateOptions<Tx>): Gate<Tx> {
   rejectUnknownMembers(options, OPTIONS)
+  requireOptions('createGate', options, { store: ['put', 'find', 'transaction', 'use'] })
   const { store, policy = {} } = options
   const service = parseService(options)
   const gate: GateDependencies<Tx> = {

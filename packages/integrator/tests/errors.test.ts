@@ -81,6 +81,63 @@ for (const code of GATE_ERROR_CODES)
     for (const word of [code, error.message, error.remedy]) assert.ok(inspect(error).includes(word))
   })
 
+test('a service that does not answer is an error with its address and the cause', async () => {
+  const refused = new Error('connect ECONNREFUSED 192.0.2.1:443')
+  const { gate } = backend(async () => {
+    throw new TypeError('fetch failed', { cause: refused })
+  })
+  const error: unknown = await gate.create(BOND).catch((thrown: unknown) => thrown)
+  assert.ok(error instanceof GateError)
+  assert.equal(
+    error.message,
+    'The service at https://bonded.test did not answer: fetch failed: connect ECONNREFUSED 192.0.2.1:443.',
+  )
+  assert.equal((error.cause as Error).cause, refused)
+})
+
+test('an answer that is cut says how much came, and nothing of what it has', async () => {
+  const text = '{"completion_secret":"bcs_'
+  const { gate } = backend(async () => ({
+    status: 201,
+    headers: { get: () => null },
+    text: async () => text,
+  }))
+  await assert.rejects(gate.create(BOND), {
+    code: 'service_unavailable',
+    message: 'The service’s answer could not be read: its 26 characters are not whole JSON.',
+  })
+})
+
+test('a rejected value is named by its type or its length, never by its text', async () => {
+  const body = (param: string) =>
+    JSON.stringify({ error: { code: 'invalid_request', message: 'Not accepted.', param } })
+  const rejected = async (value: unknown, param = 'context.display.0.value') => {
+    const text = async () => body(param)
+    const { gate } = backend(async () => ({ status: 400, headers: { get: () => null }, text }))
+    const context = { display: [{ label: 'Amount', value: value as string }], digest: DIGEST }
+    const error: unknown = await gate
+      .create({ ...BOND, context })
+      .catch((thrown: unknown) => thrown)
+    assert.ok(error instanceof GateError)
+    return error.message
+  }
+  const value = 'Not accepted. context.display.0.value is'
+  assert.equal(await rejected(12_500), `${value} of the type number.`)
+  assert.equal(await rejected(''), `${value} empty.`)
+  assert.equal(await rejected('hunter2'.repeat(40)), `${value} a text of 280 characters.`)
+  assert.equal(await rejected(['a']), `${value} a list.`)
+  for (const param of ['context', 'context.none.value', 'context.display.0.value.a', ''])
+    assert.equal(await rejected('hunter2', param), 'Not accepted.', param)
+})
+
+test('the page about a reason is a link in the log of a backend', async () => {
+  const error = (await createDuring('workflow_unknown').catch(
+    (thrown: unknown) => thrown,
+  )) as GateError
+  assert.equal(error.docUrl, 'https://bonded.test/reasons#workflow_unknown')
+  assert.ok(inspect(error).includes(error.docUrl ?? '-'))
+})
+
 test('the README lists every error with what to do, and whether a retry helps', async () => {
   const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8')
   const [, section = ''] = readme.split('\n## Errors\n')

@@ -172,7 +172,7 @@ for (const [name, adapter] of Object.entries(ADAPTERS)) {
     assert.equal(headers.get('x-bond-browser-secret'), browser_secret)
   })
 
-  for (const [kind, { typed, shown }] of Object.entries(TEXT_KINDS))
+  for (const [kind, { typed, shown, problem }] of Object.entries(TEXT_KINDS))
     test(`${name}: ${shown === undefined ? 'rejects by name' : 'cleans'} ${kind}`, async () => {
       const display = () => [
         { label: 'Amount', value: '€1' },
@@ -182,7 +182,7 @@ for (const [name, adapter] of Object.entries(ADAPTERS)) {
       const { status, body } = await h.send('session', {})
       if (shown === undefined) {
         const param = 'context.display.1.value'
-        const message = 'Check the field “Note” of the form.'
+        const message = `Check the field “Note” of the form: ${problem}.`
         assert.deepEqual([status, body.error], [400, { code: 'form_invalid', message, param }])
         assert.equal(h.service.seen.length, 0)
       } else {
@@ -365,6 +365,7 @@ test('without onError, an error is a warning in the log, at most one a minute', 
     'ECONNREFUSED',
   ])
     assert.ok(line.includes(part), line)
+  assert.equal(line.split('ECONNREFUSED').length, 2, 'the cause is named once')
   t.mock.timers.setTime(START_MS + 61_000)
   await fail()
   assert.equal(warn.mock.callCount(), 2)

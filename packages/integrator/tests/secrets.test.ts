@@ -133,6 +133,34 @@ test('rejects wrong options at once, without repeating a mistyped credential', (
   }
 })
 
+test('says what is wrong with a credential and an address, each in a sentence of its own', () => {
+  const messageOf = (change: object): string => {
+    try {
+      createGate({ ...options, ...change })
+    } catch (error) {
+      return error instanceof GateError ? error.message : String(error)
+    }
+    return 'no error'
+  }
+  for (const [serverCredential, message] of [
+    [undefined, /^Pass serverCredential to/],
+    ['', /^Pass serverCredential to/],
+    [7, /^Pass serverCredential to/],
+    [`${SERVER_CREDENTIAL}\n`, /ends with a space or a line break/],
+    [` ${SERVER_CREDENTIAL}`, /begins or ends with a space/],
+    [SERVER_CREDENTIAL.slice(0, -1), /is cut or mistyped: its 67 characters/],
+    [SERVER_CREDENTIAL.replace('kk', 'kj'), /is cut or mistyped/],
+    [`pk_beta_${'a'.repeat(22)}`, /does not begin with sk_beta_/],
+  ] as const)
+    assert.match(messageOf({ serverCredential }), message)
+  for (const [baseUrl, message] of [
+    [undefined, /^Pass baseUrl to/],
+    ['https://bonds.test/bonded', /and is “https:\/\/bonds\.test\/bonded”/],
+    ['https://app:hunter2@bonds.test', /and is “https:\/\/\[secret\]@bonds\.test”/],
+  ] as const)
+    assert.match(messageOf({ baseUrl }), message)
+})
+
 test('create rejects an owner that is not a non-empty string, before any call', async () => {
   const h = harness()
   for (const owner of ['', ' ', undefined, null, 7, {}, ['login-1']]) {

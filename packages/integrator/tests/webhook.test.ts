@@ -178,6 +178,15 @@ test('webhook: accepts both secrets during a rotation, and only the new one afte
   })
 })
 
+test('webhook: a secret that is a text, or missing, is an error that says so', async () => {
+  const delivery = { id: 'evt_1', sentAtMs: HONEST.now, body: '{}' }
+  const rejection = { code: 'invalid_configuration', message: /new Secret\(text\)/ }
+  for (const secret of [SIGN.secret, undefined, null, [SIGN.secret]] as never[]) {
+    await assert.rejects(verifyWebhook({ headers: {}, body: '{}', secret }), rejection)
+    await assert.rejects(signWebhook(delivery, secret), rejection)
+  }
+})
+
 test('webhook: the README’s example accepts a Request of fetch', async () => {
   const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8')
   const [, line = ''] = /```ts\n(const verdict = .*)\n```/.exec(readme) ?? []

@@ -14,9 +14,10 @@ import type { Service } from '../service/call.ts'
 import { parseService, type ServiceOptions } from '../service/options.ts'
 import { completeSession, createSession, endSession, getSession } from '../service/sessions.ts'
 import type { GatePolicy } from '../verbs/dependencies.ts'
-import { parsePolicy, rejectUnknownMembers } from '../verbs/gate-policy.ts'
+import { parsePolicy } from '../verbs/gate-policy.ts'
 import { VERDICT_TTL_MS } from '../verbs/issued-verdicts.ts'
 import { abortOf } from './abort.ts'
+import { checkOptions } from './approval-options.ts'
 import {
   type ApprovalRef,
   type ApprovalRequest,
@@ -48,17 +49,6 @@ export interface ApprovalsOptions<Args extends object> extends DescribedAction<A
   readonly workflow: string
   readonly policy?: Omit<GatePolicy, 'requireBrowser'>
 }
-
-const OPTIONS = [
-  'service',
-  'store',
-  'workflow',
-  'action',
-  'version',
-  'describe',
-  'describeRepeat',
-  'policy',
-]
 
 /** A repeated request says for this long that an earlier one was carried out. */
 const KEPT_AFTER_EXPIRY_MS = 24 * 60 * 60_000
@@ -93,7 +83,7 @@ export class Approvals<Args extends object> {
   readonly #asking = new Set<string>()
 
   constructor(options: ApprovalsOptions<Args>) {
-    rejectUnknownMembers(options, OPTIONS)
+    checkOptions(options)
     this.#options = options
     this.#service = parseService(options.service)
     this.#policy = parsePolicy(options.policy ?? {})

@@ -1,5 +1,6 @@
 import { GateError } from '../errors.ts'
 import type { RedisCommand } from '../pending/redis.ts'
+import { requireOptions } from '../required.ts'
 import {
   type ApprovalState,
   type ApprovalStore,
@@ -44,6 +45,7 @@ export async function redisApprovalStore(
   send: RedisCommand,
   { prefix = 'bonded:{approval}:' } = {},
 ): Promise<ApprovalStore> {
+  requireOptions('redisApprovalStore', { send }, { send: 'a function' })
   for (const [name, wanted] of Object.entries(SETTINGS)) {
     const reply = await send(['CONFIG', 'GET', name])
     // A client of RESP3 makes an object of the reply.

@@ -1,6 +1,7 @@
 import { GateError } from '../errors.ts'
 import { repeatLostUses, runUse } from '../pending/lost-use.ts'
 import type { PgPool } from '../pending/postgres.ts'
+import { requireOptions } from '../required.ts'
 import {
   quietly,
   type SqliteConnection,
@@ -75,6 +76,7 @@ function fromRow({ id, data, state, changed_at, expires_at, lookup }: Row): Stor
  * @throws {GateError} `invalid_configuration` where a commit does not wait for the disk
  */
 export async function postgresApprovalStore(pool: Pick<PgPool, 'query'>): Promise<ApprovalStore> {
+  requireOptions('postgresApprovalStore', { pool }, { pool: ['query'] })
   const { rows } = await pool.query('show synchronous_commit')
   if ((rows[0]?.['synchronous_commit'] ?? 'off') === 'off')
     throw refused('set synchronous_commit of the role or the database to `local` or `on`')

@@ -1,8 +1,9 @@
-import type { GivenContext } from '@bonded/contract'
+import { describeFailure, type GivenContext } from '@bonded/contract'
 import { bindingDigest } from '../binding-digest.ts'
-import { cleanDisplay } from '../display-text.ts'
+import { cleanDisplay, type FormDisplay } from '../display-text.ts'
 import { GateError } from '../errors.ts'
 import type { Gate } from '../gate.ts'
+import { requireOptions } from '../required.ts'
 import { adviceFor } from '../user-messages.ts'
 import type { CreateBond } from '../verbs/create.ts'
 import type { ProtectedSubmit, ProtectOutcome } from '../verbs/protect.ts'
@@ -82,8 +83,18 @@ export interface FormRequest<Request> {
   readonly body: () => Awaitable<unknown>
 }
 
-/** @throws {GateError} `invalid_configuration` for a form without the option `address` */
-export function checkForm({ address }: { readonly address: unknown }): void {
+/** @throws {GateError} `invalid_configuration` for a form without a required option */
+export function checkForm(form: { readonly address: unknown }): void {
+  requireOptions('gatedForm', form, {
+    gate: ['create', 'protect'],
+    workflow: 'a text',
+    action: 'a text',
+    owner: 'a function',
+    record: 'a function',
+    display: 'a function',
+    accept: 'a function',
+  })
+  const { address } = form
   if (typeof address === 'function' || address === 'visitors_share_one_limit') return
   throw new GateError(
     'invalid_configuration',
@@ -103,7 +114,8 @@ export async function replyToSession<Request, Tx, Form extends object, T>(
   if (record === undefined || record === null) return RECORD_MISSING
   const digest = await bindingDigest(record).catch(() => undefined)
   if (digest === undefined) return formInvalid(await unboundField(record))
-  const cleaned = cleanDisplay(form.display(record))
+  const cleaned = displayOf(form, record)
+  if (cleaned === undefined) return DISPLAY_FAILED
   if ('param' in cleaned) return formInvalid(cleaned)
   const context = { display: cleaned.display, digest }
   const { workflow, action } = form
@@ -128,6 +140,20 @@ export async function replyToSession<Request, Tx, Form extends object, T>(
     if (!(error instanceof GateError && error.retryable)) throw error
     const seconds = Math.ceil((error.retryAfterMs ?? 1_000) / 1_000)
     return { ...UNAVAILABLE, headers: { ...UNAVAILABLE.headers, 'retry-after': String(seconds) } }
+  }
+}
+
+/** The cleaned pairs. Undefined if `display` throws, which is reported as an error of its own. */
+function displayOf<Form>(
+  form: Reporting & { readonly display: (record: Form) => GivenContext['display'] },
+  record: Form,
+): FormDisplay | undefined {
+  try {
+    return cleanDisplay(form.display(record))
+  } catch (cause) {
+    const message = `The option display of gatedForm threw: ${describeFailure(cause)}.`
+    report(form, new GateError('invalid_configuration', message, { cause }))
+    return undefined
   }
 }
 
@@ -202,14 +228,16 @@ function replyToOutcome<T>(outcome: ProtectOutcome<T>): FormReply {
 interface WrongField {
   readonly param: string
   readonly label?: string | undefined
+  readonly problem?: string | undefined
 }
 
-function formInvalid({ param, label }: Partial<WrongField> = {}): FormReply {
+function formInvalid({ param, label, problem }: Partial<WrongField> = {}): FormReply {
   const field = label ?? param
+  const because = problem === undefined ? '' : `: ${problem}`
   const message =
     field === undefined
-      ? 'Check the fields of the form.'
-      : `Check the field “${field}” of the form.`
+      ? `Check the fields of the form${because}.`
+      : `Check the field “${field}” of the form${because}.`
   return reply(400, { error: { code: 'form_invalid', message, ...(param && { param }) } })
 }
 
@@ -242,6 +270,11 @@ const BODY_MISSING = problem(
   400,
   'body_missing',
   'The server read no form. Send JSON with Content-Type: application/json of at most 64 KiB, and parse it before this route.',
+)
+const DISPLAY_FAILED = problem(
+  500,
+  'display_failed',
+  'This cannot be shown on a phone, because of a fault of the site. Nothing was sent.',
 )
 const SUSPENDED = problem(403, 'approval_suspended', adviceFor('tenant_suspended'))
 const UNAVAILABLE = problem(

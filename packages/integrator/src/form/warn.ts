@@ -13,15 +13,6 @@ export function warnOnceAMinute(error: GateError): void {
   if (Math.abs(now - (warnedAtMs.get(key) ?? -INTERVAL_MS)) < INTERVAL_MS) return
   warnedAtMs.set(key, now)
   const called = address === undefined ? '' : ` ${address}:`
-  const because = error.cause === undefined ? '' : ` (${rootOf(error.cause)})`
   const documented = docUrl === undefined ? '' : ` ${docUrl}`
-  console.warn(`@bonded/integrator: ${code}:${called} ${message}${because} ${remedy}${documented}`)
-}
-
-/** `fetch` says no more than "fetch failed". The error beneath it names the host and the fault. */
-function rootOf(error: unknown, depth = 0): string {
-  if (!(error instanceof Error)) return String(error)
-  if (error.cause !== undefined && depth < 5) return rootOf(error.cause, depth + 1)
-  // Several failed addresses of one host are an error without a message.
-  return error.message || String((error as { readonly code?: unknown }).code ?? error.name)
+  console.warn(`@bonded/integrator: ${code}:${called} ${message} ${remedy}${documented}`)
 }

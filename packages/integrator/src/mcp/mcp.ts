@@ -10,6 +10,7 @@ import type { ApprovalRequest } from '../approval/approval-row.ts'
 import type { Approvals } from '../approval/approvals.ts'
 import { ApprovalError, NotStarted } from '../approval/errors.ts'
 import { GateError } from '../errors.ts'
+import { requireOptions } from '../required.ts'
 
 type Extra = Parameters<ToolCallback>[0]
 
@@ -65,6 +66,17 @@ export function withApproval<Shape extends ZodRawShapeCompat>(
   { run, ...tool }: ApprovedTool<Shape>,
   { approvals, caller }: WithApprovalOptions<ShapeOutput<Shape>>,
 ): RegisteredTool {
+  requireOptions('withApproval', { server }, { server: ['registerTool'] })
+  const kinds = { description: 'a text', inputSchema: 'an object', run: 'a function' } as const
+  requireOptions('withApproval', { ...tool, run }, kinds)
+  requireOptions(
+    'withApproval',
+    { approvals, caller },
+    {
+      approvals: ['execute', 'latest', 'request', 'status'],
+      caller: 'an object',
+    },
+  )
   if (Object.hasOwn(tool.inputSchema, APPROVAL_ID))
     throw new GateError('invalid_configuration', `A tool must have no argument ${APPROVAL_ID}.`)
   const registered = server.registerTool<ZodRawShapeCompat, ZodRawShapeCompat>(

@@ -1,3 +1,4 @@
+import { requireOptions } from '../required.ts'
 import { repeatLostUses, runUse } from './lost-use.ts'
 import type { PendingStore } from './pending-store.ts'
 import { INSERT, REMOVE, SELECT, USE, valuesOf } from './postgres-statements.ts'
@@ -31,6 +32,7 @@ type TransactionOf<Sql> = Sql extends {
 export function postgresJsPendingStore<Sql extends PostgresJsSql>(
   sql: Sql,
 ): PendingStore<TransactionOf<Sql>> {
+  requireOptions('postgresJsPendingStore', { sql }, { sql: ['begin', 'unsafe'] })
   return {
     async put(row) {
       await sql.unsafe(INSERT, valuesOf(row))

@@ -1,4 +1,5 @@
 import { GateError } from '../errors.ts'
+import { requireOptions } from '../required.ts'
 import { repeatLostUses, runUse } from './lost-use.ts'
 import type { PendingStore } from './pending-store.ts'
 import { fromStored } from './row.ts'
@@ -35,6 +36,7 @@ export { postgresJsPendingStore, type PostgresJsSql } from './postgres-js.ts'
 export function postgresPendingStore<Client extends PgClient>(
   pool: PgPool<Client>,
 ): PendingStore<Client> {
+  requireOptions('postgresPendingStore', { pool }, { pool: ['query', 'connect'] })
   return {
     async put(row) {
       await pool.query(INSERT, valuesOf(row))

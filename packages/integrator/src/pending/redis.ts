@@ -1,3 +1,4 @@
+import { requireOptions } from '../required.ts'
 import type { PendingStore } from './pending-store.ts'
 import { COLUMNS, fromStored, toStored } from './row.ts'
 
@@ -45,6 +46,7 @@ export function redisPendingStore(
   send: RedisCommand,
   { prefix = 'bonded:{bond}:' } = {},
 ): PendingStore<RedisTransaction> {
+  requireOptions('redisPendingStore', { send }, { send: 'a function' })
   const keyOf = (session_id: string) => `${prefix}${session_id}`
   const index = `${prefix}expiry`
   const run = async (script: string, keys: readonly string[], values: readonly string[]) =>

@@ -1,4 +1,5 @@
 import { GateError } from '../errors.ts'
+import { requireOptions } from '../required.ts'
 import type { PendingStore, PendingUse } from './pending-store.ts'
 import { COLUMNS, fromStored, type StoredRow, toStored } from './row.ts'
 
@@ -52,6 +53,7 @@ class OpenTransaction<Connection extends SqliteConnection> {
 
 /** Makes a connection wait for the transaction of another one. Call it before any statement. */
 export function waitForOthers(db: SqliteConnection): void {
+  requireOptions('the store', { db }, { db: ['exec', 'prepare'] })
   const { timeout } = db.prepare('pragma busy_timeout').get({}) as { readonly timeout: number }
   if (timeout === 0) db.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
 }

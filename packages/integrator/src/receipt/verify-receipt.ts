@@ -1,6 +1,7 @@
 import {
   canonicalJson,
   decodeBase64url,
+  describeFailure,
   encodeBase64url,
   firstMismatch,
   RECEIPT_TYPE,
@@ -63,6 +64,8 @@ export type ReceiptVerdict =
  */
 export async function verifyReceipt(given: ReceiptToVerify): Promise<ReceiptVerdict> {
   const { receipt, jwks, issuer, tenantId, sessionId } = given
+  if (typeof receipt !== 'string')
+    throw new GateError('invalid_configuration', 'Pass receipt to verifyReceipt: a text.')
   if (!Array.isArray(jwks?.keys))
     throw new GateError(
       'invalid_configuration',
@@ -121,7 +124,8 @@ function importKey(x: string): Promise<CryptoKey> {
   return crypto.subtle
     .importKey('jwk', { kty: 'OKP', crv: 'Ed25519', x }, 'Ed25519', false, ['verify'])
     .catch((cause: unknown) => {
-      throw new GateError('invalid_configuration', 'A key of the key set is malformed.', { cause })
+      const message = `A key of the key set is malformed: ${describeFailure(cause)}.`
+      throw new GateError('invalid_configuration', message, { cause })
     })
 }
 

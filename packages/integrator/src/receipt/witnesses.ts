@@ -1,4 +1,5 @@
 import { GateError } from '../errors.ts'
+import { requireOptions } from '../required.ts'
 import { decodeBase64 } from './checkpoint.ts'
 import { same } from './merkle.ts'
 import { concat, sha256 } from './phone-signature.ts'
@@ -65,8 +66,9 @@ export async function verifyWitnessedReceipt(
  */
 export async function verifyWitnesses(
   checkpoint: string,
-  { witnesses, required = witnesses.length }: WitnessPolicy,
+  { witnesses, required = witnesses?.length }: WitnessPolicy,
 ): Promise<WitnessVerdict> {
+  requireOptions('verifyWitnesses', { witnesses }, { witnesses: ['map'] })
   const known = await Promise.all(witnesses.map(readVerifierKey))
   const keys = new Set(known.map(({ publicKey }) => String(publicKey)))
   if (!(required >= 1 && required <= witnesses.length && keys.size === witnesses.length))

@@ -1,6 +1,8 @@
 import {
   type ResponseLike,
   API_PATH,
+  describeFailure,
+  escapeHidden,
   exchange,
   type ExchangeResult,
   isRetryableStatus,
@@ -90,35 +92,55 @@ async function send(service: Service, request: ServiceRequest, leftMs: number): 
     } as const,
     nowMs: service.clock.now(),
   })
-  if (response.kind === 'no_response')
-    throw new GateError('service_unavailable', 'The service did not answer.', {
-      address: url,
-      cause: response.cause,
-    })
-  if (response.kind === 'rejected') throw rejectionOf(response, url)
+  if (response.kind === 'no_response') throw noResponse(url, response.cause)
+  if (response.kind === 'rejected') throw rejectionOf(response, url, request.body)
   const members = parseMembers(response.text)
   if (members !== undefined) return members
   // A truncated success, or one that the service did not write: a retry returns the actual result.
-  throw new GateError('service_unavailable', 'The service’s answer could not be read.', {
-    address: url,
-  })
+  const message = `The service’s answer could not be read: its ${response.text.length} characters are not whole JSON.`
+  throw new GateError('service_unavailable', message, { address: url })
+}
+
+/** The error for a call without an answer: an error that is logged alone says where and why. */
+export function noResponse(address: string, cause: unknown): GateError {
+  const message = `The service at ${new URL(address).origin} did not answer: ${describeFailure(cause)}.`
+  return new GateError('service_unavailable', message, { address, cause })
 }
 
 /** The error for a rejection. The status decides; the body only explains, and a proxy has none. */
-function rejectionOf(
+export function rejectionOf(
   { status, error, retryAfterMs }: Extract<ExchangeResult, { kind: 'rejected' }>,
   address: string,
+  body?: object,
 ): GateError {
-  const message = textOf(error, 'message') ?? `The service answered ${status}.`
-  return new GateError(codeOf(status, textOf(error, 'code')), message, {
+  const message = escapeHidden(textOf(error, 'message') ?? `The service answered ${status}.`)
+  const param = textOf(error, 'param')
+  const sent = param === undefined ? '' : describeSent(param, body)
+  return new GateError(codeOf(status, textOf(error, 'code')), message + sent, {
     reason: textOf(error, 'reason'),
-    param: textOf(error, 'param'),
+    param,
     docUrl: resolve(textOf(error, 'doc_url'), address),
     requestId: textOf(error, 'requestId'),
     retryAfterMs,
     reportedAt: textOf(error, 'reported_at'),
     address,
   })
+}
+
+/**
+ * What the request has where the service rejects it: the service has one message for a value of
+ * another type, an empty one, and one that is too long. Never the value, which is a user's.
+ */
+function describeSent(param: string, body: unknown): string {
+  let sent = body
+  for (const name of param.split('.'))
+    sent = Object(sent) === sent ? (sent as Members)[name] : undefined
+  if (Array.isArray(sent)) return ` ${param} is a list.`
+  if (sent === '') return ` ${param} is empty.`
+  if (typeof sent === 'string')
+    return ` ${param} is a text of ${Array.from(sent).length} characters.`
+  const isValue = typeof sent === 'number' || typeof sent === 'boolean'
+  return isValue ? ` ${param} is of the type ${typeof sent}.` : ''
 }
 
 /** The absolute address of the page that the service names. */

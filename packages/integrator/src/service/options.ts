@@ -1,6 +1,7 @@
-import { API_PATH, isServerCredential, Secret } from '@bonded/contract'
+import { API_PATH, isServerCredential, outsideText, Secret } from '@bonded/contract'
 import { type GateClock, type RandomBytes, systemClock, systemRandom } from '../clock.ts'
 import { GateError } from '../errors.ts'
+import { requireOptions } from '../required.ts'
 import type { FetchLike, Service } from './call.ts'
 
 /** How to reach the service. */
@@ -24,6 +25,7 @@ export interface ServiceOptions {
 /** @throws {GateError} `invalid_configuration` */
 export function parseService(options: ServiceOptions): Service {
   refuseBrowser()
+  requireOptions('the gate', options, { baseUrl: 'a text', serverCredential: 'a text' })
   return {
     baseUrl: parseBaseUrl(options.baseUrl),
     serverCredential: parseServerCredential(options.serverCredential),
@@ -40,30 +42,33 @@ const LOCAL_HOSTS: readonly string[] = ['localhost', '127.0.0.1', '[::1]']
 function parseBaseUrl(text = ''): string {
   const [, origin] = /^(https?:\/\/[^/?#@\\\s]+)(?:\/api\/v1)?\/*$/.exec(text) ?? []
   if (origin === undefined || !URL.canParse(origin)) {
-    throw new GateError(
-      'invalid_configuration',
-      'Pass the origin of the service as baseUrl, such as https://bonds.example.',
+    throw wrong(
+      `baseUrl must be the origin of the service, such as https://bonds.example, and is “${outsideText(text)}”.`,
     )
   }
   const { protocol, hostname } = new URL(origin)
   if (protocol !== 'https:' && !LOCAL_HOSTS.includes(hostname)) {
-    throw new GateError(
-      'invalid_configuration',
-      'baseUrl must be https: the server credential and the verdicts travel over it.',
-    )
+    throw wrong('baseUrl must be https: the server credential and the verdicts travel over it.')
   }
   return origin + API_PATH
 }
 
 function parseServerCredential(text = ''): Secret {
-  if (!isServerCredential(text)) {
-    // Never the value: a mistyped credential is nearly a credential.
-    throw new GateError(
-      'invalid_configuration',
-      'serverCredential is missing, or not a whole server credential (sk_beta_…).',
+  if (isServerCredential(text)) return new Secret(text)
+  // Never the value: a mistyped credential is nearly a credential.
+  if (text.trim() !== text)
+    throw wrong(
+      'serverCredential begins or ends with a space or a line break. Trim what you read from a file.',
     )
-  }
-  return new Secret(text)
+  if (!text.startsWith('sk_'))
+    throw wrong('serverCredential is not a server credential: it does not begin with sk_beta_.')
+  throw wrong(
+    `serverCredential is cut or mistyped: its ${text.length} characters do not match their checksum. Copy all of it again.`,
+  )
+}
+
+function wrong(message: string): GateError {
+  return new GateError('invalid_configuration', message)
 }
 
 /** A page that could call the service with the credential would show it to every visitor. */

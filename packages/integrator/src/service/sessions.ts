@@ -20,7 +20,7 @@ import {
   OUTCOME_HEADER,
 } from '@bonded/contract'
 import { GateError } from '../errors.ts'
-import { ATTEMPT_TIMEOUT_MS, call, type Service } from './call.ts'
+import { ATTEMPT_TIMEOUT_MS, call, noResponse, rejectionOf, type Service } from './call.ts'
 
 /** Creates a session. Repeating a request with the same key returns the same session. */
 export async function createSession(
@@ -56,16 +56,21 @@ export async function createSession(
  * @throws {GateError} `service_unavailable`: the phone may still show it
  */
 export async function endSession(service: Service, session_id: string): Promise<void> {
+  const path = requestPath(DELETE_SESSION, { session_id })
+  const url = service.baseUrl + path.slice(API_PATH.length)
   const result = await exchange({
     route: DELETE_SESSION,
-    url: service.baseUrl + requestPath(DELETE_SESSION, { session_id }).slice(API_PATH.length),
+    url,
     fetch: service.fetch,
     bearer: service.serverCredential.reveal(),
     init: { redirect: 'manual', signal: service.clock.timeout(ATTEMPT_TIMEOUT_MS) } as const,
   })
   // The service has no such session any more, or none that is not over.
   if (result.kind === 'accepted' || (result.kind === 'rejected' && result.status === 404)) return
-  throw new GateError('service_unavailable', 'The service did not end the session.')
+  const cause =
+    result.kind === 'rejected' ? rejectionOf(result, url) : noResponse(url, result.cause)
+  const message = `The service did not end the session: ${cause.message}`
+  throw new GateError('service_unavailable', message, { address: url, cause })
 }
 
 /** Reads a session as its tenant. `judgeSubmit` checks the members of the response. */

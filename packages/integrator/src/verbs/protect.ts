@@ -1,4 +1,4 @@
-import type { ReviewReason } from '@bonded/contract'
+import { describeFailure, type ReviewReason } from '@bonded/contract'
 import type { RejectReason } from '../user-messages.ts'
 import { GateError, type GateErrorCode } from '../errors.ts'
 import { completeBond } from './complete.ts'
@@ -86,7 +86,11 @@ export async function protectSubmit<Tx, T>(
     const error =
       cause instanceof GateError
         ? cause
-        : new GateError('service_unavailable', 'The pending store could not be read.', { cause })
+        : new GateError(
+            'service_unavailable',
+            `The pending store could not be read: ${describeFailure(cause)}.`,
+            { cause },
+          )
     return { outcome: 'completion_pending', ...done, error }
   }
 }

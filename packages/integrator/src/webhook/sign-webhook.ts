@@ -1,5 +1,5 @@
 import type { Secret } from '@bonded/contract'
-import { entryOf, keyOf, macOf } from './signature.ts'
+import { entryOf, keyOf, macOf, revealed } from './signature.ts'
 
 /** A delivery to sign. */
 export interface UnsignedWebhook {
@@ -16,6 +16,6 @@ export interface UnsignedWebhook {
  */
 export async function signWebhook({ id, sentAtMs, body }: UnsignedWebhook, secret: Secret) {
   const timestamp = String(Math.floor(sentAtMs / 1_000))
-  const mac = await macOf(await keyOf(secret.reveal()), { id, timestamp, body })
+  const mac = await macOf(await keyOf(revealed(secret)), { id, timestamp, body })
   return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': entryOf(mac) }
 }

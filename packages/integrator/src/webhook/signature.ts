@@ -1,4 +1,4 @@
-import { decodeBase64url } from '@bonded/contract'
+import { decodeBase64url, type Secret } from '@bonded/contract'
 import { GateError } from '../errors.ts'
 
 const PREFIX = 'whsec_'
@@ -16,6 +16,15 @@ interface Signed {
 
 /** Whether one of the signatures of a header is valid. */
 export type Check = (signed: Signed, header: string) => Promise<boolean>
+
+/** @throws {GateError} `invalid_configuration` for a text, which a log line would print */
+export function revealed(secret: Secret): string {
+  if (typeof (secret as Secret | undefined)?.reveal === 'function') return secret.reveal()
+  throw new GateError(
+    'invalid_configuration',
+    'Pass the secret of the endpoint as new Secret(text): a text would be printed by a log line.',
+  )
+}
 
 /**
  * The check of an endpoint's secret (`v1`) or public key (`v1a`). The key decides which signatures

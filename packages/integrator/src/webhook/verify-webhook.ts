@@ -1,7 +1,8 @@
 import { type GateClock, systemClock } from '../clock.ts'
 import { GateError } from '../errors.ts'
 import type { Secret } from '@bonded/contract'
-import { checkOf } from './signature.ts'
+import { requireOptions } from '../required.ts'
+import { checkOf, revealed } from './signature.ts'
 
 /** Standard Webhooks: five minutes in either direction limit the replay of a recorded delivery. */
 const TOLERANCE_MS = 300_000
@@ -53,10 +54,12 @@ export async function verifyWebhook({
   secret,
   clock = systemClock,
 }: WebhookDelivery): Promise<WebhookVerdict> {
+  requireOptions('verifyWebhook', { headers }, { headers: 'an object' })
+  const bytes = unparsed(body)
   const secrets = Array.isArray(secret) ? (secret as readonly Secret[]) : [secret as Secret]
   if (secrets.length === 0)
     throw new GateError('invalid_configuration', 'verifyWebhook needs the secret of the endpoint.')
-  const checks = await Promise.all(secrets.map((one) => checkOf(one.reveal())))
+  const checks = await Promise.all(secrets.map((one) => checkOf(revealed(one))))
 
   const [id, timestamp, signature] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map(
     (name) => headerOf(headers, name),
@@ -69,7 +72,7 @@ export async function verifyWebhook({
   if (Math.abs(clock.now() - sentAtMs) > TOLERANCE_MS)
     return { decision: 'reject', reason: 'timestamp_out_of_range' }
 
-  const signed = { id, timestamp, body: unparsed(body) }
+  const signed = { id, timestamp, body: bytes }
   const verdicts = await Promise.all(checks.map((check) => check(signed, signature)))
   return verdicts.includes(true)
     ? { decision: 'accept', id, sentAtMs }
