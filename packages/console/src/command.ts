@@ -84,8 +84,12 @@ function wayToSignIn(
 ): { readonly origin: string; readonly signIn: (parts: SignInParts) => SignInMethod } {
   if (file !== undefined) {
     const access = readAccess(file)
-    const signIn = (parts: SignInParts) =>
-      new ProviderSignIn(new Provider(access, parts.now), parts)
+    const signIn = (parts: SignInParts) => {
+      const method = new ProviderSignIn(new Provider(access, parts.now), parts)
+      // The log then has the reason before an operator tries to sign in.
+      void method.check()
+      return method
+    }
     return { origin: access.origin, signIn }
   }
   if (!['127.0.0.1', '::1', 'localhost'].includes(listen.host))

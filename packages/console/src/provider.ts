@@ -1,6 +1,8 @@
+import { outsideText } from '@bonded/contract'
 import * as client from 'openid-client'
 import { type Access, isSecure } from './access.ts'
 import type { Attempt } from './attempts.ts'
+import { claimAt, describeGroups, textsOf } from './groups-claim.ts'
 import { ROLES } from './roles.ts'
 import type { Operator } from './sessions.ts'
 
@@ -15,18 +17,30 @@ const TOLERANCE_MS = 30_000
 const SUBJECT = /^[\x21-\x7e]{1,255}$/
 
 /** Why a sign-in was rejected, as the audit log has it. */
-export type SignInFailure = 'provider_unavailable' | 'not_signed_in' | 'token_rejected' | 'no_role'
+export type SignInFailure =
+  | 'provider_unavailable'
+  | 'provider_misconfigured'
+  | 'provider_rejected'
+  | 'not_signed_in'
+  | 'token_rejected'
+  | 'no_role'
 
 export class SignInError extends Error {
   override readonly name = 'SignInError'
   readonly code: SignInFailure
   /** Whom the rejected token names; undefined if its signature does not verify. */
   readonly subject: string | undefined
+  /** A sentence for the page: it names no address of the operator's network. */
+  readonly detail: string | undefined
 
-  constructor(code: SignInFailure, given: { cause?: unknown; subject?: string } = {}) {
+  constructor(
+    code: SignInFailure,
+    given: { cause?: unknown; subject?: string; detail?: string | undefined } = {},
+  ) {
     super(code, { cause: given.cause })
     this.code = code
     this.subject = given.subject
+    this.detail = given.detail
   }
 }
 
@@ -43,6 +57,11 @@ export class Provider {
 
   get redirectUri(): string {
     return `${this.#access.origin}/callback`
+  }
+
+  /** Reads what the provider says of itself. @throws {SignInError} if that is of no use */
+  async check(): Promise<void> {
+    await this.#configuration()
   }
 
   /** The address of the sign-in. @throws {SignInError} if the provider does not answer */
@@ -75,10 +94,10 @@ export class Provider {
     if (attempt.isFresh && !((provedAt ?? 0) >= attempt.startedAt - TOLERANCE_MS))
       throw new SignInError('not_signed_in', { subject })
     const { groupsClaim, groups } = this.#access
-    const listed = claims[groupsClaim]
-    const own = (Array.isArray(listed) ? listed : [listed]).filter((one) => typeof one === 'string')
+    const own = textsOf(claimAt(claims, groupsClaim))
     const role = ROLES.findLast((each) => groups[each].some((group) => own.includes(group)))
-    if (role === undefined) throw new SignInError('no_role', { subject })
+    if (role === undefined)
+      throw new SignInError('no_role', { subject, detail: describeGroups(claims, groupsClaim) })
     const label = [claims['preferred_username'], claims['email']].find(
       (name) => typeof name === 'string',
     )
@@ -110,8 +129,14 @@ export class Provider {
     const found = this.#found
     const metadata = await found.metadata.catch((cause: unknown) => {
       if (this.#found === found) this.#found = undefined
-      throw new SignInError('provider_unavailable', { cause })
+      throw discoveryError(issuer, cause)
     })
+    // A provider answers a request that was not pushed with a page of its own, so it never returns.
+    if (metadata.require_pushed_authorization_requests === true)
+      throw new SignInError('provider_misconfigured', {
+        detail:
+          'The provider requires pushed authorization requests (PAR), which the console does not send.',
+      })
     const methods = metadata.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
     const authenticate = methods.includes('client_secret_basic')
       ? client.ClientSecretBasic
@@ -157,13 +182,62 @@ async function claimsOf(
     const claims = tokens.claims()
     if (claims !== undefined) return claims
   } catch (cause) {
-    throw new SignInError(failureOf(cause, isAnswered), { cause })
+    throw new SignInError(failureOf(cause, isAnswered), { cause, detail: answerOf(cause) })
   }
   throw new SignInError('token_rejected')
 }
 
+/** What the operator did, or did too late. Every other error is one of the configuration. */
+const OF_OPERATOR = ['access_denied', 'invalid_grant', 'login_required', 'interaction_required']
+
 function failureOf(cause: unknown, isAnswered: boolean): SignInFailure {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
-  if (code === undefined || code === 'OAUTH_TIMEOUT') return 'provider_unavailable'
-  return isAnswered ? 'token_rejected' : 'not_signed_in'
+  const isStatus = code === 'OAUTH_RESPONSE_IS_NOT_CONFORM' && !isAnswered
+  if (code === undefined || code === 'OAUTH_TIMEOUT' || isStatus) return 'provider_unavailable'
+  if (isAnswered) return 'token_rejected'
+  const error = errorIn(cause)
+  return error === undefined || OF_OPERATOR.includes(error) ? 'not_signed_in' : 'provider_rejected'
+}
+
+function errorIn(cause: unknown): string | undefined {
+  // Some providers state a wrong client secret in a header only.
+  if (cause instanceof client.WWWAuthenticateChallengeError) return `status ${cause.status}`
+  const isAnswer =
+    cause instanceof client.ResponseBodyError || cause instanceof client.AuthorizationResponseError
+  return isAnswer ? cause.error : undefined
+}
+
+/** What the provider answered, for the page. */
+function answerOf(cause: unknown): string | undefined {
+  const error = errorIn(cause)
+  if (error === undefined) return undefined
+  const { error_description: text } = cause as { readonly error_description?: unknown }
+  const description = typeof text === 'string' ? ` (${outsideText(text)})` : ''
+  return `The provider answered ${outsideText(error)}${description}.`
+}
+
+/** Whether no provider answers, or another one than the access file names. */
+function discoveryError(issuer: string, cause: unknown): SignInError {
+  const { code, cause: found } = cause as { readonly code?: unknown; readonly cause?: unknown }
+  const { status, body } = (found ?? {}) as {
+    readonly status?: number
+    readonly body?: { readonly issuer?: unknown }
+  }
+  const named = body?.issuer
+  const at = `The access file has the issuer ${outsideText(issuer)}`
+  if (typeof named === 'string') {
+    const detail = `${at}, and the provider says ${outsideText(named)}. Every character counts, also a slash at the end.`
+    return new SignInError('provider_misconfigured', { cause, detail })
+  }
+  const answered = status === undefined ? 'no OpenID configuration' : `status ${status}`
+  // Without a code, there was no connection. A status from 500 on is an outage.
+  if (code === undefined || code === 'OAUTH_TIMEOUT' || (status ?? 0) >= 500)
+    return new SignInError('provider_unavailable', {
+      cause,
+      detail: status === undefined ? `${at}.` : `${at}, which answered ${answered}.`,
+    })
+  return new SignInError('provider_misconfigured', {
+    cause,
+    detail: `${at}, whose /.well-known/openid-configuration answered ${answered}.`,
+  })
 }

@@ -1,3 +1,4 @@
+import { describeFailure } from '@bonded/contract'
 import type { AuditActor } from '@bonded/core/domain/audit'
 import type { Keyring } from '@bonded/core/ports/keyring'
 import type { Logger } from 'pino'
@@ -46,6 +47,10 @@ export interface SignInMethod {
 const MESSAGES: Readonly<Record<SignInFailure, string>> = {
   provider_unavailable:
     'The sign-in provider did not answer. Try again in a minute, or ask its administrator.',
+  provider_misconfigured:
+    'The sign-in provider and the access file of this console do not fit. Its operator has to change one of them.',
+  provider_rejected:
+    'The sign-in provider rejected the request of this console. Its administrator has to correct the client there: its secret, its scopes, or what it requires.',
   not_signed_in:
     'The provider did not confirm a new sign-in. Usually it was canceled, took too long, or was opened twice.',
   token_rejected:
@@ -99,6 +104,18 @@ export class ProviderSignIn implements SignInMethod {
     }
   }
 
+  /** Reads what the provider says of itself, and logs why that is of no use. */
+  async check(): Promise<void> {
+    try {
+      await this.#provider.check()
+    } catch (failure) {
+      if (!(failure instanceof SignInError)) throw failure
+      const { log } = this.#parts
+      const detail = logged(failure)
+      log.error({ code: failure.code, detail }, 'the sign-in does not work')
+    }
+  }
+
   /** Begins a session for the operator whom the provider names. */
   async #finish(call: Call): Promise<Answer> {
     const { sessions, keys, record } = this.#parts
@@ -146,11 +163,12 @@ export class ProviderSignIn implements SignInMethod {
       const actor = { kind: 'console', name: subject ?? 'unknown', address: call.address } as const
       await record('console sign-in', actor, code)
     }
-    return rejectionOf(code)
+    return rejectionOf(code, failure.detail)
   }
 
   /** Logs every rejected token. Anyone can cause the rest: of a code, one line a minute. */
-  #log({ code, cause }: SignInError, isOfToken: boolean): void {
+  #log(failure: SignInError, isOfToken: boolean): void {
+    const { code } = failure
     const { log, now } = this.#parts
     const last = this.#logged.get(code)
     if (!isOfToken && last !== undefined && now() < last.at + MINUTE_MS) {
@@ -159,23 +177,23 @@ export class ProviderSignIn implements SignInMethod {
     }
     if (!isOfToken) this.#logged.set(code, { at: now(), count: 0 })
     const omitted = isOfToken ? undefined : last?.count
-    const detail = detailOf(cause)
+    const detail = logged(failure)
     log.warn({ code, detail, omitted }, 'a sign-in was rejected')
   }
 }
 
-function rejectionOf(code: SignInFailure): Answer {
+function rejectionOf(code: SignInFailure, detail?: string): Answer {
+  const isOutage = code === 'provider_unavailable' || code === 'provider_misconfigured'
   return messagePage({
-    status: code === 'provider_unavailable' ? 503 : 403,
+    status: isOutage ? 503 : 403,
     title: 'You are not signed in',
-    text: MESSAGES[code],
+    text: detail === undefined ? MESSAGES[code] : `${MESSAGES[code]} ${detail}`,
     link: { to: '/sign-in', text: 'Sign in again' },
   })
 }
 
-/** The messages of an error. What it carries beside them can have a token. */
-function detailOf(cause: unknown): string | undefined {
-  if (!(cause instanceof Error)) return undefined
-  const inner = detailOf(cause.cause)
-  return inner === undefined ? cause.message : `${cause.message}: ${inner}`
+/** What the page has, and the cause, which can name addresses of the operator's network. */
+function logged({ cause, detail }: SignInError): string | undefined {
+  const parts = [detail, cause === undefined ? undefined : describeFailure(cause)]
+  return parts.filter((part) => part !== undefined).join(' ') || undefined
 }

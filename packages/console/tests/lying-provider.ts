@@ -22,6 +22,8 @@ export async function lyingProvider() {
     nonce: '',
     /** Whether it answers nothing but 404. */
     isDown: false,
+    /** What it answers instead, by path: a status, and the members of the body. */
+    answers: {} as Readonly<Record<string, readonly [number, object]>>,
     /** Each request for a token waits for it. */
     beforeToken: async () => {},
     keys: [{ ...(await exportJWK(publicKey)), kid: 'k1', alg: 'ES256', use: 'sig' }] as JWK[],
@@ -69,8 +71,9 @@ export async function lyingProvider() {
     void (async () => {
       const { pathname } = new URL(request.url ?? '', issuer)
       const answer = state.isDown ? undefined : await answers[pathname]?.()
-      response.writeHead(answer ? 200 : 404, { 'content-type': 'application/json' })
-      response.end(JSON.stringify(answer ?? {}))
+      const [status, body] = state.answers[pathname] ?? [answer ? 200 : 404, answer ?? {}]
+      response.writeHead(status, { 'content-type': 'application/json' })
+      response.end(JSON.stringify(body))
     })()
   })
   await new Promise<void>((resolve) => void server.listen(port, '127.0.0.1', resolve))
