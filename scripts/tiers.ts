@@ -149,6 +149,7 @@ export const SLOWEST: readonly string[] = [
   ...BUILDING,
   'tests/mutants/mutants.test.ts',
   'tests/machines/image.test.ts',
+  'tests/deploy/booted-units.test.ts',
   'tests/mutants/stryker.test.ts',
   'tests/protocol-model.test.ts',
   'tests/nodes/histories.test.ts',

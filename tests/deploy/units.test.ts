@@ -26,6 +26,7 @@ test('systemd accepts the units, and rates the exposure of each service below 1.
     const units = [
       'bonded.service',
       'bonded-backup.service',
+      'bonded-audit.service',
       'bonded-console.service',
       'bonded-ciba.service',
       'bonded-backup.timer',
@@ -51,38 +52,44 @@ test('systemd accepts the units, and rates the exposure of each service below 1.
   }
 })
 
-test('the command and the backup have the account, the settings, and the data of the service', () => {
+test('each unit and the command have the account, the settings, and the data of the service', () => {
   const read = (name: string) => readFileSync(join(SYSTEMD, name), 'utf8')
-  const lines = (text: string, pattern: RegExp) =>
-    [...text.matchAll(pattern)].map(([, found = '']) => found.replaceAll("'", '')).toSorted()
   const OWN =
-    /^(?:Environment=(?!BONDED_DRAIN|NODE_COMPILE)|(?=User=|DynamicUser=|EnvironmentFile=|UMask=))(.+)$/gm
-  const service = lines(read('bonded.service'), OWN)
-  assert.equal(service.length, 7)
-  assert.deepEqual(lines(read('bonded-backup.service'), OWN), service)
-  const command = lines(
-    read('bonded').replaceAll(' \\\n', '\n'),
-    /^ +--(?:setenv=|property=(?!StateDirectory))(.+)$/gm,
-  )
-  assert.deepEqual(command, service)
-  for (const name of ['bonded', 'bonded-backup.service'])
-    assert.match(read(name), /StateDirectory='?bonded bonded-backups'?/)
-  for (const name of ['bonded', 'bonded-backup.service'])
-    assert.ok(read(name).includes('/opt/bonded/node /opt/bonded/packages/service/bin/bonded.js '))
-  // What bonded.js executes.
-  const program = [
-    '/opt/bonded/node',
-    ...RUNTIME_FLAGS,
-    '/opt/bonded/packages/service/dist/main.js',
+    /^(?:Environment=(?!BONDED_DRAIN|NODE_COMPILE)|(?=User=|DynamicUser=|EnvironmentFile=))(.+)$/gm
+  const settingsOf = (name: string) => [...read(name).matchAll(OWN)].map(([, found = '']) => found)
+  const service = [
+    'User=bonded',
+    'EnvironmentFile=/etc/bonded/bonded.env',
+    'NODE_ENV=production',
+    'BONDED_CONFIG=/etc/bonded/bonded.yaml',
+    'BONDED_DATA_DIR=/var/lib/bonded',
   ]
-  assert.ok(read('bonded.service').includes(`\nExecStart=${program.join(' ')} serve\n`))
+  const program = '/opt/bonded/node /opt/bonded/packages/service/bin/bonded.js '
+  for (const name of ['bonded.service', 'bonded-backup.service', 'bonded-audit.service'])
+    assert.deepEqual(settingsOf(name), service, name)
+  for (const name of ['bonded-backup.service', 'bonded-audit.service', 'bonded'])
+    assert.ok(read(name).includes(program), name)
+  // What the command does with them is in booted-units.test.ts.
+  for (const setting of [...service.map((each) => each.replace(/^.*=/, '')), 'umask 0077'])
+    assert.ok(read('bonded').includes(setting), setting)
+  // What bonded.js executes.
+  const main = ['/opt/bonded/node', ...RUNTIME_FLAGS, '/opt/bonded/packages/service/dist/main.js']
+  assert.ok(read('bonded.service').includes(`\nExecStart=${main.join(' ')} serve\n`))
+})
+
+test('the service comes with the socket that keeps its port during a restart', () => {
+  const unit = readFileSync(UNIT, 'utf8')
+  assert.match(unit, /^Requires=bonded\.socket$/m)
+  assert.match(unit, /^After=.* bonded\.socket$/m)
+  assert.match(unit, /^Also=bonded\.socket$/m)
 })
 
 test('the backup writes the metric of its alert, for at most a time between two backups', () => {
   const unit = readFileSync(join(SYSTEMD, 'bonded-backup.service'), 'utf8')
   const alerts = readFileSync(join(ROOT, 'deploy/prometheus/alerts.yaml'), 'utf8')
   const [, metric = '', job = ''] = /max\((backup_\w+)\{job="([^"]+)"\}/.exec(alerts) ?? []
-  assert.ok(unit.includes(`${metric}{job=\\"${job}\\"} $$(date +%%s)`))
+  // booted-units.test.ts reads what it writes.
+  assert.ok(unit.includes(`${metric}{job=\\\\"${job}\\\\"} $$(date +%%s)`))
   assert.match(unit, /^TimeoutStartSec=50min$/m)
 })
 

@@ -1,5 +1,7 @@
-import { cpSync, mkdirSync } from 'node:fs'
+import { execFile, execFileSync } from 'node:child_process'
+import { cpSync, globSync, mkdirSync, readdirSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { promisify } from 'node:util'
 import { repositoryFiles } from '../../scripts/repository-files.ts'
 
 export const ROOT = resolve(import.meta.dirname, '../..')
@@ -15,4 +17,21 @@ export function copyRepository(to: string, isWanted = (_file: string) => true): 
 /** The example app is not part of a build. */
 export function isBuilt(file: string): boolean {
   return !file.startsWith('examples/phone-app/')
+}
+
+/**
+ * Packs the tarball for a server into a folder, from a copy in it, because another test may be
+ * building the repository at the same time.
+ *
+ * @returns its path
+ */
+export async function packTarball(work: string): Promise<string> {
+  const copy = join(work, 'source')
+  copyRepository(copy, isBuilt)
+  // The links of npm to the packages are relative, so they lead to the copy.
+  for (const modules of globSync('{.,packages/*}/node_modules', { cwd: ROOT }))
+    execFileSync('cp', ['-a', join(ROOT, modules), join(copy, modules)])
+  await promisify(execFile)('npm', ['run', 'pack:linux', '--', work], { cwd: copy })
+  const [tarball = ''] = readdirSync(work).filter((name) => name.endsWith('.tar.gz'))
+  return join(work, tarball)
 }

@@ -1,24 +1,13 @@
 import assert from 'node:assert/strict'
-import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  chmodSync,
-  chownSync,
-  cpSync,
-  existsSync,
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-} from 'node:fs'
+import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, test } from 'node:test'
-import { promisify } from 'node:util'
 import { freePort } from '../../packages/store/tests/servers/free-port.ts'
-import { copyRepository, isBuilt, ROOT } from './copy-repository.ts'
+import { packTarball } from './copy-repository.ts'
 import { completeSession, CREATE_TENANT } from './complete-session.ts'
 import { debianRoot, DISTROLESS, rootsMissing } from './debian-root.ts'
 import { isolated, USER } from './isolated.ts'
@@ -33,9 +22,7 @@ test('the tarball completes a session and backs it up on a machine without Node'
   const work = mkdtempSync(join(tmpdir(), 'bonded-tarball-'))
   chmodSync(work, 0o711)
   after(() => rmSync(work, { recursive: true, force: true }))
-  await promisify(execFile)('npm', ['run', 'pack:linux', '--', work], { cwd: copyIn(work) })
-  const [tarball = ''] = readdirSync(work).filter((name) => name.endsWith('.tar.gz'))
-  execFileSync('tar', ['-xzf', join(work, tarball), '-C', work])
+  execFileSync('tar', ['-xzf', await packTarball(work), '-C', work])
   for (const part of [
     'node.LICENSE',
     'LICENSE',
@@ -85,13 +72,3 @@ test('the tarball completes a session and backs it up on a machine without Node'
   service.kill('SIGTERM')
   await exited
 })
-
-/** A copy of the repository, because another test may be building it at the same time. */
-function copyIn(work: string): string {
-  const copy = join(work, 'source')
-  copyRepository(copy, isBuilt)
-  // The links of npm to the packages are relative, so they lead to the copy.
-  for (const modules of globSync('{.,packages/*}/node_modules', { cwd: ROOT }))
-    execFileSync('cp', ['-a', join(ROOT, modules), join(copy, modules)])
-  return copy
-}

@@ -161,7 +161,7 @@ test('repeats what the operator typed as typed', () => {
   }
   const file = join(m.folder, 'none.json')
   const { stderr } = m.run(...CREATE_TENANT, '--workflow-file', file)
-  assert.ok(stderr.startsWith(`error: ${file} is not a readable JSON file.`), stderr)
+  assert.ok(stderr.startsWith(`error: ${file} cannot be read.`), stderr)
 })
 
 test('names a tenant by an argument, or beside the reference of its user', () => {
