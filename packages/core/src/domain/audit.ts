@@ -25,7 +25,7 @@ export interface AuditActor {
    */
   readonly kind: 'operator' | 'console' | 'tenant' | 'user'
   /**
-   * The operating-system user, the subject of the sign-in, the id of the credential, or the
+   * The login of the operator, the subject of the sign-in, the id of the credential, or the
    * reference of the phone.
    */
   readonly name: string
