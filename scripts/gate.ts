@@ -24,6 +24,9 @@ export const ONLY_IN_FULL: readonly string[] = [
   'tests/widget/firefox/firefox.test.ts',
   // Crashes in rounds. `packages/store/tests` has one of each.
   'packages/sandbox/tests/prove-durability.test.ts',
+  // 2,000 approvals under kills. `packages/store/tests` has an execution that dies at each step.
+  'tests/nodes/killed-approvals.test.ts',
+  'packages/ciba/tests/killed-provider.test.ts',
   // What installs packages, or runs programs of guides.
   'packages/widget/tests/npm.test.ts',
   'tests/outside/*.test.ts',
