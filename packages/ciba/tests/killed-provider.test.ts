@@ -54,7 +54,9 @@ test('a provider that is killed gives one token for each need, and only what was
         },
       )
       const ended = once(child, 'exit').then(() => void kills++)
-      await Promise.race([firstOutput(child), ended])
+      const { stdout } = child
+      assert.ok(stdout)
+      await Promise.race([firstOutput({ stdout }), ended])
     }
   }
   await running()
