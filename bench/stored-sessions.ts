@@ -22,6 +22,7 @@ const DEVICE_ID = makeId('dev', randomBytes(16))
 const policy = policyOf({ name: 'w', actions: ['a'] })
 const verification: PulseVerification = {
   device_possession: true,
+  key_attested: true,
   local_auth: 'verified',
   assertion_confidence: 0.71,
   human_presence_confidence: 0.8,

@@ -11,6 +11,7 @@ const NOW = Date.parse('2026-11-21T09:30:00.000Z')
 const ID = `sess_${'a'.repeat(22)}`
 const verification: PulseVerification = {
   device_possession: true,
+  key_attested: true,
   local_auth: 'verified',
   assertion_confidence: 0.7,
   human_presence_confidence: 0.7,

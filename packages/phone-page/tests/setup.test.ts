@@ -169,6 +169,7 @@ test('an invitation hides no characters, and its logo is a file of the service',
   const origin = 'https://bond.example'
   const invitation = {
     state: 'pending',
+    ended_reason: null,
     tenant_name: 'Bank\u202e',
     tenant_logo_url: '/v1/logos/a.svg',
     requesting_origin: 'https://bank.example',

@@ -96,6 +96,7 @@ export function newSession({
     context: CONTEXT,
     created_at: new Date(nowMs).toISOString(),
     step_up: null,
+    ended_reason: null,
     outcome: null,
     seq: 1,
   }

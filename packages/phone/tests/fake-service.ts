@@ -213,7 +213,9 @@ export function fakeService(origin = ORIGIN): FakeService {
         status: 'active',
         created_at: new Date(nowMs).toISOString(),
         last_assertion_at: null,
+        browser_key: null,
         added_by,
+        also_removes: [],
       })),
   })
   const remove = (device: Device, path: string, body: Record<string, unknown>) => {
@@ -247,7 +249,8 @@ export function fakeService(origin = ORIGIN): FakeService {
     if (bare === '/api/v1/devices/challenges' && method === 'POST') {
       const challenge = randomBytes(32).toString('base64url')
       challenges.add(challenge)
-      return ok({ challenge, expires_at: new Date(nowMs + 300_000).toISOString() }, 201)
+      const expires_at = new Date(nowMs + 300_000).toISOString()
+      return ok({ challenge, expires_at, rp_id: new URL(origin).hostname }, 201)
     }
     if (bare === '/api/v1/devices' && method === 'POST') {
       const approver = approverOf(request, body)

@@ -90,12 +90,22 @@ function scene({
   const bodies: Readonly<Record<string, object>> = {
     '/invitation': {
       state: 'pending',
+      ended_reason: null,
       tenant_name: 'Bank',
       tenant_logo_url: null,
       requesting_origin: null,
-      registration: { ...registration, formats: ['webauthn'], names_user: false },
+      registration: {
+        ...registration,
+        formats: ['webauthn'],
+        browser_key: 'none',
+        names_user: false,
+      },
     },
-    '/challenges': { challenge: 'A'.repeat(43), expires_at: '2026-11-23T09:00:00.000Z' },
+    '/challenges': {
+      challenge: 'A'.repeat(43),
+      expires_at: '2026-11-23T09:00:00.000Z',
+      rp_id: 'bond.bank.example',
+    },
     '/devices': REGISTERED,
     '/recovery': REGISTERED,
   }

@@ -76,7 +76,7 @@ export function RemovalScreen({
 }
 
 function hasBrowserKey({ browser_key }: ListedKey): boolean {
-  return (browser_key ?? null) !== null
+  return browser_key !== null
 }
 
 function nameOf({ own, format }: ListedKey): string {

@@ -171,7 +171,7 @@ export function startApp(given: AppDependencies): App {
     },
     select(key) {
       if (screen.name !== 'phones') return
-      const also = screen.keys.filter(({ device_id }) => key.also_removes?.includes(device_id))
+      const also = screen.keys.filter(({ device_id }) => key.also_removes.includes(device_id))
       show({ name: 'removal', key, also })
     },
   }

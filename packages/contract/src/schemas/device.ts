@@ -32,8 +32,7 @@ export const DeviceRef = Type.String({
 export const DeviceChallenge = closed({
   challenge: Bytes32,
   expires_at: Timestamp,
-  /** Absent in responses of older services. */
-  rp_id: Type.Optional(Type.String({ description: 'The relying party id of a new passkey.' })),
+  rp_id: Type.String({ description: 'The relying party id of a new passkey.' }),
 })
 export type DeviceChallenge = Static<typeof DeviceChallenge>
 
@@ -189,15 +188,10 @@ const state = {
 
 /** The browser key of a phone, which answers in the browser that submits the form. */
 const browserKey = {
-  /** Absent in responses of older services. */
-  browser_key: Type.Optional(
-    nullable(
-      closed(
-        { rp_id: Type.String(), created_at: Timestamp },
-        {
-          description: 'The further passkey that this phone registered for the browser, if any.',
-        },
-      ),
+  browser_key: nullable(
+    closed(
+      { rp_id: Type.String(), created_at: Timestamp },
+      { description: 'The further passkey that this phone registered for the browser, if any.' },
     ),
   ),
 }
@@ -228,13 +222,10 @@ export const SubjectKey = closed({
   added_by: nullable(
     Type.String({ description: 'The device that approved this key; null for the first key.' }),
   ),
-  /** Absent in responses of older services. */
-  also_removes: Type.Optional(
-    Type.Array(id('dev'), {
-      description:
-        'The other keys of this list that a removal of this one removes too. Show them to the user before.',
-    }),
-  ),
+  also_removes: Type.Array(id('dev'), {
+    description:
+      'The other keys of this list that a removal of this one removes too. Show them to the user before.',
+  }),
 })
 export type SubjectKey = Static<typeof SubjectKey>
 

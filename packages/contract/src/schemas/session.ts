@@ -190,9 +190,6 @@ export const PublicSession = closed({
 })
 export type PublicSession = Static<typeof PublicSession>
 
-/** Why a session was killed, as a phone reads it. Earlier versions do not send it. */
-const PhoneEndedReason = Type.Optional(nullable(PublicEndedReason))
-
 /** The phone view: the tenant, the page, the request, and the values that the phone signs. */
 export const PhoneSession = closed({
   ...described,
@@ -210,7 +207,7 @@ export const PhoneSession = closed({
   context: nullable(SessionContext),
   created_at: Timestamp,
   step_up: nullable(StepUp),
-  ended_reason: PhoneEndedReason,
+  ended_reason: nullable(PublicEndedReason),
   outcome: nullable(CompletionOutcome),
   watch_token: Type.Optional(Type.String({ description: 'Present once this device has claimed.' })),
 })
@@ -222,7 +219,7 @@ export type PhoneSession = Static<typeof PhoneSession>
  */
 export const Invitation = closed({
   state: SessionState,
-  ended_reason: PhoneEndedReason,
+  ended_reason: nullable(PublicEndedReason),
   tenant_name: Type.String(),
   tenant_logo_url: nullable(
     Type.String({ description: 'The path of the tenant’s logo, relative to the origin.' }),
@@ -241,13 +238,10 @@ export const Invitation = closed({
     formats: Type.Array(DeviceFormat, {
       description: 'The formats of keys that the workflow accepts.',
     }),
-    /** Absent in responses of older services. */
-    browser_key: Type.Optional(
-      word(['required', 'none'], {
-        description:
-          '`required`: the workflow requires the browser, so a phone whose key cannot answer there needs a browser key.',
-      }),
-    ),
+    browser_key: word(['required', 'none'], {
+      description:
+        '`required`: the workflow requires the browser, so a phone whose key cannot answer there needs a browser key.',
+    }),
     names_user: Type.Boolean({
       description:
         'Whether the session names its user. It then rejects a new key, which belongs to a new user.',

@@ -15,12 +15,9 @@ export type PassportTier = Static<typeof PassportTier>
 /** The summary of the proofs of a bond. It contains no signals. */
 export const PulseVerification = closed({
   device_possession: Type.Boolean(),
-  key_attested: Type.Optional(
-    Type.Boolean({
-      description:
-        'Whether the hardware or its vendor attests the key. Absent from bonds of a version that did not report it.',
-    }),
-  ),
+  key_attested: Type.Boolean({
+    description: 'Whether the hardware or its vendor attests the key.',
+  }),
   local_auth: word(['verified', 'failed']),
   assertion_confidence: Score,
   human_presence_confidence: Score,

@@ -38,7 +38,7 @@ function drawKey(
   { keys, context }: { readonly keys: readonly ListedKey[]; readonly context: DrawingContext },
 ): HTMLElement {
   const { messages, onRemove } = context
-  const planted = keys.filter(({ device_id }) => key.also_removes?.includes(device_id))
+  const planted = keys.filter(({ device_id }) => key.also_removes.includes(device_id))
   const ask = (what: Removal['what'], text: string) =>
     button(text, () => onRemove({ key, what, also: what === 'phone' ? planted : [] }), {
       tone: 'stop',
@@ -82,7 +82,7 @@ function describe(key: ListedKey, context: DrawingContext): HTMLElement {
     const date = new Date(at).toLocaleDateString(languages[0], { dateStyle: 'medium' })
     return fill(messages['keys.added'], { date })
   }
-  const browserKey = key.browser_key ?? null
+  const browserKey = key.browser_key
   return pairs([
     { label: nameOf(key, context), value: added(key.created_at) },
     ...(browserKey === null

@@ -119,6 +119,7 @@ const KEY: ListedKey = {
   last_assertion_at: null,
   added_by: null,
   browser_key: null,
+  also_removes: [],
   own: true,
 }
 const KEYS: readonly ListedKey[] = [
