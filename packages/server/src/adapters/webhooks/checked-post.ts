@@ -200,10 +200,21 @@ function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return Promise.race([work, promise]).finally(() => signal.removeEventListener('abort', abort))
 }
 
+/** What is wrong with the TLS of a receiver, by the codes of OpenSSL and of Node. */
+const TLS_ERRORS: readonly (readonly [AttemptError, RegExp])[] = [
+  ['intermediate_missing', /^UNABLE_TO_(VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT)/],
+  ['certificate_expired', /^CERT_HAS_EXPIRED$/],
+  ['certificate_of_other_name', /^ERR_TLS_CERT_ALTNAME_INVALID$/],
+  ['certificate_untrusted', /SELF_SIGNED_CERT/],
+  ['client_certificate_required', /ALERT_CERTIFICATE_REQUIRED$/],
+]
+
 function errorOf(failure: unknown): AttemptError {
   const code = failure instanceof Error && 'code' in failure ? String(failure.code) : ''
   if (/^(ENOTFOUND|ENODATA|EAI_|ESERVFAIL)/.test(code)) return 'name_not_found'
-  if (/CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO/.test(code)) return 'tls_failed'
+  const [reason] = TLS_ERRORS.find(([, codes]) => codes.test(code)) ?? []
+  if (reason !== undefined) return reason
+  if (/CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO|EPROTO/.test(code)) return 'tls_failed'
   if (/^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT)/.test(code)) return 'not_reachable'
   return 'closed_early'
 }
