@@ -1,6 +1,6 @@
-import { execFile, execFileSync, spawn } from 'node:child_process'
+import { execFile, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { until } from '../harness/process.ts'
@@ -102,7 +102,11 @@ export async function bootMachine(users: readonly string[]): Promise<BootedMachi
     // Its end is that of all processes of the machine.
     process.kill(Number(first()), 'SIGKILL')
     await ended
-    execFileSync('find', [cgroup, '-depth', '-type', 'd', '-exec', 'rmdir', '{}', ';'])
+    // The kernel still holds the groups of processes that have just ended.
+    await until(async () => {
+      spawnSync('find', [cgroup, '-depth', '-type', 'd', '-exec', 'rmdir', '{}', ';'])
+      return !existsSync(cgroup) || undefined
+    }, BOOT_WITHIN_MS)
     rmSync(work, { recursive: true, force: true })
   }
   try {
