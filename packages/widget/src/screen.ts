@@ -73,11 +73,14 @@ export function screenOf(snapshot: Snapshot, now: Instant): Screen {
       return { ...plain('step_up'), expiresAt }
     case 'killed':
       return plain(ENDED_SCREENS[snapshot.endedReason ?? 'killed'])
-    default:
-      // An expired session has an outcome once its backend has reported late.
-      if (outcome || state === 'completed') return plain(COMPLETED_SCREENS[outcome ?? 'accepted'])
-      return plain(snapshot.hasBond ? 'bonded' : state)
+    case 'bonded':
+    case 'expired':
+      if (!outcome) return plain(snapshot.hasBond ? 'bonded' : state)
+      break
+    case 'completed':
   }
+  // Completed, or reported late, which changes no state.
+  return plain(COMPLETED_SCREENS[outcome ?? 'accepted'])
 }
 
 function pendingScreen({ hint, hintedAt }: Snapshot, now: Instant): ScreenName {
