@@ -19,19 +19,19 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'A command reads its options and calls an operation, which has the rules.',
   },
   'packages/console': {
-    ceiling: 2_600,
+    ceiling: 2_700,
     reason: 'The pages show what operations return, and need no framework.',
   },
   'packages/contract': {
-    ceiling: 3_600,
+    ceiling: 3_650,
     reason: 'Every client implements the wire format, so each member of it costs all of them.',
   },
   'packages/core': {
-    ceiling: 8_200,
+    ceiling: 8_250,
     reason: 'A reviewer must be able to read all rules of the service within days.',
   },
   'packages/integrator': {
-    ceiling: 3_600,
+    ceiling: 3_700,
     reason: 'A tenant installs it in the backend that it protects, and reviews it before.',
   },
   'packages/phone': {
@@ -67,15 +67,15 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'It runs in the pages of tenants, whose security teams review it.',
   },
   packages: {
-    ceiling: 56_900,
+    ceiling: 57_075,
     reason: 'A team that adopts the service maintains all of it, so a new line needs a reason.',
   },
   'packages and proofs': {
-    ceiling: 56_900,
+    ceiling: 57_075,
     reason: 'Code that moves from the packages to the proofs still has to be maintained.',
   },
   'words of Markdown': {
-    ceiling: 146_000,
+    ceiling: 146_700,
     reason: 'A reader finds an answer only in documents that are short enough to search.',
   },
   'bytes of the hosted script': {

@@ -39,6 +39,7 @@ ln -s /proc/self/fd/1 dev/stdout
 ln -s /proc/self/fd/2 dev/stderr
 pivot_root . old
 umount -l old
+mount --make-rshared /
 exec env -i container=unshare PATH=/usr/sbin:/usr/bin:/sbin:/bin /lib/systemd/systemd --show-status=no
 `
 const ENTER = ['--all', '--root', '--wd']

@@ -101,7 +101,7 @@ try {
   const [data = ''] = service.writable.map(([from]) => from)
   writeFileSync(join(data, 'workflows.json'), JSON.stringify(WORKFLOWS), { mode: 0o644 })
   const create =
-    'bonded tenant create --name A --environment sandbox --origin https://a.example --json --workflow-file /data/workflows.json'
+    'bonded tenant create --operator test --name A --environment sandbox --origin https://a.example --json --workflow-file /data/workflows.json'
   const tenant = JSON.parse(exec({ ...service, command: create.split(' ') })) as {
     readonly tenant_id: string
     readonly server_credential: string

@@ -264,8 +264,7 @@ export const SETTINGS = [
     key: 'metrics_host',
     about: 'Address that metrics are served on, without authentication',
     fallback: '127.0.0.1',
-    expects:
-      'an IP address of this machine; 0.0.0.0 or :: only in a network that others cannot reach',
+    expects: 'an IP address of this machine; 0.0.0.0 or :: only in a network without others',
     secret: false,
   },
   {
