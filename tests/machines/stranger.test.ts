@@ -1,91 +1,63 @@
 import assert from 'node:assert/strict'
-import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import {
-  appendFileSync,
-  chmodSync,
-  copyFileSync,
-  cpSync,
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 import type { WrittenTotals } from '../../scripts/test-reporter.ts'
 import { freePort } from '../../packages/store/tests/servers/free-port.ts'
-import { copyRepository, ROOT } from './copy-repository.ts'
-import { debianRoot, rootsMissing } from './debian-root.ts'
-import { isolated, USER } from './isolated.ts'
-import { npmSettings } from './npm-settings.ts'
+import { assertBonded, quickstartSteps } from '../quickstart-steps.ts'
+import { ROOT } from './copy-repository.ts'
+import { rootsMissing } from './debian-root.ts'
+import { USER } from './isolated.ts'
+import { type Stranger, stranger } from './stranger.ts'
 
 /** The oldest Node that may install the repository, with the npm of its releases. */
-const PACKAGES = [`node-linux-${process.arch}@20.20.2`, 'npm@10.8.2']
+const OLDEST = { node: '20.20.2', npm: '10.8.2' }
 /** What Node needs, and what npm needs to reach its registry. */
 const DEBIAN = ['ca-certificates', 'libstdc++6']
+/** The programs that the blocks of the quickstart call. */
+const READER = ['curl', 'openssl']
 /** What a test may not need, because a machine may not have it. */
 const ABSENT = ['cc', 'chromium', 'curl', 'g++', 'gcc', 'git', 'make', 'python3']
-const HOME = '/home/stranger'
 const SKIP_REASONS = [
   /: the recorded (?:vectors are|motion is) not at /,
   /: no Chromium: /,
   /: no git: /,
 ]
 
-test('a stranger installs the repository, starts the demo, and runs the tests that need more than Node', {
+/** The last version of each npm that installs the repository, and the Node of each that runs it. */
+const INSTALLATIONS = ['20.20.2', '24.21.0'].flatMap((node) =>
+  ['9.9.4', '10.8.2', '11.19.1'].map((npm) => ({ node, npm })),
+)
+
+const cache = mkdtempSync(join(tmpdir(), 'bonded-stranger-npm-'))
+after(() => rmSync(cache, { recursive: true, force: true }))
+
+for (const versions of INSTALLATIONS)
+  test(`a stranger with npm ${versions.npm} on Node ${versions.node} starts and stops the demo, and follows the quickstart`, {
+    skip: rootsMissing(),
+    timeout: 1_800_000,
+  }, async () => {
+    using machine = stranger({ ...versions, debian: [...DEBIAN, ...READER], cache })
+    const found = machine.finish(['sh', '-c', 'node --version; npm --version'])
+    assert.equal(found.stdout, `v${versions.node}\n${versions.npm}\n`)
+    const installed = machine.finish(['npm', 'ci'])
+    assert.equal(installed.status, 0, installed.stdout + installed.stderr)
+    await startAndStop(machine)
+    await followQuickstart(machine)
+  })
+
+test('a stranger installs the repository, and runs the tests that need more than Node', {
   skip: rootsMissing(),
   timeout: 1_800_000,
-}, async (t) => {
-  const work = mkdtempSync(join(tmpdir(), 'bonded-stranger-'))
-  chmodSync(work, 0o711)
-  after(() => rmSync(work, { recursive: true, force: true }))
-  const root = join(work, 'root')
-  const home = join(work, 'home')
-  const temporary = join(work, 'tmp')
-  makeRoot(root)
-  makeHome(home, work)
-  mkdirSync(temporary)
-  execFileSync('chown', ['-R', `${USER}:${USER}`, home, temporary])
-  const repository = join(home, 'repository')
-  const run = (command: readonly string[], env: readonly string[] = []) =>
-    isolated({
-      root,
-      mounts: [['/etc/ssl/certs', '/etc/ssl/certs']],
-      writable: [
-        [home, HOME],
-        [temporary, '/tmp'],
-      ],
-      folder: `${HOME}/repository`,
-      env: [
-        `HOME=${HOME}`,
-        `PATH=${HOME}/node/bin:/usr/bin:/bin`,
-        // Its offset from UTC is 12:45 or 13:45.
-        'TZ=Pacific/Chatham',
-        'LANG=C',
-        ...['NODE_EXTRA_CA_CERTS'].flatMap((name) => {
-          const value = process.env[name]
-          return value === undefined ? [] : [`${name}=${value}`]
-        }),
-        ...env,
-      ],
-      command,
-    })
-  const finish = (command: readonly string[], env?: readonly string[]) =>
-    spawnSync('setpriv', run(command, env), { encoding: 'utf8', maxBuffer: 2 ** 26 })
-
+}, (t) => {
+  using machine = stranger({ ...OLDEST, debian: DEBIAN, cache })
+  const { finish, repository, temporary } = machine
   const found = finish(['sh', '-c', `command -v ${ABSENT.join(' ')}; node --version; id -u`])
   assert.equal(found.stdout, `v20.20.2\n${USER}\n`)
 
   const installed = finish(['npm', 'ci'])
   assert.equal(installed.status, 0, installed.stdout + installed.stderr)
-
-  await startAndStop(run)
 
   const beforeTests = Date.now()
   const tested = finish(['npm', 'test', '--', '--machine'], ['TEST_TOTALS=/tmp/totals'])
@@ -105,77 +77,56 @@ test('a stranger installs the repository, starts the demo, and runs the tests th
     /Without them, (\d+) of the tests that [^.]+ are skipped/.exec(contributing) ?? []
   assert.equal(Number(stated), unrecorded, 'CONTRIBUTING.md states how many tests are skipped')
 
-  // npm ci --omit=optional leaves it out.
+  // npm ci leaves it out where its download fails.
   const [pinned = ''] = globSync('node_modules/node-linux-*', { cwd: repository })
-  renameSync(join(repository, pinned), join(work, 'pinned'))
+  renameSync(join(repository, pinned), join(temporary, 'pinned'))
+  assertRefused(machine, /needs Node 24\.0 or newer\. This is v20\.20\.2\..* Run npm ci/)
+  const failedInstallation = finish(['npm', 'ci', '--offline', '--cache', '/tmp/empty'])
+  assert.notEqual(failedInstallation.status, 0)
+  assertRefused(machine, /^error: npm ci has not finished here, /m)
+})
+
+/** `npm start` serves a bank, a phone, and the service, and ends with a signal to npm alone. */
+async function startAndStop(machine: Stranger): Promise<void> {
+  const [service, bank, demo] = [await freePort(), await freePort(), await freePort()]
+  await machine.signaled({
+    command: ['npm', 'start'],
+    env: [`BONDED_PORT=${service}`, `BANK_PORT=${bank}`, `DEMO_PORT=${demo}`],
+    ready: /Stop {7}/,
+    act: async () => {
+      for (const [port, path] of [
+        [service, '/health/ready'],
+        [bank, '/'],
+        [demo, '/'],
+      ] as const)
+        assert.equal((await fetch(`http://localhost:${port}${path}`)).status, 200, path)
+    },
+  })
+}
+
+/** The blocks of the quickstart bond a session, while its service runs in another terminal. */
+async function followQuickstart(machine: Stranger): Promise<void> {
+  const port = await freePort()
+  const { start, reader } = quickstartSteps(port)
+  const env = [`BONDED_PORT=${port}`]
+  await machine.signaled({
+    command: start,
+    env,
+    ready: /^ready:/m,
+    act: async () => {
+      const { status, stdout, stderr } = machine.finish(reader, env)
+      assert.equal(status, 0, stdout + stderr)
+      assertBonded(stdout)
+    },
+  })
+}
+
+function assertRefused({ finish }: Stranger, why: RegExp): void {
   for (const script of ['start', 'example', 'docs', 'test', 'build']) {
     const ran = finish(['npm', 'run', '--silent', script])
     assert.equal(ran.status, 2, script)
-    assert.match(
-      ran.stderr,
-      /needs Node 24\.0 or newer\. This is v20\.20\.2\.\n.*--omit=optional\.$/m,
-    )
+    assert.match(ran.stderr, why)
   }
-})
-
-/** A minimal Debian with an account. */
-function makeRoot(root: string): void {
-  cpSync(debianRoot(DEBIAN, 'essential'), root, { recursive: true, verbatimSymlinks: true })
-  mkdirSync(join(root, HOME), { recursive: true })
-  appendFileSync(join(root, 'etc/passwd'), `stranger:x:${USER}:${USER}::${HOME}:/bin/sh\n`)
-  for (const file of ['etc/hosts', 'etc/resolv.conf']) {
-    rmSync(join(root, file), { force: true })
-    copyFileSync(`/${file}`, join(root, file))
-  }
-}
-
-/** The account's folder, with Node, npm, and the repository without the folders beside it. */
-function makeHome(home: string, work: string): void {
-  copyRepository(join(home, 'repository'))
-  writeFileSync(join(home, '.npmrc'), npmSettings())
-  execFileSync('npm', ['pack', '--silent', '--pack-destination', work, ...PACKAGES], { cwd: work })
-  for (const name of ['node', 'npm']) {
-    mkdirSync(join(home, name), { recursive: true })
-    const [tarball = ''] = globSync(`${name}-*.tgz`, { cwd: work })
-    const into = ['-C', join(home, name), '--strip-components=1']
-    execFileSync('tar', ['-xzf', join(work, tarball), ...into])
-  }
-  for (const name of ['npm', 'npx'])
-    symlinkSync(`../../npm/bin/${name}-cli.js`, join(home, 'node/bin', name))
-}
-
-/** `npm start` serves a bank, a phone, and the service, and ends with a signal to npm alone. */
-async function startAndStop(
-  run: (command: readonly string[], env: readonly string[]) => readonly string[],
-): Promise<void> {
-  const ports = [await freePort(), await freePort(), await freePort()] as const
-  const [service, bank, demo] = ports
-  const env = [`BONDED_PORT=${service}`, `BANK_PORT=${bank}`, `DEMO_PORT=${demo}`]
-  const started = spawn(
-    'setpriv',
-    run(['sh', '-c', 'npm start & read -r line; kill "$!"; wait "$!"'], env),
-  )
-  const errors = text(started.stderr)
-  let printed = ''
-  const ready = new Promise<void>((done) => {
-    started.stdout.on('data', (chunk) => {
-      printed += String(chunk)
-      if (/Stop {7}/.test(printed)) done()
-    })
-  })
-  // A pipe ends when the last process that writes to it has ended.
-  const ended = new Promise((done) => started.stdout.once('end', done))
-  await Promise.race([ready, ended])
-  assert.match(printed, /Stop {7}/, `${printed}${started.exitCode === null ? '' : await errors}`)
-  for (const [port, path] of [
-    [service, '/health/ready'],
-    [bank, '/'],
-    [demo, '/'],
-  ] as const)
-    assert.equal((await fetch(`http://localhost:${port}${path}`)).status, 200, path)
-  started.stdin.end('stop\n')
-  await ended
-  assert.doesNotMatch(await errors, /error/i)
 }
 
 function failuresOf(output: string): string {
