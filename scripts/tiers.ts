@@ -146,6 +146,7 @@ const BUILDING: readonly string[] = [
  */
 export const SLOWEST: readonly string[] = [
   'tests/machines/stranger.test.ts',
+  'tests/machines/npm-versions.test.ts',
   ...BUILDING,
   'tests/mutants/mutants.test.ts',
   'tests/machines/image.test.ts',

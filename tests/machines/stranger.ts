@@ -20,6 +20,8 @@ import { debianRoot } from './debian-root.ts'
 import { isolated, USER } from './isolated.ts'
 import { npmSettings } from './npm-settings.ts'
 
+/** What Node needs, and what npm needs to reach its registry. */
+export const DEBIAN = ['ca-certificates', 'libstdc++6']
 const HOME = '/home/stranger'
 const ENDS_WITHIN_MS = 60_000
 
