@@ -14,6 +14,7 @@ const KEY = {
   created_at: '2026-11-21T09:30:00.000Z',
   last_assertion_at: null,
   added_by: null,
+  also_removes: [],
 }
 const LIST = { subject_id: id('sub'), server_time: '2026-11-21T09:30:00.000Z', keys: [KEY] }
 
