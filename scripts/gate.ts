@@ -23,7 +23,7 @@ export const ONLY_IN_FULL: readonly string[] = [
   'packages/phone-page/tests/{languages,oldest-browsers}.test.ts',
   'tests/widget/firefox/firefox.test.ts',
   // Crashes in rounds. `packages/store/tests` has one of each.
-  'packages/sandbox/tests/prove-durability.test.ts',
+  'proofs/tests/durability.test.ts',
   // 2,000 approvals under kills. `packages/store/tests` has an execution that dies at each step.
   'tests/nodes/killed-approvals.test.ts',
   'packages/ciba/tests/killed-provider.test.ts',

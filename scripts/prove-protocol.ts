@@ -3,7 +3,7 @@ import { hasMaude, type Search, search } from './protocol/maude.ts'
 import { FAULTS, possible, proofs, redundant, WITHOUT } from './protocol/searches.ts'
 
 /**
- * `npm run prove:protocol`: searches the symbolic models in `models`, prints a line for
+ * `npm run prove:protocol`: searches the symbolic models in `proofs/models`, prints a line for
  * each search, and fails if one ends otherwise than expected. `--sessions 2` is the short form.
  */
 const [option, given] = process.argv.slice(2)

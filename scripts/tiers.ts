@@ -17,6 +17,7 @@ export const FAST: readonly Tier[] = ['test', 'service']
 const EVERY_TEST = [
   'packages/*/tests/**/*.test.ts',
   'examples/*/tests/**/*.test.ts',
+  'proofs/tests/**/*.test.ts',
   'tests/**/*.test.ts',
 ]
 
@@ -52,8 +53,9 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'packages/server/tests/{wake-up,webhook}-kill.test.ts',
     'packages/integrator/tests/{python-client,receipt-python}.test.ts',
     'packages/integrator/tests/mcp/stdio.test.ts',
-    'packages/sandbox/tests/{clock,clock-command,init-command,phone-inbox,phone-keys,prove-durability,prove-relay,relay-people,trigger-command}.test.ts',
+    'packages/sandbox/tests/{clock,clock-command,init-command,phone-inbox,phone-keys,trigger-command}.test.ts',
     'packages/service/tests/{audited-commands,command-tree,failures,help}.test.ts',
+    'proofs/tests/{durability,relay,relay-people}.test.ts',
     'packages/cli/tests/{restore,restored-log,serve-*,tenant-*}.test.ts',
     'packages/server/tests/api/attested-lifecycle.test.ts',
     'packages/server/tests/subject/*.test.ts',
@@ -74,6 +76,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
   postgres: [
     'packages/{cli,store}/tests/postgres/*.test.ts',
     'packages/server/tests/storage/postgres/*.test.ts',
+    'proofs/tests/postgres/*.test.ts',
     'tests/nodes/*.test.ts',
   ],
   /**
@@ -248,7 +251,7 @@ export function filesOfMachine(): readonly string[] {
 export function filesThatReach(
   isReached: (file: string, text: string) => boolean,
 ): ReadonlySet<string> {
-  const sources = globSync('{tests,scripts,packages/*/tests,examples/*/tests}/**/*.ts', {
+  const sources = globSync('{tests,scripts,proofs,packages/*/tests,examples/*/tests}/**/*.ts', {
     cwd: ROOT,
     exclude: (path) => path.endsWith('node_modules'),
   }).map((file) => {

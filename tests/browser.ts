@@ -1,10 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { type Browser, chromium } from 'playwright-core'
-import {
-  CHROMIUM_PATHS,
-  CHROMIUM_SHELL_PATH,
-} from '../packages/sandbox/src/prove/relay/rig/chromium.ts'
+import { CHROMIUM_PATHS, CHROMIUM_SHELL_PATH } from '../proofs/relay/rig/chromium.ts'
 import type { SecureHosts } from './harness/secure-hosts.ts'
 
 const { CHROMIUM_PATH } = process.env

@@ -67,7 +67,7 @@ test('every column of a table has a heading', () => {
 
 test('every path in ARCHITECTURE.md exists', () => {
   const named = [
-    ...architecture.matchAll(/`((?:packages|examples|docs|scripts|bench|tests)\/[^`\s]*)`/g),
+    ...architecture.matchAll(/`((?:packages|examples|docs|scripts|bench|proofs|tests)\/[^`\s]*)`/g),
   ].map(([, path = '']) => path)
   assert.ok(named.length > 20, 'the paths were found')
   const missing = named.filter(
@@ -143,7 +143,9 @@ test('.ci/run calls the test command of the README, and installs the programs th
   assert.match(read('README.md'), /\bnpm test\b/)
   for (const check of ['test', 'test:gate'])
     assert.match(script, new RegExp(`^check ${check}$`, 'm'))
-  const sources = globSync('{tests,packages/*/tests,examples/*/tests}/**/*.ts', { cwd: ROOT })
+  const sources = globSync('{tests,packages/*/tests,examples/*/tests,proofs/tests}/**/*.ts', {
+    cwd: ROOT,
+  })
   // Messages of skipped tests name the package to install. scripts/test.ts installs Chromium.
   const named = sources.flatMap((path) =>
     [...read(path).matchAll(/apt-get install ([a-z][a-z-]+[a-z])/g)].map(([, name = '']) => name),

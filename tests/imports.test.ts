@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import { test } from 'node:test'
 import { VENDORED } from '../scripts/packages.ts'
 
@@ -149,9 +149,11 @@ const FORBIDDEN: readonly (readonly [file: string, statement: string])[] = [
   ['server/src/channel/a.ts', "import '../adapters/keys/keyring.ts'"],
   ['server/src/settings/a.ts', "import '../compose.ts'"],
   ['attestation/src/a.ts', "import 'node:fs'"],
+  // Past the exports of a package.
+  ['../proofs/relay/a.ts', "import '../../packages/server/src/compose.ts'"],
 ]
 
-test('linting rejects every import up the layers of a package', () => {
+test('linting rejects every import up the layers of a package, and past its exports', () => {
   const folder = mkdtempSync(join(tmpdir(), 'bonded-imports-'))
   try {
     cpSync(join(ROOT, '.oxlintrc.json'), join(folder, '.oxlintrc.json'))
@@ -169,7 +171,7 @@ test('linting rejects every import up the layers of a package', () => {
     }
     const rejected = diagnostics
       .filter(({ code }) => code === 'eslint(no-restricted-imports)')
-      .map(({ filename }) => filename.replaceAll('\\', '/').replace('packages/', ''))
+      .map(({ filename }) => relative('packages', filename).replaceAll('\\', '/'))
     for (const [file, statement] of FORBIDDEN)
       assert.ok(rejected.includes(file), `${statement} in ${file}`)
   } finally {

@@ -6,7 +6,7 @@ import { CHECKS } from '../packages/core/src/protocol/checks.ts'
 import { hasMaude, type Search, search } from '../scripts/protocol/maude.ts'
 import { FAULTS, possible, proofs, redundant, WITHOUT } from '../scripts/protocol/searches.ts'
 
-const MODELS = resolve(import.meta.dirname, '../models')
+const MODELS = resolve(import.meta.dirname, '../proofs/models')
 /** `npm run prove:protocol` searches with three, which takes minutes. */
 const SESSIONS = 2
 const skip = !hasMaude() && 'no maude (apt-get install maude)'

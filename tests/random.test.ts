@@ -7,10 +7,10 @@ import { test } from 'node:test'
 import { filesOf, filesThatSearch } from '../scripts/tiers.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
-const SOURCES = globSync(
-  '{tests,packages/*/tests,examples/*/tests,scripts,packages/sandbox/src/prove}/**/*.ts',
-  { cwd: ROOT, exclude: (path) => path.endsWith('node_modules') },
-)
+const SOURCES = globSync('{tests,packages/*/tests,examples/*/tests,scripts,proofs}/**/*.ts', {
+  cwd: ROOT,
+  exclude: (path) => path.endsWith('node_modules'),
+})
 /** What draws numbers without the seed. */
 const UNSEEDED = /\bfrom 'fast-check'|\bMath\.random\b|\brandomInt\b/
 const ALLOWED: Readonly<Record<string, string>> = {
@@ -18,7 +18,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'packages/store/tests/servers/free-port.ts':
     'draws a port until one is free, which decides no result',
   'scripts/test.ts': 'draws the seed of --fresh',
-  'packages/sandbox/src/prove/prove.ts': 'draws the seed that an operator does not set',
+  'proofs/durability/command.ts': 'draws the seed that an operator does not set',
 }
 
 test('every random history, fuzzer and search draws from the seed of tests/random.ts', () => {

@@ -5,11 +5,11 @@ import { text } from 'node:stream/consumers'
 
 /** The last file of each model, which loads the others. */
 const MODELS = {
-  proofs: resolve(import.meta.dirname, '../../models/reductions.maude'),
-  inbox: resolve(import.meta.dirname, '../../models/inbox.maude'),
+  proofs: resolve(import.meta.dirname, '../../proofs/models/reductions.maude'),
+  inbox: resolve(import.meta.dirname, '../../proofs/models/inbox.maude'),
 }
 
-/** One question to the model. `models/README.md` explains the settings. */
+/** One question to the model. `proofs/models/README.md` explains the settings. */
 export interface Search {
   /** What is asked, in plain English. */
   readonly name: string

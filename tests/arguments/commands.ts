@@ -201,9 +201,5 @@ export const COMMAND_ARGUMENTS = {
       'phone decline': '--qr --as --no-wait',
       'phone inbox': '--no-wait',
     }),
-    ...because('how much a proof tries, which it prints', {
-      'prove durability': '--rounds --nodes --callers --seed --postgres-bin --folder',
-      'prove relay': '--rounds --only',
-    }),
   },
 } satisfies ArgumentRegister

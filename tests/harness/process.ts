@@ -66,7 +66,7 @@ interface MachineOptions {
 }
 
 /** Commands that serve, or start other programs until a signal ends them. */
-const LASTING: readonly string[] = ['dev', 'listen', 'open', 'prove', 'serve']
+const LASTING: readonly string[] = ['dev', 'listen', 'open', 'serve']
 const hasRun = new Set<string>()
 
 /** A command is the words before the first flag, without the ids and names after two of them. */

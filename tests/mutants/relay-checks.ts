@@ -7,7 +7,7 @@ const PAGES = `${SERVER}/src/http/pages`
 const WEBAUTHN = `${ATTESTATION}/src/webauthn`
 const CHECKS = `${CORE}/src/protocol/checks.ts`
 
-/** A check that stops a relay, and the attack of `bonded prove relay` that misses it. */
+/** A check that stops a relay, and the attack of `npm run prove:relay` that misses it. */
 export interface RelayCheck {
   readonly mutant: Pick<Mutant, 'name' | 'file' | 'find' | 'replace'>
   readonly attack: number

@@ -7,7 +7,7 @@ import { RELAY_CHECKS } from './relay-checks.ts'
 import { SourcesCopy } from './sources-copy.ts'
 
 /*
- * Each check of the browser's proof, removed singly: `bonded prove relay` must report it. A few of
+ * Each check of the browser's proof, removed singly: `npm run prove:relay` must report it. A few of
  * them run by default. `RELAY_MUTANTS=all` runs all, in several minutes.
  */
 
@@ -31,10 +31,10 @@ for (const { mutant, attack } of wanted)
     timeout: 300_000,
   }, async (t) => {
     using m = machine({
-      program: ['--conditions=@bonded/source', join(copy.root, 'packages/service/src/main.ts')],
+      program: ['--conditions=@bonded/source', join(copy.root, 'proofs/relay/main.ts')],
     })
     const { status, stdout, stderr } = await copy.withMutant(mutant, async () =>
-      m.run('prove', 'relay', '--only', String(attack), '--json'),
+      m.run('--only', String(attack), '--json'),
     )
     assert.equal(status, 1, stdout + stderr)
     const { scenarios } = JSON.parse(stdout) as Report

@@ -19,7 +19,7 @@ import { environment, type Outcome, Tester } from './tester.ts'
 
 /** The workspaces' links in `node_modules`, copied as links, so that they lead into the copy. */
 const OWN_SCOPE = '@bonded'
-const COPIED = ['packages', 'tests/harness', 'package.json']
+const COPIED = ['packages', 'proofs', 'tests/harness', 'package.json']
 /** A multiple of the time of all files together. A test that never ends counts as a failure too. */
 const TIMEOUT_MS = 300_000
 

@@ -89,7 +89,5 @@ export const AUDIT_CLASSES: Readonly<Record<string, AuditClass>> = {
   'phone list-keys': 'neither',
   'phone add-key': 'neither',
   'phone remove-key': 'neither',
-  'prove durability': 'neither',
-  'prove relay': 'neither',
   trigger: 'changes',
 }

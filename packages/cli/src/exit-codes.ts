@@ -1,3 +1,5 @@
+import type { Explained } from './explain.ts'
+
 interface ExitCode {
   readonly exit: number
   readonly meaning: string
@@ -20,23 +22,12 @@ export const EXIT_CODES = {
     meaning: 'the service or its database does not answer now: try again later',
     codes: ['database_busy', 'database_locked', 'database_unreachable', 'unreachable'],
   },
-  incomplete: {
-    exit: 5,
-    meaning: 'a proof found nothing wrong, and could not try everything: run it again',
-    codes: ['relay_not_tried'],
-  },
 } as const satisfies Record<string, ExitCode>
 
 /** The exit code of a failure. */
-export function exitCodeOf({
-  code,
-  usage,
-}: {
-  readonly code: string
-  readonly usage: boolean
-}): number {
-  const { usage: wrong, failed, not_found, unavailable, incomplete } = EXIT_CODES
+export function exitCodeOf({ code, usage }: Pick<Explained, 'code' | 'usage'>): number {
+  const { usage: wrong, failed, not_found, unavailable } = EXIT_CODES
   if (usage) return wrong.exit
-  const listed: readonly ExitCode[] = [not_found, unavailable, incomplete]
+  const listed: readonly ExitCode[] = [not_found, unavailable]
   return listed.find(({ codes }) => codes?.includes(code))?.exit ?? failed.exit
 }

@@ -69,6 +69,11 @@ export async function commandTree(
     program.addCommand((await import('./completion.ts')).completionCommand())
   auditCommands(program)
   addSettingFlags(program)
+  return configured(program, isSilent)
+}
+
+/** Has a program print its help, and its usage errors, as `bonded` does. */
+export function configured(program: Command, isSilent: boolean): Command {
   configure(program)
   if (isSilent) silence(program)
   return program
@@ -81,7 +86,7 @@ function silence(command: Command): void {
 }
 
 /** Applies to the command and all below it; commander would end the process itself otherwise. */
-function configure(command: Command, path = 'bonded'): void {
+function configure(command: Command, path = command.name()): void {
   command
     .exitOverride()
     .helpCommand(false)

@@ -1,5 +1,6 @@
 import type { Commands } from '@bonded/cli/program'
 
+export { SandboxClock } from './clock/sandbox-clock.ts'
 export { explain } from './explain.ts'
 
 /** The commands that this package adds to `bonded`. */
@@ -10,6 +11,5 @@ export const COMMANDS: Commands = {
   listen: async () => (await import('./listen/listen.ts')).listenCommand(),
   open: async () => (await import('./open/open.ts')).openCommand(),
   phone: async () => (await import('./phone/phone.ts')).phoneCommand(),
-  prove: async () => (await import('./prove/prove.ts')).proveCommand(),
   trigger: async () => (await import('./trigger/trigger.ts')).triggerCommand(),
 }

@@ -4,8 +4,9 @@ import { exitCodeOf } from '@bonded/cli/exit-codes'
 import { OperatorError } from '../../core/src/operations/admin/operator-error.ts'
 import { StoreError } from '../../core/src/ports/store.ts'
 import { type Argument, type Command, CommanderError } from 'commander'
-import { failureOf } from '../src/failure.ts'
+import { failureOf } from '../../cli/src/run-program.ts'
 import { bondedProgram } from '../src/program.ts'
+import { explainFailure } from '../src/run-command.ts'
 
 /** No option and no argument accepts it. */
 const WRONG = '\u0001'
@@ -26,7 +27,7 @@ async function ending(words: readonly string[]) {
     .parseAsync([...words], { from: 'user' })
     .catch((failure: unknown) => failure)
   assert.ok(thrown instanceof CommanderError, words.join(' '))
-  return failureOf(thrown, words[0])
+  return failureOf(thrown, explainFailure)
 }
 
 /** Values for the arguments that a command requires. */
@@ -69,7 +70,8 @@ for (const [path, command] of leaves)
   })
 
 test('a failure ends with the exit code of its kind', async () => {
-  const exit = async (failure: unknown) => (await failureOf(failure, 'tenant')).exitCode
+  const explainOfTenant = (failure: unknown) => explainFailure(failure, 'tenant')
+  const exit = async (failure: unknown) => (await failureOf(failure, explainOfTenant)).exitCode
   assert.equal(await exit(new OperatorError('No tenant', { code: 'not_found' })), 3)
   assert.equal(await exit(new OperatorError('No', { code: 'conflict' })), 1)
   for (const kind of ['unreachable', 'busy', 'locked'] as const)

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { globSync } from 'node:fs'
-import { dirname } from 'node:path'
 import { after, test } from 'node:test'
 import { freePort } from '../../../store/tests/servers/free-port.ts'
 import { newDatabase } from '../../../store/tests/servers/postgres.ts'
@@ -20,12 +18,6 @@ const m = machine({
 after(() => m[Symbol.dispose]())
 const TENANT = ['tenant', 'create', '--name', 'A', '--environment', 'sandbox']
 const WHERE = ['--origin', 'https://a.example', '--workflow', 'w:a']
-/** Its round stops the database server and one of the nodes. */
-const SEED = ['--seed', '2']
-const PROVE = ['prove', 'durability', '--rounds', '1', '--callers', '4', '--nodes', '2', ...SEED]
-const debian = globSync('/usr/lib/postgresql/*/bin/postgres').toSorted().at(-1)
-const skip = debian === undefined && 'no PostgreSQL of Debian: apt-get install postgresql'
-if (skip !== false) console.warn(`LOUD: ${skip}: bonded prove is not run on PostgreSQL.`)
 
 test('commands work on PostgreSQL, and a running node applies a revoked key', async () => {
   const created = m.json(...TENANT, ...WHERE)
@@ -52,17 +44,4 @@ test('commands work on PostgreSQL, and a running node applies a revoked key', as
   await m.jsonMeanwhile('key', 'revoke', String(keyId))
   // Nothing that a node reads is kept in memory, so the next call is rejected.
   assert.equal((await create()).status, 401)
-})
-
-test('bonded prove durability finds nothing lost or invented on PostgreSQL', { skip }, () => {
-  const { ok, lost, invented, acknowledged, node_kills, server_stops } = m.json(
-    ...PROVE,
-    '--postgres-bin',
-    dirname(debian ?? ''),
-  )
-  assert.deepEqual(
-    { ok, lost, invented, node_kills, server_stops },
-    { ok: true, lost: [], invented: [], node_kills: 1, server_stops: 1 },
-  )
-  assert.ok(acknowledged > 0)
 })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SessionId } from '@bonded/contract'
-import { compareSession, type StoredSession } from '../src/prove/compare.ts'
-import { type Act, Ledger, type SessionRecord } from '../src/prove/ledger.ts'
+import { compareSession, type StoredSession } from '../durability/compare.ts'
+import { type Act, Ledger, type SessionRecord } from '../durability/ledger.ts'
 
 const ACTS: readonly (readonly [requestId: string, act: Act])[] = [
   ['r1', 'create'],

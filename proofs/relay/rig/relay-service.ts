@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import type { CreatedSession, FullSession, Timeline, Workflow } from '@bonded/contract'
 import { hostedScript, phonePage } from '@bonded/cli/serve'
 import { openService } from '@bonded/cli/open'
+import { SandboxClock } from '@bonded/sandbox'
 import { createTenant } from '@bonded/core/operations/admin/tenants'
 import type { Service } from '@bonded/core/operations/service'
 import { startService } from '@bonded/server/compose'
 import { readConfig } from '@bonded/server/settings/config'
 import pino from 'pino'
 import type { Front } from './front.ts'
-import { SandboxClock } from '../../../clock/sandbox-clock.ts'
 
 /** A workflow that a phone's approval bonds, and the same one with the proof of the browser. */
 export const WORKFLOWS = { without: 'transfer', with: 'transfer_confirmed' } as const

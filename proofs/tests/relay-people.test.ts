@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { browserMissing } from '../../../tests/browser.ts'
-import { Sandbox } from '../../phone-page/tests/sandbox.ts'
-import { openPhone } from '../src/prove/relay/rig/people.ts'
+import { browserMissing } from '../../tests/browser.ts'
+import { Sandbox } from '../../packages/phone-page/tests/sandbox.ts'
+import { openPhone } from '../relay/rig/people.ts'
 
 /*
- * The phone of `bonded prove relay` taps once. A scenario whose phone did not approve would prove
+ * The phone of `npm run prove:relay` taps once. A scenario whose phone did not approve would prove
  * nothing, so it reports what the page shows instead.
  */
 

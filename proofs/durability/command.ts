@@ -6,7 +6,6 @@ import { Command, Option } from 'commander'
 import { jsonOption, wholeNumber } from '@bonded/cli/arguments'
 import { fields, print, write } from '@bonded/cli/output'
 import { type DurabilityFigures, newRootKeys, proveDurability } from './durability.ts'
-import { relayCommand } from './relay/command.ts'
 import { createScratch } from './scratch.ts'
 
 interface DurabilityFlags {
@@ -25,13 +24,9 @@ const NODES = { postgres: 3, sqlite: 1 } as const
 /** The findings that a reader needs to see; a broken store has thousands. */
 const SHOWN_FINDINGS = 20
 
-/** `bonded prove`: proofs that an operator can repeat on their own machine. */
-export function proveCommand(): Command {
-  const command = new Command('prove').description(
-    'Prove a guarantee of the service on this machine',
-  )
-  command
-    .command('durability')
+/** `npm run prove:durability`, which an operator can repeat on their own machine. */
+export function durabilityCommand(): Command {
+  return new Command('npm run prove:durability --')
     .description(
       'Crash nodes and database under load, and search for acknowledged changes that are lost',
     )
@@ -65,8 +60,6 @@ export function proveCommand(): Command {
     )
     .addOption(jsonOption())
     .action(proveOnScratch)
-  command.addCommand(relayCommand())
-  return command
 }
 
 const HELP = `

@@ -1,6 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { jsonOption, wholeNumber } from '@bonded/cli/arguments'
-import { exitCodeOf } from '@bonded/cli/exit-codes'
 import { print, table } from '@bonded/cli/output'
 import { type ModeFigures, proveRelay, type ScenarioFigures } from './prove-relay.ts'
 import type { Scenario } from './scenario.ts'
@@ -10,15 +9,18 @@ const MOST_ROUNDS = 1_000
 /** The findings that a reader needs to see; a service without the proof has many. */
 const SHOWN_FINDINGS = 20
 
+/** A run that could not try everything ends with a code that no command of `bonded` has. */
+export const EXIT_CODES = { relay_not_stopped: 1, relay_not_tried: 5 } as const
+
 interface RelayFlags {
   readonly rounds: number
   readonly only: readonly Scenario[]
   readonly json?: boolean
 }
 
-/** `bonded prove relay`. */
+/** `npm run prove:relay`. */
 export function relayCommand(): Command {
-  return new Command('relay')
+  return new Command('npm run prove:relay --')
     .description(
       'Relay approvals in a browser, with and without the proof of the browser, and report which attack passes',
     )
@@ -60,14 +62,14 @@ async function run({ rounds, only, json }: RelayFlags): Promise<void> {
   const untried = figures.flatMap((each) => each.untried)
   const error =
     findings.length > 0
-      ? { code: 'relay_not_stopped', message: DIFFERS }
+      ? ({ code: 'relay_not_stopped', message: DIFFERS } as const)
       : untried.length > 0
-        ? { code: 'relay_not_tried', message: notTried(untried) }
+        ? ({ code: 'relay_not_tried', message: notTried(untried) } as const)
         : undefined
   const ok = error === undefined
   const document = { ok, rounds, scenarios: figures.map(documentOf), ...(ok ? {} : { error }) }
   print({ json }, document, [...describe(figures), ...verdict(only, findings, untried)])
-  if (error !== undefined) process.exitCode = exitCodeOf({ ...error, usage: false })
+  if (error !== undefined) process.exitCode = EXIT_CODES[error.code]
 }
 
 const DIFFERS = 'A result differs from the expected one.'

@@ -1,6 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { resolve } from 'node:path'
 import { programEnvironment } from '@bonded/server/adapters/programs/program'
+import { RUNTIME_FLAGS } from '../../packages/service/bin/runtime-flags.js'
+
+const SERVICE = resolve(import.meta.dirname, '../../packages/service/src/main.ts')
 
 /** How long a node may take to start, or to become ready again after its database was stopped. */
 const READY_WITHIN_MS = 60_000
@@ -19,8 +23,8 @@ export interface ServiceNode {
 export async function startNode(
   settings: Readonly<Record<`BONDED_${string}`, string>>,
 ): Promise<ServiceNode> {
-  const [program = ''] = process.argv.slice(1)
-  const child = spawn(process.execPath, [...process.execArgv, program, 'serve', '--json'], {
+  const flags = [...process.execArgv, ...RUNTIME_FLAGS]
+  const child = spawn(process.execPath, [...flags, SERVICE, 'serve', '--json'], {
     env: { ...programEnvironment(), ...settings, BONDED_PORT: '0' },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

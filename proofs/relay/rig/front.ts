@@ -70,7 +70,7 @@ function certificateOf(
   const names = hosts.map((host) =>
     Buffer.concat([Buffer.of(DNS_NAME, host.length), Buffer.from(host)]),
   )
-  const name = [['commonName', 'bonded prove relay']] as const
+  const name = [['commonName', 'prove:relay']] as const
   return certify({
     issuerKey: privateKey,
     serial: BigInt(`0x${randomBytes(15).toString('hex')}`),

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
-import type { Browser } from 'playwright-core'
+import { type Browser, chromium } from 'playwright-core'
 import type { Front } from './front.ts'
 
 /** Where systems install Chromium, the preferred path first. */
@@ -17,7 +17,7 @@ export const CHROMIUM_SHELL_PATH = '/usr/bin/chromium-headless-shell'
  * Opens Chromium so that every host name leads to the front, and the front's key is trusted. Its
  * profile is new, and it reaches no other address.
  *
- * @throws {OperatorError} where there is no Chromium, or no `playwright-core`
+ * @throws {OperatorError} where there is no Chromium
  */
 export async function openChromium(front: Front): Promise<Browser> {
   const { CHROMIUM_PATH } = process.env
@@ -29,7 +29,6 @@ export async function openChromium(front: Front): Promise<Browser> {
     throw new OperatorError(
       'There is no Chromium. Install it (on Debian: apt-get install chromium), or name the program in CHROMIUM_PATH',
     )
-  const { chromium } = await loadPlaywright()
   return chromium.launch({
     executablePath: path,
     args: [
@@ -45,18 +44,4 @@ export async function openChromium(front: Front): Promise<Browser> {
       '--disable-sync',
     ],
   })
-}
-
-/** Only this command needs it, so the package does not install it. */
-async function loadPlaywright(): Promise<typeof import('playwright-core')> {
-  try {
-    return await import('playwright-core')
-  } catch (cause) {
-    throw new OperatorError(
-      'Install playwright-core beside @bonded/sandbox: npm install playwright-core',
-      {
-        cause,
-      },
-    )
-  }
 }

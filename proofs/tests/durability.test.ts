@@ -3,20 +3,23 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { test } from 'node:test'
-import { machine } from '../../../tests/harness/process.ts'
-import { SEED } from '../../../tests/random.ts'
+import { machine } from '../../tests/harness/process.ts'
+import { SEED } from '../../tests/random.ts'
+import { programOf } from './program-of.ts'
 
 const LIAR = pathToFileURL(
-  join(import.meta.dirname, '../../../tests/harness/early-acknowledgment.ts'),
+  join(import.meta.dirname, '../../tests/harness/early-acknowledgment.ts'),
 ).href
+const program = programOf('durability')
 /** Enough for the planted fault, which loses every change of a round. */
-const PROVE = ['prove', 'durability', '--rounds', '2', '--callers', '6', '--seed', String(SEED)]
+const PROVE = ['--rounds', '2', '--callers', '6', '--seed', String(SEED)]
 
-test('bonded prove durability finds nothing lost or invented on SQLite, cleans up, and ignores the settings of this machine', () => {
+test('prove:durability finds nothing lost or invented on SQLite, cleans up, and ignores the settings of this machine', () => {
   using m = machine()
   const named = join(m.folder, 'production.db')
   writeFileSync(named, 'not to be opened')
   using operator = machine({
+    program,
     env: { BONDED_DATABASE_URL: `sqlite:${named}`, BONDED_ENVIRONMENT: 'production' },
   })
   const { seed, rounds, node_kills, sessions, acknowledged, delivered, ok, lost, invented } =
@@ -37,8 +40,8 @@ test('bonded prove durability finds nothing lost or invented on SQLite, cleans u
   assert.equal(readFileSync(named, 'utf8'), 'not to be opened')
 })
 
-test('bonded prove durability detects a store that acknowledges before it commits', () => {
-  using m = machine({ env: { NODE_OPTIONS: `--import=${LIAR}` } })
+test('prove:durability detects a store that acknowledges before it commits', () => {
+  using m = machine({ program, env: { NODE_OPTIONS: `--import=${LIAR}` } })
   const { status, stdout } = m.run(...PROVE, '--folder', m.folder, '--json')
   const { ok, error, lost, invented, folder } = JSON.parse(stdout)
   assert.equal(status, 1)
@@ -48,29 +51,22 @@ test('bonded prove durability detects a store that acknowledges before it commit
   assert.ok(readdirSync(folder).includes('bonded.db'), 'the database remains as evidence')
 })
 
-test('bonded prove durability rejects options that cannot work', () => {
-  using m = machine()
+test('prove:durability rejects options that cannot work', () => {
+  using m = machine({ program })
   for (const [flags, message] of [
     [['--nodes', '2'], /a SQLite file serves one node/],
     [['--rounds', '0'], /whole number from 1 to 1000/],
     [['--callers', 'x'], /whole number from 1 to 256/],
     [['--database-url', 'sqlite:x.db'], /unknown option '--database-url'/],
   ] as const) {
-    const { status, stderr } = m.run('prove', 'durability', ...flags)
+    const { status, stderr } = m.run(...flags)
     assert.deepEqual([status, message.test(stderr)], [2, true], stderr)
   }
 })
 
-test('bonded prove durability deletes its folder when PostgreSQL cannot start', () => {
-  using m = machine()
-  const { status, stderr } = m.run(
-    'prove',
-    'durability',
-    '--folder',
-    m.folder,
-    '--postgres-bin',
-    join(m.folder, 'none'),
-  )
+test('prove:durability deletes its folder when PostgreSQL cannot start', () => {
+  using m = machine({ program })
+  const { status, stderr } = m.run('--folder', m.folder, '--postgres-bin', join(m.folder, 'none'))
   assert.deepEqual([status, /initdb failed/.test(stderr)], [1, true], stderr)
   assert.deepEqual(readdirSync(m.folder), [])
 })
