@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { describeFailure } from '@bonded/contract'
 import type { Agent } from './agent/agent.ts'
 import type { DemoOptions } from './demo.ts'
 import { readFields } from './http/body.ts'
@@ -46,7 +47,10 @@ export function createHandler(options: HandlerOptions) {
     const reply = 'token' in site ? respond(options, site, request) : Promise.resolve(site)
     const policy = ('token' in site && policies.get(site)) || `default-src 'none'`
     reply
-      .catch(() => reject(500, 'failed', 'The demo failed. Reload the page.'))
+      .catch((failure: unknown) => {
+        process.stderr.write(`the demo failed: ${describeFailure(failure)}\n`)
+        return reject(500, 'failed', 'The demo failed. Reload the page.')
+      })
       .then((reply) => {
         if (!request.complete) response.setHeader('connection', 'close')
         send(response, reply, policy)

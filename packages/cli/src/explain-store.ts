@@ -1,10 +1,12 @@
+import { describeFailure } from '@bonded/contract'
 import type { StoreError, StoreFailure } from '@bonded/core/ports/store'
 
 /** Why the database does not work, and what to do about it. */
 export function explainStore(failure: StoreError): string {
   const { kind, where = 'the database', isServer, message, cause } = failure
   if (kind === undefined) return message
-  const detail = cause instanceof Error ? cause.message : message
+  // Several failed addresses of one host are an error without a message.
+  const detail = cause instanceof Error ? cause.message || describeFailure(cause) : message
   const onServer = isServer ? ON_SERVER[kind] : undefined
   return onServer?.(where, detail) ?? `${WHAT[kind](where, detail)} ${REMEDY[kind]}`
 }

@@ -45,3 +45,11 @@ test('each failure is explained where the database is a server, too', () => {
     assert.ok(explain(failure).message.includes(WHERE), kind)
   }
 })
+
+test('a host whose addresses all fail is explained with each of them', () => {
+  const refused = (address: string) => new Error(`connect ECONNREFUSED ${address}`)
+  const failures = [refused('::1:5432'), refused('127.0.0.1:5432')]
+  const cause = Object.assign(new AggregateError(failures, ''), { code: 'ECONNREFUSED' })
+  const text = explain(asStoreError(cause, { to: 'read', where: WHERE })).message
+  assert.match(text, /cannot be reached \(.*ECONNREFUSED ::1:5432.*127\.0\.0\.1:5432\)/)
+})

@@ -219,12 +219,12 @@ export async function startService(
     caps,
     takesUpgrade: http.isChannelPath,
   })
-  const { admissionQueue } = app
   const channel = new http.Channel(service, {
     http: app.server,
+    log,
     logRequest,
     // A page shows its QR code by the channel, so a channel ranks above the creation of sessions.
-    admits: (socket) => caps.admitsChannel(socket) && !admissionQueue.isOverloaded('begun'),
+    admits: (socket) => caps.admitsChannel(socket) && !app.admissionQueue.isOverloaded('begun'),
   })
   const guard = new ClockGuard(service.clock, (stepMs) =>
     log.warn({ step_ms: stepMs }, 'the clock and the time elapsed disagree'),
@@ -233,7 +233,7 @@ export async function startService(
     clockStepMs: () => guard.stepMs(),
     openChannels: () => channel.size,
     connections: () => caps.counts,
-    waitingRequests: () => admissionQueue.size(),
+    waitingRequests: () => app.admissionQueue.size(),
   })
   const stopBackground = startMaintenance(service, { log, guard })
   const senders = [new WebhookSender(service, log, guard), new PushSender(service, log, guard)]

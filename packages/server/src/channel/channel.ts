@@ -10,6 +10,7 @@ import {
   WATCH_PARAMETER,
   WATCH_PREFIX,
 } from '@bonded/contract'
+import type { Logger } from 'pino'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { accept, type Rejection, type Result, reject } from '@bonded/core/domain/rejection'
 import type { Session } from '@bonded/core/domain/session'
@@ -80,6 +81,7 @@ interface Opened {
 
 export interface ChannelOptions {
   readonly http: Server
+  readonly log: Logger
   readonly logRequest: LogRequest
   /** Whether the service can take one more channel, on this connection. */
   readonly admits: ConnectionCaps['admitsChannel']
@@ -172,7 +174,10 @@ export class Channel implements AsyncDisposable, ConnectionLimiter {
           ? undefined
           : reject({ reason: 'malformed_request' }, SUPPORTED_VERSION)
       },
-      () => reject({ reason: 'store_unavailable' }),
+      (err: unknown) => {
+        options.log.error({ err, requestId }, 'request failed')
+        return reject({ reason: 'store_unavailable' })
+      },
     )
   }
 

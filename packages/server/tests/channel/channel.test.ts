@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { after, test } from 'node:test'
 import { Canary } from '../../../../tests/harness/canary.ts'
 import { type ChannelOptions, openChannel } from '../../../../tests/harness/channel.ts'
 import { harness, PUBLIC_ORIGIN } from '../../../../tests/harness/harness.ts'
 import { brief } from './brief.ts'
+import { upgradeRequest } from './upgrade-request.ts'
 
 const h = await harness({ workflows: [{ name: 'w', actions: ['a'], challenge_ttl_seconds: 30 }] })
 after(() => h[Symbol.asyncDispose]())
@@ -94,4 +97,19 @@ test('the canary search detects a completion secret', () => {
   const canary = new Canary()
   canary.learn({ completion_secret: 'bcs_0123456789012345678901' })
   assert.throws(() => canary.search(['… bcs_0123456789012345678901 …']))
+})
+
+test('logs the failure of the service that rejects a channel', async (t) => {
+  const session = await h.create({})
+  const before = h.lines.length
+  t.mock.method(h.service.store, 'read', async () => {
+    throw new TypeError('a bug of the test')
+  })
+  const socket = connect(h.running.port, '127.0.0.1')
+  socket.write(upgradeRequest(session, {}))
+  const [answer] = (await once(socket, 'data')) as [Buffer]
+  socket.destroy()
+  assert.match(answer.toString(), /^HTTP\/1\.1 503 [^]*store_unavailable/)
+  assert.doesNotMatch(answer.toString(), /a bug of the test/)
+  assert.match(h.lines.slice(before).join(''), /a bug of the test.*request failed/)
 })
