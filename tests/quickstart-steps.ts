@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { samplesOf } from './samples/samples.ts'
 
-const GUIDE = readFileSync(resolve(import.meta.dirname, '../docs/guides/quickstart.md'), 'utf8')
-/**
- * tests/pack/pack.test.ts runs the part before. The last section needs a browser;
- * tests/first-bond.test.ts has the same flow.
- */
-const [STEPS = ''] = GUIDE.split('\n## Each step with curl\n')[1]?.split('\n## Add a page') ?? []
+const LABEL = 'run by tests/quickstart.test.ts'
 
 /** The blocks of the quickstart that take one session to its end. Only the port is replaced. */
 export function quickstartSteps(port: number): {
@@ -16,9 +10,9 @@ export function quickstartSteps(port: number): {
   /** What bash runs in a second terminal. */
   readonly reader: readonly string[]
 } {
-  const [start = '', ...commands] = [...STEPS.matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(
-    ([, block = '']) => block.replaceAll('http://localhost:8787', `http://localhost:${port}`),
-  )
+  const [start = '', ...commands] = samplesOf('docs/guides/quickstart.md')
+    .filter(({ label }) => label === LABEL)
+    .map(({ code }) => code.replaceAll('http://localhost:8787', `http://localhost:${port}`))
   assert.equal(start.trim(), 'npx bonded serve')
   return {
     start: start.trim().split(' '),

@@ -15,6 +15,7 @@ const KEY = {
   last_assertion_at: null,
   added_by: null,
   also_removes: [],
+  browser_key: null,
 }
 const LIST = { subject_id: id('sub'), server_time: '2026-11-21T09:30:00.000Z', keys: [KEY] }
 
