@@ -62,6 +62,7 @@ try {
     'tar',
     '--sort=name',
     '--owner=0',
+    '--mode=u+rwX,go+rX,go-w',
     '--group=0',
     '--numeric-owner',
     '-czf',

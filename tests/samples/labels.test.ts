@@ -39,10 +39,12 @@ test('a test that is named above a sample exists, and reads the document', () =>
 
 test('every path in a label exists', () => {
   const paths = samples.flatMap((sample) =>
-    [...sample.label.matchAll(/\b(?:tests|packages|examples)\/[\w./-]*\w/g)].map(([path]) => ({
-      sample,
-      path,
-    })),
+    [...sample.label.matchAll(/\b(?:tests|packages|examples|proofs)\/[\w./-]*\w/g)].map(
+      ([path]) => ({
+        sample,
+        path,
+      }),
+    ),
   )
   assert.ok(paths.length > 30, 'the paths were found')
   const missing = paths.filter(({ path }) => !existsSync(join(ROOT, path)))

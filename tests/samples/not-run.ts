@@ -19,7 +19,7 @@ export const NOT_RUN: Readonly<
     ['npm ci && npm start', 'it installs the repository; tests/machines has the same commands'],
   ],
   'docs/guides/durability.md': [
-    ['bonded prove durability', `${MINUTES}prove-durability.test.ts runs one round`],
+    ['npm run prove:durability', `${MINUTES}proofs/tests/durability.test.ts runs two rounds`],
     ['PRESSURE_SESSIONS', `${MINUTES}the same file runs with fewer sessions`],
   ],
   'docs/guides/native-apps.md': [['{"challenge":', 'a form of what the service returns']],

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { hostname, userInfo } from 'node:os'
 import type { AuditActor } from '@bonded/core/domain/audit'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
+import { programEnvironment } from '@bonded/server/adapters/programs/program'
 import type { Config } from '@bonded/server/settings/config'
 
 /** What names the operator: the login of the kernel, sudo, the operator, or only the account. */
@@ -18,23 +19,34 @@ export interface LocalOperator {
 const NO_LOGIN = 2 ** 32 - 1
 const LOGINCTL_TIMEOUT_MS = 2_000
 
+/** A user namespace of the caller shows every user under a number that the caller chose. */
+const ALL_USERS = /^\s*0\s+0\s+4294967295$/
+/** Users can make the groups below `user@<uid>.service`, and only root those of sessions. */
+const SESSION = /^\d+:(?:name=systemd)?:\/user\.slice\/user-\d+\.slice\/session-([^/]+)\.scope$/m
+
 /**
  * Names the operator of this command from what its caller cannot choose. PAM sets the login uid
  * once for each login, and the kernel gives it to every process below, across sudo and su. A
- * variable of sudo counts for root only, because another account can set it without sudo. The
- * address is the one that logind has for the session of the process.
+ * process without a login can set it once, so a name that no session of logind confirms says so,
+ * and gives way to a stated one. A variable of sudo counts for root only, because another account
+ * can set it without sudo. The address is the one that logind has for the session of the process.
  */
 export function localOperator({ operator }: Pick<Config, 'operator'>): LocalOperator {
-  const session = loginSession()
+  const isNumberedByRoot = ALL_USERS.test(contentOf('/proc/self/uid_map') ?? '')
+  const login = isNumberedByRoot ? uidIn(contentOf('/proc/self/loginuid')) : undefined
+  const ofLogin = login === undefined ? undefined : loginSession()
+  const session = ofLogin?.['User'] === String(login) ? ofLogin : undefined
   const address = session?.['RemoteHost'] || hostname()
   const of = (origin: Origin, name: string): LocalOperator => ({
     actor: { kind: 'operator', name, address },
     origin,
   })
-  const login = uidIn(contentOf('/proc/self/loginuid'))
-  if (login !== undefined) return of('login', shownUser(login, session))
-  const sudo = process.getuid?.() === 0 ? uidIn(process.env['SUDO_UID']) : undefined
+  if (login !== undefined && session) return of('login', shownUser(login, session))
+  const isRoot = isNumberedByRoot && process.getuid?.() === 0
+  const sudo = isRoot ? uidIn(process.env['SUDO_UID']) : undefined
   if (sudo !== undefined) return of('sudo', `${shownUser(sudo)} by sudo`)
+  if (login !== undefined && operator === undefined)
+    return of('login', `${shownUser(login)} without a session`)
   return operator === undefined
     ? of('account', accountName())
     : of('stated', `${operator} (stated by ${accountName()})`)
@@ -55,14 +67,18 @@ export function namedOperator(config: Pick<Config, 'operator' | 'environment'>):
   return actor
 }
 
-/** The session of logind with this process, by its cgroup, which only root can change. */
+/** The session of logind with this process, by its cgroup. */
 function loginSession(): Readonly<Record<string, string>> | undefined {
-  const [, id] = /\/session-([^/]+)\.scope/.exec(contentOf('/proc/self/cgroup') ?? '') ?? []
+  const [, id] = SESSION.exec(contentOf('/proc/self/cgroup') ?? '') ?? []
   if (id === undefined) return undefined
   try {
     const args = ['show-session', '-pUser', '-pName', '-pRemoteHost', id]
-    const options = { encoding: 'utf8', timeout: LOGINCTL_TIMEOUT_MS, stdio: 'pipe' } as const
-    const lines = execFileSync('/usr/bin/loginctl', args, options).split('\n')
+    const lines = execFileSync('/usr/bin/loginctl', args, {
+      encoding: 'utf8',
+      env: programEnvironment(),
+      stdio: 'pipe',
+      timeout: LOGINCTL_TIMEOUT_MS,
+    }).split('\n')
     return Object.fromEntries(lines.map((line) => line.split('=')))
   } catch {
     // Without logind the address is unknown.
@@ -72,10 +88,9 @@ function loginSession(): Readonly<Record<string, string>> | undefined {
 
 /** The number is what the kernel knows. A name can be another account's later. */
 function shownUser(uid: number, session?: Readonly<Record<string, string>>): string {
-  const named = session?.['User'] === String(uid) ? session['Name'] : undefined
   const [, listed] =
     new RegExp(`^([^:]+):[^:]*:${uid}:`, 'm').exec(contentOf('/etc/passwd') ?? '') ?? []
-  const name = named ?? listed
+  const name = session?.['Name'] ?? listed
   return name === undefined ? `uid ${uid}` : `${name} (uid ${uid})`
 }
 

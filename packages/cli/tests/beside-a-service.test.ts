@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { DatabaseSync } from 'node:sqlite'
 import { after, before, test } from 'node:test'
 import type { CreatedSession } from '@bonded/contract'
 import { WebSocket } from 'ws'
 import { newKey } from '../../../tests/harness/phone.ts'
+import { NEXT_VERSION } from '../../../tests/nodes/next-version.ts'
 import {
   CREATE_TENANT,
   machine,
@@ -284,15 +284,10 @@ test('a blocked subject is rejected at its next call, shown as blocked, and serv
 })
 
 test('changes nothing beside a service of an older version, which lacks a migration', () => {
-  using database = new DatabaseSync(m.databaseFile)
-  const last = 'from migration where number = (select max(number) from migration)'
-  const step = database.prepare(`select * ${last}`).get()
-  assert.ok(step)
-  database.exec(`delete ${last}`)
-  const rejected = m.run('tenant', 'suspend', tenant.tenant_id, '--json')
-  assert.equal(JSON.parse(rejected.stderr).error.code, 'database_in_use')
-  assert.equal(JSON.parse(m.run('migrate', 'up', '--json').stderr).error.code, 'database_in_use')
-  const values = Object.values(step)
-  database.prepare(`insert into migration values (${values.map(() => '?').join()})`).run(...values)
+  const next = machine({ folder: m.folder, env: NEXT_VERSION })
+  const codeOf = (...words: string[]) =>
+    JSON.parse(next.run(...words, '--json').stderr).error.code as string
+  assert.equal(codeOf('tenant', 'suspend', tenant.tenant_id), 'database_in_use')
+  assert.equal(codeOf('migrate', 'up'), 'database_in_use')
   assert.equal(m.json('tenant', 'show', tenant.tenant_id).suspended_at, null)
 })

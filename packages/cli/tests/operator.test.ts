@@ -62,12 +62,29 @@ function recorded(on: Machine): readonly string[][] {
   ])
 }
 
-test('the login of the kernel names the operator, and no variable of the caller does', {
+test('a login uid without a session of logind is marked, and gives way to a stated name', {
   skip,
 }, () => {
-  using shared = machine({ env: { ...CLAIMS, SUDO_UID: '2', BONDED_OPERATOR: 'mallory' } })
+  using shared = machine()
   inLogin(shared, ...CREATE_TENANT)
-  assert.deepEqual(recorded(shared), [[`uid ${LOGIN}`, hostname(), 'success']])
+  inLogin(shared, ...CREATE_TENANT, '--allow-similar-name', '--operator', 'alice')
+  const account = userInfo().username
+  assert.deepEqual(recorded(shared), [
+    [`uid ${LOGIN} without a session`, hostname(), 'success'],
+    [`alice (stated by ${account})`, hostname(), 'success'],
+  ])
+})
+
+test('numbers of a user namespace, which its caller chooses, name no operator', {
+  skip: skip || (spawnSync('unshare', ['-r', 'true']).status !== 0 && 'no user namespaces here'),
+}, () => {
+  using shared = machine()
+  const env = { ...process.env, BONDED_DATA_DIR: shared.folder, ...CLAIMS, SUDO_UID: '2' }
+  const words = ['--map-user=0', process.execPath, ...COMMAND, ...CREATE_TENANT]
+  const { status, stderr } = spawnSync('unshare', words, { encoding: 'utf8', env })
+  assert.equal(status, 0, stderr)
+  const [[actor] = []] = recorded(shared)
+  assert.equal(actor, 'root')
 })
 
 test('sudo names the operator of a process of root outside a login, and of no other account', {

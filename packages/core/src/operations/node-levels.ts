@@ -15,7 +15,7 @@ export async function admitNode({ store }: Pick<Service, 'store'>): Promise<void
   // On SQLite it only reads, so that a service starts on a full disk too.
   if (await (store.messages ? store.write(admit) : store.read(admit))) return
   throw new StoreError(
-    'This version would ignore a feature that is in use, such as a suspension, so it does not serve. Usually the service was upgraded, and this node was not. Start the version of the other nodes. To return to this version, restore a backup from before the upgrade.',
+    'This version would ignore a feature that is in use, so it does not serve. Usually the service was upgraded, and this node was not. Start the version of the other nodes. To return to this version, restore a backup from before the upgrade.',
     { kind: 'unsuitable' },
   )
 }

@@ -34,8 +34,8 @@ const PARTS = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#@]+)([^?#@]*(?:[?#].*)?
 /**
  * Parses `postgres://user:password@host:port/database`, with several hosts separated by commas. A
  * server on another machine is reached by verified TLS only, unless `sslmode=disable` is given. So
- * is a local one if `sslrootcert` names the file of the certificate authority; by default the
- * authorities of the system are trusted. `PGSSLMODE` and `PGSSLROOTCERT` replace absent parameters,
+ * is a local one if `sslrootcert` names the file of the certificate authority; by default those of
+ * Node are trusted. `PGSSLMODE` and `PGSSLROOTCERT` replace absent parameters,
  * as in other clients of PostgreSQL.
  *
  * @returns undefined if the URL is not valid, has an unknown parameter, names a file that does not
