@@ -138,7 +138,8 @@ export class Provider {
           'The provider requires pushed authorization requests (PAR), which the console does not send.',
       })
     const methods = metadata.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
-    const authenticate = methods.includes('client_secret_basic')
+    // Metadata is the provider's, so a list can be anything.
+    const authenticate = [methods].flat().includes('client_secret_basic')
       ? client.ClientSecretBasic
       : client.ClientSecretPost
     const configuration = new client.Configuration(

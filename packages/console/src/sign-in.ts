@@ -109,10 +109,10 @@ export class ProviderSignIn implements SignInMethod {
     try {
       await this.#provider.check()
     } catch (failure) {
-      if (!(failure instanceof SignInError)) throw failure
-      const { log } = this.#parts
-      const detail = logged(failure)
-      log.error({ code: failure.code, detail }, 'the sign-in does not work')
+      const isKnown = failure instanceof SignInError
+      const detail = isKnown ? logged(failure) : describeFailure(failure)
+      const code = isKnown ? failure.code : 'unexpected'
+      this.#parts.log.error({ code, detail }, 'the sign-in does not work')
     }
   }
 

@@ -5,20 +5,28 @@ const MAX_TEXT = 200
 /** Ten times as much is searched for secrets: a pattern must not run over a page of HTML. */
 const MAX_SEARCHED = 2_000
 const MAX_LINE = 2_000
+const ERROR_CODE = /^[A-Z0-9][A-Z0-9_]*$/
 /** An error with its causes: of libraries, `fetch`, the addresses of a host, and the system. */
 const MAX_FAILURES = 8
 
 const NAMED = '(?:passw(?:or)?d|pwd|secret|token|api[_-]?key|credential|authorization|assertion)'
-const VALUE = '(?:"[^"]*"?|\'[^\']*\'?|[^\\s"\'&,;]+)'
+const VALUE = '(?:"(?:\\\\.|[^"\\\\])*"?|\'[^\']*\'?|[^\\s"\'&,;]+)'
 /** What text may have of secrets, and what stays of it. */
 const SECRETS: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN [^-]*PRIVATE KEY-----[^]*/g, '[secret]'],
   // The user and the password of an address, also if the password has a slash or an at sign.
   [/:\/\/(?:[^\s/?#]*|[^\s/?#:@]*:(?!\d+[/?#])[^\s@]*)@/g, '://[secret]@'],
   // Not the words of a challenge or a message, such as `Bearer realm`.
-  [/\b(bearer|basic|dpop) +(?!realm\b|token\b|auth|error\b|scheme\b)[^\s,;"']+/gi, '$1 [secret]'],
+  [
+    /\b(bearer|basic|dpop) +(?!realm\b|token\b|auth(?:entication|orization)?\b|auth[-_]|error\b|scheme\b)[^\s,;"']+/gi,
+    '$1 [secret]',
+  ],
   [new RegExp(`(${NAMED}[\\w-]{0,30}(?:["']\\s*:|\\s*=)\\s*)${VALUE}`, 'gi'), '$1[secret]'],
-  [new RegExp(`(passw(?:or)?d: *|\\bcookie: *|\\bcode=)${VALUE}`, 'gi'), '$1[secret]'],
+  [
+    new RegExp(`(\\b(?:\\w+_secret|api[_-]?key|passw(?:or)?d): *|\\bcode=)${VALUE}`, 'gi'),
+    '$1[secret]',
+  ],
+  [/(\bcookie: *)[^\n]+/gi, '$1[secret]'],
   // A signed token, and the secrets of this service.
   [/\beyJ[\w-]{8,}(?:\.[\w-]*)*|[\w-]{20,}\.[\w-]{20,}(?:\.[\w-]*)*/g, '[secret]'],
   [/\b(?:sk|dt|bcs|bwt|wpt|whsec|whsk)_[\w+/=-]{8,}/g, '[secret]'],
@@ -67,10 +75,10 @@ function describeOne(failure: unknown, known: string): string {
     (name) => {
       const value = read(failure, name)
       const text = newText(value, known + message)
-      // The code of a `DOMException` is a number, which its message says in words.
-      return text === '' || (name === 'code' && typeof value === 'number')
-        ? []
-        : [`${name} ${text}`]
+      // A code names an error. The one of a `DOMException` is a number, which its message says in
+      // words, and the one of a sign-in is a secret.
+      const isNamed = name !== 'code' || (typeof value === 'string' && ERROR_CODE.test(value))
+      return text === '' || !isNamed ? [] : [`${name} ${text}`]
     },
   )
   const all = [...details, ...comparisonOf(failure)].join(', ')
@@ -91,7 +99,7 @@ function comparisonOf(failure: object): readonly string[] {
 function causesOf(failure: unknown): readonly unknown[] {
   if (!isObject(failure)) return []
   const { cause, errors } = { cause: read(failure, 'cause'), errors: read(failure, 'errors') }
-  const several = attempt(() => (Array.isArray(errors) ? errors.slice(0, MAX_FAILURES) : []))
+  const several = attempt(() => (Array.isArray(errors) ? [...errors].slice(0, MAX_FAILURES) : []))
   return [...(cause === undefined || cause === null ? [] : [cause]), ...(several ?? [])]
 }
 
@@ -103,7 +111,7 @@ function newText(value: unknown, known: string): string {
 
 function textOfValue(value: unknown): string {
   if (isObject(value)) {
-    const list = attempt(() => (Array.isArray(value) ? value.slice(0, MAX_FAILURES) : []))
+    const list = attempt(() => (Array.isArray(value) ? [...value].slice(0, MAX_FAILURES) : []))
     return outsideText(
       (list ?? [])
         .filter((one) => !isObject(one))

@@ -88,11 +88,17 @@ export class Stage {
     const { session } = this.claimed ?? {}
     // The backend can have acted on the approval, and have reported nothing in time.
     if (end === 'expired' && session?.reported_at === null) {
-      this.present({ name: 'unreported', request: requestOf(session), isSynced: false })
-      // A late report changes no state, so nothing announces it.
-      setTimeout(() => void this.#refresh(), REPORT_POLL_MS)
+      if (this.screen.name !== 'unreported')
+        this.present({ name: 'unreported', request: requestOf(session), isSynced: false })
+      this.#lookLater()
     } else this.present({ name: 'ended', end, tenant: this.request()?.tenant_name ?? '' })
     this.untilContinued.cancel()
+  }
+
+  /** A late report changes no state, so nothing announces it. */
+  #lookLater(): void {
+    const { claimed } = this
+    setTimeout(() => this.claimed === claimed && void this.#refresh(), REPORT_POLL_MS)
   }
 
   /** The user has left the session. */
@@ -167,7 +173,10 @@ export class Stage {
         this.claimed = known
         this.presentClaimed(known)
       },
-      (failure: unknown) => () => this.screen.name === 'unreported' || this.fail(failure),
+      (failure: unknown) => () => {
+        if (this.screen.name !== 'unreported') return this.fail(failure)
+        if (!isRejection(failure, 'session_not_found')) this.#lookLater()
+      },
     )
     // The user may have decided meanwhile, or opened another request.
     if (this.claimed === claimed && UNDECIDED.has(this.screen.name)) outcome()

@@ -72,7 +72,9 @@ export function warnOfSettings(
 function warnOfGates({ id, workflows }: Tenant, proved: SessionPage['sessions']): string[] {
   return workflows.flatMap(({ name }) => {
     const own = proved.filter(({ session }) => session.tenantId === id && session.workflow === name)
-    const expired = own.filter((listed) => hasMoved(listed, MOVES.expire)).length
+    const expired = own.filter(
+      (listed) => hasMoved(listed, MOVES.expire) && listed.session.completedAt === null,
+    ).length
     return expired < MIN_EXPIRED_BONDS || own.some((listed) => hasMoved(listed, MOVES.complete))
       ? []
       : [
