@@ -39,7 +39,7 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'A bank reviews what it adds to its app, and a port to another language repeats it.',
   },
   'packages/phone-page': {
-    ceiling: 4_050,
+    ceiling: 4_100,
     reason: 'A phone without an app loads these pages over a mobile network.',
   },
   'packages/sandbox': {
@@ -67,11 +67,11 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'It runs in the pages of tenants, whose security teams review it.',
   },
   packages: {
-    ceiling: 54_600,
+    ceiling: 54_625,
     reason: 'A team that adopts the service maintains all of it, so a new line needs a reason.',
   },
   'packages and proofs': {
-    ceiling: 57_075,
+    ceiling: 57_100,
     reason: 'Code that moves from the packages to the proofs still has to be maintained.',
   },
   'words of Markdown': {

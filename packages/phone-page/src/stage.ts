@@ -173,10 +173,8 @@ export class Stage {
         this.claimed = known
         this.presentClaimed(known)
       },
-      (failure: unknown) => () => {
-        if (this.screen.name !== 'unreported') return this.fail(failure)
-        if (!isRejection(failure, 'session_not_found')) this.#lookLater()
-      },
+      (failure: unknown) => () =>
+        this.screen.name === 'unreported' ? this.#lookLater() : this.fail(failure),
     )
     // The user may have decided meanwhile, or opened another request.
     if (this.claimed === claimed && UNDECIDED.has(this.screen.name)) outcome()
