@@ -28,7 +28,7 @@ const SESSION = /^\d+:(?:name=systemd)?:\/user\.slice\/user-\d+\.slice\/session-
  * Names the operator of this command from what its caller cannot choose. PAM sets the login uid
  * once for each login, and the kernel gives it to every process below, across sudo and su. A
  * process without a login can set it once, so a name that no session of logind confirms says so,
- * and gives way to a stated one. A variable of sudo counts for root only, because another account
+ * and a stated one replaces it. A variable of sudo counts for root only, because another account
  * can set it without sudo. The address is the one that logind has for the session of the process.
  */
 export function localOperator({ operator }: Pick<Config, 'operator'>): LocalOperator {

@@ -62,7 +62,7 @@ function recorded(on: Machine): readonly string[][] {
   ])
 }
 
-test('a login uid without a session of logind is marked, and gives way to a stated name', {
+test('a login uid without a session of logind is marked, and a stated name replaces it', {
   skip,
 }, () => {
   using shared = machine()

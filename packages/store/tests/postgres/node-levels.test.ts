@@ -11,10 +11,13 @@ import { NOW } from '../tables/table-operations.ts'
 
 const database = await postgresDatabase()
 const { url } = database
-const open = await openPostgres(settingsOf(url, { lockTimeoutMs: 30_000 }), {
-  now: NOW,
-  idKeys: keyringOf([ROOT_KEY]).idKeys,
-})
+const open = await openPostgres(
+  settingsOf(url, { statementTimeoutMs: 60_000, lockTimeoutMs: 60_000 }),
+  {
+    now: NOW,
+    idKeys: keyringOf([ROOT_KEY]).idKeys,
+  },
+)
 const stores = [1, 2].map(() => open({ bus: localBus(), meter: noMeter }))
 const [store, other] = stores as [(typeof stores)[0], (typeof stores)[0]]
 after(async () => {
