@@ -96,7 +96,7 @@ test('the guides install and operate the service on a booted Debian', {
       [
         [`alice (uid ${uid['alice']})`, '127.0.0.1', 'tenant create'],
         [`bob (uid ${uid['bob']})`, '127.0.0.1', 'tenant create'],
-        [`bob (uid ${uid['bob']})`, host, 'tenant create'],
+        [`bob (uid ${uid['bob']}) without a session`, host, 'tenant create'],
         ['carol (stated by bonded)', host, 'tenant create'],
         [`alice (uid ${uid['alice']})`, '127.0.0.1', 'audit list'],
       ],
