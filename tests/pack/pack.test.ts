@@ -259,8 +259,8 @@ test('each example of the README of @bonded/integrator has at most 15 lines of i
 
 /**
  * Compressed bytes, a few percent above what a bundle has now. The script of the widget and the
- * phone page have budgets beside their sources. Each entry of the integrator checks the options that
- * its functions require, and describes failures of the service with their cause.
+ * phone page have budgets beside their sources. Each entry of the integrator checks the options
+ * that its functions require, and describes failures of the service with their cause.
  */
 const BUDGET_BYTES = {
   // Of these, the verification of receipts and of their log has about 5 kB.
