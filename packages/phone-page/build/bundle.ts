@@ -27,7 +27,10 @@ interface TooOldWords {
 
 /** The phone page and the service's frame, ready to be served. */
 export interface PhonePageFiles extends DocumentFiles {
-  /** JSON of the words of each language but English, by tag, and of the inbox by `inbox-tag`. */
+  /**
+   * The words of each language but English, by tag, and of the inbox by `inbox-tag`: a JSON array
+   * in the order of the English ones, whose names it does not repeat.
+   */
   readonly languages: ReadonlyMap<string, string>
   /**
    * Sixteen hexadecimal digits over all languages: the script loads them from an address with it.
@@ -142,7 +145,7 @@ async function prebuilt(): Promise<PhonePageBundle | undefined> {
 type Words = Readonly<Record<string, object>>
 
 /**
- * Reads `languages/`, in a fixed order and without white space. The inbox has words of its own too:
+ * Reads `languages/`, in a fixed order and without names. The inbox has words of its own too:
  * `inbox-de` is German with both.
  */
 async function readLanguages(): Promise<Record<string, string>> {
@@ -153,8 +156,8 @@ async function readLanguages(): Promise<Record<string, string>> {
   for (const file of (await readdir(folder)).toSorted()) {
     const tag = file.replace(/\.json$/, '')
     const words = await read(new URL(file, folder))
-    languages[tag] = JSON.stringify(words)
-    languages[`inbox-${tag}`] = JSON.stringify({ ...words, ...inbox[tag] })
+    languages[tag] = JSON.stringify(Object.values(words))
+    languages[`inbox-${tag}`] = JSON.stringify(Object.values({ ...words, ...inbox[tag] }))
   }
   return languages
 }

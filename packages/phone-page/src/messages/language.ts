@@ -45,8 +45,9 @@ export async function loadLanguage<M extends Messages>(en: M, prefix = ''): Prom
       redirect: 'error',
     })
     if (!response.ok) return english
-    const words = (await response.json()) as M
-    return { tag, dir: directionOf(tag), messages: { ...en, ...words } }
+    const words = (await response.json()) as string[]
+    const named = Object.keys(en).map((name, index) => [name, words[index]])
+    return { tag, dir: directionOf(tag), messages: Object.fromEntries(named) as M }
   } catch {
     return english
   }
