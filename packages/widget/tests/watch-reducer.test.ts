@@ -146,11 +146,24 @@ test('keeps a channel that has reported everything', () => {
   assert.equal(run.state.phase, 'listening')
 })
 
-test('reports lost contact, and its return', () => {
-  const run = listening()
+test('reports lost contact without the QR code, and its return with it', () => {
+  const payload = 'pulse://bond?session_id=1'
+  const run = new Run()
+  const code = {
+    qr_payload: payload,
+    universal_link: 'https://bond.example/bond',
+    challenge_rotates_in_ms: 60_000,
+    challenge_expires_in_ms: 120_000,
+  }
+  run.on(['start'], ['opened'], ['frame', snapshotAt(run.now, code)])
+  const shown = () =>
+    run.effects.flatMap((effect) => (effect[0] === 'snapshot' ? [effect[1].code?.payload] : []))
   run.later(5_000).on(['tick'])
   assert.ok(run.effects.some(([name, has]) => name === 'contact' && has === false))
+  assert.deepEqual(shown(), [undefined])
+  // A frame need not repeat the code.
   assert.deepEqual(run.on(run.hello), ['contact', 'snapshot'])
+  assert.deepEqual(shown(), [payload])
 })
 
 const gone: SessionResponse = { kind: 'gone' }

@@ -10,9 +10,7 @@ import type { Instant, Snapshot } from './snapshot.ts'
 const HEARTBEAT_MS = 3_000
 /** The user reads “Reconnecting…” this long after the time of a missing response. */
 const LATE_MS = 2_000
-/**
- * Keeps polling under the 120 calls a minute of protocol 10, even if a proxy cuts waiting short.
- */
+/** Stays under the 120 calls a minute of protocol 10, even if a proxy cuts waiting short. */
 const BETWEEN_POLLS_MS = 1_000
 /** The time that a heartbeat frame or a due change has to arrive on the channel. */
 const GRACE_MS = 1_000
@@ -21,9 +19,7 @@ const GRACE_MS = 1_000
  * A firewall may drop the handshake, and the user must not wait until it times out.
  */
 const FIRST_RESPONSE_MS = 500
-/**
- * After this many channels that never opened or went silent, the network counts as blocking them.
- */
+/** After so many channels that never opened or went silent, the network counts as blocking. */
 const BLOCKED_AFTER = 2
 /** Bad frame and superseded: a new channel would end the same way. */
 const DO_NOT_RETURN: readonly number[] = [CLOSE.badFrame, CLOSE.superseded]
@@ -344,8 +340,11 @@ function renewContact(draft: Draft): void {
 }
 
 function setContact(draft: Draft, hasContact: boolean): void {
+  const { snapshot, confirmed, effects } = draft
   draft.hasContact = hasContact
-  draft.effects.push(['contact', hasContact])
+  effects.push(['contact', hasContact])
+  // A phone that scans the code now may not reach the service either.
+  if (!hasContact && confirmed) effects.push(['snapshot', { ...snapshot, code: null }])
 }
 
 function sleep(draft: Draft): void {
