@@ -8,14 +8,12 @@ import {
   type RequiredSignals,
 } from '@bonded/phone'
 import { type EvidenceAhead, signalsOf } from './evidence-ahead.ts'
+import type { Moment } from './failures.ts'
 import type { MotionRecorder } from './motion.ts'
-import { problemOf } from './problem.ts'
+import { afterPrompt, problemOf } from './problem.ts'
 import type { Task } from './screen.ts'
 import type { Stage } from './stage.ts'
 import { stepFor } from './step-up.ts'
-
-/** A deleted passkey fails like a canceled prompt. After this many the page offers a new setup. */
-const MAX_UNVERIFIED = 2
 
 /** Carries out what the user decides about the request. */
 export interface Deciding {
@@ -35,7 +33,8 @@ export function createDeciding(
 ): Deciding {
   /** Whether the user has carried the phone for a step-up of this session. */
   let hasCarried = false
-  let unverified = 0
+  let isFirst = true
+  let moment: Moment = 'approve'
 
   const gather = async (asked: RequiredSignals): Promise<PhoneSignals> => {
     if (asked.attempts_left !== undefined) {
@@ -57,6 +56,7 @@ export function createDeciding(
   /** An attested passkey is not discoverable, so the phone creates a second one for the browser. */
   const onPrompt = async (prompt: 'browser_key' | 'approval') => {
     const request = stage.request()
+    moment = prompt === 'approval' ? 'approve' : 'add_key'
     if (prompt === 'approval' || request === null) return
     stage.present({ name: 'browser_key', request })
     await stage.untilContinued()
@@ -64,13 +64,13 @@ export function createDeciding(
   }
 
   const explain = (failure: unknown) => {
-    const problem = problemOf(failure)
     const isOpen = stage.claimed !== undefined && OPEN_STATES.has(stage.claimed.session.state)
-    if (problem === 'passkey_missing' && isOpen && ++unverified < MAX_UNVERIFIED)
+    if (isOpen && afterPrompt(failure, moment, isFirst) === 'ask') {
+      isFirst = false
       stage.presentRequest('not_verified_by_user')
-    else if (problem === 'offline' && isOpen) stage.presentRequest('connection_lost')
+    } else if (isOpen && problemOf(failure) === 'offline') stage.presentRequest('connection_lost')
     else if (isRejection(failure, 'policy_not_met')) stage.end('not_verified')
-    else stage.fail(failure)
+    else stage.fail(failure, moment)
   }
 
   return {

@@ -6,51 +6,85 @@ const TABLE = 'devices'
 /** A device as IndexedDB stores it: structured clone knows no `Secret`. */
 type StoredDevice = Omit<PhoneDevice, 'device_token'> & { readonly device_token: string }
 
+/** The browser does not let the page read what it has stored, also at a second attempt. */
+export class StorageFailure extends Error {}
+
 /**
  * The page's memory of its device. It survives a restart of the browser; the key itself is in the
- * authenticator.
+ * authenticator. What cannot be written is kept for this visit, and written at the next read.
  */
 export interface DeviceStore extends PhoneStore {
   /** Deletes the device, so that the phone registers again. */
   forget(): Promise<void>
+  /** Whether the browser has stored what was kept last. */
+  isStored(): boolean
 }
 
 /**
  * Stores the device of one origin in IndexedDB.
  *
- * @throws {DOMException} where the browser permits no storage, as some private windows do
+ * @throws {StorageFailure} from `device()`, where this visit has not read or kept one before
  */
 export function createDeviceStore(origin: string): DeviceStore {
+  let known: PhoneDevice | undefined
+  let isStored = true
+
+  const keep = async (device?: PhoneDevice) => {
+    known = device
+    const write = (table: IDBObjectStore) =>
+      device === undefined
+        ? table.delete(origin)
+        : table.put({ ...device, device_token: device.device_token.reveal() }, origin)
+    isStored = await inTable('readwrite', write).then(
+      () => true,
+      () => false,
+    )
+    remember(device !== undefined)
+  }
   return {
     async device() {
-      const stored = await inTable<StoredDevice | undefined>('readonly', (table) =>
-        table.get(origin),
-      )
-      remember(stored !== undefined)
-      return stored && { ...stored, device_token: new Secret(stored.device_token) }
+      if (!isStored) await keep(known)
+      if (!isStored) return known
+      try {
+        const stored = await inTable<StoredDevice | undefined>('readonly', (table) =>
+          table.get(origin),
+        )
+        known = stored && { ...stored, device_token: new Secret(stored.device_token) }
+      } catch (cause) {
+        if (known === undefined) throw new StorageFailure('the device cannot be read', { cause })
+      }
+      remember(known !== undefined)
+      return known
     },
-    async keep(device) {
-      const stored: StoredDevice = { ...device, device_token: device.device_token.reveal() }
-      await inTable('readwrite', (table) => table.put(stored, origin))
-      remember(true)
-    },
+    keep,
     nextCounter() {
       // WebAuthn authenticators count by themselves.
       return Promise.reject(new TypeError('a WebAuthn key has no counter of the page'))
     },
-    async forget() {
-      await inTable('readwrite', (table) => table.delete(origin))
-      remember(false)
-    },
+    forget: () => keep(),
+    isStored: () => isStored,
   }
 }
 
 /** Tells the document's script, which cannot wait for the database, whether the phone is set up. */
 function remember(hasDevice: boolean): void {
-  localStorage.setItem('bonded-device', String(hasDevice))
+  try {
+    localStorage.setItem('bonded-device', String(hasDevice))
+  } catch {
+    // Without the hint, the document requests an invitation that the page does not need.
+  }
 }
 
-async function inTable<T>(
+/** Browsers lose their connection to the database, so a failed attempt is made again. */
+function inTable<T>(
+  mode: IDBTransactionMode,
+  use: (table: IDBObjectStore) => IDBRequest,
+): Promise<T> {
+  const attempt = () => inTableOnce<T>(mode, use)
+  return attempt().catch(attempt)
+}
+
+async function inTableOnce<T>(
   mode: IDBTransactionMode,
   use: (table: IDBObjectStore) => IDBRequest,
 ): Promise<T> {

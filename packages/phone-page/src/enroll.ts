@@ -1,7 +1,8 @@
 import type { Handoff, Invitation } from '@bonded/contract'
 import { isRejection, type Phone, type PhoneDevice, type WebAuthnSigner } from '@bonded/phone'
-import type { DeviceStore } from './device-store.ts'
+import { type DeviceStore, StorageFailure } from './device-store.ts'
 import type { EvidenceAhead } from './evidence-ahead.ts'
+import type { Moment } from './failures.ts'
 import { obstacleIn, recoveryFor, shownInvitation } from './invitation.ts'
 import type { MotionRecorder } from './motion.ts'
 import { isNotRecovered } from './problem.ts'
@@ -21,6 +22,7 @@ export interface EnrollDependencies {
   readonly evidence: Pick<EvidenceAhead, 'start'>
   readonly handoff: Handoff
   readonly origin: string
+  readonly link: string
   readonly appLink: string | null
   /** Whether this browser can attest a key. */
   readonly canAttest: boolean
@@ -44,7 +46,7 @@ export interface Enrolling {
 // oxlint-disable-next-line max-lines-per-function -- short steps of one registration
 export function createEnrolling(stage: Stage, dependencies: EnrollDependencies): Enrolling {
   const { phone, phoneWithNewKey, discard, store, motion, handoff } = dependencies
-  const { origin, appLink, canAttest, alone, evidence, challengeAhead } = dependencies
+  const { origin, link, appLink, canAttest, alone, evidence, challengeAhead } = dependencies
   let invitation: Invitation | undefined
   /** A key that the user has replaced holds the session, so no other key can approve it. */
   let isHeldByFormerKey = false
@@ -75,7 +77,7 @@ export function createEnrolling(stage: Stage, dependencies: EnrollDependencies):
   const presentSetup = (invitation: Invitation, hasNotRecovered = false) => {
     const recovery = recoveryFor(invitation)
     const shown = shownInvitation(invitation, origin)
-    stage.present({ name: 'setup', invitation: shown, appLink, recovery, hasNotRecovered })
+    stage.present({ name: 'setup', invitation: shown, link, appLink, recovery, hasNotRecovered })
     challengeAhead()
   }
 
@@ -96,17 +98,21 @@ export function createEnrolling(stage: Stage, dependencies: EnrollDependencies):
       await alone(async () => {
         const former = await store.device()
         const device = await phone.register(invitation)
-        if (former === undefined) made = { device, former }
+        if (former === undefined) await keepMade({ device, former })
       })
       stage.claimed = await phone.claim(handoff)
       stage.presentClaimed(stage.claimed)
       if (stage.claimed.session.state === 'pending') evidence.start(stage.claimed)
     } catch (failure) {
-      await explain(failure).catch(stage.fail.bind(stage))
+      const moment = task === 'setting_up' ? newKey() : 'open'
+      await explain(failure, moment).catch((another) => stage.fail(another))
     }
   }
 
-  const explain = async (failure: unknown) => {
+  /** A session that a former key of this browser holds cannot go on in another browser. */
+  const newKey = (): Moment => (isHeldByFormerKey ? 'add_key' : 'set_up')
+
+  const explain = async (failure: unknown, moment: Moment) => {
     if (isUnattested(failure)) {
       if (made !== undefined) await undoSetup(made)
       const isReplaceable = made === undefined && (await store.device()) !== undefined
@@ -120,7 +126,20 @@ export function createEnrolling(stage: Stage, dependencies: EnrollDependencies):
     }
     if (isHeldByFormerKey && isRejection(failure, 'session_claimed'))
       return stage.presentProblem('start_again')
-    stage.fail(failure)
+    stage.fail(failure, moment)
+  }
+
+  /** Removes a new key at the service where nothing would find it again after this visit. */
+  const keepMade = async (key: NonNullable<typeof made>) => {
+    if (store.isStored() || invitation?.registration.attestation === 'none') {
+      made = key
+      return
+    }
+    stage.busyWith('removing')
+    // Where the user does not confirm, the key stays registered. The page has no other signature.
+    await phone.removeKey(key.device.device_id).catch(() => {})
+    await undoSetup(key)
+    throw new StorageFailure('the device cannot be stored')
   }
 
   /** Discards a key that was made for a session that rejects it. The former key stays. */
@@ -141,7 +160,7 @@ export function createEnrolling(stage: Stage, dependencies: EnrollDependencies):
       try {
         await alone(() => phone.recover(known))
       } catch (failure) {
-        return isNotRecovered(failure) ? presentSetup(known, true) : stage.fail(failure)
+        return isNotRecovered(failure) ? presentSetup(known, true) : stage.fail(failure, 'recover')
       }
       await open('opening')
     },
@@ -150,11 +169,12 @@ export function createEnrolling(stage: Stage, dependencies: EnrollDependencies):
       try {
         await alone(async () => {
           const former = await store.device()
-          made = { device: await phoneWithNewKey.register(invitation), former }
+          await keepMade({ device: await phoneWithNewKey.register(invitation), former })
         })
       } catch (failure) {
         // The former key stays: other sessions accept it.
-        return isUnattested(failure) ? stage.presentProblem('cannot_attest') : stage.fail(failure)
+        if (isUnattested(failure)) return stage.presentProblem('cannot_attest')
+        return stage.fail(failure, newKey())
       }
       await open('opening')
     },

@@ -1,5 +1,5 @@
 import { type Invitation, sanitizeDisplayText } from '@bonded/contract'
-import type { ProblemKind } from './problem.ts'
+import type { ProblemKind } from './failures.ts'
 
 /** Who asks, on the screen before a key exists. */
 export interface ShownInvitation {

@@ -1,5 +1,6 @@
-import { type Phone, PhoneError, type WebAuthnSigner } from '@bonded/phone'
+import type { Phone, WebAuthnSigner } from '@bonded/phone'
 import type { DeviceStore } from './device-store.ts'
+import { afterPrompt } from './problem.ts'
 import type { Removal } from './screen.ts'
 import type { Stage } from './stage.ts'
 
@@ -46,9 +47,8 @@ export function createKeys(stage: Stage, { phone, store, discard }: KeysDependen
         if (what === 'phone') await phone.removeKey(key.device_id)
         else await phone.removeBrowserKey(key.device_id)
       } catch (failure) {
-        const isUnverified =
-          failure instanceof PhoneError && failure.code === 'user_verification_failed'
-        return isUnverified ? list('not_verified_by_user') : stage.fail(failure)
+        const asksAgain = afterPrompt(failure, 'remove') === 'ask'
+        return asksAgain ? list('not_verified_by_user') : stage.fail(failure)
       }
       await list()
     },

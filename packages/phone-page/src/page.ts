@@ -8,7 +8,7 @@ import {
 } from '@bonded/phone'
 import type { Language } from './messages/language.ts'
 import { createMotionRecorder, type MotionRecorder } from './motion.ts'
-import type { ProblemKind } from './problem.ts'
+import type { ProblemKind } from './failures.ts'
 import { createRequestsAhead } from './requests-ahead.ts'
 import type { PageScreen, ProblemScreen } from './screen.ts'
 import { createTapGuard, watchAttention } from './tap-guard.ts'

@@ -1,26 +1,13 @@
+import { promptFailureOf } from '@bonded/contract'
 import { isRejection, PhoneError } from '@bonded/phone'
-
-/** What stops an approval, by what the user can do about it. */
-export type ProblemKind =
-  | 'link_incomplete'
-  | 'qr_code_expired'
-  | 'claimed_by_other_phone'
-  | 'session_over'
-  | 'phone_not_accepted'
-  | 'cannot_attest'
-  | 'app_only'
-  | 'phone_too_new'
-  | 'phone_unknown'
-  | 'passkey_missing'
-  | 'passkey_unsupported'
-  | 'open_in_browser'
-  | 'start_again'
-  | 'storage_unavailable'
-  | 'app_required'
-  | 'offline'
-  | 'busy'
-  | 'wrong_service'
-  | 'unexpected'
+import { StorageFailure } from './device-store.ts'
+import {
+  AFTER_PROMPT,
+  type AfterPrompt,
+  FIRST_ASKS,
+  type Moment,
+  type ProblemKind,
+} from './failures.ts'
 
 /** A proof that this browser cannot give. */
 export type Need = 'passport' | 'carrier' | 'motion' | 'other'
@@ -51,11 +38,11 @@ const OF_REASON: Readonly<Record<string, ProblemKind>> = {
 }
 
 /** Classifies a failure. An unknown one is `unexpected`: the page invents no explanation. */
-export function problemOf(failure: unknown): ProblemKind {
-  if (!(failure instanceof PhoneError)) {
-    const isStorage = failure instanceof DOMException
-    return isStorage ? 'storage_unavailable' : 'unexpected'
-  }
+export function problemOf(failure: unknown, moment: Moment = 'open'): ProblemKind {
+  if (failure instanceof StorageFailure) return 'storage_unavailable'
+  if (!(failure instanceof PhoneError)) return 'unexpected'
+  const after = afterPrompt(failure, moment)
+  if (after !== undefined && after !== 'ask') return after
   switch (failure.code) {
     case 'handoff_unreadable':
       return 'link_incomplete'
@@ -67,15 +54,13 @@ export function problemOf(failure: unknown): ProblemKind {
       return 'app_required'
     case 'not_awaiting':
       return 'session_over'
-    case 'user_verification_failed':
-      return 'passkey_missing'
-    case 'authenticator_unusable':
-      return 'passkey_unsupported'
     case 'refused': {
       const reason = failure.reason ?? ''
       const known = Object.hasOwn(OF_REASON, reason) ? OF_REASON[reason] : undefined
       return known ?? ((failure.status ?? 0) >= 500 ? 'busy' : 'unexpected')
     }
+    case 'user_verification_failed':
+    case 'authenticator_unusable':
     case 'answer_unreadable':
     case 'counter_exhausted':
     case 'cancelled':
@@ -83,6 +68,21 @@ export function problemOf(failure: unknown): ProblemKind {
   }
 }
 
+/** What follows a failed prompt of the browser; undefined after any other failure. */
+export function afterPrompt(
+  failure: unknown,
+  moment: Moment,
+  isFirst = false,
+): AfterPrompt | undefined {
+  if (!(failure instanceof PhoneError) || !PROMPT_CODES.has(failure.code)) return undefined
+  const failed = promptFailureOf(failure.reason ?? '')
+  return isFirst && FIRST_ASKS[moment]?.includes(failed) ? 'ask' : AFTER_PROMPT[moment][failed]
+}
+
+const PROMPT_CODES: ReadonlySet<string> = new Set([
+  'user_verification_failed',
+  'authenticator_unusable',
+])
 const NEED_OF_KIND: Readonly<Record<string, Need>> = {
   passport_chip: 'passport',
   carrier: 'carrier',
@@ -98,6 +98,5 @@ export function needOf(failure: unknown): Need | null {
 
 /** Whether the user confirmed no passkey, or none that the service accepts. Browsers hide which. */
 export function isNotRecovered(failure: unknown): boolean {
-  const isDenied = failure instanceof PhoneError && failure.code === 'user_verification_failed'
-  return isDenied || isRejection(failure, 'assertion_invalid')
+  return afterPrompt(failure, 'recover') === 'ask' || isRejection(failure, 'assertion_invalid')
 }

@@ -1,8 +1,9 @@
 import type { CompletionOutcome } from '@bonded/contract'
 import type { ListedKey, ShownRequest } from '@bonded/phone'
+import type { ProblemKind } from './failures.ts'
 import type { Alike, InboxScreen } from './inbox/screen.ts'
 import type { ShownInvitation } from './invitation.ts'
-import type { Need, ProblemKind } from './problem.ts'
+import type { Need } from './problem.ts'
 
 /**
  * What a page can show. One screen at a time; the view draws it and reports what the user chose.
@@ -33,6 +34,8 @@ export type PageScreen =
 export interface SetupScreen {
   readonly name: 'setup'
   readonly invitation: ShownInvitation
+  /** The page's own address, to be opened in another browser. */
+  readonly link: string
   readonly appLink: string | null
   /** Whether the page offers to find a passkey, beside a new setup or in its place. */
   readonly recovery: 'only' | 'offered' | 'none'

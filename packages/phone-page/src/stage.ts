@@ -7,8 +7,9 @@ import {
   requestOf,
   type ShownRequest,
 } from '@bonded/phone'
+import type { Moment, ProblemKind } from './failures.ts'
 import { createPause } from './pause.ts'
-import { needOf, type ProblemKind, problemOf } from './problem.ts'
+import { needOf, problemOf } from './problem.ts'
 import type { Recovery } from './recovery.ts'
 import type { End, Notice, ProblemScreen, Screen, Task } from './screen.ts'
 import type { TabMemory } from './tab.ts'
@@ -77,10 +78,10 @@ export class Stage {
     this.present({ name: 'problem', problem, need: null, requestId: null, link, appLink, ...facts })
   }
 
-  fail(failure: unknown): void {
+  fail(failure: unknown, moment?: Moment): void {
     if (isRejection(failure, 'tenant_suspended')) return this.end('suspended')
     const requestId = failure instanceof PhoneError ? (failure.request_id ?? null) : null
-    this.presentProblem(problemOf(failure), { need: needOf(failure), requestId })
+    this.presentProblem(problemOf(failure, moment), { need: needOf(failure), requestId })
   }
 
   end(end: End): void {

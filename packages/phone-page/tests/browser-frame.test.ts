@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test'
 import type { CreatedSession } from '@bonded/contract'
 import type { Frame, Page } from 'playwright-core'
 import { browserMissing } from '../../../tests/browser.ts'
+import { type Faults, installFaults } from './faults.ts'
 import { addAuthenticator, type Passkey, press, screen } from './phone-browser.ts'
 import { Sandbox } from './sandbox.ts'
 
@@ -62,8 +63,13 @@ async function approved() {
   return { session, passkeys, frameUrl: `${sandbox.origin}/frame/${session.tenant_id}` }
 }
 
-async function computerAt(url: string, passkeys: readonly Passkey[]): Promise<Page> {
+async function computerAt(
+  url: string,
+  passkeys: readonly Passkey[],
+  faults: Faults = {},
+): Promise<Page> {
   const page = await sandbox.computer()
+  await installFaults(page, faults)
   const { devtools, authenticatorId } = await addAuthenticator(page.context(), page)
   for (const credential of passkeys)
     await devtools.send('WebAuthn.addCredential', { authenticatorId, credential })
@@ -90,6 +96,34 @@ const heard = (page: Page, type: string) =>
   page.waitForFunction(`globalThis.messages.some(({ data }) => data.type === '${type}')`)
 const start = (page: Page, session: CreatedSession) =>
   page.evaluate(`frames[0].postMessage(${startOf(session)}, '${sandbox.origin}')`)
+
+test(
+  'shows its button again after a failure that may pass, and ends after one that cannot',
+  browserTest,
+  async () => {
+    const { session, passkeys, frameUrl } = await approved()
+    const open = async (errors: readonly string[]) => {
+      const page = await computerAt(showing(tenant, frameUrl), passkeys, { get: errors })
+      await heard(page, 'ready')
+      await start(page, session)
+      const confirm = () => frameOf(page).getByRole('button', { name: 'Confirm' }).click()
+      await confirm()
+      return { page, frame: frameOf(page), confirm }
+    }
+    const final = await open(['SecurityError'])
+    await heard(final.page, 'failed')
+    await final.frame.getByText('This browser cannot use passkeys here.').waitFor()
+
+    const { page, frame, confirm } = await open(['NotAllowedError', 'UnknownError'])
+    await frame.getByText('Not confirmed.').waitFor()
+    await confirm()
+    await frame.getByText('Not confirmed.').waitFor()
+    assert.equal((await messagesOf(page)).length, 1, 'the page has heard only “ready”')
+    await confirm()
+    await heard(page, 'done')
+    assert.equal((await sandbox.stateOf(session)).state, 'bonded')
+  },
+)
 
 test(
   'proves the browser in the tenant’s page, which learns only that it is done',

@@ -19,6 +19,26 @@ export interface CredentialMembers<M extends string> {
 export const REGISTRATION_MEMBERS = ['clientDataJSON', 'attestationObject'] as const
 export const ASSERTION_MEMBERS = ['clientDataJSON', 'authenticatorData', 'signature'] as const
 
+/** What a failed prompt of `navigator.credentials` says. */
+export type PromptFailure =
+  /** The user or the browser permitted none, or the time is over. Browsers hide which. */
+  | 'denied'
+  /** Another attempt may succeed. */
+  | 'failed'
+  /** This browser cannot, or not at this address. */
+  | 'final'
+
+/**
+ * Classifies a failure by the name of its error (WebAuthn, 5.1.3 and 5.1.4). A name that no
+ * standard has is one of the platform behind the browser, which may answer the next time.
+ *
+ * @example promptFailureOf('UnknownError') // 'failed'
+ */
+export function promptFailureOf(name: string): PromptFailure {
+  if (/^(NotAllowed|Abort)Error$/.test(name)) return 'denied'
+  return /^(Security|NotSupported|Type)Error$/.test(name) ? 'final' : 'failed'
+}
+
 /** The id of a credential, and the named members of its response as bytes. */
 export function credentialBytes<M extends string>(
   { rawId, response }: CredentialLike<M>,

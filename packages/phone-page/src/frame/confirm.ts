@@ -7,7 +7,9 @@ import {
   type CredentialLike,
   credentialMembers,
   encodeBase64url,
+  promptFailureOf,
 } from '@bonded/contract'
+import { AFTER_FRAME_PROMPT } from '../failures.ts'
 import type { Start } from './parent-message.ts'
 import type { FrameService, ServiceResult } from './service.ts'
 
@@ -79,10 +81,8 @@ export function startFrame(start: Start, dependencies: FrameDependencies): Start
     try {
       assertion ??= await requestAssertion(start, shown, dependencies)
     } catch (failure) {
-      // The user canceled, or no phone responded in time. Any other failure repeats itself.
-      const { name } = failure as { readonly name?: unknown }
-      if (name === 'NotAllowedError' || name === 'AbortError') return again('retry')
-      return fail('unsupported')
+      const after = AFTER_FRAME_PROMPT[promptFailureOf((failure as Error).name)]
+      return after === 'retry' ? again(after) : fail(after)
     }
     if (
       assertion === undefined ||

@@ -9,7 +9,7 @@ import { createDeciding } from '../decide.ts'
 import type { DeviceStore } from '../device-store.ts'
 import type { EvidenceAhead } from '../evidence-ahead.ts'
 import type { MotionRecorder } from '../motion.ts'
-import { isNotRecovered, problemOf } from '../problem.ts'
+import { afterPrompt, isNotRecovered, problemOf } from '../problem.ts'
 import type { Choice, Screen } from '../screen.ts'
 import { Stage, type StageDependencies } from '../stage.ts'
 import type { Notifications } from './notifications.ts'
@@ -93,7 +93,8 @@ export function startInbox(dependencies: InboxDependencies): InboxApp {
     waiting: Math.max(0, waiting - 1),
   })
 
-  /** Runs what prompts the user, who has just asked for it. A closed prompt changes nothing. */
+  let isFirst = true
+  /** Runs what prompts the user, who has just asked for it. One closed prompt changes nothing. */
   const ask = async (act: () => Promise<void>) => {
     const { screen } = stage
     // A second tap, before the first one had its effect.
@@ -101,9 +102,11 @@ export function startInbox(dependencies: InboxDependencies): InboxApp {
     stage.present({ name: 'loading' })
     try {
       await act()
+      isFirst = true
     } catch (failure) {
-      const isClosed = failure instanceof PhoneError && failure.code === 'user_verification_failed'
-      if (isClosed) stage.present(screen)
+      const asksAgain = afterPrompt(failure, 'open', isFirst) === 'ask'
+      isFirst &&= !asksAgain
+      if (asksAgain) stage.present(screen)
       else stage.fail(failure)
     }
   }

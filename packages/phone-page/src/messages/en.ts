@@ -148,14 +148,15 @@ export const en = {
   'problem.passkey_missing.title': 'Your phone did not confirm it was you',
   'problem.passkey_missing.body':
     'Nothing was approved. Try again. If you deleted the passkey, set up this phone again.',
-  'problem.passkey_unsupported.title': 'This browser cannot create a passkey',
-  'problem.passkey_unsupported.body':
-    'Turn on a screen lock, or open the link in your phone’s main browser.',
+  'problem.passkey_not_created.title': 'No passkey was created',
+  'problem.passkey_not_created.body':
+    'You closed the prompt, or this browser is inside an app without passkeys. Turn on a screen lock and try again, or open the link in Safari or Chrome.',
   'problem.open_in_browser.title': 'Open this link in Safari or Chrome',
   'problem.open_in_browser.body':
     'This browser cannot use passkeys, like many browsers inside other apps. Copy the link and open it there, or scan the QR code with your phone’s camera.',
   'problem.storage_unavailable.title': 'This browser cannot store your setup',
-  'problem.storage_unavailable.body': 'Close private browsing, then open the link again.',
+  'problem.storage_unavailable.body':
+    'Try again. If it happens again, close private browsing, or allow this site to store data.',
   'problem.app_required.title': 'This request needs the app',
   'problem.app_required.body':
     'Nothing was approved. Decline the request here, start again on the page, and scan its QR code with the organization’s app.',

@@ -1,5 +1,5 @@
-import type { ProblemKind } from '../problem.ts'
-import type { ProblemScreen } from '../screen.ts'
+import { type WayOn, WAYS_ON } from '../failures.ts'
+import type { Choice, ProblemScreen } from '../screen.ts'
 import { element } from './dom.ts'
 import {
   button,
@@ -10,23 +10,6 @@ import {
   statement,
 } from './parts.ts'
 import { fillNodes } from './fill.ts'
-
-const CAN_RETRY: ReadonlySet<ProblemKind> = new Set([
-  'passkey_missing',
-  'offline',
-  'busy',
-  'unexpected',
-])
-const CAN_SET_UP_AGAIN: ReadonlySet<ProblemKind> = new Set(['phone_unknown', 'passkey_missing'])
-
-/** What the operator's app may be able to do. */
-const NEEDS_APP: ReadonlySet<ProblemKind> = new Set(['cannot_attest', 'app_only'])
-
-/** What another browser may be able to do. */
-const NEEDS_OTHER_BROWSER: ReadonlySet<ProblemKind> = new Set([
-  'open_in_browser',
-  'passkey_unsupported',
-])
 
 /** What went wrong, and the way on. */
 export function drawProblem(screen: ProblemScreen, context: DrawingContext): DrawnScreen {
@@ -41,7 +24,7 @@ export function drawProblem(screen: ProblemScreen, context: DrawingContext): Dra
       body: [need === null ? body : messages[`need.${need}`]],
     },
     ...(need === null ? [] : [element('p', { class: 'lead' }, body)]),
-    ...(NEEDS_OTHER_BROWSER.has(problem) ? [drawLink(link)] : []),
+    ...(WAYS_ON[problem]?.includes('link') ? [drawLink(link)] : []),
     ...(requestId === null ? [] : [element('p', { class: 'note' }, ...reference)]),
     footer(...actionsOf(screen, context)),
   )
@@ -50,29 +33,39 @@ export function drawProblem(screen: ProblemScreen, context: DrawingContext): Dra
 function actionsOf({ problem, link, appLink }: ProblemScreen, context: DrawingContext): Node[] {
   const { messages, onChoice } = context
   const actions: Node[] = []
-  const act = (text: string, choose: () => void) =>
-    actions.push(button(text, choose, { plain: actions.length > 0 }))
-  if (CAN_RETRY.has(problem)) act(messages['action.retry'], () => onChoice('retry'))
-  if (CAN_SET_UP_AGAIN.has(problem)) act(messages['setup.again'], () => onChoice('set_up_again'))
-  if (problem === 'app_required') {
-    act(messages['action.decline'], () => onChoice('decline'))
-    actions.push(button(messages['action.report'], () => onChoice('report'), { tone: 'stop' }))
+  const look = () => ({ plain: actions.length > 0 })
+  const act = (text: string, choice: Choice) =>
+    actions.push(button(text, () => onChoice(choice), look()))
+  const draw: Readonly<Record<WayOn, () => void>> = {
+    retry: () => act(messages['action.retry'], 'retry'),
+    set_up_again: () => act(messages['setup.again'], 'set_up_again'),
+    decline() {
+      act(messages['action.decline'], 'decline')
+      actions.push(button(messages['action.report'], () => onChoice('report'), { tone: 'stop' }))
+    },
+    app() {
+      if (appLink !== null)
+        actions.push(element('a', { class: 'button', href: appLink }, messages['setup.app']))
+    },
+    link: () => actions.push(copyButton(link, messages['action.copy'], look())),
   }
-  if (NEEDS_APP.has(problem) && appLink !== null)
-    actions.push(element('a', { class: 'button', href: appLink }, messages['setup.app']))
-  if (NEEDS_OTHER_BROWSER.has(problem)) actions.push(copyButton(link, messages['action.copy']))
+  WAYS_ON[problem]?.forEach((way) => draw[way]())
   // A user who has to return to the other page has one thing to do here.
   return actions.length > 0 ? actions : [closeButton(context)]
 }
 
 /** The page's address. A browser inside an app often shows none. */
-function drawLink(link: string): HTMLElement {
+export function drawLink(link: string): HTMLElement {
   return element('p', { class: 'link', dir: 'ltr', translate: 'no' }, link)
 }
 
 /** Copies a link, also where a browser inside an app has no Clipboard API. */
-function copyButton(link: string, text: string): HTMLButtonElement {
-  const copy = button(text, () => {
+export function copyButton(
+  link: string,
+  text: string,
+  look: { readonly plain: boolean },
+): HTMLButtonElement {
+  const act = () => {
     const shown = copy.closest('article')?.querySelector('.link')
     const isCopied = shown instanceof HTMLElement && copySelected(shown)
     if (isCopied) copy.textContent = `✓ ${text}`
@@ -82,7 +75,8 @@ function copyButton(link: string, text: string): HTMLButtonElement {
         // The user can still copy the selected link.
         () => {},
       )
-  })
+  }
+  const copy = button(text, act, look)
   return copy
 }
 

@@ -4,7 +4,8 @@ import { inboxEn, inboxMessages, type InboxMessages } from '../../src/inbox/mess
 import type { ListedRequest, ListScreen } from '../../src/inbox/screen.ts'
 import { en } from '../../src/messages/en.ts'
 import type { MotionAccess } from '../../src/motion.ts'
-import type { Need, ProblemKind } from '../../src/problem.ts'
+import type { ProblemKind } from '../../src/failures.ts'
+import type { Need } from '../../src/problem.ts'
 import type { ShownInvitation } from '../../src/invitation.ts'
 import type {
   Choice,
@@ -105,6 +106,8 @@ const ITEMS: readonly ListedRequest[] = [
 ]
 /** A drawn logo, because the gallery reaches no network. */
 const LOGO = `data:image/svg+xml,${encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 120 32"><rect width="32" height="32" rx="8" fill="#0b57d0"/><path d="M6 22q5-8 10 0t10 0" stroke="#fff" stroke-width="3" fill="none"/><rect x="40" y="10" width="80" height="12" rx="6" fill="#76838f"/></svg>')}`
+const LINK =
+  'https://bond.example/bond?session_id=sess_8PF5MPVSS2XfjjRRfzIuMZ&nonce=rEJwjWnPm3nQ8TCl0f8DiPRjJy3W9BCnQ1Ra3sWYv2E'
 const INVITATION: ShownInvitation = {
   tenant_name: REQUEST.tenant_name,
   logo: LOGO,
@@ -260,6 +263,7 @@ function setupScreen(members: Partial<SetupScreen> = {}): Screen {
   return {
     name: 'setup',
     invitation: INVITATION,
+    link: LINK,
     appLink: null,
     recovery: 'none',
     hasNotRecovered: false,
@@ -277,7 +281,7 @@ function problemOf(problem: ProblemKind, need: Need | null): Screen {
     problem,
     need,
     requestId: 'req_4sB0f2mWJ1f8gGk1qXw0aB',
-    link: 'https://bond.example/bond?session_id=sess_8PF5MPVSS2XfjjRRfzIuMZ&nonce=rEJwjWnPm3nQ8TCl0f8DiPRjJy3W9BCnQ1Ra3sWYv2E',
+    link: LINK,
     appLink: 'pulse://bond',
   }
 }

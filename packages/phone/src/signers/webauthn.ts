@@ -5,6 +5,7 @@ import {
   credentialMembers,
   decodeBase64url,
   type Invitation,
+  promptFailureOf,
   REGISTRATION_MEMBERS,
   type RegistrationOf,
 } from '@bonded/contract'
@@ -244,8 +245,8 @@ async function request(send: () => Promise<unknown>): Promise<unknown> {
     answer = await send()
   } catch (cause) {
     const name = cause instanceof Error ? cause.name : 'Error'
-    const denied = name === 'NotAllowedError' || name === 'AbortError'
-    throw new PhoneError(denied ? 'user_verification_failed' : 'authenticator_unusable', {
+    const isDenied = promptFailureOf(name) === 'denied'
+    throw new PhoneError(isDenied ? 'user_verification_failed' : 'authenticator_unusable', {
       reason: name,
       cause,
     })

@@ -1,4 +1,4 @@
-import { GET_SESSION, PROVE_BROWSER } from '@bonded/contract'
+import { GET_SESSION, promptFailureOf, PROVE_BROWSER } from '@bonded/contract'
 import type { ProofTools } from '../bond.ts'
 import type { Performers } from '../reducer.ts'
 import { storeSecret } from '../session/browser-secret.ts'
@@ -116,7 +116,7 @@ export async function openProof(setup: ProofSetup): Promise<void> {
         (proof) => dispatch('proved', proof),
         (cause: unknown) => {
           if (!signal.aborted) console.warn('Pulse: the browser gave no proof.', cause)
-          dispatch('refused', isFinal(cause))
+          dispatch('refused', promptFailureOf((cause as Error).name) === 'final')
         },
       )
     },
@@ -164,9 +164,4 @@ export async function openProof(setup: ProofSetup): Promise<void> {
   )
   signal.addEventListener('abort', () => dispatch('close'))
   dispatch('open')
-}
-
-/** Whether this browser cannot prove, as opposed to a user who did not want to, or was too slow. */
-function isFinal(cause: unknown): boolean {
-  return /^(Security|NotSupported|Type)Error$/.test((cause as Error).name)
 }
