@@ -35,7 +35,7 @@ export function createDeviceStore(origin: string): DeviceStore {
       device === undefined
         ? table.delete(origin)
         : table.put({ ...device, device_token: device.device_token.reveal() }, origin)
-    isStored = await inTable('readwrite', write).then(
+    isStored = await twice(() => inTable('readwrite', write)).then(
       () => true,
       () => false,
     )
@@ -46,12 +46,12 @@ export function createDeviceStore(origin: string): DeviceStore {
       if (!isStored) await keep(known)
       if (!isStored) return known
       try {
-        const stored = await inTable<StoredDevice | undefined>('readonly', (table) =>
-          table.get(origin),
-        )
+        const read = () =>
+          inTable<StoredDevice | undefined>('readonly', (table) => table.get(origin))
+        const stored = await twice(read)
         known = stored && { ...stored, device_token: new Secret(stored.device_token) }
       } catch (cause) {
-        if (known === undefined) throw new StorageFailure('the device cannot be read', { cause })
+        if (known === undefined) throw new StorageFailure('read', { cause })
       }
       remember(known !== undefined)
       return known
@@ -76,15 +76,9 @@ function remember(hasDevice: boolean): void {
 }
 
 /** Browsers lose their connection to the database, so a failed attempt is made again. */
-function inTable<T>(
-  mode: IDBTransactionMode,
-  use: (table: IDBObjectStore) => IDBRequest,
-): Promise<T> {
-  const attempt = () => inTableOnce<T>(mode, use)
-  return attempt().catch(attempt)
-}
+const twice = <T>(act: () => Promise<T>) => act().catch(act)
 
-async function inTableOnce<T>(
+async function inTable<T>(
   mode: IDBTransactionMode,
   use: (table: IDBObjectStore) => IDBRequest,
 ): Promise<T> {

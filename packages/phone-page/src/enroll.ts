@@ -139,7 +139,7 @@ export function createEnrolling(stage: Stage, dependencies: EnrollDependencies):
     // Where the user does not confirm, the key stays registered. The page has no other signature.
     await phone.removeKey(key.device.device_id).catch(() => {})
     await undoSetup(key)
-    throw new StorageFailure('the device cannot be stored')
+    throw new StorageFailure('write')
   }
 
   /** Discards a key that was made for a session that rejects it. The former key stays. */

@@ -1,4 +1,5 @@
 import type { PromptFailure } from '@bonded/contract'
+import type { MessageKey } from './messages/en.ts'
 
 /*
  * What a failure of the phone's browser, or of the service, leads to. A kind of problem is a
@@ -6,27 +7,40 @@ import type { PromptFailure } from '@bonded/contract'
  * row.
  */
 
-/** What stops an approval, by what the user can do about it. */
-export type ProblemKind =
-  | 'link_incomplete'
-  | 'qr_code_expired'
-  | 'claimed_by_other_phone'
-  | 'session_over'
-  | 'phone_not_accepted'
-  | 'cannot_attest'
-  | 'app_only'
-  | 'phone_too_new'
-  | 'phone_unknown'
-  | 'passkey_missing'
-  | 'passkey_not_created'
-  | 'open_in_browser'
-  | 'start_again'
-  | 'storage_unavailable'
-  | 'app_required'
-  | 'offline'
-  | 'busy'
-  | 'wrong_service'
-  | 'unexpected'
+/** What stops an approval, by what the user can do about it. Each has a title and a body. */
+export type ProblemKind = KindOf<MessageKey>
+type KindOf<Key> = Key extends `problem.${infer Kind}.title` ? Kind : never
+
+/** By the code of the phone's error; of a rejection, by the service's reason. */
+export const OF_FAILURE: Readonly<Record<string, ProblemKind>> = {
+  handoff_unreadable: 'link_incomplete',
+  origin_not_usable: 'wrong_service',
+  unreachable: 'offline',
+  step_up_unsupported: 'app_required',
+  not_awaiting: 'session_over',
+  challenge_expired: 'qr_code_expired',
+  nonce_mismatch: 'qr_code_expired',
+  session_not_found: 'qr_code_expired',
+  session_claimed: 'claimed_by_other_phone',
+  session_not_live: 'session_over',
+  device_not_usable: 'phone_not_accepted',
+  format_not_enabled: 'phone_not_accepted',
+  attestation_invalid: 'phone_not_accepted',
+  key_format_not_accepted: 'app_only',
+  key_not_attested: 'cannot_attest',
+  key_too_new: 'phone_too_new',
+  policy_not_met: 'session_over',
+  credential_invalid: 'phone_unknown',
+  credential_missing: 'phone_unknown',
+  device_not_found: 'phone_unknown',
+  assertion_invalid: 'phone_unknown',
+  request_timeout: 'offline',
+  rate_limited: 'busy',
+  overloaded: 'busy',
+  operation_timeout: 'busy',
+  store_unavailable: 'busy',
+  not_ready: 'busy',
+}
 
 /** A button of a problem. `link` shows the link too, for another browser. */
 export type WayOn = 'retry' | 'set_up_again' | 'decline' | 'app' | 'link'
@@ -35,7 +49,7 @@ export type WayOn = 'retry' | 'set_up_again' | 'decline' | 'app' | 'link'
 export const WAYS_ON: Readonly<Partial<Record<ProblemKind, readonly WayOn[]>>> = {
   phone_unknown: ['set_up_again'],
   passkey_missing: ['retry', 'set_up_again'],
-  passkey_not_created: ['retry', 'link'],
+  not_created: ['retry', 'link'],
   open_in_browser: ['link'],
   storage_unavailable: ['retry'],
   app_required: ['decline'],
@@ -46,19 +60,19 @@ export const WAYS_ON: Readonly<Partial<Record<ProblemKind, readonly WayOn[]>>> =
   unexpected: ['retry'],
 }
 
-/** When a browser asks for a passkey. */
-export type Moment =
-  /** Creates the key of a phone, for a session that no key of this browser holds. */
-  | 'set_up'
-  /** Creates another key, for a session that this browser holds. */
-  | 'add_key'
-  | 'approve'
-  /** Signs what opens a request or a list. */
-  | 'open'
-  /** Looks for a key of a phone that has no record of it. */
-  | 'recover'
-  /** Signs the removal of a phone. */
-  | 'remove'
+/**
+ * When a browser asks for a passkey.
+ *
+ * | moment | the browser |
+ * |---|---|
+ * | `set_up` | creates the key of a phone, for a session that no key of this browser holds |
+ * | `add_key` | creates another key, for a session that this browser holds |
+ * | `approve` | signs the approval |
+ * | `open` | signs what opens a request or a list |
+ * | `recover` | looks for the key of a phone that has no record of it |
+ * | `remove` | signs the removal of a phone |
+ */
+export type Moment = 'set_up' | 'add_key' | 'approve' | 'open' | 'recover' | 'remove'
 
 /** `ask`: the former screen with a notice, so that the user tries again there. */
 export type AfterPrompt = 'ask' | ProblemKind
@@ -77,11 +91,7 @@ export const FIRST_ASKS: Readonly<Partial<Record<Moment, readonly PromptFailure[
  */
 export const AFTER_PROMPT: Readonly<Record<Moment, Readonly<Record<PromptFailure, AfterPrompt>>>> =
   {
-    set_up: {
-      denied: 'passkey_not_created',
-      failed: 'passkey_not_created',
-      final: 'open_in_browser',
-    },
+    set_up: { denied: 'not_created', failed: 'not_created', final: 'open_in_browser' },
     add_key: { denied: 'unexpected', failed: 'unexpected', final: 'unexpected' },
     approve: { denied: 'passkey_missing', failed: 'unexpected', final: 'unexpected' },
     open: { denied: 'passkey_missing', failed: 'unexpected', final: 'unexpected' },

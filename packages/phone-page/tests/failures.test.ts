@@ -126,7 +126,7 @@ async function sees(page: Page, { title, says, buttons, hasLink = false }: Shown
   assert.equal(await page.locator('.link').count(), Number(hasLink))
 }
 
-/** How a user comes to a prompt on a phone, again after a failure, and what a success leads to. */
+/** How a user reaches a prompt, also again after a failure, and the screen after a success. */
 const MOMENTS = {
   async set_up() {
     const phone = await bank.phone()

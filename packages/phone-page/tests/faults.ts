@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 
 /** The calls that can fail: prompts, and reads and writes of the page's two storages. */
-export type FaultyCall = 'create' | 'get' | 'read' | 'write' | 'hint'
+type FaultyCall = 'create' | 'get' | 'read' | 'write' | 'hint'
 
 /** The names of the errors with which the next calls fail, one for each. */
 export type Faults = Partial<Record<FaultyCall, readonly string[]>>

@@ -148,8 +148,8 @@ export const en = {
   'problem.passkey_missing.title': 'Your phone did not confirm it was you',
   'problem.passkey_missing.body':
     'Nothing was approved. Try again. If you deleted the passkey, set up this phone again.',
-  'problem.passkey_not_created.title': 'No passkey was created',
-  'problem.passkey_not_created.body':
+  'problem.not_created.title': 'No passkey was created',
+  'problem.not_created.body':
     'You closed the prompt, or this browser is inside an app without passkeys. Turn on a screen lock and try again, or open the link in Safari or Chrome.',
   'problem.open_in_browser.title': 'Open this link in Safari or Chrome',
   'problem.open_in_browser.body':
