@@ -38,7 +38,7 @@ export async function buildGallery(): Promise<Gallery> {
   }
 }
 
-/** A language as the gallery draws it, from the file that the service serves. `en` is `null`. */
+/** A language as the gallery draws it, from its file. `en` is `null`. */
 export function languageIn(tag: string): string {
   if (tag === 'en') return 'null'
   const read = (file: string) =>

@@ -165,6 +165,11 @@ test('a request that did not arrive in time reads as a lost connection', () => {
   assert.equal(problemOf(failure), 'offline')
 })
 
+test('a failure of the browser that no table has reads as unexpected, not as one of the storage', () => {
+  // A push service that does not answer, for example.
+  assert.equal(problemOf(new DOMException('', 'AbortError')), 'unexpected')
+})
+
 test('an invitation hides no characters, and its logo is a file of the service', () => {
   const origin = 'https://bond.example'
   const invitation = {

@@ -48,6 +48,7 @@ test(
     desk.network.isDown = true
     await page.getByText(RECONNECTING).waitFor()
     assert.equal(await page.locator('.qr').count(), 0, 'no phone can use the code')
+    assert.equal(await page.locator('.body').textContent(), '', 'and no sentence tells to scan it')
     desk.network.isDown = false
     await page.getByText(RECONNECTING).waitFor({ state: 'hidden' })
     await page.locator('.qr').waitFor()

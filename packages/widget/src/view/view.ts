@@ -128,8 +128,9 @@ function drawCard(handlers: Handlers) {
     card.dataset['screen'] = name
     card.dataset['tone'] = toneOf(name)
     title.textContent = hasContact ? text.title : reconnecting
-    body.textContent = text.body
     const node = code ? qr.node : given
+    // Without contact there is no code to scan.
+    body.textContent = hasContact || node ? text.body : ''
     // A frame that is inserted again loads again.
     if (node?.parentNode === stage) return
     stage.replaceChildren(node ?? badge(name))
