@@ -135,7 +135,7 @@ function performersOf(parts: Parts): Performers<BondEffect> {
       load().catch(fail)
     },
     guard() {
-      view.fitBy(checks.fitIn)
+      view.equip(checks)
       guard = checks.watchContainer(
         { ...view, container },
         {

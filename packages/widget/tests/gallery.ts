@@ -74,6 +74,7 @@ import { plain } from './src/screen.ts'
 import { sharedStyles } from './src/view/sheet.ts'
 import { STYLES } from './src/view/styles/styles.ts'
 import { fitIn } from './src/container/fit.ts'
+import { encodeQr } from '@bonded/contract'
 import { openView } from './src/view/view.ts'
 import { confirmButton } from './src/browser-proof/button.ts'
 
@@ -87,7 +88,7 @@ const PAYLOAD = 'https://service.example/bond?session_id=sess_' + 'a'.repeat(22)
 globalThis.draw = (container, { tag, messages, proof, name, pairs = [], hasContact = true, hasCode = true }) => {
   if (!views.has(container)) {
     views.set(container, openView(container, { look: [], handlers: { cancel() {}, retry() {} } }))
-    views.get(container).fitBy(fitIn)
+    views.get(container).equip({ fitIn, encodeQr })
   }
   const view = views.get(container)
   const until = performance.now() + 299_000

@@ -1,4 +1,4 @@
-import { encodeQr } from '@bonded/contract'
+import type { encodeQr } from '@bonded/contract'
 import { drawing } from './dom.ts'
 
 /**
@@ -11,7 +11,7 @@ const QUIET_ZONE = 4
 export interface QrCode {
   readonly node: SVGSVGElement
   /** Draws another payload in place, without an announcement or a change of focus. */
-  readonly draw: (payload: string) => void
+  readonly draw: (payload: string, encode: typeof encodeQr) => void
 }
 
 /**
@@ -33,10 +33,10 @@ export function qrCode(label: string): QrCode {
   let drawn = ''
   return {
     node,
-    draw(payload) {
+    draw(payload, encode) {
       if (payload === drawn) return
       drawn = payload
-      const rows = encodeQr(new TextEncoder().encode(payload))
+      const rows = encode(new TextEncoder().encode(payload))
       const size = rows.length + 2 * QUIET_ZONE
       node.setAttribute('viewBox', `${-QUIET_ZONE} ${-QUIET_ZONE} ${size} ${size}`)
       ground.setAttribute('d', `M${-QUIET_ZONE} ${-QUIET_ZONE}h${size}v${size}h-${size}z`)

@@ -1,6 +1,7 @@
 import { bare, directionOf } from '@bonded/contract'
-import type { fitIn } from '../container/fit.ts'
+import type { Fit } from '../container/fit.ts'
 import { timeLeft } from '../countdown.ts'
+import type { Checks } from '../loading/load-checks.ts'
 import type { LoadedMessages } from '../messages/load.ts'
 import { en } from '../messages/messages.ts'
 import { plain, type Screen, type ScreenName } from '../screen.ts'
@@ -29,8 +30,8 @@ export interface View {
   readonly compare: (pairs: readonly Pair[]) => void
   /** Moves the focus to the widget: the user's work continues there. */
   readonly focus: () => void
-  /** Shows the card and fits it into its box, from now on: its styles have been loaded. */
-  readonly fitBy: (fitter: typeof fitIn) => void
+  /** Shows the card, and fits it into its box from now on: all that it needs has been loaded. */
+  readonly equip: (loaded: Pick<Checks, 'fitIn' | 'encodeQr'>) => void
   /** Whether the reserved box is too small for the widget. */
   readonly isCut: () => boolean
   /** What the page could hide: all that is drawn, and the QR code or the service's frame. */
@@ -51,24 +52,20 @@ export function openView(
   try {
     const root = container.shadowRoot ?? container.attachShadow(bare({ mode: 'open' }))
     root.adoptedStyleSheets = [sharedStyles()]
-    const { card, redraw, ...view } = drawCard(handlers)
+    const { card, tools, ...view } = drawCard(handlers)
     for (const [name, value] of look) card.style.setProperty(`--${name}`, value)
     root.replaceChildren(card)
-    let isCut = () => false
     return {
       ...view,
       card,
-      isCut: () => isCut(),
+      isCut: () => tools.isCut(),
       focus() {
         // The scrolling of focus() would show the small card of the start, and stop the page's.
         card.focus({ preventScroll: true })
         container.scrollIntoView({ block: 'nearest' })
       },
-      fitBy(fitter) {
-        const fitted = fitter(container, card)
-        isCut = fitted.isCut
-        redraw(fitted.fit)
-      },
+      equip: ({ fitIn, encodeQr }) =>
+        void Object.assign(tools, fitIn(container, card), { encodeQr }),
     }
   } catch (cause) {
     console.error('Pulse: the container cannot carry the widget. Use a plain <div>.', cause)
@@ -81,7 +78,8 @@ function drawCard(handlers: Handlers) {
   // A phone cannot scan its own screen, so the link comes first there.
   const touch = matchMedia('(pointer: coarse)').matches
   let messages = en
-  let fit = () => {}
+  // `equip` replaces both and adds the encoder, before the first QR code is drawn.
+  const tools = { fit() {}, isCut: () => false } as Fit & Pick<Checks, 'encodeQr'>
   const text = (tag: 'h2' | 'p', look: string) => element(tag, { class: look })
   const link = (look: string) =>
     element('a', { class: look, target: '_blank', rel: 'noopener noreferrer' })
@@ -158,7 +156,7 @@ function drawCard(handlers: Handlers) {
     const { name, text, code, expiresAt, hasContact } = screen
     help.setLink(code && code.link)
     if (code) {
-      qr.draw(code.payload)
+      qr.draw(code.payload, tools.encodeQr)
       if (handoff.getAttribute('href') !== code.link) handoff.href = code.link
     }
     const time = expiresAt === null ? '' : timeLeft({ until: expiresAt, now: performance.now() })
@@ -175,7 +173,7 @@ function drawCard(handlers: Handlers) {
       write(screen)
       hideRest(screen)
     })
-    fit()
+    tools.fit()
   }
   const translate = (language: LoadedMessages) => {
     messages = language.messages
@@ -204,7 +202,7 @@ function drawCard(handlers: Handlers) {
     if (!shown) return show(plain('starting'))
     write(shown)
     hideRest(shown)
-    fit()
+    tools.fit()
   }
   // A language that loads slowly finds the widget in English.
   translate({ tag: 'en', messages })
@@ -213,7 +211,7 @@ function drawCard(handlers: Handlers) {
     card,
     centerpiece: () => stage.querySelector('.qr,iframe'),
     markBreached: (isBreached: boolean) => card.setAttribute('data-breached', String(isBreached)),
-    redraw: (draw: () => void) => (fit = draw),
+    tools,
     show,
     speak,
     identify({ name, logo }: Tenant) {
@@ -223,12 +221,12 @@ function drawCard(handlers: Handlers) {
       image.addEventListener('error', () => image.remove())
       brand.replaceChildren(...(logo ? [image] : []), element('bdi', {}, name))
       brand.hidden = false
-      fit()
+      tools.fit()
     },
     compare(given: readonly Pair[]) {
       pairs.replaceChildren(...pairRows(given))
       if (shown) hideRest(shown)
-      fit()
+      tools.fit()
     },
   }
 }
