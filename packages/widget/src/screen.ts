@@ -58,7 +58,7 @@ const LONGEST_EVALUATION_MS = 8_000
 
 /** What to draw for a session, now. An expired QR code is never shown. */
 export function screenOf(snapshot: Snapshot, now: Instant): Screen {
-  const { state, code, expiresAt, outcome } = snapshot
+  const { state, code, expiresAt, outcome, reportedAt } = snapshot
   switch (state) {
     case 'pending': {
       const name = pendingScreen(snapshot, now)
@@ -75,12 +75,12 @@ export function screenOf(snapshot: Snapshot, now: Instant): Screen {
       return plain(ENDED_SCREENS[snapshot.endedReason ?? 'killed'])
     case 'bonded':
     case 'expired':
-      if (!outcome) return plain(snapshot.hasBond ? 'bonded' : state)
+      if (!reportedAt) return plain(reportedAt === null ? 'bonded' : state)
       break
     case 'completed':
   }
   // Completed, or reported late, which changes no state.
-  return plain(COMPLETED_SCREENS[outcome ?? 'accepted'])
+  return plain(COMPLETED_SCREENS[outcome])
 }
 
 function pendingScreen({ hint, hintedAt }: Snapshot, now: Instant): ScreenName {

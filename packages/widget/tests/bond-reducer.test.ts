@@ -14,6 +14,7 @@ import { readSnapshot, type Snapshot, unseen } from '../src/session/snapshot.ts'
 
 const OK: Containment = { verdict: 'ok', breaches: [] }
 const HIDDEN: Containment = { verdict: 'breached', breaches: ['covered'] }
+const REPORTED_AT = '2026-11-29T12:00:00.000Z'
 const SMALL: Containment = { verdict: 'breached', breaches: ['too_small'] }
 const session: FoundSession = {
   kind: 'session',
@@ -152,7 +153,7 @@ test('keeps showing the outcome when the service is lost after it', () => {
 
 test('still shows a bond whose time ended without a report, and no new attempt', () => {
   const run = after(...WATCHING, ['snapshot', snapshotOf({ state: 'bonded' })])
-  run.on(['snapshot', { ...snapshotOf({ state: 'expired' }), hasBond: true }])
+  run.on(['snapshot', snapshotOf({ state: 'expired', reported_at: null })])
   assert.deepEqual(run.screens, ['bonded'])
   assert.equal(run.outcome, undefined)
 })
@@ -161,9 +162,11 @@ test('shows a late report of an approval that has expired', () => {
   for (const [outcome, screen] of [
     ['accepted', 'completed'],
     ['in_review', 'in_review'],
+    // A backend reports after its action has succeeded (protocol 4).
+    [null, 'completed'],
   ] as const) {
     const run = after(...WATCHING, ['snapshot', snapshotOf({ state: 'bonded' })])
-    run.on(['snapshot', { ...snapshotOf({ state: 'expired', outcome }), hasBond: true }])
+    run.on(['snapshot', snapshotOf({ state: 'expired', outcome, reported_at: REPORTED_AT })])
     assert.deepEqual(run.screens, [screen])
   }
 })

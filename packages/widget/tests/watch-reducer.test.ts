@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fc } from '../../../tests/random.ts'
+import { screenOf } from '../src/screen.ts'
 import type { SessionResponse } from '../src/session/get-session.ts'
 import { readSnapshot, type Snapshot, unseen } from '../src/session/snapshot.ts'
 import {
@@ -197,27 +198,28 @@ test('shows a confirmed session that is gone after its expiry as expired', () =>
   assert.equal(run.state.phase, 'ended')
 })
 
-for (const [state, hasBond] of [
-  ['bonded', true],
-  ['pending', false],
+for (const [state, reportedAt] of [
+  ['bonded', null],
+  ['pending', undefined],
 ] as const)
-  test(`a session that expires after it was ${state} is ${hasBond ? '' : 'not '}approved`, () => {
+  test(`a session that expires after it was ${state} is ${state === 'bonded' ? '' : 'not '}approved`, () => {
     const run = listening()
     run.on(['frame', snapshotAt(run.now, { seq: 2, state })])
     run.on(['frame', snapshotAt(run.now, { seq: 3, state: 'expired' })])
     assert.equal(run.state.snapshot.state, 'expired')
-    assert.equal(run.state.snapshot.hasBond, hasBond)
+    assert.equal(run.state.snapshot.reportedAt, reportedAt)
   })
 
 test('a session that is first read after its expiry says whether it was approved', () => {
   const at = '2026-11-29T12:00:00.000Z'
   for (const [members, expected] of [
-    [{}, [false, null]],
-    [{ reported_at: null }, [true, null]],
-    [{ reported_at: at, outcome: 'in_review' }, [true, 'in_review']],
+    [{}, 'expired'],
+    [{ reported_at: null }, 'bonded'],
+    [{ reported_at: at, outcome: 'in_review' }, 'in_review'],
+    [{ reported_at: at, outcome: null }, 'completed'],
   ] as const) {
-    const { hasBond, outcome } = snapshotAt(0, { seq: 3, state: 'expired', ...members })
-    assert.deepEqual([hasBond, outcome], expected)
+    const snapshot = snapshotAt(0, { seq: 3, state: 'expired', ...members })
+    assert.equal(screenOf(snapshot, 0).name, expected)
   }
 })
 
@@ -225,7 +227,7 @@ test('a bond that is gone after its expiry is approved', () => {
   const run = listening()
   run.on(['frame', snapshotAt(run.now, { seq: 2, state: 'bonded' })])
   run.later(300_000).on(['responded', 'first', gone])
-  assert.equal(run.state.snapshot.hasBond, true)
+  assert.equal(run.state.snapshot.reportedAt, null)
 })
 
 test('gives up after an outage of 30 s', () => {

@@ -14,7 +14,7 @@ export function advance(known: Snapshot, received: Snapshot): Snapshot {
     hintedAt: received.seq === known.seq ? known.hintedAt : received.hintedAt,
     code: later(known.code, received.code),
     endedReason: received.endedReason ?? known.endedReason,
-    hasBond: known.state === 'bonded' || received.hasBond,
+    reportedAt: known.state === 'bonded' ? (received.reportedAt ?? null) : received.reportedAt,
   }
 }
 

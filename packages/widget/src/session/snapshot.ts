@@ -45,15 +45,15 @@ export interface Snapshot {
   readonly hintedAt: Instant
   readonly endedReason: PublicEndedReason | null
   /**
-   * What the backend said when it completed the session; null where it said nothing, which means
-   * success: a backend completes a session after its action has succeeded (protocol 4).
+   * What the backend said in its report, of a session that has one. A report without an outcome
+   * means success: a backend reports after its action has succeeded (protocol 4).
    */
-  readonly outcome: CompletionOutcome | null
+  readonly outcome: CompletionOutcome
   /**
-   * The session has bonded. If it expires then, the backend can have acted, so the page does not
-   * ask the user to start again.
+   * Null once the session has bonded, until the backend reports. If it expires then, the backend
+   * can have acted, so the page does not ask the user to start again.
    */
-  readonly hasBond: boolean
+  readonly reportedAt: unknown
   /** The commitment of the browser that has proved itself, while one has. */
   readonly provedBy: unknown
   readonly expiresAt: Instant
@@ -132,9 +132,9 @@ export function readSnapshot(view: unknown, now: Instant): Snapshot | undefined 
     hint: isWord(SESSION_HINTS, hint) ? hint : null,
     hintedAt: now,
     endedReason: isWord(PUBLIC_ENDED_REASONS, endedReason) ? endedReason : null,
-    outcome: outcomeIn(outcome),
+    outcome: outcomeIn(outcome ?? 'accepted'),
     // A frame does not say it.
-    hasBond: 'reported_at' in members,
+    reportedAt: members['reported_at'],
     provedBy,
     expiresAt: now + expiresInMs,
     code: readCode(members, now),
@@ -196,7 +196,6 @@ function isWord<W extends string>(words: readonly W[], value: unknown): value is
 }
 
 /** An outcome that a newer service may add claims no success. */
-function outcomeIn(outcome: unknown): CompletionOutcome | null {
-  if (outcome === undefined || outcome === null) return null
+function outcomeIn(outcome: unknown): CompletionOutcome {
   return isWord(COMPLETION_OUTCOMES, outcome) ? outcome : 'in_review'
 }
