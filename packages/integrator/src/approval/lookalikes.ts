@@ -24,34 +24,47 @@ const MARKED = /[\u0e01\u4e00]\u0300+/g
 /** One or two letters within a token, or one of South East Asia before it, are part of it. */
 const WITHIN =
   /(?<=[0-9A-Za-z\u00df][-./@:_]?)[\u0e01\u4e00]{1,2}(?=[-./@:_]?[0-9A-Za-z\u00df])|(?<![\u0e01\u4e00])\u0e01(?=[0-9A-Za-z])/g
+/** Punctuation, bullets and stars, but not ellipses, primes and fullwidth forms. */
+const BULLET = String.raw`(?![ -~\u2026\u2030-\u2034\uff00-\uff1f])[\p{Po}\u00a8\u00b4\u00b8\u02c2-\u02ff\u0375\u05c5\u09f9\u119e\u201a\u220e\u2217-\u2219\u2295-\u22a1\u22c4-\u22c6\u235f\u23f9\u23fa\u25a0-\u25ff\u2605-\u2609\u2660-\u2667\u2686-\u2689\u26aa-\u26ac\u2720-\u2793\u2804\u2840\u2981\u29be\u29bf\u29eb\u2a00-\u2a02\u2b1b-\u2b59\u309c\u318d\ua78f\ufbb2-\ufbc1\u{1f518}\u{1f534}-\u{1f539}\u{1f780}-\u{1f7ff}]`
 /** What looks like a full stop, before a label. Catalan has a middle dot between two l. */
-const DOT =
-  /(?:[\u02cc\u02d9\u0387\u05c5\u060c\u07f8\u1361\u1802\u201a\u2022\u2027\u2219\u22c5\u2804\u2840\u2981\u2e30\u2e31\u2e33\u3001\u30fb\ua78f\uff64\uff65]|(?<![Ll])\u00b7|\u00b7(?![Ll]))(?=[a-z])/g
+const DOT = new RegExp(String.raw`(?!(?<=[Ll])\u00b7[Ll])${BULLET}(?=[a-z]|[A-Z]{2})`, 'gu')
+/** Quotation marks, and what looks like them, but no letters. */
+const QUOTES =
+  /[\p{Pi}\p{Pf}'\u00a8\u02bb\u02bc\u02f5\u0385\u055a\u055b\u05f3\u05f4\u1fed\u1fee\u201a\u201e\u2032-\u2037\u275b-\u2760\u2e42\u3003\u301d-\u301f\u309b\uff02\uff07\uff9e\u{1f676}-\u{1f678}]/gu
+const Q = QUOTES.source
+/** They draw a member: its name and the start of its value, or what is before it and its name. */
+const MEMBER = new RegExp(
+  String.raw`${Q}\s*(?:[:\u1361\u2982\ua6f4\uff1a]\s*${Q}|[,\u3001\uff0c]\s*${Q}(?:(?!${Q}).|(?<=\p{L})['\u2019](?=\p{L}))+${Q}\s*[:\u1361\u2982\ua6f4\uff1a])`,
+  'u',
+)
+/** Marks, except vowels of scripts of India, which follow Latin abbreviations in sentences. */
+const SIGN = String.raw`[\p{Mn}\p{Me}\u0903\u0982\u0983\u0a03\u0a83\u0b02\u0b03\u0c02\u0c03\u0c82\u0c83\u0d02\u0d03\u0d82\u0d83\u0f7f\u1038\u17c7\u17c8\u302e\u302f]`
+/** A dot above a dot, marks on letters other than accents, and marks on signs except emoji. */
+const MARKS = new RegExp(
+  String.raw`(?<=[\p{Soft_Dotted}\u0131\u0237\u04cfl]\p{M}{0,4})\u0307` +
+    String.raw`|(?<=[\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}]${SIGN}{0,4})(?![\p{VS}\u0300-\u0304\u0306-\u030d\u030f\u0311\u0313\u0314\u031b\u0323-\u0328\u032d\u032e\u0330\u0331\u0342-\u0345\u0358])${SIGN}` +
+    String.raw`|(?<=[\p{P}\p{S}\p{Z}0-9]${SIGN}{0,4})(?!\p{VS}|(?<=\ufe0f)\u20e3)${SIGN}`,
+  'gu',
+)
 /** An escape of JSON. Its letters do not belong to a word. */
 const ESCAPE = /\\(?:u[0-9a-f]{4}|.)/g
-const TOKEN = /[^\s",]+/g
 /** Brackets, quotes and full stops around an address do not belong to it. */
-const BEFORE = /^[()[\]{}<>'.:;!?]*/
-const AFTER = /[()[\]{}<>'.:;!?]*$/
-const PART = /[0-9A-Za-z\u00df]+/g
+const TOKEN = /(?![()[\]{}<>'.:;!?])[^\s",]+(?<![()[\]{}<>'.:;!?])/g
 const IBAN =
-  /(?<![0-9a-z\u00df])(?!\u00df\u00df)[a-z\u00df]{2}(?!\u00df\u00df)[0-9lo\u00df]{2}(?: ?[0-9a-z\u00df]{4}){2,7}(?: ?[0-9a-z\u00df]{1,4})?(?![0-9a-z\u00df])/gi
-/** Forms of Russian companies, beside a Latin name. */
-const LEGAL_FORM = /^[\u0410\u041e]{2,3}$/
+  /(?<![0-9a-z\u00df])(?!\u00df\u00df)[a-z\u00df]{2}(?!\u00df\u00df)[0-9lo\u00df]{2}(?: [0-9a-z\u00df\u0e01\u4e00]{4}(?= ))?(?: ?[0-9a-z\u00df]{4}){2,7}(?: ?[0-9a-z\u00df]{1,4})?(?![0-9a-z\u00df])/gi
+/** A digit of another script in a group, or a letter that looks like one, with what is before. */
+const IN_GROUP = /^[\s\p{Nd}〇ロㅁㅇㅣ丨口](?!\d)[\p{Nd}〇ロㅁㅇㅣ丨口]$/u
 /** Digits with separators. One number has digits of one script. */
-const NUMBER = /\p{Nd}(?:[\p{Nd}.,:'/+-]*\p{Nd})?/gu
+const NUMBER = /\p{Nd}(?:(?:[\p{Nd}.,:'/+-]|(?<=\p{Nd})[ \u00a0\u2009\u202f](?=\p{Nd}))*\p{Nd})?/gu
 /** What looks like a digit of ASCII after another one, and is not in the table. */
 const LIKE_DIGIT =
-  /[\u00d8\u00f8\u0398\u039f\u03b8\u03bf\u03f4\u041e\u0427\u043e\u0447\u0472\u0473\u04e8\u04e9\u110b\u2205\u2300\u3007\u3147\u3163\u4e28]/
+  /[\u00d8\u00f8\u0398\u039f\u03b8\u03bf\u03f4\u041e\u0427\u043e\u0447\u0472\u0473\u04e8\u04e9\u110b\u2205\u2300\u25cb\u25ef\u2b55\u3007\u3147\u3163\u4e28]/
 const IN_NUMBER = new RegExp(
-  [
-    String.raw`(?<=\d)${LIKE_DIGIT.source}+(?!\p{L})`,
-    String.raw`(?<=\d)[\u00b0\u00ba]{2,}`,
-    // What looks like a decimal separator, and marks that cross a digit out.
-    String.raw`(?<=\d)[\u02cc\u02cf\u0300-\u036f\u060c\u066b\u066c\u1802\u201a\u3001]+(?=\d)`,
+  String.raw`(?<=\d)(?:${LIKE_DIGIT.source}+(?!\p{L})|[\u00b0\u00ba]{2,})` +
+    // What looks like a decimal separator.
+    String.raw`|(?<=\d)(?:${BULLET}|[\u02cf\u066b\u066c])+(?=\d)` +
     // Letters that look like 2, 3, 4, 5, 6 and 8.
-    String.raw`(?<!\p{L})[\u00df\u0181\u01a7\u01b7\u01bc\u0417\u0427\u0431\u0437\u0447]+(?=\d)`,
-  ].join('|'),
+    String.raw`|(?<!\p{L})[\u00df\u0181\u01a7\u01b7\u01bc\u0417\u0427\u0431\u0437\u0447]+(?=\d)`,
   'gu',
 )
 const LABEL = /[.]([^\s./:?#@()[\]'"-]+)/g
@@ -61,22 +74,16 @@ const LATIN = /\p{Script=Latin}/u
 const ALIKE = [LATIN, /\p{Script=Greek}/u, /\p{Script=Cyrillic}/u, /\p{Script=Armenian}/u]
 /** Letters of no single script, such as the apostrophe of Uzbek and the micro sign, are usual. */
 const NOT_LATIN = /(?![\p{Script=Latin}\p{Script=Common}])\p{L}/u
-const OF_LATIN = /[\p{scx=Latin}\p{scx=Common}]/u
 const NOT_LATIN_ALL = new RegExp(NOT_LATIN, 'gu')
 /** An escape, or a word. Latin letters within Chinese, Japanese or Korean words are usual. */
 const WORDS = new RegExp(`${ESCAPE.source}|(?:(?!${UNSPACED.source})[\\p{L}\\p{M}\\p{N}])+`, 'gu')
 
-interface Tables {
-  readonly ascii: ReadonlyMap<string, string>
-  readonly labels: ReadonlySet<string>
-}
-let tables: Tables | undefined
+let tables: ReturnType<typeof readTables> | undefined
 
-/** Made at the first use, so that an import does not wait for it. */
-function tablesOnce(): Tables {
+function readTables() {
   const text = (codes = '') =>
     String.fromCodePoint(...codes.split('+').map((code) => Number.parseInt(code, 16)))
-  return (tables ??= {
+  return {
     ascii: new Map(
       ASCII_LOOKALIKES.trim()
         .split(/\s/)
@@ -91,8 +98,11 @@ function tablesOnce(): Tables {
         .split(/\s/)
         .flatMap((label) => [label, alike(label)]),
     ),
-  })
+  }
 }
+
+/** Read at the first use, so that an import does not wait for it. */
+const tablesOnce = () => (tables ??= readTables())
 
 /** The same for labels that differ in letters which look alike in ASCII already. */
 function alike(label: string): string {
@@ -110,19 +120,18 @@ function asciiOf(one: string): string {
 function fold(one: string): string {
   if (ASCII.test(one)) return one
   if (one === '\n') return '"'
-  if (/[\p{Pi}\p{Pf}\u201e]/u.test(one) && !/[\u2018\u2019]/.test(one)) return ' '
+  if (/(?![\u2018\u2019])[\s\p{Pi}\p{Pf}\u201e]/u.test(one)) return ' '
   if (/[\u3002\uff61]/.test(one)) return '.'
   const ascii = asciiOf(one)
-  if (ascii === '' && /\s/.test(one)) return ' '
   if (ascii === '' && /\p{M}/u.test(one)) return MARK
   if (ascii === '' && UNSPACED.test(one)) return SOUTH_EAST_ASIAN.test(one) ? THAI : HAN
-  if (ascii === '') return OTHER
+  if (ascii === '' || ascii.startsWith('..')) return OTHER
   // Neither the end of a token nor an escape: what looks like them is part of an address.
   if (/^[,\\]/.test(ascii) && one !== '\uff0c') return '/'
   return ascii === 'rn' ? 'm' : ((/[0-9A-Za-z]/.exec(ascii) ?? ascii)[0] ?? OTHER)
 }
 
-/** The line as a user reads it: ASCII, `OTHER`, and a blank for what ends an address. */
+/** The line as a user reads it: ASCII, `OTHER`, and `THAI` or `HAN` for what ends an address. */
 function foldLine(line: string): string {
   return Array.from(line.replaceAll(DOT, '.'), fold)
     .join('')
@@ -130,7 +139,6 @@ function foldLine(line: string): string {
     .replaceAll(MARKED, (part) => HAN.repeat(part.length))
     .replaceAll(MARK, OTHER)
     .replaceAll(WITHIN, (part) => OTHER.repeat(part.length))
-    .replaceAll(/[\u0e01\u4e00]/g, ' ')
 }
 
 /** Whether a character imitates ASCII anywhere: its form, or punctuation that no language has. */
@@ -158,10 +166,12 @@ function isImitatedWord(word: string, letters: readonly string[], isBesideLatin:
   const isForeign = (one: string, at: number) =>
     !ASCII.test(one) &&
     !LATIN_LETTERS.includes(one) &&
-    !(USUAL_MARKS.includes(one) && OF_LATIN.test(one)) &&
-    // A symbol at the end, such as ™, is not a letter.
-    (at < letters.length - 1 || /[\p{L}\p{N}]/u.test(one))
-  if (word.includes(OTHER) || LEGAL_FORM.test(letters.join(''))) return false
+    !(USUAL_MARKS.includes(one) && /[\p{scx=Latin}\p{scx=Common}]/u.test(one)) &&
+    // A mark, or a symbol at the end, such as ™, is not a letter.
+    (at < letters.length - 1 ? word[at] !== OTHER : /[\p{L}\p{N}]/u.test(one))
+  // Forms of Russian companies are usual beside a Latin name.
+  const isLike = letters.every((one, at) => word[at] !== OTHER || /\p{M}/u.test(one))
+  if (!isLike || /^[\u0410\u041e]{2,3}$/.test(letters.join(''))) return false
   // A short word imitates only beside Latin letters.
   if (isBesideLatin && letters.some((one) => NOT_LATIN.test(one))) return true
   return (word.match(/[A-Za-z]/g)?.length ?? 0) >= MIN_LETTERS && letters.some(isForeign)
@@ -170,20 +180,24 @@ function isImitatedWord(word: string, letters: readonly string[], isBesideLatin:
 /**
  * The same line with everything as `\uXXXX` that could pass for ASCII: what is not ASCII in an
  * address, a word of a Latin line whose letters all look like ASCII, letters of other scripts in a
- * Latin word, other digits in a number, compatibility forms, and look-alikes of punctuation. Names
- * and sentences of all languages stay as they are.
+ * Latin word, other digits in a number, compatibility forms, look-alikes of punctuation, marks other
+ * than accents, and quotation marks that draw a member. Names and sentences of all languages stay as
+ * they are.
  */
 export function escapeLookalikes(line: string): string {
   if (ASCII.test(line)) return line
   const letters = Array.from(line)
-  const folded = foldLine(line)
+  const unspaced = foldLine(line)
+  const folded = unspaced.replaceAll(/[\u0e01\u4e00]/g, ' ')
   const isPlain = (at: number) => folded[at] === OTHER || folded[at] === ' '
   const isEastAsian = letters.some((one, at) => isPlain(at) && EAST_ASIAN.test(one))
   const escaped = letters.map((one) => isImitation(one, isEastAsian))
   const escape = (start: number, length: number) => {
     for (let at = start; at < start + length; at += 1) escaped[at] ||= letters[at]! > '~'
   }
-  for (const { 0: iban, index } of folded.matchAll(IBAN))
+  const isInGroup = (one: string, at: number) => IN_GROUP.test(letters[at - 1] + one)
+  const groups = letters.map((one, at) => (isInGroup(one, at) ? OTHER : unspaced[at])).join('')
+  for (const { 0: iban, index } of groups.matchAll(IBAN))
     if (iban.includes(OTHER) ? /(?:\d[^\d]*){8}/.test(iban) : /\d\d/.test(iban))
       escape(index, iban.length)
   // A word that imitates a Latin one does not make its line foreign.
@@ -195,13 +209,11 @@ export function escapeLookalikes(line: string): string {
     .map((one, at) => (one === folded[at] || folded[at] === '"' ? folded[at] : '-'))
     .join('')
     .replaceAll(/[^"]+/g, (string) => (/[A-Za-z]/.test(string) ? '+' : '-').repeat(string.length))
-  for (const { 0: whole, index } of folded.matchAll(TOKEN)) {
-    const start = index + (BEFORE.exec(whole)?.[0].length ?? 0)
-    const token = whole.slice(start - index).replace(AFTER, '')
+  for (const { 0: token, index: start } of folded.matchAll(TOKEN)) {
     const lettersOf = (at: number, part: string) =>
       letters.slice(start + at, start + at + part.length)
     if (isAddress(token, lettersOf(0, token))) escape(start, token.length)
-    const parts = isLatin ? [{ 0: token, index: 0 }, ...token.matchAll(PART)] : []
+    const parts = isLatin ? [{ 0: token, index: 0 }, ...token.matchAll(/[0-9A-Za-z\u00df]+/g)] : []
     for (const { 0: part, index: at } of parts)
       if (isImitatedWord(part, lettersOf(at, part), besideLatin[start] === '+'))
         escape(start + at, part.length)
@@ -210,10 +222,10 @@ export function escapeLookalikes(line: string): string {
     .map((one, at) => (escaped[at] ? escapeUnits(one) : one))
     .join('')
     .replace(WORDS, (word) => (isMixed(word) ? word.replaceAll(NOT_LATIN_ALL, escapeUnits) : word))
-    .replace(NUMBER, (number) =>
-      /[0-9]/.test(number) ? number.replaceAll(/[^ -~]/g, escapeUnits) : number,
-    )
+    .replace(NUMBER, (part) => (/\d/.test(part) ? part.replace(/[^\s -~]/g, escapeUnits) : part))
     .replace(IN_NUMBER, (part) => (isForeign ? part : part.replaceAll(/[^ -~]/g, escapeUnits)))
+    .replace(MARKS, escapeUnits)
+    .replace(MEMBER.test(line) ? QUOTES : /(?!)/, (one) => (one > '~' ? escapeUnits(one) : one))
 }
 
 /** Whether a word has letters of two scripts that pass for each other, or others beside Latin. */

@@ -111,4 +111,38 @@ export const HONEST_TEXTS: Readonly<Record<string, readonly string[]>> = {
     'HTTP-запрос',
     'bank.com로 보내',
   ],
+  // Quotation marks beside a colon or a comma.
+  quotes: [
+    'Betreff: „Miete Mai“, danke',
+    'Posten „Miete“: 500 €',
+    'Objet : « loyer » et « charges »',
+    '“A”, “B” and “C”: three',
+    '说明：“房租”，谢谢',
+    'the boys’: 5',
+  ],
+  // Letters as a keyboard of another language, or a file system, writes them.
+  marks: [
+    'Jose\u0301 Nun\u0303ez, Zoe\u0308',
+    'Nguye\u0302\u0303n Thi\u0323 Ho\u0302\u0300ng, O\u031bn Tro\u031b\u0300i',
+    'Z\u030civile\u0307 S\u030cimkute\u0307, A\u0328z\u030cuolas',
+    'Avañe’ẽ g\u0303uara, M\u0327ajel\u0327, m\u0300 n\u0304, x\u0331aat',
+    'Ẹ\u0300kọ\u0301, o\u0358, r\u0325',
+    'И\u0306огурт, Украі\u0308на, за\u0301мок',
+    'Νι\u0301κος, Μαι\u0308\u0301ου, ἄ\u0301',
+    '1-ാം തീയതി, ATMों में',
+    'I\u0307stanbul',
+  ],
+  bullets: [
+    '• Miete • Strom',
+    '●Miete ●Strom',
+    '1…5, 10°30′15″',
+    'Wait…no',
+    'Köln–Berlin, A→B',
+    '★★★',
+  ],
+  ibans: [
+    'IBAN BE71 0961 2345 6769 山田太郎',
+    'DE89370400440532013000谢谢你们',
+    'شبا IR۱۲ ۰۱۷۰ ۰۰۰۰ ۰۰۱۲ ۳۴۵۶ ۷۸۹۰ ۰۱',
+  ],
 }
