@@ -52,8 +52,10 @@ test(
     await screen(page, 'unreported')
     assert.match(await onPage(), /No result was reported\./)
     assert.doesNotMatch(await onPage(), /Nothing was approved/)
-    await sandbox.complete(asked, 'accepted')
+    // Without an outcome, too: the action has succeeded (protocol 4).
+    await sandbox.complete(asked)
     await page.clock.runFor(REPORT_POLL_MS)
     await screen(page, 'completed')
+    assert.equal(await heading(page), 'Your request is complete')
   },
 )
