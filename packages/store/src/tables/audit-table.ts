@@ -1,8 +1,15 @@
 import type { AuditEntry } from '@bonded/core/domain/audit'
 import type { AuditQuery, AuditTable } from '@bonded/core/ports/tables/audit-table'
 import type { Dialect } from '../dialect.ts'
-import { type Row, row, rows, sent, type SqlValue } from '../statement.ts'
+import { row, rows, sent, type SqlValue } from '../statement.ts'
 import { dueRows } from './due-rows.ts'
+import { columnNames } from '../personal-data.ts'
+import { membersOf, recordReader } from './record.ts'
+
+const MEMBERS = membersOf<AuditEntry>(columnNames('audit_entry'))
+const INSERT = `insert into audit_entry (${MEMBERS.map(([column]) => column).join(', ')})
+  values (${MEMBERS.map((_, index) => `$${index + 1}`).join(', ')})`
+const entryFromRow = recordReader<AuditEntry>(columnNames('audit_entry'))
 
 /** The audit log as SQL. Only the end of its retention changes or deletes an entry. */
 // oxlint-disable-next-line max-lines-per-function -- one table, a statement or two for each method
@@ -17,27 +24,8 @@ export function auditTable(dialect: Dialect): AuditTable {
 
     *add(entry) {
       yield* sent(
-        `insert into audit_entry (number, at, action, actor_kind, actor, issuer, address,
-           request_id, tenant_id, person, target, value_before, value_after, result, reason, previous)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
-        [
-          entry.number,
-          entry.at,
-          entry.action,
-          entry.actorKind,
-          entry.actor,
-          entry.issuer,
-          entry.address,
-          entry.requestId,
-          entry.tenantId,
-          entry.person,
-          entry.target,
-          entry.valueBefore,
-          entry.valueAfter,
-          entry.result,
-          entry.reason,
-          entry.previous,
-        ],
+        INSERT,
+        MEMBERS.map(([, member]) => entry[member]),
       )
     },
 
@@ -120,27 +108,5 @@ function conditions(query: AuditQuery): {
   return {
     where: wanted.map(([condition], index) => `${condition} $${index + 2}`),
     values: [limit, ...wanted.map(([, value]) => value)],
-  }
-}
-
-function entryFromRow(found: Row): AuditEntry {
-  return {
-    number: Number(found.number),
-    at: Number(found.at),
-    action: String(found.action),
-    actorKind: found.actor_kind as AuditEntry['actorKind'],
-    actor: String(found.actor),
-    issuer: found.issuer as string | null,
-    address: found.address as string | null,
-    requestId: found.request_id as AuditEntry['requestId'],
-    tenantId: found.tenant_id as AuditEntry['tenantId'],
-    person: found.person as string | null,
-    target: String(found.target),
-    valueBefore: found.value_before as string | null,
-    valueAfter: found.value_after as string | null,
-    result: String(found.result),
-    reason: found.reason as string | null,
-    previous: String(found.previous),
-    contentHash: found.content_hash as string | null,
   }
 }

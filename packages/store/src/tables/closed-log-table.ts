@@ -1,6 +1,10 @@
 import type { ClosedLog, ReceiptLogTable } from '@bonded/core/ports/tables/receipt-log-table'
 import type { Dialect } from '../dialect.ts'
-import { changed, type Row, rows, sent } from '../statement.ts'
+import { changed, rows, sent } from '../statement.ts'
+import { columnNames } from '../personal-data.ts'
+import { recordReader } from './record.ts'
+
+const closedFromRow = recordReader<ClosedLog>(columnNames('receipt_log_closed'))
 
 type ClosedLogTable = Pick<
   ReceiptLogTable,
@@ -12,7 +16,7 @@ export function closedLogTable({ server, isSynchronous }: Dialect): ClosedLogTab
   return {
     *closed() {
       const found = yield* rows('select * from receipt_log_closed order by closed_at', [])
-      return found.map(closedOf)
+      return found.map(closedFromRow)
     },
 
     *close({ epoch, nextEpoch, reason, now }) {
@@ -54,19 +58,5 @@ export function closedLogTable({ server, isSynchronous }: Dialect): ClosedLogTab
         [server],
       )
     },
-  }
-}
-
-function closedOf(found: Row): ClosedLog {
-  return {
-    epoch: String(found.epoch),
-    nextEpoch: String(found.next_epoch),
-    checkpoint: String(found.checkpoint),
-    checkpointSize: Number(found.checkpoint_size),
-    cosigned: String(found.cosigned),
-    cosignedSize: Number(found.cosigned_size),
-    closedAt: Number(found.closed_at),
-    reason: String(found.reason) as ClosedLog['reason'],
-    statement: String(found.statement),
   }
 }

@@ -1,5 +1,4 @@
-import type { DeviceId } from '@bonded/contract'
-import type { DeviceChange } from '@bonded/core/domain/device-moves'
+import type { DeviceEvent } from '@bonded/core/domain/device-moves'
 import type { Device } from '@bonded/core/domain/session'
 import type {
   DeviceByToken,
@@ -9,11 +8,21 @@ import type {
 import type { Work } from '@bonded/core/ports/work'
 import { browserKeyFromRow, browserKeyStatements } from './browser-key-columns.ts'
 import type { Writing } from './event-publisher.ts'
+import { membersOf, recordReader } from './record.ts'
 import { windowsFromBytes, windowsToBytes } from './motion-row.ts'
-import { changed, changedOnce, type Row, row, rows, sent } from '../statement.ts'
+import { changed, changedOnce, type Row, row, rows, sent, type SqlValue } from '../statement.ts'
 
 /** Events stored per device: more than a phone causes in years, and a bound on storage. */
 const MAX_EVENTS = 200
+const eventFromRow = recordReader<DeviceEvent>(['seq', 'at', 'kind', 'step', 'request_id'])
+
+/** The columns that a registration sets, and that need no conversion. */
+const COLUMNS =
+  'id subject_id format key_id public_key environment status app_id counter last_issued_at created_at added_by'.split(
+    ' ',
+  )
+const MEMBERS = membersOf<Device>(COLUMNS)
+const readDevice = recordReader<Device>(COLUMNS)
 
 /** The SQL of the devices and of each subject's reference at a tenant. */
 // oxlint-disable-next-line max-lines-per-function -- one table, a statement or two for each method
@@ -27,7 +36,7 @@ export function deviceTable({ cause, dialect }: Pick<Writing, 'cause' | 'dialect
       return yield* insertDevice(device, {
         token,
         guard: `where exists (select 1 from device approver
-             where approver.id = $16 and approver.subject_id = $2 and approver.status = 'active')
+             where approver.id = $12 and approver.subject_id = $2 and approver.status = 'active')
            and not exists (select 1 from blocked_subject where subject_id = $2)
            and (select count(*) from device own where own.subject_id = $2 and own.status <> 'removed') < $18`,
         guardValues: [maxKeys],
@@ -145,13 +154,7 @@ export function deviceTable({ cause, dialect }: Pick<Writing, 'cause' | 'dialect
       const found = yield* rows('select * from device_event where device_id = $1 order by seq', [
         id,
       ])
-      return found.map(({ seq, at, kind, step, request_id }) => ({
-        seq: Number(seq),
-        at: Number(at),
-        kind: kind as DeviceChange,
-        step: step as string | null,
-        requestId: request_id as string | null,
-      }))
+      return found.map(eventFromRow)
     },
 
     *keysChangedAt(id) {
@@ -256,27 +259,15 @@ function* insertDevice(
 ): Work<boolean> {
   const { token, guard, guardValues } = change
   const registered = yield* row(
-    `insert into device (id, subject_id, format, key_id, public_key, environment, status, app_id, counter, last_issued_at, created_at,
-       token_id, token_hash, webauthn, build, added_by, token_issued_at)
+    `insert into device (${COLUMNS.join(', ')}, webauthn, build, token_id, token_hash, token_issued_at)
      select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17
      ${guard} on conflict (key_id) do nothing returning id`,
     [
-      device.id,
-      device.subjectId,
-      device.format,
-      device.keyId,
-      device.publicKey,
-      device.environment,
-      device.status,
-      device.appId,
-      device.counter,
-      device.lastIssuedAt,
-      device.createdAt,
-      token.id,
-      token.hash,
+      ...MEMBERS.map(([, member]) => (device[member] ?? null) as SqlValue),
       jsonOrNull(device.webauthn),
       jsonOrNull(device.build),
-      device.addedBy ?? null,
+      token.id,
+      token.hash,
       token.issuedAt,
       ...guardValues,
     ],
@@ -321,18 +312,7 @@ export const SELECT_DEVICE =
 /** Converts a row of `SELECT_DEVICE` into a device. */
 export function deviceFromRow(found: Row): Device {
   return {
-    id: found.id as Device['id'],
-    subjectId: found.subject_id as Device['subjectId'],
-    format: found.format as Device['format'],
-    keyId: found.key_id as string,
-    publicKey: found.public_key as Uint8Array,
-    environment: found.environment as Device['environment'],
-    status: found.status as Device['status'],
-    appId: found.app_id as string,
-    counter: Number(found.counter),
-    lastIssuedAt: found.last_issued_at === null ? null : Number(found.last_issued_at),
-    createdAt: Number(found.created_at),
-    addedBy: found.added_by as DeviceId | null,
+    ...readDevice(found),
     subjectBlocked: Boolean(found.subject_blocked),
     webauthn: fromJson(found.webauthn) as Device['webauthn'],
     build: fromJson(found.build) as Device['build'],

@@ -1,10 +1,15 @@
-import type { SessionId } from '@bonded/contract'
-import { INBOX_ENDED_MS, INBOX_HISTORY_MS, INBOX_WAITS_MS } from '@bonded/core/domain/inbox'
+import {
+  INBOX_ENDED_MS,
+  INBOX_HISTORY_MS,
+  INBOX_WAITS_MS,
+  type PastRequest,
+} from '@bonded/core/domain/inbox'
 import type { Session } from '@bonded/core/domain/session'
 import type { InboxQuery, SessionTable } from '@bonded/core/ports/tables/session-table'
 import { MOVES } from '@bonded/core/protocol/states'
 import { row, rows, sent } from '../statement.ts'
 import type { Writing } from './event-publisher.ts'
+import { recordReader } from './record.ts'
 import { sessionFromRow } from './session-row.ts'
 
 /** How many rows one purge checks. They take some milliseconds. */
@@ -26,6 +31,9 @@ const OF_CALLER = `where tenant_id = $1 and subject_id = $2 and key_id = ${calle
 /** How many requests were created since the last approval, unless the waits begin anew. */
 const sinceApproval = (now: string) =>
   `case when inbox_caller.asked_at + ${INBOX_WAITS_MS} > ${now} then inbox_caller.since_approval else 0 end`
+
+const PAST = 'id created_at expires_at bonded_at ended_at ended_reason device_id'.split(' ')
+const pastFromRow = recordReader<PastRequest & Pick<Session, 'id'>>([...PAST, 'caller'])
 
 /** The statement about a credential and a subject, by what became of a request. */
 const COUNT = {
@@ -76,22 +84,13 @@ export function inboxTable({
     *inboxHistory(tenantId, subjectId, now) {
       yield* dialect.lockSubject(subjectId)
       const found = yield* rows(
-        `select id, created_at, expires_at, bonded_at, ended_at, ended_reason, device_id,
+        `select ${PAST.join(', ')},
            ${callerOf('session.session_key')} as caller from session
          where inbox_subject_id = $1 and tenant_id = $2 and created_at between $3 and $4
            and coalesce(ended_at, expires_at) > $5`,
         [subjectId, tenantId, now - INBOX_HISTORY_MS, now + INBOX_HISTORY_MS, now - INBOX_ENDED_MS],
       )
-      return found.map((each) => ({
-        id: each.id as SessionId,
-        createdAt: Number(each.created_at),
-        expiresAt: Number(each.expires_at),
-        bondedAt: each.bonded_at === null ? null : Number(each.bonded_at),
-        endedAt: each.ended_at === null ? null : Number(each.ended_at),
-        endedReason: each.ended_reason as Session['endedReason'],
-        deviceId: each.device_id as Session['deviceId'],
-        caller: String(each.caller),
-      }))
+      return found.map(pastFromRow)
     },
 
     *askedSince({ tenantId, subjectId, caller, now }) {

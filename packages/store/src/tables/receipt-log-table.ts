@@ -3,8 +3,11 @@ import type { LogHead, ReceiptLogTable } from '@bonded/core/ports/tables/receipt
 import { changed, type Row, row, sent } from '../statement.ts'
 import { closedLogTable } from './closed-log-table.ts'
 import type { Dialect } from '../dialect.ts'
+import { columnNames } from '../personal-data.ts'
+import { recordReader } from './record.ts'
 
 const HASH_BYTES = 32
+const readHead = recordReader<LogHead>(columnNames('receipt_log'), { number: null })
 
 /** The log as SQL: one row of the head, and a row for each tile. */
 export function receiptLogTable(dialect: Dialect): ReceiptLogTable {
@@ -86,20 +89,6 @@ export function receiptLogTable(dialect: Dialect): ReceiptLogTable {
   }
 }
 
-function headOf(found: Row | undefined): LogHead {
-  return {
-    epoch: String(found?.epoch),
-    begunAt: Number(found?.begun_at),
-    server: String(found?.server),
-    isSynchronous: Number(found?.is_synchronous) === 1,
-    refused: String(found?.refused),
-    size: Number(found?.size),
-    auditSize: Number(found?.audit_size),
-    checkpoint: String(found?.checkpoint),
-    checkpointSize: Number(found?.checkpoint_size),
-    cosigned: String(found?.cosigned),
-    cosignedSize: Number(found?.cosigned_size),
-    cosignedAt: Number(found?.cosigned_at),
-    witnessDueAt: Number(found?.witness_due_at),
-  }
+function headOf(found: Row = {}): LogHead {
+  return { ...readHead(found), isSynchronous: found.is_synchronous === 1 }
 }

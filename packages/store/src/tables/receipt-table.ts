@@ -1,6 +1,10 @@
 import type { ReceiptTable, StoredReceipt } from '@bonded/core/ports/tables/receipt-table'
 import type { Dialect } from '../dialect.ts'
-import { row, type Row, rows, sent } from '../statement.ts'
+import { row, rows, sent } from '../statement.ts'
+import { columnNames } from '../personal-data.ts'
+import { recordReader } from './record.ts'
+
+const receiptFromRow = recordReader<StoredReceipt>(columnNames('receipt'))
 
 /** The receipts as SQL. */
 export function receiptTable(dialect: Dialect): ReceiptTable {
@@ -38,19 +42,5 @@ export function receiptTable(dialect: Dialect): ReceiptTable {
         index,
       ])
     },
-  }
-}
-
-function receiptFromRow(found: Row): StoredReceipt {
-  return {
-    sessionId: found.session_id as StoredReceipt['sessionId'],
-    state: found.state as StoredReceipt['state'],
-    tenantId: found.tenant_id as StoredReceipt['tenantId'],
-    workflow: found.workflow as string,
-    action: found.action as string,
-    browserCommitment: found.browser_commitment as string | null,
-    jws: found.jws as string,
-    madeAt: Number(found.made_at),
-    logIndex: found.log_index === null ? null : Number(found.log_index),
   }
 }

@@ -3,7 +3,11 @@ import type {
   RejectionTable,
   StoredRejection,
 } from '@bonded/core/ports/tables/rejection-table'
-import { type Row, row, rows } from '../statement.ts'
+import { row, rows } from '../statement.ts'
+import { columnNames } from '../personal-data.ts'
+import { recordReader } from './record.ts'
+
+const rejectionFromRow = recordReader<StoredRejection>(columnNames('rejection'))
 
 /** How much of the table a page reads at most. A tenant's filter must not occupy the database. */
 const MAX_FILTERED = 1_000
@@ -51,16 +55,4 @@ function rangeOf(query: RejectionQuery) {
     conditions.push(`(at, request_id) < ($${from}, $${from + 1})`)
   }
   return { where: conditions.join(' and ') || '1 = 1', values }
-}
-
-function rejectionFromRow(found: Row): StoredRejection {
-  return {
-    tenantId: found.tenant_id as StoredRejection['tenantId'],
-    at: Number(found.at),
-    requestId: found.request_id as StoredRejection['requestId'],
-    sessionId: found.session_id as StoredRejection['sessionId'],
-    subjectRef: found.subject_ref as string | null,
-    reason: found.reason as string,
-    step: found.step as string | null,
-  }
 }

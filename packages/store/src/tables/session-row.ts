@@ -1,53 +1,19 @@
-import type { SessionContext, SessionState, StepUp, TimelineEntry } from '@bonded/contract'
+import type { TimelineEntry } from '@bonded/contract'
 import type { Policy } from '@bonded/core/domain/policy'
 import type { Session } from '@bonded/core/domain/session'
 import type { StoredEvent } from '@bonded/core/ports/tables/session-table'
 import { columnNames } from '../personal-data.ts'
 import type { Row, SqlValue } from '../statement.ts'
+import { membersOf, recordReader } from './record.ts'
 
-/** The column of each member of a session. */
-const COLUMNS: { readonly [Member in keyof Session]: string } = {
-  id: 'id',
-  tenantId: 'tenant_id',
-  rootKeyId: 'root_key_id',
-  state: 'state',
-  seq: 'seq',
-  hint: 'hint',
-  workflow: 'workflow',
-  action: 'action',
-  policy: 'policy',
-  createdAt: 'created_at',
-  expiresAt: 'expires_at',
-  sessionTtlMs: 'session_ttl_ms',
-  challengeTtlMs: 'challenge_ttl_ms',
-  bondedTtlMs: 'bonded_ttl_ms',
-  pendingUntil: 'pending_until',
-  bondedAt: 'bonded_at',
-  completedAt: 'completed_at',
-  endedAt: 'ended_at',
-  endedReason: 'ended_reason',
-  outcome: 'outcome',
-  context: 'context',
-  wantedSubjectRef: 'wanted_subject_ref',
-  inboxSubjectId: 'inbox_subject_id',
-  subjectRef: 'subject_ref',
-  sealedPhoneNumber: 'phone_number',
-  endUserNetwork: 'end_user_address',
-  requestingOrigin: 'requesting_origin',
-  deviceId: 'device_id',
-  claimedNonce: 'claimed_nonce',
-  claimedAt: 'claimed_at',
-  validAssertions: 'valid_assertions',
-  bondDigest: 'bond_digest',
-  bondProof: 'bond_proof',
-  receiptDueAt: 'receipt_due_at',
-  verification: 'verification',
-  stepUp: 'step_up',
-  browserProof: 'browser_proof',
-  notifies: 'notifies',
-}
-
-const MEMBERS = Object.keys(COLUMNS) as (keyof Session)[]
+/** The key follows from the id. */
+const EXCEPTIONS = {
+  session_key: null,
+  phone_number: 'sealedPhoneNumber',
+  end_user_address: 'endUserNetwork',
+} as const
+const MEMBERS = membersOf<Session>(columnNames('session'), EXCEPTIONS)
+const readSession = recordReader<Session>(columnNames('session'), EXCEPTIONS)
 const AS_JSON: ReadonlySet<keyof Session> = new Set([
   'policy',
   'context',
@@ -58,21 +24,19 @@ const AS_JSON: ReadonlySet<keyof Session> = new Set([
 ])
 
 /** The members that say something about a user. */
-const EMPTIED = MEMBERS.filter((member) =>
-  columnNames('session', 'emptied').includes(COLUMNS[member]),
-)
+const EMPTIED = MEMBERS.filter(([column]) => columnNames('session', 'emptied').includes(column))
 
 /** The session without what it has of its user, so that no receipt of it can be made either. */
 export function emptied(session: Session): Session {
-  const nothing = Object.fromEntries(EMPTIED.map((member) => [member, null]))
+  const nothing = Object.fromEntries(EMPTIED.map(([, member]) => [member, null]))
   return { ...session, ...nothing, receiptDueAt: null }
 }
 
-export const SESSION_COLUMNS = MEMBERS.map((member) => COLUMNS[member])
+export const SESSION_COLUMNS = MEMBERS.map(([column]) => column)
 
 /** A session's values in the order of `SESSION_COLUMNS`. */
 export function columnsOf(session: Session): SqlValue[] {
-  return MEMBERS.map((member) => columnValue(session, member))
+  return MEMBERS.map(([, member]) => columnValue(session, member))
 }
 
 /** The columns in which two versions of a session differ, with the values of the later one. */
@@ -82,9 +46,9 @@ export function differenceOf(
 ): { columns: string; values: SqlValue[] } {
   let columns = ''
   const values: SqlValue[] = []
-  for (const member of MEMBERS) {
+  for (const [column, member] of MEMBERS) {
     if (before[member] === after[member]) continue
-    columns += ` ${COLUMNS[member]}`
+    columns += ` ${column}`
     values.push(columnValue(after, member))
   }
   return { columns, values }
@@ -114,44 +78,14 @@ function parsePolicy(text: string): Policy {
 /** The session of a row. */
 export function sessionFromRow(row: Row): Session {
   return {
-    id: row.id as Session['id'],
-    tenantId: row.tenant_id as Session['tenantId'],
-    rootKeyId: row.root_key_id as string,
-    state: row.state as SessionState,
-    seq: Number(row.seq),
-    hint: row.hint as Session['hint'],
-    workflow: row.workflow as string,
-    action: row.action as string,
+    ...readSession(row),
     policy: parsePolicy(row.policy as string),
-    createdAt: Number(row.created_at),
-    expiresAt: Number(row.expires_at),
-    sessionTtlMs: Number(row.session_ttl_ms),
-    challengeTtlMs: Number(row.challenge_ttl_ms),
-    bondedTtlMs: Number(row.bonded_ttl_ms),
-    pendingUntil: instant(row.pending_until),
-    bondedAt: instant(row.bonded_at),
-    completedAt: instant(row.completed_at),
-    endedAt: instant(row.ended_at),
-    endedReason: row.ended_reason as Session['endedReason'],
-    outcome: row.outcome as Session['outcome'],
-    context: json<SessionContext>(row.context),
-    wantedSubjectRef: row.wanted_subject_ref as string | null,
-    inboxSubjectId: row.inbox_subject_id as Session['inboxSubjectId'],
-    subjectRef: row.subject_ref as string | null,
-    sealedPhoneNumber: row.phone_number as string | null,
-    endUserNetwork: row.end_user_address as string | null,
-    requestingOrigin: row.requesting_origin as string | null,
-    deviceId: row.device_id as Session['deviceId'],
-    claimedNonce: row.claimed_nonce as string | null,
-    claimedAt: instant(row.claimed_at),
-    validAssertions: Number(row.valid_assertions),
-    bondDigest: row.bond_digest as string | null,
-    bondProof: json<NonNullable<Session['bondProof']>>(row.bond_proof),
-    receiptDueAt: instant(row.receipt_due_at),
-    verification: json<NonNullable<Session['verification']>>(row.verification),
-    stepUp: json<StepUp>(row.step_up),
-    browserProof: json<NonNullable<Session['browserProof']>>(row.browser_proof),
-    notifies: Number(row.notifies) === 1,
+    context: json(row.context),
+    bondProof: json(row.bond_proof),
+    verification: json(row.verification),
+    stepUp: json(row.step_up),
+    browserProof: json(row.browser_proof),
+    notifies: row.notifies === 1,
   }
 }
 
@@ -169,16 +103,8 @@ export function entryFromRow(row: Row): TimelineEntry {
   }
 }
 
-/** Converts a row into an event that the channel can replay. */
-export function eventFromRow(row: Row): StoredEvent {
-  return {
-    seq: Number(row.seq),
-    kind: row.kind as string,
-    at: Number(row.at),
-    state: row.state as SessionState,
-    hint: row.hint as Session['hint'],
-  }
-}
+/** The event of a row, which the channel can replay. */
+export const eventFromRow = recordReader<StoredEvent>(['seq', 'kind', 'at', 'state', 'hint'])
 
 function instant(value: SqlValue | undefined): number | null {
   return value === null || value === undefined ? null : Number(value)

@@ -1,8 +1,13 @@
-import type { DeviceId, SubjectId, TenantId } from '@bonded/contract'
+import type { DeviceId } from '@bonded/contract'
+import type { Instant } from '@bonded/core/domain/session'
 import type { SubjectReference, SubjectTable } from '@bonded/core/ports/tables/subject-table'
 import { deviceFromRow, SELECT_DEVICE } from './device-table.ts'
 import type { Writing } from './event-publisher.ts'
+import { columnNames } from '../personal-data.ts'
+import { recordReader } from './record.ts'
 import { changed, type Row, row, rows, sent } from '../statement.ts'
+
+const readReference = recordReader<SubjectReference>(columnNames('pairwise_subject'))
 
 /** The SQL of the subjects: their keys, and their blocks by an operator and by tenants. */
 // oxlint-disable-next-line max-lines-per-function -- two tables, a statement for each method
@@ -113,11 +118,7 @@ export function subjectTable({ dialect }: Pick<Writing, 'dialect'>): SubjectTabl
 
 function referenceFromRow(found: Row): SubjectReference {
   return {
-    tenantId: found.tenant_id as TenantId,
-    subjectId: found.subject_id as SubjectId,
-    subjectRef: found.subject_ref as string,
-    blockedAt: found.blocked_at === null ? undefined : Number(found.blocked_at),
-    inboxPausedUntil: Number(found.inbox_paused_until),
-    inboxReports: Number(found.inbox_reports),
+    ...readReference(found),
+    blockedAt: (found.blocked_at ?? undefined) as Instant | undefined,
   }
 }
