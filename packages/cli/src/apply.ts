@@ -12,7 +12,6 @@ import { listTenants } from '@bonded/core/operations/admin/tenants'
 import type { Service } from '@bonded/core/operations/service'
 import { Command } from 'commander'
 import { stringify } from 'yaml'
-import { jsonOption } from './arguments.ts'
 import { textOf } from './given-file.ts'
 import { keyIdOf } from './key.ts'
 import { type Options, withService } from './open.ts'
@@ -35,7 +34,6 @@ export function applyCommand(): Command {
     .requiredOption('-f, --file <file>', 'The file, as bonded export writes it; - reads stdin')
     .option('--plan', 'Only print what would change')
     .option('--allow-similar-name', SIMILAR_NAME_HELP)
-    .addOption(jsonOption())
     .action(async (options: ApplyOptions) => {
       const text = textOf(options.file)
       await withService(options, async (service) => {
@@ -97,7 +95,6 @@ async function revokeNew(service: Service, results: readonly AppliedTenant[]): P
 export function exportCommand(): Command {
   return new Command('export')
     .description('Print all tenants as the file that bonded apply reads')
-    .addOption(jsonOption())
     .action(async (options: Options) => {
       const tenants = await withService(options, async (service) => {
         const { publicOrigin } = service.settings

@@ -57,7 +57,7 @@ export const limitOption = () =>
     .argParser(wholeNumber(MAX_LISTED))
     .default(DEFAULT_LISTED, String(DEFAULT_LISTED))
 
-/** The option `--json`, which every command has. */
+/** The option `--json`. Every command has it, and one that adds none gets this one. */
 export const jsonOption = (description = 'Print one JSON document') =>
   new Option('--json', description)
 

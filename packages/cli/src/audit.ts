@@ -74,7 +74,6 @@ function listCommand(): Command {
     .addOption(afterOption())
     .addOption(limitOption())
     .addOption(formatOption())
-    .addOption(jsonOption())
     .action(async (options: ListOptions) => {
       const { since, until, after, action, subject, device, session, subjectRef, tenant, limit } =
         options
@@ -164,7 +163,6 @@ function verifyCommand(): Command {
       '--checkpoint <file>',
       'Checkpoint that you have stored, of /receipts/log/checkpoint; - reads stdin',
     )
-    .addOption(jsonOption())
     .action(async ({ checkpoint, ...options }: Options & { readonly checkpoint?: string }) => {
       const outside = checkpoint && textOf(checkpoint)
       const report = await withService(options, (service) => verifyAudit(service, outside))

@@ -4,7 +4,6 @@ import { dumpSqlite } from '@bonded/store/backup/sqlite-backup'
 import { systemClock } from '@bonded/store/clock/system-clock'
 import type { Config } from '@bonded/server/settings/config'
 import { VERSION } from '@bonded/server/version'
-import { jsonOption } from './arguments.ts'
 import type { Options } from './open.ts'
 import { print, showStep } from './output.ts'
 import { existingRootKeys } from './existing-root-keys.ts'
@@ -28,7 +27,6 @@ export function backupCommand(): Command {
     .description('Write a sealed copy of the database to a new file. The service may be running')
     .argument('<file>', 'File to create')
     .addOption(postgresProgramsOption())
-    .addOption(jsonOption())
     .action(async (file: string, options: BackupOptions) => {
       const config = await readServiceConfig(options)
       const manifest = await writeBackup(

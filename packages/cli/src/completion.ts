@@ -1,6 +1,5 @@
 import { Argument, Command, type Option } from 'commander'
 import { bashCompletion, fishCompletion, zshCompletion } from './completion-scripts.ts'
-import { jsonOption } from './arguments.ts'
 import type { Options } from './open.ts'
 import { print } from './output.ts'
 import { isSettingFlag } from './setting-flags.ts'
@@ -37,7 +36,6 @@ export function completionCommand(): Command {
   return new Command('completion')
     .description('Print a shell completion script: source <(bonded completion bash)')
     .addArgument(new Argument('<shell>', 'Shell to complete for').choices(Object.keys(SCRIPTS)))
-    .addOption(jsonOption())
     .action((shell: keyof typeof SCRIPTS, options: Options, command: Command) => {
       const root = command.parent
       if (root === null) throw new Error('the completion command has no parent')

@@ -1,7 +1,6 @@
 import { Command } from 'commander'
 import { parseRootKeys } from '@bonded/core/domain/root-keys'
 import { type ChosenSetting, chosenSettings } from '@bonded/server/settings/config'
-import { jsonOption } from './arguments.ts'
 import type { Options } from './open.ts'
 import { print, table } from './output.ts'
 import { readServiceConfig } from './service-config.ts'
@@ -12,7 +11,6 @@ export function configCommand(): Command {
   command
     .command('check')
     .description('Check the configuration and report every mistake (read-only)')
-    .addOption(jsonOption())
     .action(async (options: Options) => {
       const config = await readServiceConfig(options)
       const { rootKeys, environment, publicOrigin } = config
@@ -27,7 +25,6 @@ export function configCommand(): Command {
     .description(
       'Print every setting and its source: flag, environment, file or default; secrets are hidden',
     )
-    .addOption(jsonOption())
     .action((options: Options) => {
       const settings = chosenSettings(process.env, options).map((setting) => ({
         name: setting.name,

@@ -9,7 +9,7 @@ import {
   moveDevice,
 } from '@bonded/core/operations/admin/devices'
 import { findSubjectId } from '@bonded/core/operations/admin/subjects'
-import { deviceArgument, jsonOption, limitOption, parseSubjectId } from './arguments.ts'
+import { deviceArgument, limitOption, parseSubjectId } from './arguments.ts'
 import { namedSubject, type ReferenceOptions, withReferenceOptions } from './named-subject.ts'
 import { type Options, withService } from './open.ts'
 import { fields, isoTime, print, table } from './output.ts'
@@ -35,7 +35,6 @@ export function deviceCommand(): Command {
     .command('show')
     .description('Show a device and its live sessions')
     .addArgument(deviceArgument())
-    .addOption(jsonOption())
     .action(async (id: DeviceId, options: Options) => {
       const held = await withService(options, (service) => inspectDevice(service, id))
       const sessions = held.holds.map((session) => session.id)
@@ -46,7 +45,6 @@ export function deviceCommand(): Command {
     .command('timeline')
     .description('Show the events of a device')
     .addArgument(deviceArgument())
-    .addOption(jsonOption())
     .action(async (id: DeviceId, options: Options) => {
       const { events } = await withService(options, (service) => inspectDevice(service, id))
       const entries = events.map(({ at, requestId, ...event }) => ({
@@ -76,7 +74,6 @@ function listCommand(): Command {
       ),
     )
     .addOption(limitOption())
-    .addOption(jsonOption())
     .action(async (options: ListOptions) => {
       const { status, subject, limit } = options
       const named = namedSubject(subject, options)
@@ -96,7 +93,6 @@ function addVerb(parent: Command, verb: keyof typeof DEVICE_VERBS, description: 
     .command(verb)
     .description(description)
     .addArgument(deviceArgument())
-    .addOption(jsonOption())
     .action(async (id: DeviceId, options: Options) => {
       const { device, holds } = await withService(options, (service) =>
         moveDevice(service, id, verb),

@@ -23,7 +23,6 @@ import { RELATED_ORIGINS_PATH } from '@bonded/server/http/pages/related-origins'
 import { siteNameOf } from '@bonded/server/settings/relying-party'
 import { sharedSettings } from '@bonded/server/settings/shared-settings'
 import { listeningHost } from '@bonded/server/http-target'
-import { jsonOption } from './arguments.ts'
 import { reportOperators } from './doctor-operators.ts'
 import { explain } from './explain.ts'
 import { stepsOf } from './migrate.ts'
@@ -86,7 +85,6 @@ export function doctorCommand(): Command {
     .description(
       'Check settings, keys, database, disk, port and readiness on this machine, and look at the service through its public origin (read-only)',
     )
-    .addOption(jsonOption())
     .option('--backups <folder>', 'where the backups are, to check their age')
     .action(async (options: DoctorOptions) => {
       // Without valid settings there is nothing to check; their mistakes are reported as usual.

@@ -6,7 +6,7 @@ import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { type RolledKey, rollKey, undoRoll } from '@bonded/core/operations/admin/roll-key'
 import { findTenant } from '@bonded/core/operations/admin/tenants'
 import type { KeyListing } from '@bonded/core/ports/tables/tenant-table'
-import { jsonOption, tenantArgument } from './arguments.ts'
+import { tenantArgument } from './arguments.ts'
 import { describeKey } from './describe-tenant.ts'
 import { parseDuration } from './duration.ts'
 import { type Options, withService } from './open.ts'
@@ -35,7 +35,6 @@ export function keyCommand(): Command {
     .command('revoke')
     .description('Revoke a key at once')
     .argument('<key>', KEY_HELP, keyIdOf)
-    .addOption(jsonOption())
     .action(async (id: string, options: Options) => {
       await withService(options, (service) => revokeKey(service, id))
       print(options, { revoked: id }, [`Revoked ${id}.`])
@@ -44,7 +43,6 @@ export function keyCommand(): Command {
     .command('list')
     .description('List the keys of a tenant')
     .addArgument(tenantArgument())
-    .addOption(jsonOption())
     .action(async (id: TenantId, options: Options) => {
       const keys = await withService(options, async (service) => {
         await findTenant(service, id)
@@ -83,7 +81,6 @@ function issueCommand(): Command {
       collectScope,
       [],
     )
-    .addOption(jsonOption())
     .action(async (tenantId: TenantId, options: IssueOptions) => {
       const { kind, name, workflow, expires } = options
       if (kind === 'publishable' && expires !== undefined)
@@ -117,7 +114,6 @@ function rollCommand(): Command {
         .argParser(parseDuration)
         .default(parseDuration(DEFAULT_GRACE), '24 h'),
     )
-    .addOption(jsonOption())
     .action(async (replaces: string, options: Options & { grace: number }) => {
       await withService(options, async (service) => {
         const rolled = await rollKey(service, { key: replaces, graceMs: options.grace })

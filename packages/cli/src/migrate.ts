@@ -10,7 +10,6 @@ import {
 } from '@bonded/store/migrations/migrate'
 import type { Config } from '@bonded/server/settings/config'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
-import { jsonOption } from './arguments.ts'
 import type { Options } from './open.ts'
 import { print, showStep, table } from './output.ts'
 import { KNOWN_SETTINGS, readServiceConfig } from './service-config.ts'
@@ -25,7 +24,6 @@ export function migrateCommand(): Command {
       '--runtime-role <role>',
       'PostgreSQL role of the nodes: gets the rights that they need, and no others',
     )
-    .addOption(jsonOption())
     .action(async (options: Options & { runtimeRole?: string }) => {
       const { runtimeRole } = options
       showStep(options, 'Migrating the database')
@@ -41,7 +39,6 @@ export function migrateCommand(): Command {
   command
     .command('status')
     .description('List all migrations and when each was applied')
-    .addOption(jsonOption())
     .action(async (options: Options) => {
       const states = await stepsOf(await readServiceConfig(options))
       const steps = states.map(({ number, name, appliedAt }) => ({

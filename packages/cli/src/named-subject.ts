@@ -4,7 +4,7 @@ import type { NamedSubject } from '@bonded/core/operations/admin/subjects'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Service } from '@bonded/core/operations/service'
-import { jsonOption, parseTenantId, subjectArgument } from './arguments.ts'
+import { parseTenantId, subjectArgument } from './arguments.ts'
 import { type Options, withService } from './open.ts'
 
 /** The options that name a user as a tenant does. */
@@ -53,18 +53,15 @@ export function subjectCommandOf<T>(
     description,
     act,
     show,
-    json = jsonOption(),
   }: {
     readonly description: string
     readonly act: (service: Service, named: NamedSubject) => Promise<T>
     readonly show: (options: Options, result: T) => void
-    readonly json?: Option
   },
 ): Command {
   return withReferenceOptions(new Command(name))
     .description(description)
     .addArgument(subjectArgument())
-    .addOption(json)
     .action(async (id: SubjectId | undefined, options: Options & ReferenceOptions) => {
       const named = namedSubject(id, options)
       if (named === undefined)

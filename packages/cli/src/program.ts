@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { VERSION } from '@bonded/server/version'
-import { auditCommands } from './audited.ts'
+import { jsonOption } from './arguments.ts'
+import { auditCommands, leavesOf } from './audited.ts'
 import type { Explained } from './explain.ts'
 import { HELP_FORMAT } from './help.ts'
 import { write } from './output.ts'
@@ -67,6 +68,8 @@ export async function commandTree(
   }
   if (!Object.hasOwn(commands, name))
     program.addCommand((await import('./completion.ts')).completionCommand())
+  for (const { command } of leavesOf(program))
+    if (!command.options.some(({ long }) => long === '--json')) command.addOption(jsonOption())
   auditCommands(program)
   addSettingFlags(program)
   return configured(program, isSilent)

@@ -52,7 +52,6 @@ export function receiptCommand(): Command {
     .addOption(new Option('--session <session>', 'Session that it must be for (sess_…)'))
     .addOption(witnessOption())
     .addOption(requiredOption())
-    .addOption(jsonOption())
     .action(async (file: string, options: VerifyOptions) => {
       const { jwks, issuer, audience, session, json } = options
       const given = {
@@ -94,7 +93,6 @@ function verifyLogCommand(): Command {
     )
     .addOption(witnessOption())
     .addOption(requiredOption())
-    .addOption(jsonOption())
     .action(async (older: string, newer: string, options: VerifyLogOptions) => {
       const verdict = await verifyConsistency({
         older: textOf(older),
@@ -127,7 +125,6 @@ function problemOf({ reason, closed }: Extract<LogVerdict, { decision: 'reject' 
 function newEpochCommand(): Command {
   return new Command('new-epoch')
     .description('Close the log of receipts after a loss of entries, and begin another one')
-    .addOption(jsonOption())
     .action(async (options: Options) => {
       const begun = await withService(options, (service) => beginLogAsOperator(service, 'operator'))
       print(options, begun, [

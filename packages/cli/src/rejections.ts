@@ -2,13 +2,7 @@ import { parseId, REJECTION_CURSOR, type RequestId, type SessionId } from '@bond
 import { searchRejections } from '@bonded/core/operations/search-rejections'
 import type { RejectionKey } from '@bonded/core/ports/tables/rejection-table'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import {
-  jsonOption,
-  limitOption,
-  parseSessionId,
-  parseTime,
-  rejectReversedRange,
-} from './arguments.ts'
+import { limitOption, parseSessionId, parseTime, rejectReversedRange } from './arguments.ts'
 import { type ReferenceOptions, withReferenceOptions } from './named-subject.ts'
 import { type Options, withService } from './open.ts'
 import { isoTime, print, table } from './output.ts'
@@ -38,7 +32,6 @@ export function rejectionsCommand(): Command {
     .hook('preAction', rejectReversedRange)
     .addOption(limitOption())
     .option('--after <cursor>', 'Continue after the previous page', parseCursor)
-    .addOption(jsonOption())
     .action(async (options: SearchOptions) => {
       const { tenant, request, session, subjectRef, reason, since, until, after, limit } = options
       const page = await withService(options, (service) =>

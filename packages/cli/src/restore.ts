@@ -15,7 +15,6 @@ import type { Config } from '@bonded/server/settings/config'
 import { type AfterRestore, afterRestore } from '@bonded/core/operations/admin/after-restore'
 import type { AuditedAction } from '@bonded/core/domain/audit'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
-import { jsonOption } from './arguments.ts'
 import { postgresProgramsOption } from './backup.ts'
 import { actionOf } from './audited.ts'
 import { openService, type Options } from './open.ts'
@@ -41,7 +40,6 @@ export function restoreCommand(): Command {
       'Keep sessions that were live. Only for a backup that was made after the service stopped',
     )
     .addOption(postgresProgramsOption())
-    .addOption(jsonOption())
     .action(async (file: string, options: RestoreOptions) => {
       const config = await readServiceConfig(options)
       const action = actionOf(options, config)

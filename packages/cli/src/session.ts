@@ -47,7 +47,6 @@ export function sessionCommand(): Command {
     .command('show')
     .description('Show a session. Nonces and secrets are never shown')
     .addArgument(sessionArgument())
-    .addOption(jsonOption())
     .action(async (id: SessionId, options: Options) => {
       const { session, state } = await withService(options, (service) =>
         inspectSession(service, id),
@@ -59,7 +58,6 @@ export function sessionCommand(): Command {
     .command('timeline')
     .description('Show the events of a session, with the exact reason of each rejection')
     .addArgument(sessionArgument())
-    .addOption(jsonOption())
     .action(async (id: SessionId, options: Options) => {
       const { timeline } = await withService(options, (service) => inspectSession(service, id))
       print(options, timeline, [...timeline.map(timelineLine), ...stepLegend(timeline)])
@@ -81,7 +79,6 @@ export function sessionCommand(): Command {
     .command('kill')
     .description('End a live session at once; its page and its phone are notified')
     .addArgument(sessionArgument())
-    .addOption(jsonOption())
     .action(async (id: SessionId, options: Options) => {
       const { state, endedReason } = await withService(options, (service) =>
         killSessionAsOperator(service, id),
@@ -111,7 +108,6 @@ function listCommand(): Command {
     .hook('preAction', rejectReversedRange)
     .addOption(limitOption())
     .option('--after <session>', 'Continue after the previous page', parseSessionId)
-    .addOption(jsonOption())
     .action(async (tenantId: TenantId | undefined, options: ListOptions) => {
       const { state, ended: endedReason, subjectRef, since, until, limit, after } = options
       const filter = { tenantId, state, endedReason, subjectRef, since, until, limit, after }

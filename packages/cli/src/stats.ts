@@ -10,7 +10,7 @@ import {
 } from '@bonded/core/domain/totals'
 import { reportTotals } from '@bonded/core/operations/admin/report-totals'
 import { Command, Option } from 'commander'
-import { jsonOption, limitOption, optionalTenantArgument } from './arguments.ts'
+import { limitOption, optionalTenantArgument } from './arguments.ts'
 import { durationUpTo } from './duration.ts'
 import { type Options, withService } from './open.ts'
 import { isoTime, print, table } from './output.ts'
@@ -59,7 +59,6 @@ export function statsCommand(): Command {
         .default('hour'),
     )
     .addOption(limitOption())
-    .addOption(jsonOption())
     .action(async (tenantId: TenantId | undefined, options: StatsOptions) => {
       const { workflow, since, by, limit } = options
       const { rows, sum, asOf } = await withService(options, (service) =>

@@ -13,7 +13,6 @@ import { isoTime, print } from './output.ts'
 export function exportCommand(): Command {
   return subjectCommandOf('export', {
     description: 'Print everything that is stored of one user as JSON',
-    json: jsonOption('No effect: the output is always one JSON document'),
     act: exportSubject,
     show: (_options, stored) => {
       const data = Object.entries(stored)
@@ -22,7 +21,7 @@ export function exportCommand(): Command {
       const document = { exported_at: isoTime(Date.now()), ...Object.fromEntries(data) }
       print({ json: true }, document, [])
     },
-  })
+  }).addOption(jsonOption('No effect: the output is always one JSON document'))
 }
 
 /** `bonded subject erase`: deletes it. */

@@ -2,7 +2,7 @@ import type { TenantId } from '@bonded/contract'
 import { removeTenant } from '@bonded/core/operations/admin/remove-tenant'
 import { resumeTenant, suspendTenant } from '@bonded/core/operations/admin/suspend-tenant'
 import { Command } from 'commander'
-import { jsonOption, tenantArgument } from './arguments.ts'
+import { tenantArgument } from './arguments.ts'
 import { type Options, withService } from './open.ts'
 import { isoTime, print } from './output.ts'
 
@@ -13,7 +13,6 @@ export function tenantSuspendCommand(): Command {
       'Let a tenant ask for no approvals: its sessions that are not bonded end; what is bonded completes',
     )
     .addArgument(tenantArgument())
-    .addOption(jsonOption())
     .action((id: TenantId, options: Options) => change(id, options, suspendTenant))
 }
 
@@ -22,7 +21,6 @@ export function tenantResumeCommand(): Command {
   return new Command('resume')
     .description('End the suspension of a tenant; the sessions that it ended stay so')
     .addArgument(tenantArgument())
-    .addOption(jsonOption())
     .action((id: TenantId, options: Options) => change(id, options, resumeTenant))
 }
 
@@ -32,7 +30,6 @@ export function tenantRemoveCommand(): Command {
     .description('Delete a suspended tenant and all of its rows; phones and the audit log stay')
     .addArgument(tenantArgument())
     .option('--name <name>', 'The name of the tenant, typed to confirm')
-    .addOption(jsonOption())
     .action(async (id: TenantId, options: Options & { readonly name?: string }) => {
       await withService(options, (service) => removeTenant(service, id, options.name))
       print(options, { removed: id }, [

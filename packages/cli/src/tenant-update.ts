@@ -9,7 +9,7 @@ import { siteNameOf } from '@bonded/server/settings/relying-party'
 import { setLogo } from '@bonded/core/operations/admin/tenant-logo'
 import { updateTenant } from '@bonded/core/operations/admin/update-tenant'
 import type { KeyListing } from '@bonded/core/ports/tables/tenant-table'
-import { jsonOption, tenantArgument } from './arguments.ts'
+import { tenantArgument } from './arguments.ts'
 import { describeTenant } from './describe-tenant.ts'
 import { readGiven } from './given-file.ts'
 import { type Options, withService } from './open.ts'
@@ -68,7 +68,6 @@ export function tenantUpdateCommand(): Command {
     )
     .option('--add-workflow-file <file>', 'Add the workflows of a JSON file; - reads stdin')
     .option('--remove-workflow <name>', 'Remove a workflow; repeatable', collect, [])
-    .addOption(jsonOption())
     .action(async (id: TenantId, options: UpdateOptions, command: Command) => {
       const change = {
         name: options.name,

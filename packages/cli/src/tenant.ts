@@ -16,7 +16,7 @@ import {
   listTenants,
   type TenantKeys,
 } from '@bonded/core/operations/admin/tenants'
-import { jsonOption, tenantArgument } from './arguments.ts'
+import { tenantArgument } from './arguments.ts'
 import { describeKey, describeTenant, integrationOf } from './describe-tenant.ts'
 import { integrationPoints, pinnedScript } from './integration.ts'
 import { keyIdOf } from './key.ts'
@@ -60,7 +60,6 @@ export function tenantCommand(): Command {
   command
     .command('list')
     .description('List all tenants')
-    .addOption(jsonOption())
     .action(async (options: Options) => {
       const tenants = await withService(options, listTenants)
       const documents = tenants.map(describeTenant)
@@ -75,7 +74,6 @@ export function tenantCommand(): Command {
     .command('show')
     .description('Show the configuration, keys and rate limits of a tenant')
     .addArgument(tenantArgument())
-    .addOption(jsonOption())
     .action(showTenant)
   return command
 }
@@ -101,7 +99,6 @@ function createCommand(): Command {
     .option('--limit <name=quota[/burst]>', LIMIT_HELP, collectLimit, {})
     .option('--demo', 'Allow localhost origins; sandbox only')
     .option('--allow-similar-name', SIMILAR_NAME_HELP)
-    .addOption(jsonOption())
     .action(async (options: CreateOptions) => {
       const { name, environment, origin: origins } = options
       const wanted = {
@@ -200,7 +197,6 @@ function limitsCommand(): Command {
     .description('Set a tenant’s rate limits. Omit --limit to restore the service defaults')
     .addArgument(tenantArgument())
     .option('--limit <name=quota[/burst]>', LIMIT_HELP, collectLimit, {})
-    .addOption(jsonOption())
     .action(async (id: TenantId, options: Options & { limit: SomeLimits }) => {
       const { limit } = options
       const tenant = await withService(options, async (service) => {

@@ -1,6 +1,5 @@
 import { vacuumSqlite } from '@bonded/store/sqlite/vacuum-sqlite'
 import { Command } from 'commander'
-import { jsonOption } from './arguments.ts'
 import { type Options } from './open.ts'
 import { print, showStep } from './output.ts'
 import { readServiceConfig } from './service-config.ts'
@@ -9,7 +8,6 @@ import { readServiceConfig } from './service-config.ts'
 export function vacuumCommand(): Command {
   return new Command('vacuum')
     .description('Rewrite the database without the remains of deleted rows. Writes wait meanwhile')
-    .addOption(jsonOption())
     .action(async (options: Options) => {
       const { databaseFile, postgres } = await readServiceConfig(options)
       showStep(options, 'Rewriting the database')

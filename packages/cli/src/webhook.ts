@@ -28,7 +28,6 @@ import type {
 import {
   endpointArgument,
   eventArgument,
-  jsonOption,
   limitOption,
   ownerArgument,
   parseEndpointId,
@@ -63,7 +62,6 @@ function addEndpointCommands(command: Command): void {
         .default('v1'),
     )
     .addOption(loggedCharactersOption())
-    .addOption(jsonOption())
     .action(async (tenantId: WebhookOwner, options: Options & Choice & NewOptions) => {
       const { url, scheme, event, loggedCharacters } = options
       const events = chosen(event) ?? null
@@ -83,7 +81,6 @@ function addEndpointCommands(command: Command): void {
     .command('list')
     .description('List the endpoints of a tenant')
     .addArgument(ownerArgument())
-    .addOption(jsonOption())
     .action(async (id: WebhookOwner, options: Options) => {
       const endpoints = await withService(options, (service) => listEndpoints(service, id))
       const documents = endpoints.map(describeEndpoint)
@@ -99,7 +96,6 @@ function addEndpointCommands(command: Command): void {
     .option('--enable', 'Send again; use recover for what was held')
     .option('--disable', 'Hold its events')
     .addOption(loggedCharactersOption())
-    .addOption(jsonOption())
     .action(async (id: WebhookEndpointId, options: Options & Choice & ChangeOptions) => {
       const { url, event, enable, disable, loggedCharacters } = options
       const enabled = enable === true ? true : disable === true ? false : undefined
@@ -113,7 +109,6 @@ function addEndpointCommands(command: Command): void {
     .command('delete')
     .description('Delete an endpoint and its deliveries')
     .addArgument(endpointArgument())
-    .addOption(jsonOption())
     .action(async (id: WebhookEndpointId, options: Options) => {
       await withService(options, (service) => removeEndpoint(service, id))
       print(options, { deleted: id }, [`Deleted ${id}.`])
@@ -125,7 +120,6 @@ function addSecretCommands(command: Command): void {
     .command('rotate')
     .description('Replace the secret; the old one signs beside it for 24 hours')
     .addArgument(endpointArgument())
-    .addOption(jsonOption())
     .action(async (id: WebhookEndpointId, options: Options) => {
       const rotated = await withService(options, (service) => rotateEndpoint(service, id))
       await printOnce(
@@ -137,7 +131,6 @@ function addSecretCommands(command: Command): void {
     .command('test')
     .description('Send a test event to an endpoint; the running service sends it')
     .addArgument(endpointArgument())
-    .addOption(jsonOption())
     .action(async (id: WebhookEndpointId, options: Options) => {
       const event_id = await withService(options, (service) => testEndpoint(service, id))
       print(options, { event_id }, [
@@ -153,7 +146,6 @@ function addLogCommands(command: Command): void {
     .addArgument(ownerArgument())
     .addOption(new Option('--state <state>', 'Only in this state').choices(STATES))
     .addOption(limitOption())
-    .addOption(jsonOption())
     .action(
       async (
         tenantId: WebhookOwner,
@@ -179,7 +171,6 @@ function addLogCommands(command: Command): void {
     .command('delivery')
     .description('Show the deliveries of an event, with payload and attempts')
     .addArgument(eventArgument())
-    .addOption(jsonOption())
     .action(async (id: EventId, options: Options) => {
       const deliveries = await withService(options, (service) => inspectEvent(service, id))
       const documents = deliveries.map((delivery) => ({
@@ -199,7 +190,6 @@ function addRetryCommands(command: Command): void {
     .addOption(
       new Option('--endpoint <endpoint>', 'Only to this endpoint').argParser(parseEndpointId),
     )
-    .addOption(jsonOption())
     .action(async (id: EventId, options: Options & { endpoint?: WebhookEndpointId }) => {
       const deliveries = await withService(options, (service) =>
         retryEvent(service, id, options.endpoint),
@@ -215,7 +205,6 @@ function addRetryCommands(command: Command): void {
         .argParser(parseDuration)
         .makeOptionMandatory(),
     )
-    .addOption(jsonOption())
     .action(async (id: WebhookEndpointId, options: Options & { since: number }) => {
       const deliveries = await withService(options, (service) =>
         recoverEndpoint(service, id, service.clock.now() - options.since),

@@ -1,5 +1,4 @@
 import { Argument, Command, InvalidArgumentError } from 'commander'
-import { jsonOption } from '@bonded/cli/arguments'
 import { parseDuration } from '@bonded/cli/duration'
 import type { Options } from '@bonded/cli/open'
 import { fields, print } from '@bonded/cli/output'
@@ -12,7 +11,6 @@ export function clockCommand(): Command {
   command
     .command('show')
     .description('Show the time of the sandbox, and how far it is ahead of this machine')
-    .addOption(jsonOption())
     .action((options: Options) => ask(options, 0))
   command
     .command('advance')
@@ -20,7 +18,6 @@ export function clockCommand(): Command {
     .addArgument(
       new Argument('<time>', 'Time to advance: 90s, 5m, 24h, 7d, at most 30d').argParser(parseTime),
     )
-    .addOption(jsonOption())
     .action((ms: number, options: Options) => ask(options, ms))
   return command
 }

@@ -2,7 +2,6 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { basename, dirname, join, resolve } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { Argument, Command } from 'commander'
-import { jsonOption } from '@bonded/cli/arguments'
 import { type Options, withService } from '@bonded/cli/open'
 import { print } from '@bonded/cli/output'
 import { readWorkflows } from '@bonded/cli/workflow-option'
@@ -37,7 +36,6 @@ export function initCommand(): Command {
     .addArgument(new Argument('[framework]', 'The framework, if not detected').choices(NAMES))
     .option('--name <name>', 'Name that the phone shows to the user', 'My shop')
     .option('--port <port>', 'Port of the form', '8788')
-    .addOption(jsonOption())
     .action(async (given: Framework | undefined, options: InitOptions) => {
       const framework = given ?? (await choose())
       const root = process.cwd()

@@ -1,6 +1,5 @@
 import { type HandoffInput, inboxLink, PhoneError, type SimulatedPhone } from '@bonded/simulator'
 import { Command } from 'commander'
-import { jsonOption } from '@bonded/cli/arguments'
 import { print, table } from '@bonded/cli/output'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { originOption, readSandboxConfig } from '../sandbox-options.ts'
@@ -23,7 +22,6 @@ export function inboxCommand(
     .option('--approve <session>', 'Show the request of this session and approve it')
     .addOption(originOption())
     .option('--no-wait', 'Exit without waiting for the backend to complete the session')
-    .addOption(jsonOption())
     .action(async (options: InboxOptions) => {
       const items = await listed(openPhone, options)
       if (options.approve === undefined) {

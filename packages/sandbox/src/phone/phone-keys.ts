@@ -4,7 +4,7 @@ import type { SimulatedPhone } from '@bonded/simulator'
 import { Command } from 'commander'
 import { readConfig, type SettingFlags } from '@bonded/server/settings/config'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
-import { deviceArgument, jsonOption } from '@bonded/cli/arguments'
+import { deviceArgument } from '@bonded/cli/arguments'
 import type { Options } from '@bonded/cli/open'
 import { fields, print, table } from '@bonded/cli/output'
 
@@ -22,7 +22,6 @@ export type OpenPhone = (
 export function keyCommands(openPhone: OpenPhone): readonly Command[] {
   const list = new Command('list-keys')
     .description('List the keys of the user of the simulated phone, oldest first')
-    .addOption(jsonOption())
     .action(async (options: PhoneOptions) => {
       const keys = await (await openPhone(options).library()).listKeys()
       const names = ['device_id', 'status', 'format', 'created_at', 'own'] as const
@@ -34,7 +33,6 @@ export function keyCommands(openPhone: OpenPhone): readonly Command[] {
       '--new-phone <folder>',
       'Data folder of the second phone; it is created if it does not exist',
     )
-    .addOption(jsonOption())
     .action(async (options: PhoneOptions & { newPhone: string }) => {
       const document = await addKey(openPhone, options)
       print(options, document, [
@@ -46,7 +44,6 @@ export function keyCommands(openPhone: OpenPhone): readonly Command[] {
   const remove = new Command('remove-key')
     .description('Permanently remove a key of the user of the simulated phone')
     .addArgument(deviceArgument())
-    .addOption(jsonOption())
     .action(async (device_id: DeviceId, options: PhoneOptions) => {
       const phone = openPhone(options)
       const { device_id: own } = await phone.register()

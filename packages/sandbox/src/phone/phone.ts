@@ -15,7 +15,6 @@ import {
 import { Command, Option } from 'commander'
 import type { SettingFlags } from '@bonded/server/settings/config'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
-import { jsonOption } from '@bonded/cli/arguments'
 import { describeRejection, describeRun } from './describe-run.ts'
 import { fields, print, write } from '@bonded/cli/output'
 import { originOption, readSandboxConfig } from '../sandbox-options.ts'
@@ -71,7 +70,6 @@ export function phoneCommand(): Command {
         PHONE_FORMATS,
       ),
     )
-    .addOption(jsonOption())
     .action(async (options: PhoneOptions & { format?: PhoneFormat }) => {
       const { device_id, subject_id, format } = await phoneAt(options).register()
       const document = { device_id, subject_id, format }
@@ -99,7 +97,6 @@ function runCommand({ verb, description, variants }: Run): Command {
     )
     .addOption(originOption())
     .option('--no-wait', 'Exit without waiting for the backend to complete the session')
-    .addOption(jsonOption())
     .action((options: RunOptions) => play(handoffOf(options.qr), options.as ?? verb, options))
 }
 

@@ -4,7 +4,6 @@ import { findTestRoots } from '@bonded/simulator'
 import { Argument, Command, Option } from 'commander'
 import { listEndpoints } from '@bonded/core/operations/admin/webhooks'
 import type { Service } from '@bonded/core/operations/service'
-import { jsonOption } from '@bonded/cli/arguments'
 import { type Options, withService } from '@bonded/cli/open'
 import { fields, print } from '@bonded/cli/output'
 import { storedClock } from '../clock/sandbox-clock.ts'
@@ -44,7 +43,6 @@ export function triggerCommand(): Command {
       ),
     )
     .addOption(originOption())
-    .addOption(jsonOption())
     .action(trigger)
 }
 
