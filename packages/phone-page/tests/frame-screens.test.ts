@@ -10,7 +10,7 @@ import { browserMissing, openBrowser } from '../../../tests/browser.ts'
 import { LONGEST, longestOf, measured } from '../../../tests/harness/measured-languages.ts'
 import { TRANSLATOR } from '../../../tests/translator.ts'
 import { bundle } from '../build/bundle.ts'
-import { en } from '../src/frame/messages.ts'
+import en from '../src/frame/en.json' with { type: 'json' }
 import { LANGUAGES } from '../src/messages/language.ts'
 
 /** Set it to a folder to keep a picture of every screen. */

@@ -1,30 +1,9 @@
+import inboxOnly from './en.json' with { type: 'json' }
 import { en, type Messages } from '../messages/en.ts'
-
-/** What only the inbox says, in English. `inbox-words.json` has the other languages. */
-export const inboxOnly = {
-  'inbox.waiting': 'Requests waiting: {count}',
-  'inbox.body': 'To read them, confirm with your screen lock. This approves nothing.',
-  'inbox.empty': 'New requests appear here by themselves.',
-  'inbox.open': 'Open',
-  'inbox.newer': 'Show new requests',
-  'inbox.more': 'Show more',
-  'inbox.alike': '{number} of {count} like this, sent within {time}',
-  'inbox.paused': 'You reported a request from {tenant}. It cannot ask you again until {time}.',
-  'inbox.resume': 'Allow requests again',
-  'inbox.none':
-    'This phone has no inbox yet. Your first approval for an organization is always on its page.',
-  'inbox.question': 'Approve only if you expect this request and agree with every detail.',
-  'inbox.reported':
-    'Nothing was approved. {tenant} sees that you did not expect this request, and cannot ask you again for now.',
-  'inbox.over': 'It was approved, declined, or canceled, or its time is over.',
-  'inbox.push.on': 'Turn on notifications',
-  'inbox.push.off': 'Turn off notifications',
-  'inbox.push.blocked':
-    'This browser blocks notifications. Allow them for this site in its settings.',
-} as const
 
 export type InboxMessages = Messages & Readonly<Record<keyof typeof inboxOnly, string>>
 
+/** `en.json` has what only the inbox says, and `inbox-words.json` its other languages. */
 export const inboxEn: InboxMessages = { ...en, ...inboxOnly }
 
 /**
