@@ -1,3 +1,5 @@
+import type { Reason } from '@bonded/contract'
+
 /** Whether the caller may send the request again. */
 export type Retry = 'unchanged' | 'repeatable' | 'corrected' | 'no'
 
@@ -14,4 +16,16 @@ export const RETRY_TEXT: Readonly<Record<Retry, string>> = {
   repeatable: 'as after a lost response, because the operation may have taken effect',
   corrected: 'only with a corrected request',
   no: 'no',
+}
+
+/** The guides of reasons that have the same answer to whether the caller may retry. */
+export function guides<Name extends Reason>(
+  retry: Retry,
+  given: Readonly<Record<Name, Omit<ReasonGuide, 'retry'>>>,
+): Readonly<Record<Name, ReasonGuide>> {
+  const entries = Object.entries<Omit<ReasonGuide, 'retry'>>(given)
+  return Object.fromEntries(entries.map(([name, guide]) => [name, { retry, ...guide }])) as Record<
+    Name,
+    ReasonGuide
+  >
 }
