@@ -58,13 +58,16 @@ function listOfSettings(): string {
 }
 
 function settingFlags(): readonly SettingFlag[] {
-  const flags = SETTINGS.filter(({ secret }) => !secret).map((setting) => {
-    const { name, key, about, fallback } = setting
-    const value = 'path' in setting ? setting.path : 'value'
-    const flag = new SettingFlag(name, { flags: `--${key.replaceAll('_', '-')} <${value}>`, about })
-    flag.default(undefined, fallback)
-    return flag
-  })
+  const flags = SETTINGS.filter(({ secret }) => !secret).map(
+    ({ name, key, about, fallback, path = 'value' }) => {
+      const flag = new SettingFlag(name, {
+        flags: `--${key.replaceAll('_', '-')} <${path}>`,
+        about,
+      })
+      flag.default(undefined, fallback)
+      return flag
+    },
+  )
   const config = { flags: '--config <file>', about: 'YAML file of settings' }
   return [...flags, new SettingFlag('BONDED_CONFIG', config)]
 }
