@@ -1,18 +1,15 @@
 import { ENDPOINTS, parseId, parseInstant, REJECTION_CURSOR } from '@bonded/contract'
 import { accept, reject } from '@bonded/core/domain/rejection'
-import { managedTenant } from '@bonded/core/operations/managed-tenant'
 import { searchRejections } from '@bonded/core/operations/search-rejections'
 import type { RejectionKey } from '@bonded/core/ports/tables/rejection-table'
 import { presentRejections } from '../response/present-rejections.ts'
-import { serve } from '../serve.ts'
+import { manage } from './manage.ts'
 
 const PAGE = '50'
 
-export const listRejectionsRoute = serve(
+export const listRejectionsRoute = manage(
   ENDPOINTS.listRejections,
-  async ({ service, caller, query }) => {
-    const tenant = managedTenant(caller)
-    if (!tenant.ok) return tenant
+  async ({ service, query }, tenantId) => {
     const since = query.since === undefined ? undefined : parseInstant(query.since)
     if (query.since !== undefined && since === undefined)
       return reject('invalid_parameter', { param: 'since' })
@@ -20,7 +17,7 @@ export const listRejectionsRoute = serve(
     if (query.until !== undefined && until === undefined)
       return reject('invalid_parameter', { param: 'until' })
     const page = await searchRejections(service, {
-      tenantId: tenant.value,
+      tenantId,
       requestId: parseId('req', query.request_id ?? ''),
       sessionId: parseId('sess', query.session_id ?? ''),
       subjectRef: query.subject_ref,
@@ -30,8 +27,9 @@ export const listRejectionsRoute = serve(
       before: cursorOf(query.before ?? ''),
       limit: Number(query.limit ?? PAGE),
     })
-    return accept(['rejections', presentRejections(page)])
+    return accept(page)
   },
+  (page) => ['rejections', presentRejections(page)],
 )
 
 function cursorOf(text: string): RejectionKey | undefined {

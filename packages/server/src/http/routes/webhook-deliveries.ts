@@ -6,62 +6,50 @@ import {
   recoverEndpoint,
   retryEvent,
 } from '@bonded/core/operations/webhook-deliveries'
-import { managedTenant } from '@bonded/core/operations/managed-tenant'
 import type { DeliveryKey } from '@bonded/core/ports/tables/webhook-table'
 import { presentDeliveries, presentEventLog } from '../response/present-webhook.ts'
-import { serve } from '../serve.ts'
+import { manage } from './manage.ts'
 
 const PAGE = '50'
 
-export const listWebhookDeliveriesRoute = serve(
+export const listWebhookDeliveriesRoute = manage(
   ENDPOINTS.listWebhookDeliveries,
-  async ({ service, caller, query }) => {
-    const tenant = managedTenant(caller)
-    if (!tenant.ok) return tenant
+  async ({ service, query }, tenantId) => {
     const { state, type, endpoint_id = '', before = '', limit = PAGE } = query
     const page = await listDeliveries(service, {
-      tenantId: tenant.value,
+      tenantId,
       state,
       type,
       endpointId: parseId('we', endpoint_id),
       before: cursorOf(before),
       limit: Number(limit),
     })
-    return accept(['deliveries', presentDeliveries(page)])
+    return accept(page)
   },
+  (page) => ['deliveries', presentDeliveries(page)],
 )
 
-export const readWebhookEventRoute = serve(
+export const readWebhookEventRoute = manage(
   ENDPOINTS.readWebhookEvent,
-  async ({ service, caller, params }) => {
-    const tenant = managedTenant(caller)
-    if (!tenant.ok) return tenant
-    const found = await inspectEvent(service, params.event_id, tenant.value)
-    return found.ok ? accept(['log', presentEventLog(found.value)]) : found
-  },
+  ({ service, params }, tenantId) => inspectEvent(service, params.event_id, tenantId),
+  (found) => ['log', presentEventLog(found)],
 )
 
-export const retryWebhookEventRoute = serve(
+export const retryWebhookEventRoute = manage(
   ENDPOINTS.retryWebhookEvent,
-  async ({ service, caller, params, body }) => {
-    const tenant = managedTenant(caller)
-    if (!tenant.ok) return tenant
-    const endpointId = parseId('we', body.endpoint_id ?? '')
-    const due = await retryEvent(service, params.event_id, { endpointId, by: tenant.value })
-    return due.ok ? accept(['due', { deliveries: due.value }]) : due
-  },
+  ({ service, params, body }, by) =>
+    retryEvent(service, params.event_id, { endpointId: parseId('we', body.endpoint_id ?? ''), by }),
+  (deliveries) => ['due', { deliveries }],
 )
 
-export const recoverWebhookEndpointRoute = serve(
+export const recoverWebhookEndpointRoute = manage(
   ENDPOINTS.recoverWebhookEndpoint,
-  async ({ service, caller, params, body }) => {
-    const tenant = managedTenant(caller)
-    if (!tenant.ok) return tenant
+  async ({ service, params, body }, by) => {
     const since = parseInstant(body.since)
     if (since === undefined) return reject('invalid_member', { param: 'since' })
-    const due = await recoverEndpoint(service, params.endpoint_id, { since, by: tenant.value })
-    return due.ok ? accept(['due', { deliveries: due.value }]) : due
+    return recoverEndpoint(service, params.endpoint_id, { since, by })
   },
+  (deliveries) => ['due', { deliveries }],
 )
 
 function cursorOf(text: string): DeliveryKey | undefined {

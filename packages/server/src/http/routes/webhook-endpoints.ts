@@ -1,6 +1,5 @@
 import { ENDPOINTS } from '@bonded/contract'
 import { accept } from '@bonded/core/domain/rejection'
-import { managedTenant } from '@bonded/core/operations/managed-tenant'
 import {
   createEndpoint,
   listEndpoints,
@@ -13,80 +12,63 @@ import { presentEndpoint, presentInPortal, presentWithSecret } from '../response
 import { iso } from '@bonded/core/domain/iso'
 import { PORTAL_TTL_MS } from '@bonded/core/domain/webhooks'
 import { portalUrl } from '../pages/webhook-portal.ts'
-import { serve } from '../serve.ts'
+import { manage } from './manage.ts'
 
-export const listWebhookEndpointsRoute = serve(
+export const listWebhookEndpointsRoute = manage(
   ENDPOINTS.listWebhookEndpoints,
-  async ({ service, caller }) => {
-    const tenant = managedTenant(caller)
-    if (!tenant.ok) return tenant
-    const endpoints = await listEndpoints(service, tenant.value)
-    if (caller.kind !== 'portal')
-      return accept(['endpoints', { endpoints: endpoints.map(presentEndpoint) }])
-    const found = await service.store.read((tables) => tables.tenants.find(tenant.value))
-    const shown = { tenant_name: found?.name ?? tenant.value }
-    return accept(['endpoints', { ...shown, endpoints: endpoints.map(presentInPortal) }])
+  async ({ service, caller }, tenantId) => {
+    const endpoints = await listEndpoints(service, tenantId)
+    if (caller.kind !== 'portal') return accept({ endpoints: endpoints.map(presentEndpoint) })
+    const found = await service.store.read((tables) => tables.tenants.find(tenantId))
+    const shown = { tenant_name: found?.name ?? tenantId }
+    return accept({ ...shown, endpoints: endpoints.map(presentInPortal) })
   },
+  (list) => ['endpoints', list],
 )
 
-export const createWebhookEndpointRoute = serve(
+export const createWebhookEndpointRoute = manage(
   ENDPOINTS.createWebhookEndpoint,
-  async ({ service, caller, body }) => {
-    const tenant = managedTenant(caller)
-    if (!tenant.ok) return tenant
+  ({ service, body }, tenantId) => {
     const { url, events = null, scheme = 'v1', logged_characters: loggedCharacters } = body
-    const given = { tenantId: tenant.value, url, events, scheme, loggedCharacters }
-    const created = await createEndpoint(service, given, tenant.value)
-    return created.ok ? accept(['created', presentWithSecret(created.value)]) : created
+    return createEndpoint(service, { tenantId, url, events, scheme, loggedCharacters }, tenantId)
   },
+  (created) => ['created', presentWithSecret(created)],
 )
 
-export const updateWebhookEndpointRoute = serve(
+export const updateWebhookEndpointRoute = manage(
   ENDPOINTS.updateWebhookEndpoint,
-  async ({ service, caller, params, body }) => {
-    const tenant = managedTenant(caller)
-    if (!tenant.ok) return tenant
+  ({ service, params, body }, by) => {
     const { logged_characters: loggedCharacters, ...rest } = body
-    const change = { ...rest, loggedCharacters, by: tenant.value }
-    const updated = await updateEndpoint(service, params.endpoint_id, change)
-    return updated.ok ? accept(['endpoint', presentEndpoint(updated.value)]) : updated
+    return updateEndpoint(service, params.endpoint_id, { ...rest, loggedCharacters, by })
   },
+  (updated) => ['endpoint', presentEndpoint(updated)],
 )
 
-export const deleteWebhookEndpointRoute = serve(
+export const deleteWebhookEndpointRoute = manage(
   ENDPOINTS.deleteWebhookEndpoint,
-  async ({ service, caller, params }) => {
-    const tenant = managedTenant(caller)
-    return tenant.ok ? removeEndpoint(service, params.endpoint_id, tenant.value) : tenant
-  },
+  ({ service, params }, tenantId) => removeEndpoint(service, params.endpoint_id, tenantId),
+  () => null,
 )
 
-export const rotateWebhookSecretRoute = serve(
+export const rotateWebhookSecretRoute = manage(
   ENDPOINTS.rotateWebhookSecret,
-  async ({ service, caller, params }) => {
-    const tenant = managedTenant(caller)
-    if (!tenant.ok) return tenant
-    const rotated = await rotateEndpoint(service, params.endpoint_id, tenant.value)
-    return rotated.ok ? accept(['rotated', presentWithSecret(rotated.value)]) : rotated
-  },
+  ({ service, params }, tenantId) => rotateEndpoint(service, params.endpoint_id, tenantId),
+  (rotated) => ['rotated', presentWithSecret(rotated)],
 )
 
-export const testWebhookEndpointRoute = serve(
+export const testWebhookEndpointRoute = manage(
   ENDPOINTS.testWebhookEndpoint,
-  async ({ service, caller, params }) => {
-    const tenant = managedTenant(caller)
-    if (!tenant.ok) return tenant
-    const sent = await testEndpoint(service, params.endpoint_id, tenant.value)
-    return sent.ok ? accept(['test', { event_id: sent.value }]) : sent
-  },
+  ({ service, params }, tenantId) => testEndpoint(service, params.endpoint_id, tenantId),
+  (eventId) => ['test', { event_id: eventId }],
 )
 
-export const openWebhookPortalRoute = serve(ENDPOINTS.openWebhookPortal, ({ service, caller }) => {
-  const tenant = managedTenant(caller)
-  if (!tenant.ok) return tenant
-  const { clock, keys, settings } = service
-  const expiresAt = clock.now() + PORTAL_TTL_MS
-  const token = keys.portalToken({ keyId: caller.credential.keyId, expiresAt }).reveal()
-  const url = portalUrl(settings.publicOrigin, tenant.value, token)
-  return accept(['link', { url, expires_at: iso(expiresAt) }])
-})
+export const openWebhookPortalRoute = manage(
+  ENDPOINTS.openWebhookPortal,
+  async ({ service: { clock, keys, settings }, caller }, tenantId) => {
+    const expiresAt = clock.now() + PORTAL_TTL_MS
+    const token = keys.portalToken({ keyId: caller.credential.keyId, expiresAt }).reveal()
+    const url = portalUrl(settings.publicOrigin, tenantId, token)
+    return accept({ url, expires_at: iso(expiresAt) })
+  },
+  (link) => ['link', link],
+)
