@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { browserMissing, openBrowser, phoneFontMissing } from '../../../tests/browser.ts'
-import { measured } from '../../../tests/harness/measured-languages.ts'
+import { LONGEST, measured } from '../../../tests/harness/measured-languages.ts'
 import { LANGUAGES } from '../src/messages/language.ts'
 import { buildGallery, languageIn } from './open-gallery.ts'
 
@@ -99,6 +99,72 @@ for (const viewport of SMALL_PHONES)
       )
     }
   })
+
+/** What the actions may take of a small phone, in percent. */
+const LARGEST = { request: 26, 'inbox-request': 26, 'removal-phone': 26, 'setup-recovery': 35 }
+
+test('on a small phone the actions leave the view to the text, and cut no account number', {
+  ...browserTest,
+  skip: browserMissing || phoneFontMissing,
+}, async () => {
+  for (const viewport of SMALL_PHONES) {
+    await page.setViewportSize(viewport)
+    for (const tag of ['de', ...measured(['en', ...LANGUAGES]).filter((one) => one !== LONGEST)])
+      for (const [screen, largest] of Object.entries(LARGEST)) {
+        await draw(screen, tag)
+        const found = await page.evaluate<{ percent: number; cut: string[] }>(`(() => {
+          const { height } = document.querySelector('.actions').getBoundingClientRect()
+          const isCut = ({ top, bottom }) => top < viewEnd() && bottom > viewEnd() + 1
+          return {
+            percent: (100 * height) / innerHeight,
+            cut: [...document.querySelectorAll('.identifier')]
+              .filter((each) => isCut(each.getBoundingClientRect()))
+              .map(({ textContent }) => textContent),
+          }
+        })()`)
+        assert.deepEqual(found.cut, [], `${screen} in ${tag}`)
+        assert.ok(found.percent <= largest, `${screen} in ${tag}: ${found.percent} %`)
+      }
+  }
+})
+
+test(
+  'an inbox says hours and minutes, and seconds in the last ten minutes only',
+  browserTest,
+  async () => {
+    const timeOf = (screen: string, ms: number) =>
+      page.evaluate<string>(`(() => {
+      gallery.screens['${screen}'].screen.request.expires_in_ms = ${ms}
+      gallery.draw('${screen}', null)
+      return document.querySelector('[role=timer]').textContent
+    })()`)
+    for (const [ms, text] of [
+      [86_400_000, '24 hours left'],
+      [3_000_000, '50 minutes left'],
+      [610_000, '11 minutes left'],
+      [599_900, '10:00 left'],
+      [64_900, '1:05 left'],
+      [0, '0:00 left'],
+    ] as const)
+      assert.equal(await timeOf('inbox-request', ms), text)
+    // A page's request waits 15 minutes at most.
+    assert.equal(await timeOf('request', 899_900), '15:00 left')
+  },
+)
+
+test('the removal of a phone does not look like an approval', browserTest, async () => {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    const colors = []
+    for (const screen of ['request', 'removal-phone']) {
+      await draw(screen, 'en')
+      colors.push(await page.evaluate('getComputedStyle(approve()).backgroundColor'))
+    }
+    assert.notEqual(colors[0], colors[1])
+    assert.ok(!colors.includes('rgba(0, 0, 0, 0)'), String(colors))
+  }
+  await page.emulateMedia({ colorScheme: null })
+})
 
 test('Approve is live at once where everything is in view', browserTest, async () => {
   await page.setViewportSize({ width: 390, height: 844 })

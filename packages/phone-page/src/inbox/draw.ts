@@ -1,6 +1,7 @@
 import { purposeOf } from '@bonded/phone'
 import type { Screen } from '../screen.ts'
 import { element } from '../view/dom.ts'
+import { clockOf } from '../view/draw-request.ts'
 import { drawScreen, keysButton } from '../view/draw-screen.ts'
 import { fill, fillNodes } from '../view/fill.ts'
 import {
@@ -40,7 +41,9 @@ export function drawInbox(screen: Screen, context: InboxContext): DrawnScreen {
         footer(button(messages['setup.recover'], () => onChoice('recover'))),
       )
     case 'request': {
-      const drawn = drawScreen(screen, context)
+      const timeLeft = (ms: number) =>
+        ms > LAST_MS ? durationIn(context.languages[0], ms) : clockOf(ms)
+      const drawn = drawScreen(screen, { ...context, timeLeft })
       const back = button(messages['action.back'], () => onChoice('close'), { plain: true })
       back.classList.add('back')
       return { ...drawn, content: [back, ...drawAlike(screen.alike, context), ...drawn.content] }
@@ -59,23 +62,24 @@ type WaitingScreen = Extract<InboxScreen, { name: 'inbox' }>
 function drawWaiting(first: WaitingScreen, context: InboxContext): DrawnScreen {
   const { messages, actions, motion } = context
   const lead = new Text()
+  // The list has the pauses too, so it opens without a request.
+  const open = button(messages['inbox.open'], () => actions.open())
   const drawn = statement(
     { symbol: ['phone', 'busy'], title: messages['inbox.title'], body: [lead] },
     ...(motion.access() === 'needs_permission'
       ? [element('p', { class: 'note' }, messages['motion.note'])]
       : []),
-    // The list has the pauses too, so it opens without a request.
-    footer(
-      button(messages['inbox.open'], () => actions.open()),
-      keysButton(context),
-    ),
+    footer(open, keysButton(context)),
   )
   const { heading } = drawn
   heading?.setAttribute('aria-live', 'polite')
   const show = ({ waiting }: WaitingScreen) => {
     const count = waiting.toLocaleString(context.languages[0])
-    if (heading !== undefined) heading.textContent = fill(messages['inbox.waiting'], { count })
-    lead.data = messages[waiting === 0 ? 'inbox.empty' : 'inbox.body']
+    const isEmpty = waiting === 0
+    if (heading !== undefined)
+      heading.textContent = fill(messages[isEmpty ? 'inbox.title' : 'inbox.waiting'], { count })
+    lead.data = messages[isEmpty ? 'inbox.empty' : 'inbox.body']
+    open.classList.toggle('plain', isEmpty)
   }
   show(first)
   return {
@@ -191,6 +195,8 @@ function drawAlike(alike: Alike | undefined, { languages, messages }: InboxConte
 }
 
 const MINUTE_MS = 60_000
+/** A request shows its seconds only at the end of its time, which can be a day. */
+const LAST_MS = 10 * MINUTE_MS
 const HOUR_MS = 60 * MINUTE_MS
 
 /** Hours from an hour on, else minutes. */

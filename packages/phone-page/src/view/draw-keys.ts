@@ -70,7 +70,7 @@ export function drawRemoval({ key, what, also }: Removal, context: DrawingContex
           ...also.map((other) => describe(other, context)),
         ]),
     footer(
-      button(title, () => onChoice('continue')),
+      button(title, () => onChoice('continue'), { tone: 'stop' }),
       button(messages['action.back'], () => onChoice('keys'), { plain: true }),
     ),
   )

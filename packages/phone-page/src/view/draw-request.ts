@@ -30,7 +30,7 @@ export function drawRequest(screen: RequestScreen, context: DrawingContext): Dra
   const title = fill(messages['request.title'], { tenant })
   const heading = headingOf(fillNodes(messages['request.title'], { tenant }))
   heading.classList.toggle('long', tenant.length > LONG_NAME)
-  const timer = drawTimer(request.expires_in_ms, messages)
+  const timer = drawTimer(request.expires_in_ms, context)
   const list = pairs(rowsOf(screen, context))
   const rows = Array.from(list.children, (row) => row as HTMLElement)
   const requester = drawRequester(request, messages)
@@ -128,7 +128,7 @@ const TEXT_END_MS = 1_000
 /** The longest name with which the heading takes two lines. */
 const LONG_NAME = 32
 
-function drawTimer(expiresInMs: number, messages: Messages) {
+function drawTimer(expiresInMs: number, { messages, timeLeft = clockOf }: DrawingContext) {
   const endsAt = performance.now() + expiresInMs
   const content = element('p', { class: 'note', role: 'timer' })
   const tick = () => {
@@ -198,13 +198,7 @@ function rowsOf({ request }: RequestScreen, { messages, languages }: DrawingCont
   ]
 }
 
-const LAST_SECOND_OF_DAY_MS = 86_399_000
-
-/** Minutes and seconds, with the hours where there are any: 1:05, 23:59:05. */
-function timeLeft(ms: number): string {
-  const wholeMs = Math.min(Math.max(0, Math.ceil(ms / 1_000) * 1_000), LAST_SECOND_OF_DAY_MS)
-  return new Date(wholeMs)
-    .toISOString()
-    .slice(11, 19)
-    .replace(/^(00:)?0?/, '')
+/** Minutes and begun seconds: 1:05. A request of a page waits 15 minutes at most. */
+export function clockOf(ms: number): string {
+  return new Date(Math.max(0, ms) + 999).toISOString().slice(14, 19).replace(/^0/, '')
 }

@@ -33,6 +33,8 @@ export interface DrawingContext {
   readonly motion: Pick<MotionRecorder, 'access' | 'seconds'>
   readonly guard: TapGuard
   readonly read: ReadRequests
+  /** How a request says the time that is left. Default: minutes and seconds. */
+  readonly timeLeft?: (ms: number) => string
   /** Whether the requests come from no page, and the user returns to a list of them. */
   readonly isInbox?: boolean
 }
