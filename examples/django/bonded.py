@@ -7,15 +7,18 @@ import base64
 import dataclasses
 import datetime
 import hashlib
+import http.client
 import json
 import math
 import random
 import re
 import secrets
+import string
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
+import zlib
 
 MIN_CONFIDENCE = 0.55
 MIN_CONTINUITY = 0.6
@@ -35,9 +38,22 @@ class BondedError(Exception):
         # The service's page about the reason.
         self.doc_url = doc_url
 
+    def __str__(self):
+        """All that a log needs: who looks at it later has no other member of the error."""
+        known = (self.reason, self.param, self.request_id, self.doc_url)
+        more = ", ".join(member for member in known if member)
+        return super().__str__() + (f" ({more})" if more else "")
+
     @property
     def retryable(self):
         return self.status is None or self.status == 429 or self.status >= 500
+
+
+def _require(**texts):
+    """A variable that is not set would otherwise be noticed only in front of a user."""
+    for name, value in texts.items():
+        if not isinstance(value, str) or value == "":
+            raise ValueError(f"pass {name}: a text")
 
 
 def canonical_json(value):
@@ -116,6 +132,7 @@ class Policy:
     tenant_id: str | None = None
 
     def __post_init__(self):
+        _require(workflow=self.workflow, action=self.action)
         origin = self.browser_origin
         if origin is not None and not re.fullmatch(r"https?://[a-z0-9.:\[\]-]+", origin):
             raise ValueError("browser_origin must be an origin, such as https://www.bank.example")
@@ -136,13 +153,16 @@ class Bonded:
     """The calls of a backend. `base_url` is the origin of the service."""
 
     def __init__(self, base_url, server_credential, sleep=time.sleep):
+        _require(base_url=base_url, server_credential=server_credential)
         url = urllib.parse.urlsplit(base_url)
         is_base = url.path.rstrip("/") in ("", "/api/v1") and url.hostname is not None
         if not is_base or url.query or "@" in url.netloc:
             raise ValueError("base_url must be an origin, such as https://bond.example")
         if url.scheme != "https" and not (url.scheme == "http" and url.hostname in LOCAL_HOSTS):
             raise ValueError("base_url must be https: the credential travels over it")
-        self._base_url = f"{url.scheme}://{url.netloc}/api/v1"
+        _check_credential(server_credential)
+        self._origin = f"{url.scheme}://{url.netloc}"
+        self._base_url = f"{self._origin}/api/v1"
         self._credential, self._sleep = server_credential, sleep
         self._opener = urllib.request.build_opener(_NoRedirect)
 
@@ -161,9 +181,12 @@ class Bonded:
         """
         if policy.needs_user and subject_ref is None:
             raise ValueError("pass the subject_ref of the user, or set first_bond")
+        _require(digest=digest)
         body = {"workflow": policy.workflow, "action": policy.action}
-        pairs = ((pair["label"], pair["value"]) for pair in display)
-        shown = [{"label": display_text(label), "value": display_text(value)} for label, value in pairs]
+        shown = [
+            {name: _shown(f"display.{index}.{name}", pair[name]) for name in ("label", "value")}
+            for index, pair in enumerate(display)
+        ]
         body["context"] = {"display": shown, "digest": digest}
         asked = {"requester": requester, "text": text}
         body["context"].update({name: value for name, value in asked.items() if value is not None})
@@ -176,12 +199,15 @@ class Bonded:
 
     def read(self, session_id, browser_secret=None):
         """Reads a session. The service shows a proof of the browser only for the form's secret."""
+        _require(session_id=session_id)
         is_secret = re.fullmatch(r"[A-Za-z0-9_-]{43}", str(browser_secret)) is not None
         headers = {"X-Bond-Browser-Secret": browser_secret} if is_secret else {}
         return self._call("GET", f"/{urllib.parse.quote(session_id, safe='')}", headers)
 
     def complete(self, session_id, completion_secret, digest, outcome="accepted"):
         """After the commit of the action. The user reads `outcome`: `accepted`, or `in_review`."""
+        _require(session_id=session_id, completion_secret=completion_secret)
+        _require(digest=digest, outcome=outcome)
         headers = {"X-Bond-Completion-Secret": completion_secret, "X-Bond-Context-Digest": digest}
         headers["X-Bond-Outcome"] = outcome
         path = f"/{urllib.parse.quote(session_id, safe='')}/form-completed"
@@ -208,26 +234,74 @@ class Bonded:
         )
         try:
             with self._opener.open(request, timeout=ATTEMPT_SECONDS) as response:
-                answer = json.loads(response.read())
+                text = response.read()
         except urllib.error.HTTPError as error:
-            raise _rejection(error) from None
-        except (OSError, ValueError, RecursionError) as error:
+            raise _rejection(error, self._origin, body) from error
+        except (OSError, http.client.HTTPException) as error:
             # No answer, or half of one: the service may have performed the call.
-            raise BondedError("the service did not answer") from error
+            why = getattr(error, "reason", error)
+            raise BondedError(f"{self._origin} did not answer: {why}") from error
+        try:
+            answer = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            what = f"{len(text)} bytes that are not whole JSON"
+            raise BondedError(f"{self._origin} answered {what}") from error
         if not isinstance(answer, dict):
             raise BondedError("the answer is not one of the service: check base_url", 0)
         return answer
 
 
-def _rejection(response):
+def _check_credential(text):
+    """Without a call, and without the text: a mistyped credential is nearly a credential."""
+    if text.strip() != text:
+        wrong = "begins or ends with a space or a line break: strip what you read from a file"
+    elif not text.startswith("sk_beta_"):
+        wrong = "is not a server credential: it does not begin with sk_beta_"
+    elif not re.fullmatch(r"\w+", text, re.ASCII) or text[-6:] != _checksum(text[:-6]):
+        wrong = f"is cut or mistyped: its {len(text)} characters do not match their checksum"
+    else:
+        return
+    raise ValueError(f"server_credential {wrong}")
+
+
+def _checksum(text):
+    """CRC-32 as six digits of base 62 (protocol 2)."""
+    rest, digits = zlib.crc32(text.encode()), ""
+    for _ in range(6):
+        rest, digit = divmod(rest, 62)
+        digits = (string.digits + string.ascii_uppercase + string.ascii_lowercase)[digit] + digits
+    return digits
+
+
+def _shown(name, text):
+    if text is not None and not isinstance(text, str):
+        raise TypeError(f"{name} is of the type {type(text).__name__}: pass a text")
+    return display_text(text)
+
+
+def _sent(param, body):
+    """What the request has where the service rejects it. Never the value, which is a user's."""
+    for name in param.split("."):
+        if isinstance(body, list) and name.isdigit() and int(name) < len(body):
+            body = body[int(name)]
+        else:
+            body = body.get(name) if isinstance(body, dict) else None
+    if body == "":
+        return f" {param} is empty."
+    return f" {param} is a text of {len(body)} characters." if isinstance(body, str) else ""
+
+
+def _rejection(response, origin="", body=None):
     try:
         error = json.loads(response.read())["error"]
         message, reason, request_id = error["message"], error.get("reason"), error["requestId"]
         param, doc_url = error.get("param"), error.get("doc_url")
         doc_url = doc_url and urllib.parse.urljoin(response.url, doc_url)
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        message, reason, request_id = f"the service answered {response.code}", None, None
-        param = doc_url = None
+        message += _sent(param, body) if param else ""
+    except (OSError, http.client.HTTPException, ValueError, TypeError, KeyError, RecursionError):
+        message = f"{origin} answered {response.code} without an error of the service: "
+        message += "check base_url, and the proxy before it"
+        reason = request_id = param = doc_url = None
     return BondedError(message, response.code, reason, request_id, param, doc_url)
 
 

@@ -135,7 +135,7 @@ def create_session(request):
             # What no phone could show, such as too long a text.
             label = display[int(error.param.split(".")[2])]["label"]
             return problem(400, f"Check the field “{label}” of the form.", error.param)
-        print(f"create failed: {error} ({error.reason})", file=sys.stderr)
+        print(f"create failed: {error}", file=sys.stderr)
         return problem(503, "Approving by phone does not work at the moment.")
     secret = session.pop("completion_secret")
     with connection.cursor() as cursor:
@@ -159,11 +159,12 @@ def submit(request):
         return problem(403, "Approve this form with your phone first.")
     try:
         digest = bonded.binding_digest(fields)
-        session = service.read(session_id, browser_secret)
     except (TypeError, UnicodeEncodeError):
         return problem(400, "Check the fields of the form.")
+    try:
+        session = service.read(session_id, browser_secret)
     except bonded.BondedError as error:
-        print(f"read failed: {error} ({error.reason})", file=sys.stderr)
+        print(f"read failed: {error}", file=sys.stderr)
         return problem(503, "We could not confirm your approval. Try again in a minute.")
     decision, reasons = bonded.judge_submit(session, row, login, POLICY, digest)
     if decision != "accept":
@@ -176,7 +177,7 @@ def submit(request):
         service.complete(session_id, row["completion_secret"], digest)
     except bonded.BondedError as error:
         # The application is saved, so the user succeeded. Repeat the call from a job of yours.
-        print(f"complete failed: {error} ({error.reason})", file=sys.stderr)
+        print(f"complete failed: {error}", file=sys.stderr)
     return JsonResponse({"outcome": "accepted", "result": f"A-{number}"})
 
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { test } from 'node:test'
 import { canonicalJson, type FullSession } from '@bonded/contract'
 import { TEXT_KINDS } from '../../../tests/harness/text-kinds.ts'
+import { CREDENTIAL, python } from './python.ts'
 import {
   bindingDigest,
   createGate,
@@ -25,32 +25,11 @@ const EXAMPLE = JSON.parse(
   readFileSync(resolve(ROOT, 'docs/reference/protocol-example.json'), 'utf8'),
 ) as { readonly context: { readonly sent: object; readonly canonical: string } }
 /** A client that returns the arguments of its call. */
-const RECORDED =
-  'type("B", (bonded.Bonded,), {"_call": lambda self, *call: call})("https://bond.test/api/v1", "x")'
+const RECORDED = `type("B", (bonded.Bonded,), {"_call": lambda self, *call: call})("https://bond.test/api/v1", "${CREDENTIAL}")`
 const JUDGE =
   'bonded.judge_submit(v["session"], v["row"], v["owner"], bonded.Policy("w", "a", **v["policy"]), v["digest"])'
 const PAGE = 'https://www.bank.example'
 const ROW = { workflow: 'w', action: 'a', owner: 'anna', context_digest: 'd'.repeat(43) }
-
-/** An expression over `v` for each value, in one process. An error is its name, in brackets. */
-function python(expression: string, values: readonly unknown[]): unknown[] {
-  const program = `
-import json, sys, bonded
-def run(v):
-    try:
-        return ${expression}
-    except Exception as error:
-        return [type(error).__name__]
-print(json.dumps([run(v) for v in json.load(sys.stdin)]))
-`
-  const printed = execFileSync('python3', ['-B', '-c', program], {
-    cwd: resolve(ROOT, 'examples/django'),
-    input: JSON.stringify(values),
-    encoding: 'utf8',
-    stdio: 'pipe',
-  })
-  return JSON.parse(printed) as unknown[]
-}
 
 test('the Python client writes the canonical JSON and the digest of the contract', async () => {
   const { sent, canonical } = EXAMPLE.context
@@ -218,7 +197,7 @@ test('the Python client takes the origin of the service or its API base, over ht
   const base = 'https://bond.test/api/v1'
   const right = ['https://bond.test', 'https://bond.test/', base, `${base}/`]
   const wrong = ['', 'bond.test', 'http://bond.test', `${base}/sessions`, 'https://u:p@bond.test']
-  assert.deepEqual(python('bonded.Bonded(v, "x")._base_url', [...right, ...wrong]), [
+  assert.deepEqual(python(`bonded.Bonded(v, "${CREDENTIAL}")._base_url`, [...right, ...wrong]), [
     ...right.map(() => base),
     ...wrong.map(() => ['ValueError']),
   ])
@@ -242,7 +221,7 @@ test('the Python client cleans the text that a phone shows, as displayText does'
 })
 
 test('the Python client reads an answer of any depth as none', () => {
-  const answering = 'bonded.Bonded("https://bond.test/api/v1", "x", lambda seconds: None)'
+  const answering = `bonded.Bonded("https://bond.test/api/v1", "${CREDENTIAL}", lambda seconds: None)`
   const opener =
     'type("O", (), {"open": lambda self, *a, **k: __import__("io").BytesIO(b"[" * v)})()'
   const call = `(lambda b: (setattr(b, "_opener", ${opener}), b.read("sess_x")))(${answering})`
