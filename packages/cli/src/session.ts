@@ -136,6 +136,7 @@ function describeSession(session: Session, state: SessionState) {
     bonded_at: isoTime(session.bondedAt),
     reported_at: isoTime(session.completedAt),
     completed_at: isoTime(state === 'completed' ? session.completedAt : null),
+    outcome: session.outcome,
     ended_at: isoTime(session.endedAt),
     ended_reason: session.endedReason,
     device_id: session.deviceId,

@@ -18,6 +18,9 @@ import { type Asked, page, type View } from '../page.ts'
 import { namesOf } from '../tenant-names.ts'
 import { whyOf } from './rejections.ts'
 
+const NO_OUTCOME =
+  'none: the backend sent no X-Bond-Outcome. A key without attestation does not become known so.'
+
 /** The session that the path of a page names. */
 export const SESSION_INPUT = {
   input: ({ params }: Asked) => parseId('sess', params['session'] ?? ''),
@@ -54,6 +57,7 @@ export const session = page({
       ['Created', timeOf(found.createdAt, now)],
       // A session whose approval no backend completed expires too.
       ...(found.bondedAt === null ? [] : [['Approved', timeOf(found.bondedAt, now)] as const]),
+      ...(found.completedAt === null ? [] : [['Outcome', found.outcome ?? NO_OUTCOME] as const]),
       isOver ? ['Ended', timeOf(found.endedAt, now)] : ['Expires', timeOf(found.expiresAt, now)],
       ['Device', idOf(found.deviceId, `/devices/${found.deviceId}`)],
       [

@@ -96,10 +96,13 @@ function* reportLate(
 /**
  * Stores that the tenant has accepted a bond of the key, which makes an unattested key known. A
  * request in review has not been accepted, and a completion without an outcome may be one: gates
- * before the outcome existed complete both alike.
+ * before the outcome existed complete both alike. The timeline notes that, because the backend
+ * otherwise notices it only at the user's next visit.
  */
 function* storeCompletion(tables: Tables, session: Session, now: number): Work<void> {
-  const { tenantId, deviceId, verification, outcome } = session
-  if (outcome === 'accepted' && deviceId !== null && verification?.key_attested === false)
-    yield* tables.sessions.storeCompletion({ tenantId, deviceId, now })
+  const { id, tenantId, deviceId, verification, outcome } = session
+  if (deviceId === null || verification?.key_attested !== false) return
+  if (outcome === 'accepted') yield* tables.sessions.storeCompletion({ tenantId, deviceId, now })
+  if (outcome === null)
+    yield* tables.sessions.note(id, { at: now, kind: 'note', reason: 'outcome_missing' })
 }

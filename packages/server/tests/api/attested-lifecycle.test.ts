@@ -45,6 +45,10 @@ for (const [format, makeKey] of ATTESTED_KEYS) {
     assert.notEqual(verification.assertion_band, 'low')
     assert.equal((await h.complete(session)).status, 200)
     assert.equal((await h.get(session)).body.state, 'completed')
+    const path = `/sessions/${session.id}/timeline`
+    const { entries } = (await h.api('GET', path, { token: h.shop.server })).body
+    // An attested key needs no outcome to be accepted.
+    assert.ok(!entries.some(({ kind }: TimelineEntry) => kind === 'note'))
   })
 
   test(`${format}: ends the session at the third valid assertion that misses the policy, and bonds a sufficient one before`, async () => {

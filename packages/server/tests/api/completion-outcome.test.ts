@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import type { TimelineEntry } from '@bonded/contract'
 import { openChannel } from '../../../../tests/harness/channel.ts'
 import { harness, SHOP_ORIGIN } from '../../../../tests/harness/harness.ts'
 
@@ -33,6 +34,25 @@ test('shows no outcome where the backend said none', async () => {
   const bonded = await h.reach('bonded')
   await h.complete(bonded.session)
   assert.deepEqual(await outcomes(bonded), [null, null, null])
+})
+
+test('notes in the timeline that a completion without an outcome makes no key known', async () => {
+  for (const [headers, noted] of [
+    [{}, ['outcome_missing']],
+    [{ 'x-bond-outcome': 'accepted' }, []],
+    [{ 'x-bond-outcome': 'in_review' }, []],
+  ] as const) {
+    const { session } = await h.reach('bonded')
+    await h.complete(session, headers)
+    await h.complete(session, headers)
+    const path = `/sessions/${session.id}/timeline`
+    const { entries } = (await h.api('GET', path, { token: h.shop.server })).body
+    const notes = (entries as TimelineEntry[]).filter(({ kind }) => kind === 'note')
+    assert.deepEqual(
+      notes.map(({ reason }) => reason),
+      noted,
+    )
+  }
 })
 
 test('keeps the first outcome when a completion is repeated with another one or with none', async () => {

@@ -28,7 +28,10 @@ test('takes a session through create, claim, evidence and assertion to bonded an
   assert.ok(['medium', 'high'].includes(verification.assertion_band), verification.assertion_band)
   assert.match(subject_ref, /^[0-9A-Za-z_-]{43}$/)
 
-  const completed = await h.complete(session, { 'x-bond-context-digest': 'd'.repeat(43) })
+  const completed = await h.complete(session, {
+    'x-bond-context-digest': 'd'.repeat(43),
+    'x-bond-outcome': 'accepted',
+  })
   assert.deepEqual(completed.body, { ok: true, session_id: session.id })
   assert.equal((await h.get(session)).body.state, 'completed')
   assert.equal((await h.view(phone, session)).state, 'completed')
