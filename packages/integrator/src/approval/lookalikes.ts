@@ -179,10 +179,10 @@ function isImitatedWord(word: string, letters: readonly string[], isBesideLatin:
 
 /**
  * The same line with everything as `\uXXXX` that could pass for ASCII: what is not ASCII in an
- * address, a word of a Latin line whose letters all look like ASCII, letters of other scripts in a
- * Latin word, other digits in a number, compatibility forms, look-alikes of punctuation, marks other
- * than accents, and quotation marks that draw a member. Names and sentences of all languages stay as
- * they are.
+ * address, a word of a Latin line whose letters all look like ASCII, letters of other scripts in
+ * a Latin word, other digits in a number, compatibility forms, look-alikes of punctuation, marks
+ * other than accents, and quotation marks that draw a member. Names and sentences of all languages
+ * stay as they are.
  */
 export function escapeLookalikes(line: string): string {
   if (ASCII.test(line)) return line
