@@ -119,13 +119,20 @@ export class Program {
   }
 
   async stop(): Promise<void> {
-    // What a block has left in the background is in the same group.
+    this.#signal('SIGTERM')
+    // A program that bash is about to start when the signal arrives never sees it.
+    const timer = setTimeout(() => this.#signal('SIGKILL'), 10_000)
+    await this.#closed
+    clearTimeout(timer)
+  }
+
+  /** Signals what a block has left in the background too, which is in the same group. */
+  #signal(signal: NodeJS.Signals): void {
     try {
-      if (this.isRunning && this.#child.pid !== undefined) process.kill(-this.#child.pid, 'SIGTERM')
+      if (this.isRunning && this.#child.pid !== undefined) process.kill(-this.#child.pid, signal)
     } catch (failure) {
       // It has ended by itself meanwhile.
       if ((failure as NodeJS.ErrnoException).code !== 'ESRCH') throw failure
     }
-    await this.#closed
   }
 }
