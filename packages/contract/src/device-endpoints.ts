@@ -68,8 +68,6 @@ export const DEVICE_ENDPOINTS = {
   listKeys: define({
     method: 'GET',
     path: '/api/v1/devices',
-    status: 200,
-    retry: 'repeat',
     priority: 'new',
     summary: 'Lists the keys of the device’s subject.',
     callers: ['phone'],
@@ -80,8 +78,6 @@ export const DEVICE_ENDPOINTS = {
   getDevice: define({
     method: 'GET',
     path: '/api/v1/devices/{device_id}',
-    status: 200,
-    retry: 'repeat',
     priority: 'new',
     summary: 'Reads the device’s own record.',
     callers: ['phone'],

@@ -62,7 +62,12 @@ export interface Endpoint extends Route {
   readonly rejections: readonly Reason[]
 }
 
+/** What a row of the table may leave out: the status 200, and that a GET can be repeated. */
+type Row = Omit<Endpoint, 'status' | 'retry'> &
+  Partial<Pick<Endpoint, 'status' | 'retry'>> &
+  ({ readonly method: 'GET' } | Pick<Endpoint, 'retry'>)
+
 /** An endpoint, with the exact types of its members. */
-export function define<const E extends Endpoint>(endpoint: E): E {
-  return endpoint
+export function define<const E extends Row>(row: E): E & Pick<Endpoint, 'status' | 'retry'> {
+  return { status: 200, retry: 'repeat', ...row }
 }

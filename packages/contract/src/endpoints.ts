@@ -61,8 +61,6 @@ export const ENDPOINTS = {
   getSession: define({
     method: 'GET',
     path: '/api/v1/sessions/{session_id}',
-    status: 200,
-    retry: 'repeat',
     // A phone reads the session before the user decides. A backend reads it before it acts.
     priority: { backend: 'begun', phone: 'begun', other: 'new' },
     summary: 'Reads a session: the full, the public or the phone view, by caller.',
@@ -91,8 +89,6 @@ export const ENDPOINTS = {
   readInvitation: define({
     method: 'GET',
     path: '/api/v1/sessions/{session_id}/invitation',
-    status: 200,
-    retry: 'repeat',
     priority: 'new',
     summary:
       'Returns who requests approval and which key a new phone needs, to a phone that has scanned the QR code and has no key.',
@@ -120,7 +116,6 @@ export const ENDPOINTS = {
   cancelSession: define({
     method: 'POST',
     path: '/api/v1/sessions/{session_id}/cancel',
-    status: 200,
     // Responds with the session as it is: a phone may have been faster.
     retry: 'repeat',
     priority: 'begun',
@@ -136,7 +131,6 @@ export const ENDPOINTS = {
   proveBrowser: define({
     method: 'POST',
     path: '/api/v1/sessions/{session_id}/browser',
-    status: 200,
     // The same proof again is answered with the session.
     retry: 'repeat',
     priority: 'begun',
@@ -155,7 +149,6 @@ export const ENDPOINTS = {
     // POST, because a browser sends no Origin with a GET to its own origin. It changes nothing.
     method: 'POST',
     path: '/api/v1/sessions/{session_id}/browser/frame',
-    status: 200,
     retry: 'repeat',
     priority: 'begun',
     summary:
@@ -172,7 +165,6 @@ export const ENDPOINTS = {
   completeSession: define({
     method: 'POST',
     path: '/api/v1/sessions/{session_id}/form-completed',
-    status: 200,
     retry: 'repeat',
     priority: 'begun',
     summary:
@@ -193,8 +185,6 @@ export const ENDPOINTS = {
   readTimeline: define({
     method: 'GET',
     path: '/api/v1/sessions/{session_id}/timeline',
-    status: 200,
-    retry: 'repeat',
     priority: 'new',
     summary: 'Returns the events of a session, with the failed check of each rejection.',
     callers: ['backend'],
@@ -206,7 +196,6 @@ export const ENDPOINTS = {
   readReceipt: define({
     method: 'GET',
     path: '/api/v1/sessions/{session_id}/receipt',
-    status: 200,
     // The service makes the receipt if it is not yet made, and returns the same one from then on.
     retry: 'repeat',
     priority: 'new',
@@ -248,7 +237,6 @@ export const ENDPOINTS = {
     method: 'GET',
     path: '/api/v1/publishable-key',
     status: 204,
-    retry: 'repeat',
     priority: 'new',
     summary:
       'Checks whether this publishable key may be used from this origin, for this tenant, workflow and action.',
@@ -264,7 +252,6 @@ export const ENDPOINTS = {
   claimSession: define({
     method: 'POST',
     path: '/api/v1/sessions/{session_id}/claim',
-    status: 200,
     retry: 'repeat',
     priority: 'begun',
     summary: 'Claims a session for this phone.',
@@ -278,7 +265,6 @@ export const ENDPOINTS = {
   declineSession: define({
     method: 'POST',
     path: '/api/v1/sessions/{session_id}/decline',
-    status: 200,
     retry: 'reread',
     priority: 'begun',
     summary: 'Declines the session, which ends it.',
@@ -292,7 +278,6 @@ export const ENDPOINTS = {
   fetchEvidence: define({
     method: 'POST',
     path: '/api/v1/evidence',
-    status: 200,
     // The signature covers a counter, which the service accepts once.
     retry: 'rebuild',
     priority: 'begun',
@@ -312,7 +297,6 @@ export const ENDPOINTS = {
   attest: define({
     method: 'POST',
     path: '/api/v1/attestations',
-    status: 200,
     // The service responds to an accepted assertion again. It rejects one that led to a step-up.
     retry: 'reread',
     priority: 'begun',
@@ -340,8 +324,6 @@ export const ENDPOINTS = {
   readOpenApi: define({
     method: 'GET',
     path: '/api/v1/openapi.json',
-    status: 200,
-    retry: 'repeat',
     priority: 'new',
     summary: 'Returns this API as OpenAPI 3.1.',
     callers: ['anonymous'],
@@ -352,8 +334,6 @@ export const ENDPOINTS = {
   alive: define({
     method: 'GET',
     path: '/health/alive',
-    status: 200,
-    retry: 'repeat',
     priority: 'exempt',
     summary: 'Returns 200 while the process runs.',
     callers: ['anonymous'],
@@ -364,8 +344,6 @@ export const ENDPOINTS = {
   ready: define({
     method: 'GET',
     path: '/health/ready',
-    status: 200,
-    retry: 'repeat',
     priority: 'exempt',
     summary: 'Returns 200 when the service is ready, and 503 with the failing checks otherwise.',
     callers: ['anonymous'],
@@ -376,8 +354,6 @@ export const ENDPOINTS = {
   version: define({
     method: 'GET',
     path: '/version',
-    status: 200,
-    retry: 'repeat',
     priority: 'new',
     summary: 'Returns the running version.',
     callers: ['anonymous'],

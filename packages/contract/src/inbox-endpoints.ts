@@ -19,8 +19,6 @@ export const INBOX_ENDPOINTS = {
   countInbox: define({
     method: 'GET',
     path: '/api/v1/inbox',
-    status: 200,
-    retry: 'repeat',
     priority: 'new',
     summary: 'Returns how many requests wait for the user of the device.',
     callers: ['phone'],
@@ -31,7 +29,6 @@ export const INBOX_ENDPOINTS = {
   openInbox: define({
     method: 'POST',
     path: '/api/v1/inbox',
-    status: 200,
     // The signature covers a counter, which the service accepts once.
     retry: 'rebuild',
     priority: 'begun',

@@ -49,8 +49,6 @@ export const SUBJECT_ENDPOINTS = {
     limits: ['backend'],
     method: 'GET',
     path: '/api/v1/rejections',
-    status: 200,
-    retry: 'repeat',
     priority: 'new',
     summary:
       'Lists why requests of phones and pages were rejected, newest first, also after their sessions were deleted.',
