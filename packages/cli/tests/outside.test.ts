@@ -160,9 +160,16 @@ test('finds an origin that is of another program, of another node, or closed', a
   const found = async (known = KNOWN) => (await looks(known))['public origin'] ?? ''
   assert.match(await found(), /PROBLEM .*cannot be reached.*its port is closed/)
   assert.match(await found({ ...KNOWN, runsHere: false }), /^Nothing answers.*cannot be reached/)
-  const page = createServer((_request, response) => response.end('<h1>Welcome</h1>'))
+  let status = 200
+  const page = createServer((_request, response) => {
+    response.writeHead(status).end('<h1>Welcome</h1>')
+  })
   page.listen(publicPort, '127.0.0.1')
   await once(page, 'listening')
+  assert.match(await found(), /PROBLEM .*is not this service/)
+  // The answer of a proxy in front of a service that is stopped, as for a restore.
+  status = 502
+  assert.match(await found({ ...KNOWN, runsHere: false }), /^Nothing answers.*proxy returned 502/)
   assert.match(await found(), /PROBLEM .*is not this service/)
   page.closeAllConnections()
   page.close()

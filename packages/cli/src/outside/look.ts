@@ -48,6 +48,7 @@ const DAY_MS = 24 * 60 * 60 * 1000
 const MIN_CERTIFICATE_DAYS = 14
 /** A service that lives answers at once. */
 const REACHED_WITHIN_MS = 10_000
+const GATEWAY_ERRORS: readonly number[] = [502, 503, 504]
 const FLOOD = 20
 /** What a network of its own has left beyond the flooded one. */
 const CLEARLY_MORE = 10
@@ -64,6 +65,9 @@ export async function outsideOf(known: Known): Promise<(look: Look) => Promise<L
   let alive: Answer
   try {
     alive = await get(ENDPOINTS.alive.path, { timeoutMs: REACHED_WITHIN_MS })
+    // A proxy in front of a service that is stopped, as for a restore.
+    if (!known.runsHere && GATEWAY_ERRORS.includes(alive.status))
+      throw new Error(`its proxy returned ${alive.status}`)
   } catch (failure) {
     return async (look) => unreachable(known, look, failure)
   }
