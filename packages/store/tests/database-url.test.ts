@@ -1,13 +1,20 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { test } from 'node:test'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
 import { parseDatabaseUrl } from '../src/postgres/server/database-url.ts'
 import { ConfigError, readConfig } from '../../server/src/settings/config.ts'
 
 const VERIFIED = { rejectUnauthorized: true }
-/** Any file can be named: the connection reads it. */
-const AUTHORITY = import.meta.filename
-const TRUSTED = { ...VERIFIED, ca: readFileSync(AUTHORITY, 'utf8') }
+const folder = mkdtempSync(join(tmpdir(), 'bonded-database-url-'))
+after(() => rmSync(folder, { recursive: true }))
+/** The connection reads what is between the lines. */
+const ca = '-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n'
+const [AUTHORITY, EMPTY] = [join(folder, 'ca.pem'), join(folder, 'empty.pem')]
+writeFileSync(AUTHORITY, ca)
+writeFileSync(EMPTY, '')
+const TRUSTED = { ...VERIFIED, ca }
 
 /** Each URL with whether the connection is encrypted; undefined where the URL is rejected. */
 const URLS: readonly (readonly [url: string, tls: false | object | undefined])[] = [
@@ -25,6 +32,9 @@ const URLS: readonly (readonly [url: string, tls: false | object | undefined])[]
   [`postgres://bonded@db.example/bonded?sslrootcert=${AUTHORITY}`, TRUSTED],
   [`postgres://bonded@db.example/bonded?sslmode=disable&sslrootcert=${AUTHORITY}`, undefined],
   ['postgres://bonded@localhost/bonded?sslrootcert=', undefined],
+  // Without a certificate in the file, Node would trust its own list.
+  [`postgres://bonded@db.example/bonded?sslrootcert=${EMPTY}`, undefined],
+  [`postgres://bonded@db.example/bonded?sslrootcert=${folder}`, undefined],
   ['postgres://bonded@localhost/bonded?sslcert=client.pem&sslkey=client.key', undefined],
   ['postgres://bonded@localhost.example/bonded', VERIFIED],
   ['postgres://bonded@127.0.0.1.example/bonded', VERIFIED],
@@ -107,4 +117,18 @@ test('the report of an invalid URL does not show its password', () => {
         return true
       },
     )
+})
+
+test('the report of a valid URL with a wrong variable of libpq names the variables', (t) => {
+  const { PGSSLMODE } = process.env
+  t.after(() => {
+    if (PGSSLMODE === undefined) delete process.env['PGSSLMODE']
+    else process.env['PGSSLMODE'] = PGSSLMODE
+  })
+  process.env['PGSSLMODE'] = 'prefer'
+  const mistaken = {
+    message: /:\n {2}PGSSLMODE or PGSSLROOTCERT: [^\n]*disable or verify-full[^\n]*$/,
+  }
+  for (const url of ['postgres://bonded@db.example/bonded', LOCAL])
+    assert.throws(() => readConfig({ BONDED_DATABASE_URL: url }), mistaken)
 })

@@ -188,7 +188,7 @@ export function readConfig(
   const namedCscaDir = given('BONDED_CSCA_DIR')
   if (namedCscaDir !== undefined && !existsSync(namedCscaDir)) wrong('BONDED_CSCA_DIR')
   const cscaDir = namedCscaDir ?? `${dataDir}/csca`
-  const { databaseFile, postgres } = readDatabaseConfig({ dataDir, given, wrong })
+  const { databaseFile, postgres } = readDatabaseConfig({ dataDir, given, wrong, mistakes })
   mistakes.push(...passwordOnCommandLine(flags.BONDED_DATABASE_URL))
   const receipts = readReceiptSettings({ given, wrong, mistakes })
   const appScheme = given('BONDED_APP_SCHEME') ?? 'pulse'

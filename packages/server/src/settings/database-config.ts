@@ -1,7 +1,7 @@
 import type { PostgresSettings } from '@bonded/store/postgres/server/connections'
 import { parseDatabaseUrl } from '@bonded/store/postgres/server/database-url'
+import type { ConfigMistake } from './config-file.ts'
 import type { SettingReader } from './setting-reader.ts'
-import type { SettingName } from './settings.ts'
 
 /** Where the service stores its data: a file of SQLite, or a PostgreSQL database. */
 export interface DatabaseConfig {
@@ -10,40 +10,35 @@ export interface DatabaseConfig {
   readonly postgres: PostgresSettings | undefined
 }
 
-const DEFAULTS = { poolSize: '10', statementTimeoutMs: '5000', lockTimeoutMs: '2000' } as const
-/** One connection for writes and one for reads. */
-const MIN_POOL_SIZE = 2
-const MAX_POOL_SIZE = 500
-const MIN_TIMEOUT_MS = 100
-const MAX_TIMEOUT_MS = 60_000
+/** Of a pool, one connection is for writes and one for reads. */
+const NUMBERS = {
+  BONDED_DATABASE_POOL_SIZE: { fallback: '10', min: 2, max: 500 },
+  BONDED_DATABASE_STATEMENT_TIMEOUT_MS: { fallback: '5000', min: 100, max: 60_000 },
+  BONDED_DATABASE_LOCK_TIMEOUT_MS: { fallback: '2000', min: 100, max: 60_000 },
+} as const
+const LIBPQ: ConfigMistake = {
+  setting: 'PGSSLMODE or PGSSLROOTCERT',
+  value: 'is not valid',
+  expected: 'disable or verify-full, and a file with the certificate of an authority',
+}
 
 /**
  * Reads the settings of the database.
  */
 export function readDatabaseConfig(
-  options: SettingReader & { readonly dataDir: string },
+  options: SettingReader & { readonly dataDir: string; readonly mistakes: ConfigMistake[] },
 ): DatabaseConfig {
-  const { dataDir, given, wrong } = options
-  const number = (name: SettingName, bounds: { fallback: string; min: number; max: number }) => {
-    const text = given(name) ?? bounds.fallback
+  const { dataDir, given, wrong, mistakes } = options
+  const number = (name: keyof typeof NUMBERS) => {
+    const { fallback, min, max } = NUMBERS[name]
+    const text = given(name) ?? fallback
     const value = Number(text)
-    if (!/^\d{1,6}$/.test(text) || value < bounds.min || value > bounds.max) wrong(name)
+    if (!/^\d{1,6}$/.test(text) || value < min || value > max) wrong(name)
     return value
   }
-  const poolSize = number('BONDED_DATABASE_POOL_SIZE', {
-    fallback: DEFAULTS.poolSize,
-    min: MIN_POOL_SIZE,
-    max: MAX_POOL_SIZE,
-  })
-  const timeouts = { min: MIN_TIMEOUT_MS, max: MAX_TIMEOUT_MS }
-  const statementTimeoutMs = number('BONDED_DATABASE_STATEMENT_TIMEOUT_MS', {
-    fallback: DEFAULTS.statementTimeoutMs,
-    ...timeouts,
-  })
-  const lockTimeoutMs = number('BONDED_DATABASE_LOCK_TIMEOUT_MS', {
-    fallback: DEFAULTS.lockTimeoutMs,
-    ...timeouts,
-  })
+  const poolSize = number('BONDED_DATABASE_POOL_SIZE')
+  const statementTimeoutMs = number('BONDED_DATABASE_STATEMENT_TIMEOUT_MS')
+  const lockTimeoutMs = number('BONDED_DATABASE_LOCK_TIMEOUT_MS')
   const prepared = given('BONDED_DATABASE_PREPARED') ?? 'on'
   if (prepared !== 'on' && prepared !== 'off') wrong('BONDED_DATABASE_PREPARED')
 
@@ -52,7 +47,8 @@ export function readDatabaseConfig(
   if (file !== undefined) return { databaseFile: file, postgres: undefined }
   const address = parseDatabaseUrl(url)
   if (address === undefined) {
-    wrong('BONDED_DATABASE_URL')
+    if (parseDatabaseUrl(url, {}) === undefined) wrong('BONDED_DATABASE_URL')
+    else mistakes.push(LIBPQ)
     return { databaseFile: '', postgres: undefined }
   }
   return {
@@ -62,9 +58,7 @@ export function readDatabaseConfig(
 }
 
 /** Returns the mistake of a flag `--database-url` that contains a password, if it does. */
-export function passwordOnCommandLine(
-  flag: string | undefined,
-): readonly { readonly setting: string; readonly value: string; readonly expected: string }[] {
+export function passwordOnCommandLine(flag: string | undefined): readonly ConfigMistake[] {
   if (flag === undefined || parseDatabaseUrl(flag)?.password === undefined) return []
   return [
     {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 
 /** One of the servers that may have the database. */
 export interface DatabaseHost {
@@ -38,8 +38,8 @@ const PARTS = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#@]+)([^?#@]*(?:[?#].*)?
  * Node are trusted. `PGSSLMODE` and `PGSSLROOTCERT` replace absent parameters,
  * as in other clients of PostgreSQL.
  *
- * @returns undefined if the URL is not valid, has an unknown parameter, names a file that does not
- *   exist, or disables TLS with an authority
+ * @returns undefined if the URL is not valid, has an unknown parameter, names a file without a
+ *   certificate, or disables TLS with an authority
  */
 export function parseDatabaseUrl(
   text: string,
@@ -61,18 +61,24 @@ export function parseDatabaseUrl(
   if ([...given.keys()].some((name) => !PARAMETERS.includes(name))) return undefined
   if (!PRIMARY.includes(given.get('target_session_attrs'))) return undefined
   if (sslmode !== null && !['disable', 'verify-full'].includes(sslmode)) return undefined
-  if (caFile !== null && (sslmode === 'disable' || !existsSync(caFile))) return undefined
+  const ca = caFile === null ? undefined : authorityIn(caFile)
+  if (caFile !== null && (sslmode === 'disable' || ca === undefined)) return undefined
   const isLocal = urls.every((each) => LOCAL.test(each?.hostname ?? ''))
   const encrypted = sslmode === null ? !isLocal || caFile !== null : sslmode === 'verify-full'
-  const ca = caFile === null ? {} : { ca: readFileSync(caFile, 'utf8') }
   return {
     hosts,
     database,
     user,
     password: password === '' ? undefined : password,
-    tls: encrypted && { rejectUnauthorized: true, ...ca },
+    tls: encrypted && { rejectUnauthorized: true, ...(ca && { ca }) },
     shown: shownAt({ database }, hosts),
   }
+}
+
+/** Without a certificate in it, Node would trust its own list. */
+function authorityIn(file: string): string | undefined {
+  const text = statSync(file, { throwIfNoEntry: false })?.isFile() ? readFileSync(file, 'utf8') : ''
+  return text.includes('CERTIFICATE-----') ? text : undefined
 }
 
 /** Names a database on some of its servers, for messages. */
