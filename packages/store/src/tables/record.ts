@@ -9,8 +9,9 @@ export function membersOf<T>(
   exceptions: Exceptions<T> = {},
 ): readonly (readonly [column: string, member: keyof T & string])[] {
   return columns.flatMap((column) => {
-    const member = column in exceptions ? exceptions[column] : camelCase(column)
-    return member == null ? [] : [[column, member as keyof T & string]]
+    const member =
+      column in exceptions ? exceptions[column] : (camelCase(column) as keyof T & string)
+    return member == null ? [] : [[column, member] as const]
   })
 }
 
