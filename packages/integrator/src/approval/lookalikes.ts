@@ -39,11 +39,14 @@ const MEMBER = new RegExp(
 )
 /** Marks, except vowels of scripts of India, which follow Latin abbreviations in sentences. */
 const SIGN = String.raw`[\p{Mn}\p{Me}\u0903\u0982\u0983\u0a03\u0a83\u0b02\u0b03\u0c02\u0c03\u0c82\u0c83\u0d02\u0d03\u0d82\u0d83\u0f7f\u1038\u17c7\u17c8\u302e\u302f]`
-/** A dot above a dot, marks on letters other than accents, and marks on signs except emoji. */
+/**
+ * A dot above a dot, a mark on a letter that is not an accent, and every mark on a sign or after an
+ * escape, except those of emoji.
+ */
 const MARKS = new RegExp(
   String.raw`(?<=[\p{Soft_Dotted}\u0131\u0237\u04cfl]\p{M}{0,4})\u0307` +
     String.raw`|(?<=[\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}]${SIGN}{0,4})(?![\p{VS}\u0300-\u0304\u0306-\u030d\u030f\u0311\u0313\u0314\u031b\u0323-\u0328\u032d\u032e\u0330\u0331\u0342-\u0345\u0358])${SIGN}` +
-    String.raw`|(?<=[\p{P}\p{S}\p{Z}0-9]${SIGN}{0,4})(?!\p{VS}|(?<=\ufe0f)\u20e3)${SIGN}`,
+    String.raw`|(?<=(?:[\p{P}\p{S}\p{Z}0-9]|\\u[0-9a-f]{4})${SIGN}{0,4})(?!\p{VS}|(?<=\ufe0f)\u20e3)${SIGN}`,
   'gu',
 )
 /** An escape of JSON. Its letters do not belong to a word. */

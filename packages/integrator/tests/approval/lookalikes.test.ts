@@ -60,6 +60,53 @@ test('escapes every code point that looks like ASCII, in an address and in a Lat
   )
 })
 
+/** All characters of a kind, above ASCII. */
+function charactersOf(kind: RegExp): string[] {
+  const all = Array.from({ length: 0x1_f000 }, (_, code) => code + 0x80)
+  return all
+    .filter((code) => code < 0xd800 || code > 0xdfff)
+    .map((code) => String.fromCodePoint(code))
+    .filter((one) => kind.test(one))
+}
+
+/** Which characters of a kind are shown in a template. */
+const shown = (kind: RegExp, template: string) =>
+  charactersOf(kind).filter((one) => textOf(template.replaceAll('%', () => one)).includes(one))
+
+test('escapes every mark on a letter except the accents of Unicode, and every mark on a sign', () => {
+  const letters = charactersOf(/[\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}]/u).join('')
+  // Taiwanese has the first two, and the others are of Greek.
+  const accents = new Set(`${letters.normalize('NFD')}\u030d\u0358\u0343\u0344`)
+  const onLetters = shown(/[\p{Mn}\p{Me}]/u, 'Pay ba%nk')
+  assert.deepEqual(
+    onLetters.filter((one) => !accents.has(one)),
+    [],
+  )
+  for (const template of ['1%0', '1%', 'a.%b', '-%', 'a %b', '“%'])
+    assert.deepEqual(shown(/(?!\p{VS})[\p{Mn}\p{Me}]/u, template), [], template)
+  for (const letter of ['i', 'j', ...charactersOf(/\p{Soft_Dotted}/u)])
+    for (const marks of ['\u0307', '\u0323\u0307'])
+      assert.ok(!textOf(`a${letter}${marks}b`).includes('\u0307'), letter)
+})
+
+test('escapes every punctuation mark and bullet that separates digits or a label', () => {
+  // An ellipsis, per mille signs, and primes.
+  const apart = ['\u2026', '\u2030', '\u2031', '\u2032', '\u2033']
+  const bullets = /(?![\uff00-\uff1f])\p{Po}|[\u25a0-\u25ff\u2b24\u26aa\u26ab]/u
+  for (const template of ['paypal%com', 'PAYPAL%COM', '1%500', '1%500,00 EUR'])
+    assert.deepEqual(shown(bullets, template), apart, template)
+})
+
+test('escapes every quotation mark that draws a member', () => {
+  for (const template of ['Ada%, %iban%: %x', '%iban%: %x', 'Ada%, %cents%: 5', 'Ada% ,%iban% :%x'])
+    assert.deepEqual(shown(/[\p{Pi}\p{Pf}]/u, template), [], template)
+})
+
+test('escapes the digits of every script in a group of a number', () => {
+  for (const template of ['DE89 %%%% 0044 0532 0130 00', 'BE71 0961 2345 %%%%', '1 %%% EUR'])
+    assert.deepEqual(shown(/\p{Nd}/u, template), [], template)
+})
+
 test('applies the rule to pairs and to the detail of a requester', async () => {
   const { context } = await contextOf(
     {
