@@ -4,13 +4,12 @@ import {
   cpSync,
   existsSync,
   globSync,
-  readdirSync,
   readFileSync,
   rmSync,
   writeFileSync,
 } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
-import { inOrder, PACKAGES, SCOPE, VENDORED } from './packages.ts'
+import { inOrder, NAMES, PACKAGES, SCOPE, VENDORED } from './packages.ts'
 
 /**
  * `npm run build`: compiles each package into its `dist`, with types and source maps, in the order
@@ -20,7 +19,7 @@ const ROOT = resolve(import.meta.dirname, '..')
 const COMPILER = join(ROOT, 'node_modules/typescript/bin/tsc')
 
 const wanted = process.argv.slice(2)
-for (const name of inOrder(wanted.length === 0 ? readdirSync(PACKAGES) : wanted)) {
+for (const name of inOrder(wanted.length === 0 ? NAMES : wanted)) {
   const startedMs = performance.now()
   await build(name)
   console.log(`built ${SCOPE}${name} in ${Math.round(performance.now() - startedMs)} ms`)
@@ -82,6 +81,11 @@ function copyExamples(dist: string): void {
       recursive: true,
       filter: (path) => !isLeftOut(path),
     })
+  // The example with Django has a copy of the package: no registry has it.
+  cpSync(join(PACKAGES, 'python/src/bonded'), join(dist, 'examples/python/bonded'), {
+    recursive: true,
+    filter: (path) => !path.endsWith('__pycache__'),
+  })
 }
 
 /** A published service serves these files, and needs no bundler. */

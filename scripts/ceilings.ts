@@ -74,6 +74,10 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     ceiling: 57_100,
     reason: 'Code that moves from the packages to the proofs still has to be maintained.',
   },
+  'lines of Python': {
+    ceiling: 1_800,
+    reason: 'A tenant installs it in the backend that it protects, and reviews it before.',
+  },
   'words of Markdown': {
     ceiling: 146_700,
     reason: 'A reader finds an answer only in documents that are short enough to search.',

@@ -97,6 +97,7 @@ async function install(): Promise<void> {
   cpSync(join(ROOT, 'examples', NAME), folder, { recursive: true, filter: own })
   cpSync(join(ROOT, 'examples/site'), folder, { recursive: true })
   if (NAME === 'django') {
+    cpSync(join(ROOT, 'packages/python/src'), folder, { recursive: true })
     const wanted = ['-r', 'requirements.txt', '--require-hashes', '--no-deps', '--quiet']
     const target = ['--target', 'vendor', '--disable-pip-version-check']
     return run('python3', ['-m', 'pip', 'install', ...wanted, ...target], folder)

@@ -41,6 +41,8 @@ import { continuityPage } from './continuity/page.ts'
 import { licensesPage } from './licenses-page.ts'
 import { personalDataPage } from './personal-data-page.ts'
 import { protocolExample } from './protocol-example.ts'
+import { pythonTables } from './python-tables.ts'
+import { pythonVectors } from './python-vectors.ts'
 import { reservedLabels, reservedLabelsPage } from './reserved-labels.ts'
 import { routes } from './routes.ts'
 import { REASON_GUIDES } from '../packages/server/src/http/pages/reasons/guides.ts'
@@ -50,7 +52,7 @@ import { RETRY_TEXT } from '../packages/server/src/http/pages/reasons/guide.ts'
 type Command = Awaited<ReturnType<typeof bondedProgram>>
 
 /**
- * Writes docs/reference, except the protocol page, and two source files from the code. With
+ * Writes docs/reference, except the protocol page, and source files from the code. With
  * `--check` it writes nothing and fails where a file is out of date.
  */
 const FOLDER = resolve(import.meta.dirname, '../docs/reference')
@@ -87,10 +89,15 @@ const files = new Map<string, string>([
   ]),
 ])
 
-/** Source files: the service must not read the files of the phones, nor a page the schemas. */
+/**
+ * Source files: the service must not read the files of the phones, nor a page the schemas. Those of
+ * Python are the tables of its package, and what the package is held against.
+ */
 const SOURCES = new Map([
   ['core/src/domain/reserved-labels.ts', reservedLabels()],
   ['contract/src/client/routes.ts', routes()],
+  ['python/src/bonded/unicode_tables.py', pythonTables()],
+  ['python/tests/vectors.json', await pythonVectors()],
 ])
 const PACKAGES = resolve(import.meta.dirname, '../packages')
 const isStale = (path: string, text: string) =>

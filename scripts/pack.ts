@@ -1,16 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { closureOf } from './packages.ts'
+import { closureOf, NAMES } from './packages.ts'
 
 /**
  * `npm run pack -- FOLDER [NAME]…`: writes the tarballs that are published, of all packages or of
@@ -26,9 +18,8 @@ const OWN_FIELDS = ['@bonded/source', 'scripts', 'devDependencies']
 const [destination, ...wanted] = process.argv.slice(2)
 if (destination === undefined) throw new Error('usage: npm run pack -- FOLDER [NAME]…')
 mkdirSync(destination, { recursive: true })
-const all = readdirSync(PACKAGES).toSorted()
-for (const name of wanted) if (!all.includes(name)) throw new Error(`there is no package ${name}`)
-const names = wanted.length === 0 ? all : closureOf(wanted)
+for (const name of wanted) if (!NAMES.includes(name)) throw new Error(`there is no package ${name}`)
+const names = wanted.length === 0 ? NAMES : closureOf(wanted)
 const unbuilt = names.filter((name) => !existsSync(join(PACKAGES, name, 'dist')))
 if (unbuilt.length > 0) build(unbuilt)
 const tarballs = pack(names, resolve(destination))

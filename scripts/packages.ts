@@ -1,8 +1,12 @@
-import { readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { globSync, readFileSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
 
 export const PACKAGES = resolve(import.meta.dirname, '../packages')
 export const SCOPE = '@bonded/'
+/** The packages of npm. The one of Python has another manifest. */
+export const NAMES: readonly string[] = globSync('*/package.json', { cwd: PACKAGES })
+  .map((path) => basename(dirname(path)))
+  .toSorted()
 
 /**
  * Packages that contain the compiled code of others in their tarball, so that it installs alone.

@@ -1,10 +1,10 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { globSync, mkdtempSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { globSync, mkdtempSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { publintMessages, typeProblems } from './lint-tarball.ts'
-import { inOrder, PACKAGES, VENDORED } from './packages.ts'
+import { inOrder, NAMES, VENDORED } from './packages.ts'
 
 /**
  * `npm run release`: builds, packs, and checks every package, and prints what a release would
@@ -24,7 +24,7 @@ stopOn(problems)
 const folder = resolve(values.folder ?? mkdtempSync(join(tmpdir(), 'bonded-release-')))
 npm('run', '--silent', 'build')
 npm('run', '--silent', 'pack', '--', folder)
-const names = inOrder(readdirSync(PACKAGES))
+const names = inOrder(NAMES)
 const tarballs = names.flatMap((name) => globSync(join(folder, `bonded-${name}-[0-9]*.tgz`)))
 if (tarballs.length !== names.length)
   problems.push(`${folder} has other tarballs than those of ${names.length} packages`)

@@ -51,7 +51,8 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'packages/cli/tests/beside-a-service.test.ts',
     'packages/cli/tests/{audit,cli,doctor,killed-commands,operator,receipt,stats,subject-data,webhook}.test.ts',
     'packages/server/tests/{wake-up,webhook}-kill.test.ts',
-    'packages/integrator/tests/{python-client,receipt-python}.test.ts',
+    'packages/integrator/tests/receipt-python.test.ts',
+    'packages/python/tests/*.test.ts',
     'packages/integrator/tests/mcp/stdio.test.ts',
     'packages/sandbox/tests/{clock,clock-command,init-command,phone-inbox,phone-keys,trigger-command}.test.ts',
     'packages/service/tests/{audited-commands,command-tree,failures,help}.test.ts',
@@ -74,7 +75,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
   ],
   /** Start PostgreSQL. This tier also runs the files of `ON_POSTGRES`. */
   postgres: [
-    'packages/{cli,store}/tests/postgres/*.test.ts',
+    'packages/{cli,python,store}/tests/postgres/*.test.ts',
     'packages/server/tests/storage/postgres/*.test.ts',
     'proofs/tests/postgres/*.test.ts',
     'tests/nodes/*.test.ts',

@@ -122,14 +122,16 @@ def create_session(request):
     ]
     try:
         digest = bonded.binding_digest(draft)
-    except UnicodeEncodeError:
+    except bonded.NotCanonicalError:
         return problem(400, "Check the field “Note” of the form.", "note")
     # The subject_ref of an earlier bond of this user, if you store it: then only their phones can
     # approve.
     subject_ref = None
     try:
         # Behind a proxy, take the address that your proxy appends to X-Forwarded-For: the last one.
-        session = service.create(POLICY, display, digest, request.META["REMOTE_ADDR"], subject_ref)
+        address = request.META["REMOTE_ADDR"]
+        new = bonded.NewSession(POLICY, display, digest, address, subject_ref)
+        session = service.create(new)
     except bonded.BondedError as error:
         if (error.param or "").startswith("context."):
             # What no phone could show, such as too long a text.
@@ -159,7 +161,7 @@ def submit(request):
         return problem(403, "Approve this form with your phone first.")
     try:
         digest = bonded.binding_digest(fields)
-    except (TypeError, UnicodeEncodeError):
+    except bonded.NotCanonicalError:
         return problem(400, "Check the fields of the form.")
     try:
         session = service.read(session_id, browser_secret)

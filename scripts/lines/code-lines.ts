@@ -23,6 +23,7 @@ function blank(text: string, { start, end }: Range): string {
 }
 
 function withoutCode(path: string, text: string): readonly Range[] {
+  if (path.endsWith('.py')) return commentsOfPython(text)
   if (path.endsWith('.css')) return commentsOfCss(text)
   if (path.endsWith('.html')) return commentsOfHtml(text)
   const { comments, module, errors } = parseSync(path, text)
@@ -31,6 +32,12 @@ function withoutCode(path: string, text: string): readonly Range[] {
     entries.some(({ moduleRequest }) => moduleRequest !== null),
   )
   return [...comments, ...module.staticImports, ...reexports]
+}
+
+/** Comments, docstrings, and imports that begin a line: the package has no others. */
+function commentsOfPython(text: string): readonly Range[] {
+  const found = text.matchAll(/^ *#.*$|^ *"""[^]*?"""$|^(?:from \S+ )?import (?:\([^)]*\)|.*)$/gm)
+  return [...found].map(({ index, 0: part }) => ({ start: index, end: index + part.length }))
 }
 
 function commentsOfCss(text: string): readonly Range[] {

@@ -5,7 +5,7 @@ import { staticFile } from '../../packages/server/src/http/pages/static-file.ts'
 import { SETTINGS } from '../../packages/server/src/settings/settings.ts'
 import { bondedProgram } from '../../packages/service/src/program.ts'
 import { repositoryFiles } from '../repository-files.ts'
-import { linesOfPackages, linesWithProofs, sourceLines } from './source-lines.ts'
+import { linesOfPackages, linesOfPython, linesWithProofs, sourceLines } from './source-lines.ts'
 
 type Command = Awaited<ReturnType<typeof bondedProgram>>
 
@@ -23,6 +23,7 @@ export async function figures(): Promise<ReadonlyMap<string, number>> {
       .map(([part, { code }]) => [part, code] as const),
     ['packages', linesOfPackages(lines).code],
     ['packages and proofs', linesWithProofs(lines).code],
+    ['lines of Python', linesOfPython(ROOT)],
     ['words of Markdown', words()],
     ['bytes of the hosted script', await scriptBytes()],
     ['lines of checks.ts and run-checks.ts', linesOf('checks.ts') + linesOf('run-checks.ts')],

@@ -20,6 +20,10 @@ const EXAMPLES =
     join(import.meta.dirname, '../../../../examples'),
   ].find((folder) => existsSync(join(folder, 'site'))) ?? ''
 
+/** The package of Python, which an example has as a folder: no registry has it. */
+const PYTHON =
+  [join(EXAMPLES, 'python'), join(EXAMPLES, '../packages/python/src')].find(existsSync) ?? ''
+
 /** The policy of the example's workflow. */
 export const POLICY_FILE = join(EXAMPLES, 'site/workflow.json')
 
@@ -38,7 +42,7 @@ const MADE: Partial<Record<Framework, readonly string[]>> = {
 }
 
 /** Files of an example that belong to the repository and not to a new project. */
-const OWN = /^(?:README\.md|package-lock\.json|tests|node_modules|vendor)(?:[\\/]|$)/
+const OWN = /^(?:README\.md|package-lock\.json|tests|node_modules|vendor)(?:[\\/]|$)|__pycache__/
 
 /** The frameworks that the project in this folder has. */
 export function detect(folder: string): readonly Framework[] {
@@ -58,7 +62,8 @@ export function detect(folder: string): readonly Framework[] {
 export function filesOf(framework: Framework): ReadonlyMap<string, Buffer> {
   const unused = UNUSED[framework] ?? []
   const shared = read(join(EXAMPLES, 'site')).filter(([path]) => !unused.includes(path))
-  return new Map([...shared, ...read(join(EXAMPLES, framework))])
+  const python = framework === 'django' ? read(PYTHON) : []
+  return new Map([...shared, ...python, ...read(join(EXAMPLES, framework))])
 }
 
 /** What git must ignore: a credential in a repository is a leaked one. */

@@ -169,6 +169,6 @@ test('the proof of the browser takes its own statements, and adds none to the ot
     'evidence and attest': 3,
     browser: 4,
     read: 0,
-    complete: 2,
+    complete: 3,
   })
 })

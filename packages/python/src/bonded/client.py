@@ -1,0 +1,334 @@
+"""The two clients: they perform the effects of the flows, and have no rules of their own."""
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import threading
+import time
+from typing import Any, Callable, Iterator, Mapping, TypeVar
+
+import httpx
+
+from .approvals import (
+    RENEWAL_SECONDS,
+    Action,
+    ApprovalFlows,
+    ApprovalRequest,
+    Decide,
+    Leased,
+    OpenedRequest,
+    UnknownOutcome,
+)
+from .protocol import (
+    MAX_ANSWER_BYTES,
+    Answer,
+    Blocking,
+    Flow,
+    NewSession,
+    NoAnswer,
+    Request,
+    Service,
+    Sleep,
+)
+from .stores import ApprovalStore
+
+T = TypeVar("T")
+Effect = Request | Sleep | Blocking | Leased
+
+
+class Bonded:
+    """The calls of a backend. `base_url` is the origin of the service.
+
+    Pass an `httpx.Client` as `http` for a proxy or certificates of your own. It must not follow
+    redirects: the credential never goes to another host.
+    """
+
+    def __init__(
+        self, base_url: str, server_credential: str, *, http: httpx.Client | None = None
+    ) -> None:
+        self.service = Service(base_url, server_credential)
+        self._http = http or httpx.Client()
+
+    def close(self) -> None:
+        self._http.close()
+
+    def __enter__(self) -> Bonded:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def create(self, new: NewSession) -> dict[str, Any]:
+        """Creates a session. Keep its completion_secret, and send the page all other members."""
+        return self.run(self.service.create(new))
+
+    def read(self, session_id: str, browser_secret: str | None = None) -> dict[str, Any]:
+        """Reads a session. The service shows a proof of the browser only for the form's secret."""
+        return self.run(self.service.read(session_id, browser_secret))
+
+    def complete(
+        self, session_id: str, completion_secret: str, digest: str, outcome: str = "accepted"
+    ) -> None:
+        """After the commit of the action. The user reads `outcome`: `accepted`, or `in_review`."""
+        self.run(self.service.complete(session_id, completion_secret, digest, outcome))
+
+    def run(self, flow: Flow[T]) -> T:
+        """Performs the effects of a flow, and returns its result."""
+        try:
+            effect = next(flow)
+            while True:
+                try:
+                    result = self._perform(effect)
+                except BaseException as error:
+                    effect = flow.throw(error)
+                else:
+                    effect = flow.send(result)
+        except StopIteration as end:
+            value: T = end.value
+            return value
+
+    def _perform(self, effect: Effect) -> Any:
+        if isinstance(effect, Request):
+            return self._send(effect)
+        if isinstance(effect, Sleep):
+            return time.sleep(effect.seconds)
+        with _leased(effect) if isinstance(effect, Leased) else contextlib.nullcontext():
+            result = effect.call(*effect.arguments)
+        if inspect.isawaitable(result):
+            raise TypeError("a function with `async` needs AsyncApprovals: its end is not known")
+        return result
+
+    def _send(self, request: Request) -> Answer:
+        deadline = time.monotonic() + request.timeout
+        try:
+            with self._http.stream(**_arguments(request)) as response:
+                body = b""
+                for chunk in response.iter_bytes():
+                    body += chunk
+                    _check(body, deadline)
+                return _answer(response, body)
+        except (httpx.HTTPError, OSError) as failure:
+            raise NoAnswer(_describe(failure)) from failure
+
+
+class AsyncBonded:
+    """The same for `asyncio`. See `Bonded`."""
+
+    def __init__(
+        self, base_url: str, server_credential: str, *, http: httpx.AsyncClient | None = None
+    ) -> None:
+        self.service = Service(base_url, server_credential)
+        self._http = http or httpx.AsyncClient()
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    async def __aenter__(self) -> AsyncBonded:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def create(self, new: NewSession) -> dict[str, Any]:
+        """See `Bonded.create`."""
+        return await self.run(self.service.create(new))
+
+    async def read(self, session_id: str, browser_secret: str | None = None) -> dict[str, Any]:
+        """See `Bonded.read`."""
+        return await self.run(self.service.read(session_id, browser_secret))
+
+    async def complete(
+        self, session_id: str, completion_secret: str, digest: str, outcome: str = "accepted"
+    ) -> None:
+        """See `Bonded.complete`."""
+        await self.run(self.service.complete(session_id, completion_secret, digest, outcome))
+
+    async def run(self, flow: Flow[T]) -> T:
+        """Performs the effects of a flow, and returns its result."""
+        try:
+            effect = next(flow)
+            while True:
+                try:
+                    result = await self._perform(effect)
+                except BaseException as error:
+                    effect = flow.throw(error)
+                else:
+                    effect = flow.send(result)
+        except StopIteration as end:
+            value: T = end.value
+            return value
+
+    async def _perform(self, effect: Effect) -> Any:
+        if isinstance(effect, Request):
+            return await self._send(effect)
+        if isinstance(effect, Sleep):
+            return await asyncio.sleep(effect.seconds)
+        with _leased(effect) if isinstance(effect, Leased) else contextlib.nullcontext():
+            if inspect.iscoroutinefunction(effect.call):
+                return await effect.call(*effect.arguments)
+            result = await asyncio.to_thread(effect.call, *effect.arguments)
+            return await result if inspect.isawaitable(result) else result
+
+    async def _send(self, request: Request) -> Answer:
+        deadline = time.monotonic() + request.timeout
+        try:
+            async with self._http.stream(**_arguments(request)) as response:
+                body = b""
+                async for chunk in response.aiter_bytes():
+                    body += chunk
+                    _check(body, deadline)
+                return _answer(response, body)
+        except (httpx.HTTPError, OSError) as failure:
+            raise NoAnswer(_describe(failure)) from failure
+
+
+class Approvals:
+    """Approvals of one action, by users who are not in front of a page of yours.
+
+    Threads may call every method at once.
+    """
+
+    def __init__(self, client: Bonded, store: ApprovalStore, action: Action) -> None:
+        self._run, self.action = client.run, action
+        self._flows = ApprovalFlows(client.service, store, action)
+
+    def request(self, of: ApprovalRequest) -> OpenedRequest:
+        """Asks the user. Raises the service's rejection, such as `inbox_full` or `inbox_paused`."""
+        return self._run(self._flows.request(of))
+
+    def latest(self, of: ApprovalRequest) -> tuple[OpenedRequest, str] | None:
+        """The newest request of this owner, user and arguments, also if it has ended."""
+        return self._run(self._flows.latest(of))
+
+    def withdraw(self, id: str, owner: str) -> None:
+        """Ends a request before its action runs. Repeat it after an error that is `retryable`."""
+        self._run(self._flows.withdraw(id, owner))
+
+    def status(self, id: str, owner: str) -> str:
+        """The status at this moment. `waiting` also while the service cannot be reached."""
+        return self._run(self._flows.status(id, owner))
+
+    def wait(self, id: str, owner: str, timeout: float | None = None) -> str:
+        """Returns when the user has answered, or no longer can.
+
+        `approved`, `review`, `declined`, `reported`, `expired`, `executed`, `outcome_unknown`, or
+        `ended`. Raises `TimeoutError` after so many seconds.
+        """
+        return self._run(self._flows.wait(id, owner, timeout))
+
+    def execute(
+        self, id: str, owner: str, args: Mapping[str, Any], run: Callable[[dict[str, Any], str], T]
+    ) -> T:
+        """Calls `run(approved, id)` if the user has approved these arguments, at most once.
+
+        `approved` are the approved arguments, and by the id your other systems can recognize the
+        action. Its end must be durable when `run` returns, so do not call this in a transaction.
+
+        Raises `ApprovalError`: `not_approved`, and nothing ran; `outcome_unknown`, see `reconcile`.
+        After `NotStarted`, the approval can be executed again.
+        """
+        if inspect.iscoroutinefunction(run):
+            raise TypeError("a function with `async` needs AsyncApprovals")
+        result: T = self._run(self._flows.execute(id, owner, args, run))
+        return result
+
+    def reconcile(self, decide: Decide | None = None) -> list[UnknownOutcome]:
+        """Returns the actions whose outcome is unknown, but none that a process runs now.
+
+        `decide` says which of them are `done` and which `failed`; None leaves one in the list. None
+        runs again. Also repeats the completion of actions that are done, and deletes expired rows.
+        Call it at the start and every minute.
+
+        A process that stands still can go on later. So before `failed`, make sure that the action
+        can never happen: write that it is void under its id where the action writes too, and let
+        the action refuse to run then. Where you cannot, return None.
+        """
+        return self._run(self._flows.reconcile(decide))
+
+
+class AsyncApprovals:
+    """The same for `asyncio`. See `Approvals`. The store's calls run in a thread."""
+
+    def __init__(self, client: AsyncBonded, store: ApprovalStore, action: Action) -> None:
+        self._run, self.action = client.run, action
+        self._flows = ApprovalFlows(client.service, store, action)
+
+    async def request(self, of: ApprovalRequest) -> OpenedRequest:
+        """See `Approvals.request`."""
+        return await self._run(self._flows.request(of))
+
+    async def latest(self, of: ApprovalRequest) -> tuple[OpenedRequest, str] | None:
+        """See `Approvals.latest`."""
+        return await self._run(self._flows.latest(of))
+
+    async def withdraw(self, id: str, owner: str) -> None:
+        """See `Approvals.withdraw`."""
+        await self._run(self._flows.withdraw(id, owner))
+
+    async def status(self, id: str, owner: str) -> str:
+        """See `Approvals.status`."""
+        return await self._run(self._flows.status(id, owner))
+
+    async def wait(self, id: str, owner: str, timeout: float | None = None) -> str:
+        """See `Approvals.wait`."""
+        return await self._run(self._flows.wait(id, owner, timeout))
+
+    async def execute(
+        self,
+        id: str,
+        owner: str,
+        args: Mapping[str, Any],
+        run: Callable[[dict[str, Any], str], Any],
+    ) -> Any:
+        """See `Approvals.execute`. A `run` without `async` runs in a thread."""
+        return await self._run(self._flows.execute(id, owner, args, run))
+
+    async def reconcile(self, decide: Decide | None = None) -> list[UnknownOutcome]:
+        """See `Approvals.reconcile`."""
+        return await self._run(self._flows.reconcile(decide))
+
+
+@contextlib.contextmanager
+def _leased(effect: Leased) -> Iterator[None]:
+    """Renews the lease, so that another process does not take this one for dead."""
+    is_over = threading.Event()
+
+    def renew() -> None:
+        while not is_over.wait(RENEWAL_SECONDS):
+            # After a failure, the next one renews.
+            with contextlib.suppress(Exception):
+                effect.renew()
+
+    threading.Thread(target=renew, daemon=True).start()
+    try:
+        yield
+    finally:
+        is_over.set()
+
+
+def _arguments(request: Request) -> dict[str, Any]:
+    content = None if request.body is None else request.body.encode()
+    return {
+        "method": request.method,
+        "url": request.url,
+        "headers": dict(request.headers),
+        "content": content,
+        "timeout": request.timeout,
+        "follow_redirects": False,
+    }
+
+
+def _check(body: bytes, deadline: float) -> None:
+    if len(body) > MAX_ANSWER_BYTES or time.monotonic() > deadline:
+        raise NoAnswer("the answer is too long, or takes too long")
+
+
+def _answer(response: httpx.Response, body: bytes) -> Answer:
+    text = body.decode("utf-8", "replace")
+    return Answer(response.status_code, response.headers.get("retry-after"), text)
+
+
+def _describe(failure: BaseException) -> str:
+    # Its text can have the address of a proxy, with a password.
+    return type(failure).__name__

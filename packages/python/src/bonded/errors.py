@@ -1,0 +1,83 @@
+"""The errors of this package. Branch on `code`, never on the texts."""
+from __future__ import annotations
+
+# What to do about each error of a call.
+REMEDIES = {
+    "service_unavailable": "Retry later. If it persists, check base_url, the network, and the status of the service.",
+    "rate_limited": "Retry after `retry_after`. Limit how many sessions one visitor can create.",
+    "unauthorized": "Set server_credential to a credential of this service that is not revoked.",
+    "forbidden": "Enable the workflow and action for this credential, or let the operator resume the tenant.",
+    "invalid_request": "Change the call: the message and `reason` name what is wrong.",
+    "not_found": "Create a new session: this one was deleted, or belongs to another tenant.",
+    "unexpected_answer": "Set base_url to the service itself: something else answered.",
+    "invalid_configuration": "Change the option that the message names. No call was made.",
+}
+# What to do about each error of an approval.
+APPROVAL_REMEDIES = {
+    "approval_unknown": "Use the store, the id and the owner of the request.",
+    "arguments_invalid": "Pass arguments that are a JSON object. The message names the member.",
+    "text_too_long": "Request less at once: a person reads all of it before approving.",
+    "not_approved": "Wait until the user approves, or make a new request. See `reasons`.",
+    "outcome_unknown": "Find out whether the action happened, and pass the answer to `reconcile`.",
+    "already_executed": "Make a new request: an approval runs one action.",
+}
+
+
+class NotCanonicalError(TypeError):
+    """A value that has no canonical JSON. The message names it."""
+
+
+class BondedError(Exception):
+    """A failed call: the message says what happened, and `remedy` what to do.
+
+    >>> BondedError("rate_limited", "Too many requests.").retryable
+    True
+    """
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        status: int | None = None,
+        reason: str | None = None,
+        param: str | None = None,
+        doc_url: str | None = None,
+        request_id: str | None = None,
+        retry_after: float | None = None,
+        reported_at: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code, self.remedy = code, REMEDIES[code]
+        # The status of the answer. None: no answer came, or no call was made.
+        self.status = status
+        # The reason of the service's rejection, and the service's page about it.
+        self.reason, self.doc_url = reason, doc_url
+        # The member that the service rejected, such as context.display.0.value.
+        self.param = param
+        # By it, the operator finds this call.
+        self.request_id = request_id
+        # The wait in seconds that the service requested.
+        self.retry_after = retry_after
+        # Of a completion: the session had expired, and the service has kept the report of this time.
+        self.reported_at = reported_at
+
+    @property
+    def retryable(self) -> bool:
+        """Whether the same call can succeed later without a change."""
+        return self.code in ("service_unavailable", "rate_limited")
+
+
+class ApprovalError(Exception):
+    """Why an approval did not run. With `not_approved`, `reasons` has what the gate found."""
+
+    def __init__(self, code: str, message: str, reasons: list[str] | None = None) -> None:
+        super().__init__(message)
+        self.code, self.remedy, self.reasons = code, APPROVAL_REMEDIES[code], reasons or []
+
+
+class NotStarted(Exception):
+    """Raise it in an action that has done nothing: its approval can be executed again.
+
+    After any other error, the outcome of the action is unknown.
+    """

@@ -1,0 +1,155 @@
+"""The checks of a backend before it acts: pure functions of what was read and stored."""
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import math
+import re
+from typing import Any, Mapping
+
+MIN_CONFIDENCE = 0.55
+MIN_CONTINUITY = 0.6
+
+Verdict = tuple[str, list[str]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Policy:
+    """What your backend requires of a bond. Repeat what the policy of the workflow requires.
+
+    The service enforces that too, but only this check notices a workflow that was weakened there.
+    """
+
+    workflow: str
+    action: str
+    passport_required: bool = False
+    # For `require: ["browser"]`: the exact origin of your page, such as https://www.bank.example.
+    # Without it, a session that a browser has proved is rejected.
+    browser_origin: str | None = None
+    # Accepts sessions without a `subject_ref` in a workflow that requires the browser, such as a
+    # registration: they prove that a phone and the page are together, but not whose they are.
+    first_bond: bool = False
+    # Your tenant: a session of another one is rejected.
+    tenant_id: str | None = None
+
+    def __post_init__(self) -> None:
+        origin = self.browser_origin
+        if origin is not None and not re.fullmatch(r"https?://[a-z0-9.:\[\]-]+", origin):
+            raise ValueError("browser_origin must be an origin, such as https://www.bank.example")
+
+    @property
+    def needs_user(self) -> bool:
+        return self.browser_origin is not None and not self.first_bond
+
+
+def is_owner(owner: object) -> bool:
+    """Two missing owners are not the same owner."""
+    return isinstance(owner, str) and owner.strip() != ""
+
+
+def judge_submit(
+    session: Mapping[str, Any],
+    row: Mapping[str, Any] | None,
+    owner: str | None,
+    policy: Policy,
+    digest: str | None,
+) -> Verdict:
+    """The checks of a protected submit, in the order of the contract: (decision, reasons).
+
+    `session` is the answer to `read`, `row` your own row of the session, and `digest` the
+    `binding_digest` of the form as it was submitted. After `accept`, act and then complete.
+    """
+    reason = _session_rejection(session, row, owner, policy)
+    if reason is None and row is not None:
+        reason = _verification_rejection(session, row, policy, digest)
+    if reason is not None:
+        return "reject", [reason]
+    doubts = _doubts(session["verification"])
+    return ("review", doubts) if doubts else ("accept", [])
+
+
+def _session_rejection(
+    session: Mapping[str, Any], row: Mapping[str, Any] | None, owner: str | None, policy: Policy
+) -> str | None:
+    if not row:
+        return "session_not_ours"
+    if policy.needs_user and row["subject_ref"] is None:
+        return "subject_mismatch"
+    if session.get("id") != row["session_id"]:
+        return "session_unavailable"
+    if session.get("state") != "bonded":
+        is_suspended = session.get("ended_reason") == "tenant_suspended"
+        return "tenant_suspended" if is_suspended else "session_not_bonded"
+    if policy.tenant_id is not None and session.get("tenant_id") != policy.tenant_id:
+        return "tenant_mismatch"
+    if session.get("workflow") != policy.workflow:
+        return "workflow_mismatch"
+    if session.get("action") != policy.action:
+        return "action_mismatch"
+    # By the service's own clock: a wrong one here neither ends a bond early nor prolongs it.
+    if not time_of(session.get("expires_at")) > time_of(session.get("server_time")):
+        return "session_expired"
+    is_ours = is_owner(owner) and row["owner"] == owner
+    if not is_ours or (row["workflow"], row["action"]) != (policy.workflow, policy.action):
+        return "session_not_ours"
+    return None
+
+
+def _verification_rejection(
+    session: Mapping[str, Any], row: Mapping[str, Any], policy: Policy, digest: str | None
+) -> str | None:
+    verification = session.get("verification")
+    if not isinstance(verification, dict):
+        return "verification_missing"
+    if verification.get("device_possession") is not True:
+        return "device_not_possessed"
+    if verification.get("local_auth") != "verified":
+        return "local_auth_not_verified"
+    if policy.passport_required and _member(verification, "passport", "tier") != "chip":
+        return "passport_chip_missing"
+    approved = _member(session, "context", "digest")
+    if not digest or not approved:
+        return "context_missing"
+    if not digest == approved == row["context_digest"]:
+        return "context_mismatch"
+    if row["subject_ref"] is not None and session.get("subject_ref") != row["subject_ref"]:
+        return "subject_mismatch"
+    # A proof that the policy does not expect passes nowhere: any origin would do.
+    expects, proved = policy.browser_origin is not None, verification.get("browser") is not None
+    origin = _member(verification, "browser", "origin")
+    if (expects or proved) and (not expects or origin != policy.browser_origin):
+        return "browser_not_proved"
+    return None
+
+
+def _doubts(verification: Mapping[str, Any]) -> list[str]:
+    confidence = verification.get("human_presence_confidence")
+    if confidence is None:
+        confidence = verification.get("assertion_confidence")
+    sim_swap = _member(verification, "carrier", "sim_swap_recent")
+    continuity = _member(verification, "sensor_continuity", "continuity_score")
+    checks = {
+        "low_confidence": _at_least(confidence, MIN_CONFIDENCE),
+        "sim_swap_recent": sim_swap is None or sim_swap is False,
+        "low_continuity": _at_least(continuity, MIN_CONTINUITY),
+    }
+    return [name for name, passed in checks.items() if not passed]
+
+
+def _member(value: Mapping[str, Any], outer: str, inner: str) -> Any:
+    """A member of an optional object. None if one of them is missing."""
+    found = value.get(outer)
+    return found.get(inner) if isinstance(found, dict) else None
+
+
+def _at_least(score: Any, minimum: float) -> bool:
+    """A score must be a number: True and "0.9" are none."""
+    return type(score) in (int, float) and score >= minimum
+
+
+def time_of(text: Any) -> float:
+    """Seconds since the epoch. A text that is no time is later than nothing."""
+    try:
+        return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+    except (AttributeError, ValueError):
+        return math.nan

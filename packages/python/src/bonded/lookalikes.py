@@ -1,0 +1,262 @@
+"""The text of a request, and what is escaped in it because it could pass for ASCII.
+
+The rules are those of `lookalikes.ts` in `@bonded/integrator`; shared vectors compare the two.
+"""
+from __future__ import annotations
+
+import functools
+import re
+from typing import Any
+
+from . import unicode_tables as table
+from .canonical import JS_SPACE, escape_units, indented_json
+from .display import escape_rejected_json, is_display_lines, one_of
+from .errors import ApprovalError
+
+_is_ascii = re.compile("[ -~]+").fullmatch
+# A letter, mark or symbol that looks like no ASCII, in a folded text, and a mark in it.
+_OTHER, _MARK = "\u00df", "\u0300"
+# A letter of an unspaced script of South East Asia, and of East Asia.
+_THAI, _HAN = "\u0e01", "\u4e00"
+_WITHIN = re.compile(
+    "(?:(?<=[0-9A-Za-z\u00df])|(?<=[0-9A-Za-z\u00df][-./@:_]))[\u0e01\u4e00]{1,2}"
+    "(?=[-./@:_]?[0-9A-Za-z\u00df])|(?<![\u0e01\u4e00])\u0e01(?=[0-9A-Za-z])"
+)
+# What looks like a full stop, before a label. Catalan has a middle dot between two l.
+_DOT = re.compile(
+    "(?:[\u02cc\u02d9\u0387\u05c5\u060c\u07f8\u1361\u1802\u201a\u2022\u2027\u2219\u22c5\u2804\u2840"
+    "\u2981\u2e30\u2e31\u2e33\u3001\u30fb\ua78f\uff64\uff65]|(?<![Ll])\u00b7|\u00b7(?![Ll]))(?=[a-z])"
+)
+_ESCAPE = r"\\(?:u[0-9a-f]{4}|.)"
+_TOKEN = re.compile('[^ ",]+')
+_AROUND = "()[]{}<>'.:;!?"
+_PART = re.compile("[0-9A-Za-z\u00df]+")
+_IBAN = re.compile(
+    "(?<![0-9a-z\u00df])(?!\u00df\u00df)[a-z\u00df]{2}(?!\u00df\u00df)[0-9lo\u00df]{2}"
+    "(?: ?[0-9a-z\u00df]{4}){2,7}(?: ?[0-9a-z\u00df]{1,4})?(?![0-9a-z\u00df])",
+    re.IGNORECASE,
+)
+_IBAN_DIGITS = re.compile("(?:[0-9][^0-9]*){8}")
+# Forms of Russian companies, beside a Latin name.
+_LEGAL_FORM = re.compile("[\u0410\u041e]{2,3}")
+_LIKE_DIGIT = (
+    "[\u00d8\u00f8\u0398\u039f\u03b8\u03bf\u03f4\u041e\u0427\u043e\u0447\u0472\u0473\u04e8\u04e9"
+    "\u110b\u2205\u2300\u3007\u3147\u3163\u4e28]"
+)
+_is_like_digit = re.compile(_LIKE_DIGIT).match
+_NUMBER = re.compile(f"[{table.DIGIT}](?:[{table.DIGIT}.,:'/+-]*[{table.DIGIT}])?")
+_IN_NUMBER = re.compile(
+    "|".join(
+        (
+            f"(?<=[0-9]){_LIKE_DIGIT}+(?![{table.LETTER}])",
+            "(?<=[0-9])[\u00b0\u00ba]{2,}",
+            # What looks like a decimal separator, and marks that cross a digit out.
+            "(?<=[0-9])[\u02cc\u02cf\u0300-\u036f\u060c\u066b\u066c\u1802\u201a\u3001]+(?=[0-9])",
+            # Letters that look like 2, 3, 4, 5, 6 and 8.
+            f"(?<![{table.LETTER}])[\u00df\u0181\u01a7\u01b7\u01bc\u0417\u0427\u0431\u0437\u0447]+(?=[0-9])",
+        )
+    )
+)
+_ADDRESS = re.compile(r".@|@.|://|^www\.|https?[^\w-]{0,2}/", re.IGNORECASE | re.ASCII)
+_LABEL = re.compile(f"[.]([^{JS_SPACE}./:?#@()[\\]'\"-]+)")
+_MIN_LETTERS = 4
+_LETTERS = re.compile("[A-Za-z]")
+_NOT_ASCII = re.compile("[^ -~]")
+
+_is_latin = re.compile(f"[{table.LATIN}]").search
+_ALIKE = [
+    re.compile(f"[{script}]").search
+    for script in (table.LATIN, table.GREEK, table.CYRILLIC, table.ARMENIAN)
+]
+_NOT_LATIN = re.compile(f"[{table.NOT_LATIN}]")
+_WORDS = re.compile(
+    f"{_ESCAPE}|(?:(?![{table.UNSPACED}])[{table.LETTER}{table.MARK}{table.NUMBER}])+"
+)
+_is_of_latin, _is_mark = one_of(table.OF_LATIN), one_of(table.MARK)
+_is_unspaced, _is_south_east = one_of(table.UNSPACED), one_of(table.SOUTH_EAST_ASIAN)
+_is_east_asian, _is_form = one_of(table.EAST_ASIAN), one_of(table.ASCII_FORM)
+_is_east_asian_form = one_of("\u2460-\u24ff\u3000-\u33ff\ufe30-\ufe6f\uff01-\uffef")
+_is_quote, _is_letter_or_number = one_of(table.QUOTE), one_of(table.LETTER, table.NUMBER)
+
+
+@functools.cache
+def _lookalikes() -> dict[str, str]:
+    """The ASCII text that each character looks like. Read at the first use."""
+
+    def text(codes: str) -> str:
+        return "".join(chr(int(code, 16)) for code in codes.split("+"))
+
+    records = (record.split(":") for record in table.ASCII_LOOKALIKES.split())
+    return {text(one): text(target) for target, sources in records for one in sources.split(",")}
+
+
+@functools.cache
+def _labels() -> frozenset[str]:
+    # The first two imitate "com". IANA reserves the third.
+    labels = f"\u0441\u043e\u043c c{_OTHER}m test {table.TOP_LEVEL_LABELS}".split()
+    return frozenset(labels) | frozenset(map(_alike, labels))
+
+
+def _alike(label: str) -> str:
+    """The same for labels that differ in letters which look alike in ASCII already."""
+    return re.sub("[i1|]", "l", label.lower().replace("rn", "m")).replace("0", "o")
+
+
+def _fold(one: str) -> str:
+    """One character for each, so that places stay. A quote is the limit of a string."""
+    if _is_ascii(one):
+        return one
+    if one == "\n":
+        return '"'
+    if _is_quote(one) and one not in "\u2018\u2019":
+        return " "
+    if one in "\u3002\uff61":
+        return "."
+    ascii_text = _lookalikes().get(one, "")
+    if not ascii_text:
+        if one in JS_SPACE:
+            return " "
+        if _is_mark(one):
+            return _MARK
+        if _is_unspaced(one):
+            return _THAI if _is_south_east(one) else _HAN
+        return _OTHER
+    # Neither the end of a token nor an escape: what looks like them is part of an address.
+    if ascii_text[0] in ",\\" and one != "\uff0c":
+        return "/"
+    if ascii_text == "rn":
+        return "m"
+    return next((each for each in ascii_text if each.isalnum()), ascii_text[0])
+
+
+def _fold_line(line: str) -> str:
+    """The line as a user reads it: ASCII, `_OTHER`, and a blank for what ends an address."""
+    folded = "".join(map(_fold, _DOT.sub(".", line)))
+    folded = re.sub(_ESCAPE, lambda part: " " * len(part[0]), folded)
+    folded = re.sub("[\u0e01\u4e00]\u0300+", lambda part: _HAN * len(part[0]), folded)
+    folded = _WITHIN.sub(lambda part: _OTHER * len(part[0]), folded.replace(_MARK, _OTHER))
+    return re.sub("[\u0e01\u4e00]", " ", folded)
+
+
+def _is_imitation(one: str, is_east_asian: bool) -> bool:
+    """Whether a character imitates ASCII anywhere: its form, or punctuation of no language."""
+    if _is_ascii(one) or one in table.USUAL_MARKS:
+        return False
+    if not _is_form(one) and all(each.isalnum() for each in _lookalikes().get(one, "")):
+        return False
+    return not (is_east_asian and (one in table.EAST_ASIAN_MARKS or _is_east_asian_form(one)))
+
+
+def _is_address(token: str, letters: str) -> bool:
+    """Whether a token without blanks has the shape of an address, as a user reads it."""
+    if _ADDRESS.search(token):
+        return True
+    for found in _LABEL.finditer(token):
+        label = found[1]
+        # Other scripts in lower case only: in г.Москва, a name follows an abbreviation.
+        written = letters[found.start() + 1 : found.start() + 1 + len(label)]
+        if len(label) > 1 and (_alike(label) in _labels() or written in _labels()):
+            return True
+    return False
+
+
+def _is_imitated_word(word: str, letters: str, is_beside_latin: bool) -> bool:
+    """Whether a word of ASCII letters, as a user reads it, is written with others."""
+    if _OTHER in word or _LEGAL_FORM.fullmatch(letters):
+        return False
+    # A short word imitates only beside Latin letters.
+    if is_beside_latin and _NOT_LATIN.search(letters):
+        return True
+    return len(_LETTERS.findall(word)) >= _MIN_LETTERS and any(
+        not _is_ascii(one)
+        and one not in table.LATIN_LETTERS
+        and not (one in table.USUAL_MARKS and _is_of_latin(one))
+        # A symbol at the end, such as ™, is not a letter.
+        and (at < len(letters) - 1 or _is_letter_or_number(one))
+        for at, one in enumerate(letters)
+    )
+
+
+def escape_lookalikes(line: str) -> str:
+    """The same line with everything as escapes that could pass for ASCII.
+
+    Names and sentences of all languages stay as they are.
+    """
+    if _is_ascii(line):
+        return line
+    folded = _fold_line(line)
+    plain = [one for at, one in enumerate(line) if folded[at] in (_OTHER, " ")]
+    is_east_asian = any(map(_is_east_asian, plain))
+    escaped = [_is_imitation(one, is_east_asian) for one in line]
+
+    def escape(start: int, length: int) -> None:
+        for at in range(start, start + length):
+            escaped[at] = escaped[at] or line[at] > "~"
+
+    for iban in _IBAN.finditer(folded):
+        digits = _IBAN_DIGITS if _OTHER in iban[0] else re.compile("[0-9][0-9]")
+        if digits.search(iban[0]):
+            escape(iban.start(), len(iban[0]))
+    # A word that imitates a Latin one does not make its line foreign.
+    is_foreign = any(_NOT_LATIN.match(one) and not _is_like_digit(one) for one in plain)
+    is_latin_line = not is_foreign and _is_latin(line) is not None
+    own = "".join(
+        folded[at] if one == folded[at] or folded[at] == '"' else "-" for at, one in enumerate(line)
+    )
+    beside_latin = re.sub(
+        '[^"]+', lambda part: ("+" if _LETTERS.search(part[0]) else "-") * len(part[0]), own
+    )
+    for whole in _TOKEN.finditer(folded):
+        token = whole[0].lstrip(_AROUND)
+        start = whole.end() - len(token)
+        token = token.rstrip(_AROUND)
+        if _is_address(token, line[start : start + len(token)]):
+            escape(start, len(token))
+        parts = [(0, token), *((part.start(), part[0]) for part in _PART.finditer(token))]
+        for at, part in parts if is_latin_line else []:
+            letters = line[start + at : start + at + len(part)]
+            is_beside = beside_latin[start : start + 1] == "+"
+            if _is_imitated_word(part, letters, is_beside):
+                escape(start + at, len(part))
+    text = "".join(escape_units(one) if escaped[at] else one for at, one in enumerate(line))
+    text = _WORDS.sub(lambda word: _escape_mixed(word[0]), text)
+    text = _NUMBER.sub(
+        lambda number: _escape_all(_NOT_ASCII, number[0])
+        if re.search("[0-9]", number[0])
+        else number[0],
+        text,
+    )
+    if is_foreign:
+        return text
+    return _IN_NUMBER.sub(lambda part: _escape_all(_NOT_ASCII, part[0]), text)
+
+
+def _escape_all(pattern: re.Pattern[str], text: str) -> str:
+    return pattern.sub(lambda one: escape_units(one[0]), text)
+
+
+def _escape_mixed(word: str) -> str:
+    """Escapes the other letters of a word of two scripts that pass for each other."""
+    if word.startswith("\\"):
+        return word
+    is_mixed = sum(1 for search in _ALIKE if search(word)) > 1
+    if is_mixed or (_is_latin(word) and _NOT_LATIN.search(word)):
+        return _escape_all(_NOT_LATIN, word)
+    return word
+
+
+def request_text(args: Any) -> str:
+    """The text that the phone shows: the arguments as indented JSON, with escapes.
+
+    It reads the same everywhere, and parses to the same arguments. Raises `text_too_long` for more
+    than 8,192 bytes or 200 lines.
+    """
+    lines = indented_json(args).split("\n")
+    text = escape_rejected_json("\n".join(map(escape_lookalikes, lines)))
+    if not is_display_lines(text):
+        raise ApprovalError(
+            "text_too_long",
+            "The arguments need more than 8,192 bytes or 200 lines. Split the action, or approve a"
+            " summary whose parts the action looks up.",
+        )
+    return text

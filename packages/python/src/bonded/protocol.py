@@ -1,0 +1,327 @@
+"""The calls of a backend (protocol 3), without I/O.
+
+A flow is a generator: it yields the effects that it needs, receives their results, and returns its
+own. `client.py` performs the effects, with and without `asyncio`.
+"""
+from __future__ import annotations
+
+import dataclasses
+import email.utils
+import json
+import random
+import re
+import secrets
+import time
+import urllib.parse
+import zlib
+from typing import Any, Callable, Generator, Mapping, NoReturn, Sequence, TypeVar
+
+from .display import Pair, display_text, escape_hidden
+from .errors import BondedError
+from .gate import Policy
+
+T = TypeVar("T")
+Flow = Generator[Any, Any, T]
+
+ATTEMPTS = 4
+# Leaves time for a second attempt when the first one hangs.
+ATTEMPT_SECONDS = 3.0
+# The user waits at the form meanwhile, and would reload it later.
+TOTAL_SECONDS = 8.0
+FIRST_WAIT_SECONDS = 0.2
+MAX_ANSWER_BYTES = 1_000_000
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
+_BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_CREDENTIAL = re.compile("(sk_beta_[0-9A-Za-z]{10}_[0-9A-Za-z]{43})([0-9A-Za-z]{6})")
+_SESSION_ID = re.compile("sess_[0-9A-Za-z]{22}")
+_COMPLETION_SECRET = re.compile("bcs_[0-9A-Za-z_-]{43}")
+_BROWSER_SECRET = re.compile("[A-Za-z0-9_-]{43}")
+_MAX_MEMBER = 512
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """The effect of one HTTP request. Its result is an `Answer`; no answer raises `NoAnswer`."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str] = dataclasses.field(repr=False)
+    body: str | None
+    timeout: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    status: int
+    retry_after: str | None
+    text: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Sleep:
+    """The effect of waiting for some seconds."""
+
+    seconds: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Blocking:
+    """The effect of a call that blocks: of a store, or of a function of yours without `async`."""
+
+    call: Callable[..., Any]
+    arguments: tuple[Any, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class NewSession:
+    """A session to create.
+
+    `end_user_address` is the IP address of the user's browser, by which the service limits the
+    sessions of each network. With None, one visitor can use up the sessions of all others.
+
+    With the `subject_ref` of an earlier bond, only a phone of that user can approve. Store it.
+
+    `requester` says for whom you ask, as `{"kind": "agent", "name": "Invoice agent"}`. `text` has the
+    complete parameters, up to 200 lines. The phone shows and signs both unchanged.
+    """
+
+    policy: Policy
+    display: Sequence[Pair]
+    digest: str
+    end_user_address: str | None
+    subject_ref: str | None = None
+    requester: Mapping[str, str] | None = None
+    text: str | None = None
+    phone_number: str | None = None
+
+
+class NoAnswer(Exception):
+    """No answer, or a part of one. The service may have performed the call."""
+
+
+class Service:
+    """Where the service is, and who calls it. Its clocks can be moved by tests."""
+
+    def __init__(
+        self,
+        base_url: str,
+        server_credential: str,
+        *,
+        now: Callable[[], float] = time.time,
+        elapsed: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._base_url = _parse_base_url(base_url)
+        self._credential = _parse_credential(server_credential)
+        self.now, self._elapsed = now, elapsed
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str] | None = None,
+        body: Mapping[str, Any] | None = None,
+        *,
+        attempts: int = ATTEMPTS,
+        success: int = 200,
+    ) -> Flow[dict[str, Any]]:
+        """Calls the service, again while that can help: no answer, half of one, 429, and 5xx."""
+        started = self._elapsed()
+        sent = {"Authorization": f"Bearer {self._credential}", "Accept": "application/json"}
+        if body is not None:
+            sent["Content-Type"] = "application/json"
+        text = None if body is None else json.dumps(body)
+        for attempt in range(1, attempts + 1):
+            left = max(0.001, TOTAL_SECONDS - (self._elapsed() - started))
+            request = Request(
+                method,
+                f"{self._base_url}/sessions{path}",
+                {**sent, **(headers or {})},
+                text,
+                min(ATTEMPT_SECONDS, left),
+            )
+            try:
+                try:
+                    answer: Answer = yield request
+                except NoAnswer as failure:
+                    message = f"The service at {self._base_url} did not answer: {failure}."
+                    raise BondedError("service_unavailable", message) from failure
+                return self._read(answer, success, request)
+            except BondedError as error:
+                wait = random.uniform(0, FIRST_WAIT_SECONDS * 2 ** (attempt - 1))
+                # Never shorter than the service asks for, and up to a half longer.
+                wait = max(wait, (error.retry_after or 0) * random.uniform(1, 1.5))
+                is_late = self._elapsed() - started + wait >= TOTAL_SECONDS
+                if not error.retryable or attempt == attempts or is_late:
+                    raise
+            yield Sleep(wait)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _read(self, answer: Answer, success: int, request: Request) -> dict[str, Any]:
+        members = _object_in(answer.text)
+        if answer.status != success:
+            raise self._rejection(answer, (members or {}).get("error"), request)
+        if success == 204:
+            return {}
+        if members is None:
+            message = f"The service’s answer of {len(answer.text)} characters is not whole JSON."
+            raise BondedError("service_unavailable", message, status=answer.status)
+        return members
+
+    def _rejection(self, answer: Answer, error: Any, request: Request) -> BondedError:
+        """The status decides. The body only explains, and a proxy has none."""
+        members = error if isinstance(error, dict) else {}
+
+        def text_of(name: str) -> str | None:
+            value = members.get(name)
+            return value if isinstance(value, str) and len(value) <= _MAX_MEMBER else None
+
+        doc_url = text_of("doc_url")
+        return BondedError(
+            _code_of(answer.status, text_of("code")),
+            escape_hidden(text_of("message") or f"The service answered {answer.status}."),
+            status=answer.status,
+            reason=text_of("reason"),
+            param=text_of("param"),
+            doc_url=doc_url and urllib.parse.urljoin(request.url, doc_url),
+            request_id=text_of("requestId"),
+            retry_after=self._retry_after(answer.retry_after),
+            reported_at=text_of("reported_at"),
+        )
+
+    def _retry_after(self, header: str | None) -> float | None:
+        if header is None or re.fullmatch("[0-9]{1,9}", header):
+            return None if header is None else float(header)
+        try:
+            return max(0.0, email.utils.parsedate_to_datetime(header).timestamp() - self.now())
+        except (TypeError, ValueError):
+            return None
+
+    def create(self, new: NewSession) -> Flow[dict[str, Any]]:
+        if new.policy.needs_user and new.subject_ref is None:
+            raise ValueError("pass the subject_ref of the user, or set first_bond")
+        display = [
+            {
+                "label": display_text(pair["label"], marks=False, empty=""),
+                "value": display_text(pair["value"]),
+            }
+            for pair in new.display
+        ]
+        context = _given(display=display, digest=new.digest, requester=new.requester, text=new.text)
+        body = _given(
+            workflow=new.policy.workflow,
+            action=new.policy.action,
+            context=context,
+            end_user_address=new.end_user_address,
+            subject_ref=new.subject_ref,
+            phone_number=new.phone_number,
+        )
+        # One key for all attempts: a repetition returns the session that exists already.
+        return self.create_from(body, secrets.token_urlsafe(24))
+
+    def create_from(self, body: Mapping[str, Any], key: str) -> Flow[dict[str, Any]]:
+        session = yield from self.call("POST", "", {"Idempotency-Key": key}, body, success=201)
+        if not (
+            _matches(_SESSION_ID, session.get("id"))
+            and _matches(_COMPLETION_SECRET, session.get("completion_secret"))
+            and isinstance(session.get("expires_at"), str)
+        ):
+            message = "The answer to create is not a session. Check base_url."
+            raise BondedError("unexpected_answer", message)
+        return session
+
+    def read(self, session_id: str, browser_secret: str | None = None) -> Flow[dict[str, Any]]:
+        # Another text of the form must not become part of a header.
+        is_secret = _matches(_BROWSER_SECRET, browser_secret)
+        headers = {"X-Bond-Browser-Secret": str(browser_secret)} if is_secret else {}
+        return self.call("GET", f"/{_path_part(session_id)}", headers)
+
+    def complete(
+        self, session_id: str, completion_secret: str, digest: str, outcome: str = "accepted"
+    ) -> Flow[None]:
+        headers = {
+            "X-Bond-Completion-Secret": completion_secret,
+            "X-Bond-Context-Digest": digest,
+            "X-Bond-Outcome": outcome,
+        }
+        answer = yield from self.call("POST", f"/{_path_part(session_id)}/form-completed", headers)
+        if answer.get("ok") is not True:
+            raise BondedError("unexpected_answer", "The answer to form-completed lacks `ok: true`.")
+
+    def end(self, session_id: str) -> Flow[None]:
+        """Ends a session that nothing can use, so that no phone shows it, in one attempt."""
+        path = f"/{_path_part(session_id)}"
+        try:
+            yield from self.call("DELETE", path, attempts=1, success=204)
+        except BondedError as error:
+            # The service has no such session any more, or none that is not over.
+            if error.status == 404:
+                return
+            message = f"The service did not end the session: {error}"
+            raise BondedError("service_unavailable", message, status=error.status) from error
+
+
+def _given(**members: Any) -> dict[str, Any]:
+    return {name: value for name, value in members.items() if value is not None}
+
+
+def is_session_id(text: object) -> bool:
+    return _matches(_SESSION_ID, text)
+
+
+def _matches(pattern: re.Pattern[str], value: object) -> bool:
+    return isinstance(value, str) and pattern.fullmatch(value) is not None
+
+
+def _path_part(text: str) -> str:
+    return urllib.parse.quote(text, safe="")
+
+
+def _object_in(text: str) -> dict[str, Any] | None:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _code_of(status: int, code: str | None) -> str:
+    if status == 429 or status >= 500:
+        return "rate_limited" if status == 429 else "service_unavailable"
+    # Without an error of the service, something else has answered: a wrong base_url gives a 404.
+    if code is None or status < 400:
+        return "unexpected_answer"
+    if status == 404 and code == "not_found":
+        return "not_found"
+    return {401: "unauthorized", 403: "forbidden"}.get(status, "invalid_request")
+
+
+def _parse_base_url(text: str) -> str:
+    found = re.fullmatch(r"(https?://[^/?#@\\\s]+)(?:/api/v1)?/*", text)
+    try:
+        host = urllib.parse.urlsplit(found[1]).hostname if found else None
+    except ValueError:
+        host = None
+    if found is None or not host:
+        _wrong("base_url must be the origin of the service, such as https://bond.example.")
+    if not found[1].startswith("https:") and host not in LOCAL_HOSTS:
+        _wrong("base_url must be https: the server credential and the verdicts travel over it.")
+    return f"{found[1]}/api/v1"
+
+
+def _parse_credential(text: str) -> str:
+    """Checks the checksum. Never prints the value: a mistyped credential is nearly one."""
+    found = _CREDENTIAL.fullmatch(text)
+    checksum, rest = "", zlib.crc32(found[1].encode()) if found else 0
+    for _ in range(6):
+        rest, digit = divmod(rest, 62)
+        checksum = _BASE62[digit] + checksum
+    if found is None or found[2] != checksum:
+        _wrong(
+            "server_credential is not one: it is sk_beta_ and 60 more characters, the last of which"
+            " are a checksum. Copy all of it again, without spaces."
+        )
+    return text
+
+
+def _wrong(message: str) -> NoReturn:
+    raise BondedError("invalid_configuration", message)
