@@ -88,7 +88,8 @@ test('every setting whose value is a URL or the file of a key is known to hold a
 
 test('shows a valid address without its password, and a file that exists', () => {
   using m = machine()
-  const ca = join(import.meta.dirname, '../package.json')
+  const ca = join(m.folder, 'ca.pem')
+  writeFileSync(ca, '-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n')
   const shown = (env: Record<string, string>) => {
     using one = machine({ folder: m.folder, env })
     return one.json('config', 'print') as { name: string; value: string }[]

@@ -88,7 +88,7 @@ const PHONES: Shown = {
   says: NOT_VERIFIED,
   buttons: ['Remove phone', 'Close'],
 }
-const INBOX: Shown = { title: 'Requests waiting: 0', buttons: ['Open', 'Your phones'] }
+const INBOX: Shown = { title: 'Inbox', buttons: ['Open', 'Your phones'] }
 
 /** What follows the first failure, and the same one after the user has tried again. */
 const ROWS: Record<
