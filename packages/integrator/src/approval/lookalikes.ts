@@ -194,7 +194,9 @@ export function escapeLookalikes(line: string): string {
   const folded = unspaced.replaceAll(/[\u0e01\u4e00]/g, ' ')
   const isPlain = (at: number) => folded[at] === OTHER || folded[at] === ' '
   const isEastAsian = letters.some((one, at) => isPlain(at) && EAST_ASIAN.test(one))
-  const escaped = letters.map((one) => isImitation(one, isEastAsian))
+  // The full stop of Armenian looks like a colon, so it stays only after its own letters.
+  const isStop = (one: string, at: number) => /\p{sc=Armn}\u0589/u.test(letters[at - 1] + one)
+  const escaped = letters.map((one, at) => isImitation(one, isEastAsian) && !isStop(one, at))
   const escape = (start: number, length: number) => {
     for (let at = start; at < start + length; at += 1) escaped[at] ||= letters[at]! > '~'
   }
