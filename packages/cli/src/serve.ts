@@ -141,7 +141,7 @@ export async function serve(
   // A file is opened at once, or never. Connections to an inherited socket wait in its queue.
   const service = await (config.postgres === undefined || socket !== undefined
     ? open()
-    : openWhenReachable(open, { host, port, log }))
+    : openWhenReachable(open, { host, port, log, meter: figures?.meter }))
   try {
     await checkRpIds(service, config)
     await recordSettings(service)

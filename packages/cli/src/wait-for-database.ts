@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { systemRandom } from '@bonded/server/adapters/keys/random'
 import { listenWhileWaiting } from '@bonded/server/http/connection/waiting-server'
+import type { Meter } from '@bonded/core/ports/meter'
 import { StoreError } from '@bonded/core/ports/store'
 
 /** How often the service tries to reach its database. */
@@ -17,8 +18,15 @@ const UNREADY = { unreachable: 'store_unreadable', not_migrated: 'migrations_pen
  */
 export async function openWhenReachable<T>(
   open: () => Promise<T>,
-  { host, port, log }: { readonly host: string; readonly port: number; readonly log: Logger },
+  given: {
+    readonly host: string
+    readonly port: number
+    readonly log: Logger
+    /** Counts each attempt that fails. */
+    readonly meter?: Meter | undefined
+  },
 ): Promise<T> {
+  const { host, port, log, meter } = given
   let tried = await attempt(open)
   if ('opened' in tried) return tried.opened
   let { why } = tried
@@ -27,6 +35,7 @@ export async function openWhenReachable<T>(
   logWaiting(log, tried)
   try {
     for (;;) {
+      meter?.failed(`database_${why}`)
       await pause(RETRY_MS)
       tried = await attempt(open)
       if ('opened' in tried) {

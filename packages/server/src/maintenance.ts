@@ -13,6 +13,7 @@ import type { Service } from '@bonded/core/operations/service'
 import { publishExternalChanges } from '@bonded/core/operations/publish-external-changes'
 import type { BackgroundWork } from '@bonded/core/ports/meter'
 import type { ClockGuard } from './clock-guard.ts'
+import { countFailure } from './count-failure.ts'
 
 /**
  * The pause between two batches of a backlog. Requests have nearly all of the thread meanwhile, and
@@ -134,23 +135,23 @@ function repeat(
   const scheduleIn = (ms: number) => {
     if (!stopped) cancel = clock.schedule(clock.now() + ms, run)
   }
-  const fail = (failure: unknown, failures = 1) => {
-    meter.workFailed(work)
-    log.error({ err: failure, work, failures }, 'background work failed')
+  const fail = (failures: readonly unknown[]) => {
+    for (const failure of failures) countFailure(meter, work, failure)
+    log.error({ err: failures[0], work, failures: failures.length }, 'background work failed')
   }
   const run = () => {
     if (needsRightTime && !guard.mayDelete()) return scheduleIn(everyMs)
     batch(service, log).then(
       ({ done, more, quiet = false, failures = [] }) => {
         meter.worked(work, done)
-        if (failures.length > 0) fail(failures[0], failures.length)
+        if (failures.length > 0) fail(failures)
         round = { sessions: round.sessions + done, batches: round.batches + 1 }
         if (!more || stopped) logRound()
         const pauseMs = quiet ? Math.max(QUIET_MS, everyMs) : everyMs
         scheduleIn(more ? BATCH_PAUSE_MS : pauseMs)
       },
       (failure: unknown) => {
-        fail(failure)
+        fail([failure])
         scheduleIn(everyMs)
       },
     )

@@ -3,6 +3,7 @@ import type { WakeUp } from '@bonded/core/collections/wake-ups'
 import type { Service } from '@bonded/core/operations/service'
 import { wakePhone } from '@bonded/core/operations/wake-phones'
 import type { ClockGuard } from './clock-guard.ts'
+import { countFailure } from './count-failure.ts'
 
 /** How many wake-ups are open at one push service. A slow one delays no other. */
 const MAX_OPEN = 32
@@ -63,7 +64,10 @@ export class PushSender implements AsyncDisposable {
     const next = open.size < MAX_OPEN ? waiting.shift() : undefined
     if (next === undefined) return
     const sent: Promise<void> = wakePhone(this.#service, next, this.#stop.signal)
-      .catch((failure: unknown) => this.#log.error({ err: failure }, 'a phone could not be woken'))
+      .catch((failure: unknown) => {
+        countFailure(this.#service.meter, 'wake_ups', failure)
+        this.#log.error({ err: failure }, 'a phone could not be woken')
+      })
       .finally(() => {
         open.delete(sent)
         this.#sendNext({ waiting, open })

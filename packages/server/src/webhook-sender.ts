@@ -9,6 +9,7 @@ import { sendAudit } from '@bonded/core/operations/send-audit'
 import { WebhookLane } from '@bonded/core/operations/webhook-lane'
 import { MAX_ATTEMPTS } from '@bonded/core/domain/webhooks'
 import type { ClockGuard } from './clock-guard.ts'
+import { countFailure } from './count-failure.ts'
 import type { Service } from '@bonded/core/operations/service'
 import { VERSION } from './version.ts'
 
@@ -78,6 +79,7 @@ export class WebhookSender implements AsyncDisposable {
 
   async #reporting(work: Promise<void>): Promise<void> {
     await work.catch((failure: unknown) => {
+      countFailure(this.#service.meter, 'webhooks', failure)
       this.#log.error({ err: failure }, 'webhooks could not be sent')
     })
   }

@@ -7,6 +7,12 @@ import type { Service } from './service.ts'
  * statements on stored data, so that probes may call it every second.
  */
 export async function checkReadiness(service: Service): Promise<readonly Unreadiness[]> {
+  const unready = await findUnready(service)
+  for (const check of unready) service.meter.failed(check)
+  return unready
+}
+
+async function findUnready(service: Service): Promise<readonly Unreadiness[]> {
   // Load balancers must not send further requests, whatever the state of the store.
   if (service.shutdown.isAnnounced) return ['draining']
   const unready = [...(await service.store.health())]

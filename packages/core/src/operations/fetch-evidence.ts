@@ -144,7 +144,8 @@ async function askOutside(
     service.carrier.check({ phoneNumber, signal: signals.carrier }),
     evaluateAndNotePassport(service, attempt, signals.passport),
   ])
-  const { note } = carrier
+  const { note, isUnavailable = false } = carrier
+  if (isUnavailable) service.meter.failed('carrier')
   if (note !== undefined) {
     await service.store.write((tables) =>
       tables.sessions.note(session.id, { at: service.clock.now(), kind: 'carrier', reason: note }),

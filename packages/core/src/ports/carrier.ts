@@ -16,6 +16,8 @@ export interface CarrierResult {
   readonly finding: CarrierFinding
   /** Which fact is missing and why, for the timeline. A fixed set of words, without the number. */
   readonly note?: string
+  /** Whether the carrier failed, or rejected the service itself. */
+  readonly isUnavailable?: boolean
 }
 
 /**

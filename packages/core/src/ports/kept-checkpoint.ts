@@ -3,10 +3,23 @@
  * was restored does not have the entries of a checkpoint that was published since its backup.
  */
 export interface KeptCheckpoint {
-  /** @returns the checkpoint; empty if there is none */
+  /**
+   * @returns the checkpoint; empty if there is none
+   * @throws {CheckpointError} if it cannot be read
+   */
   read(): Promise<string>
-  /** Stores it durably in place of the one before. */
+  /**
+   * Stores it durably in place of the one before.
+   *
+   * @throws {CheckpointError} if it could not be stored
+   */
   store(checkpoint: string): Promise<void>
+}
+
+/** The checkpoint could not be read or stored. */
+export class CheckpointError extends Error {
+  readonly code = 'checkpoint_unavailable'
+  override readonly name = 'CheckpointError'
 }
 
 /** The log does not continue the checkpoint that a node has kept. Its nodes sign nothing. */

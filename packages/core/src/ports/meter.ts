@@ -1,5 +1,12 @@
-import type { EndpointName, Reason, ShedPriority } from '@bonded/contract'
+import {
+  type EndpointName,
+  type Reason,
+  type ShedPriority,
+  UNREADINESS,
+  type Unreadiness,
+} from '@bonded/contract'
 import type { Instant, Session } from '../domain/session.ts'
+import { STORE_FAILURES } from './store.ts'
 import type { StoredEvent } from './tables/session-table.ts'
 
 /**
@@ -64,7 +71,25 @@ export interface ReceiptLogFigures {
   readonly begunAt: Instant
 }
 
-/** Scheduled maintenance: expiry of sessions, external changes, purges, receipts, and others. */
+/**
+ * What a failure comes from, whatever work it stops: a failed check of the readiness, the database,
+ * or what another party provides.
+ */
+export const FAILURE_CAUSES = [
+  ...(Object.keys(UNREADINESS) as Unreadiness[]),
+  ...STORE_FAILURES.map((kind) => `database_${kind}` as const),
+  'carrier',
+  'checkpoint_file',
+  'signer',
+  'witness',
+] as const
+export type FailureCause = (typeof FAILURE_CAUSES)[number]
+
+/** The results of an exchange of limits. */
+export const EXCHANGE_RESULTS = ['ok', 'failed', 'no_database'] as const
+export type ExchangeResult = (typeof EXCHANGE_RESULTS)[number]
+
+/** Work that no caller waits for: scheduled maintenance, webhooks, and wake-ups. */
 export const BACKGROUND_WORK = [
   'credentials',
   'expire',
@@ -74,6 +99,8 @@ export const BACKGROUND_WORK = [
   'receipts',
   'repair_times',
   'share_limits',
+  'wake_ups',
+  'webhooks',
   'witnesses',
 ] as const
 export type BackgroundWork = (typeof BACKGROUND_WORK)[number]
@@ -95,13 +122,13 @@ export interface Meter {
   happened(event: StoredEvent, session: Session): void
   /** Counts a commit and its units of work. */
   committed(units: number): void
-  /** Counts a failed commit. */
-  commitFailed(): void
+  /** Counts a failure for its cause. */
+  failed(cause: FailureCause): void
   /** Counts an exchange of limits between nodes, and whether this node could learn from it. */
-  exchangedLimits(succeeded: boolean): void
+  exchangedLimits(result: ExchangeResult): void
   /** Counts a finished batch of maintenance. */
   worked(work: BackgroundWork, done: number): void
-  /** Counts a batch of maintenance that failed, or in which something failed. */
+  /** Counts a failure of background work that no other cause explains: a defect. */
   workFailed(work: BackgroundWork): void
   /** Reports the log of receipts, as this node sees it. */
   measuredReceiptLog(figures: ReceiptLogFigures): void
@@ -160,7 +187,7 @@ export const noMeter: Meter = {
   shed() {},
   happened() {},
   committed() {},
-  commitFailed() {},
+  failed() {},
   exchangedLimits() {},
   worked() {},
   workFailed() {},

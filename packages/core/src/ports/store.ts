@@ -86,19 +86,21 @@ export interface Store extends AsyncDisposable {
 }
 
 /** What prevents a store from working, if it can tell. */
-export type StoreFailure =
-  | 'full'
-  | 'locked'
-  | 'read_only'
-  | 'cannot_open'
-  | 'not_a_database'
-  | 'damaged'
-  | 'input_output'
-  | 'unreachable'
-  | 'busy'
-  | 'rejected'
-  | 'unsuitable'
-  | 'not_migrated'
+export const STORE_FAILURES = [
+  'full',
+  'locked',
+  'read_only',
+  'cannot_open',
+  'not_a_database',
+  'damaged',
+  'input_output',
+  'unreachable',
+  'busy',
+  'rejected',
+  'unsuitable',
+  'not_migrated',
+] as const
+export type StoreFailure = (typeof STORE_FAILURES)[number]
 
 /** The store could not be read or written. */
 export class StoreError extends Error {

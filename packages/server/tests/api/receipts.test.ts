@@ -201,7 +201,7 @@ test('what was signed reaches the log in time while the signer fails for others'
     assert.ok(await isLogged(), `round ${round}`)
     assert.equal((await logOf()).waiting.length, 0)
   }
-  assert.match(await meter.read(), /^bonded_background_failures_total\{work="receipts"\} [1-9]/m)
+  assert.match(await meter.read(), /^bonded_failures_total\{cause="signer"\} [1-9]/m)
 })
 
 test('makes no receipt of a session that is not bonded, was killed, or lost its phone', async () => {

@@ -163,10 +163,8 @@ export class PostgresStore implements Store {
 
   #fail(group: readonly PendingWrite[], cause: unknown): void {
     const error = this.#outage(cause, 'write')
-    if (error instanceof StoreError) {
-      this.#meter.commitFailed()
-      if (UNWRITABLE.includes(error.kind)) this.#unwritableAt = performance.now()
-    }
+    if (error instanceof StoreError && UNWRITABLE.includes(error.kind))
+      this.#unwritableAt = performance.now()
     for (const { reject } of group) reject(error)
   }
 
@@ -209,12 +207,14 @@ export class PostgresStore implements Store {
     return this.#readSnapshot(unit, true)
   }
 
-  /** Converts an outage into a `StoreError`. A call after the store was closed is an outage. */
+  /** Converts an outage into a `StoreError`, and counts it unless the store was closed. */
   #outage(cause: unknown, to: 'read' | 'write'): unknown {
     const where = this.#connections.settings.address.shown
     if (this.#connections.isClosed)
       return new StoreError(`the store refused to ${to}: it is closed`, { where, cause })
-    return asStoreError(cause, { to, where })
+    const error = asStoreError(cause, { to, where })
+    if (error instanceof StoreError && error.kind) this.#meter.failed(`database_${error.kind}`)
+    return error
   }
 }
 

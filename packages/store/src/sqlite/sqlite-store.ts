@@ -246,10 +246,7 @@ export class SqliteStore implements Store {
     if (failure === undefined) return
     const error = this.#outage(failure.cause, 'write')
     // An error of the unit itself is not an outage of the database.
-    if (error instanceof StoreError) {
-      this.#lastWriteFailed = true
-      this.#meter.commitFailed()
-    }
+    if (error instanceof StoreError) this.#lastWriteFailed = true
     for (const unit of units) unit.failed(error)
   }
 
@@ -281,14 +278,16 @@ export class SqliteStore implements Store {
     return undefined
   }
 
-  /** Converts an outage into a `StoreError`. A call after the store was closed is an outage. */
+  /** Converts an outage into a `StoreError`, and counts it unless the store was closed. */
   #outage(cause: unknown, to: 'read' | 'write'): unknown {
     if (!this.#database.isOpen)
       return new StoreError(`the store refused to ${to}: it is closed`, {
         where: this.#file,
         cause,
       })
-    return asStoreError(cause, { to, where: this.#file })
+    const error = asStoreError(cause, { to, where: this.#file })
+    if (error instanceof StoreError && error.kind) this.#meter.failed(`database_${error.kind}`)
+    return error
   }
 
   /** Drops caches and statements if another process has committed, which may include the schema. */

@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import type { CarrierFinding } from '@bonded/core/domain/evidence'
 import type { Clock } from '@bonded/core/ports/clock'
 import type { CarrierProvider, CarrierResult } from '@bonded/core/ports/carrier'
-import { type CarrierResponse, unknown } from './carrier-response.ts'
+import { type CarrierResponse, unknown, type UnknownReason } from './carrier-response.ts'
 import { deadlineIn } from './deadline.ts'
 import { noCarrier } from './none.ts'
 import {
@@ -56,6 +56,17 @@ function carrierFor(carriers: readonly Carrier[], number: string): Carrier | und
   return matches.sort((one, other) => other.length - one.length)[0]?.carrier
 }
 
+/** What is not about one user: the carrier fails, or rejects the credentials of the service. */
+const FAILURES: readonly UnknownReason[] = [
+  'circuit_open',
+  'timeout',
+  'unreachable',
+  'server_error',
+  'rate_limited',
+  'malformed_answer',
+  'client_refused',
+]
+
 /** An unknown result becomes its safe value: not verified, swapped, unknown (protocol 7). */
 function verdictOf({ numberVerified, simSwapped, deviceStatus }: CarrierResponses): CarrierResult {
   const finding: CarrierFinding = {
@@ -72,5 +83,8 @@ function verdictOf({ numberVerified, simSwapped, deviceStatus }: CarrierResponse
   const note = responses
     .flatMap(([name, response]) => (response.known ? [] : [`${name}:${response.reason}`]))
     .join(' ')
-  return note === '' ? { finding } : { finding, note }
+  const isUnavailable = responses.some(
+    ([, response]) => !response.known && FAILURES.includes(response.reason),
+  )
+  return { finding, ...(note && { note }), ...(isUnavailable && { isUnavailable }) }
 }

@@ -5,6 +5,8 @@ import {
   BACKGROUND_WORK,
   type BackgroundWork,
   type DatabaseFigures,
+  EXCHANGE_RESULTS,
+  FAILURE_CAUSES,
   type Meter,
   type MeterSources,
   OTHER_ROUTES,
@@ -59,12 +61,12 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
     'Sessions that the user reported as not started by them.',
   )
   const expiries = counter('bonded_expiries_total', 'Sessions that expired.')
-  const commitFailures = counter(
-    'bonded_commit_failures_total',
-    'Groups of writes that could not be committed.',
-  )
-
-  const exchangesBy = countersBy('result', ['ok', 'failed'], {
+  const failuresBy = countersBy('cause', FAILURE_CAUSES, {
+    name: 'bonded_failures_total',
+    help: 'Failures by cause, of requests and of background work.',
+    registers,
+  })
+  const exchangesBy = countersBy('result', EXCHANGE_RESULTS, {
     name: 'bonded_limit_exchanges_total',
     help: 'Exchanges of limits with the other nodes, by result. Without them a node counts alone.',
     registers,
@@ -92,7 +94,7 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
 
   const workFailuresBy = countersBy('work', BACKGROUND_WORK, {
     name: 'bonded_background_failures_total',
-    help: 'Batches of scheduled maintenance in which something failed, by type of work.',
+    help: 'Failures of background work that no other cause explains, by type of work.',
     registers,
   })
 
@@ -228,8 +230,8 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
       }
     },
     committed: (units) => commits.observe(units),
-    commitFailed: () => commitFailures.inc(),
-    exchangedLimits: (succeeded) => exchangesBy.get(succeeded ? 'ok' : 'failed')?.inc(),
+    failed: (cause) => failuresBy.get(cause)?.inc(),
+    exchangedLimits: (result) => exchangesBy.get(result)?.inc(),
     worked: (work, done) => workedBy.get(work)?.inc(done),
     workFailed: (work) => workFailuresBy.get(work)?.inc(),
     ...registerReceiptLog(registers),

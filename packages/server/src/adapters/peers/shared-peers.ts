@@ -1,6 +1,6 @@
 import type { Clock } from '@bonded/core/ports/clock'
 import type { Keyring } from '@bonded/core/ports/keyring'
-import type { Meter } from '@bonded/core/ports/meter'
+import type { ExchangeResult, Meter } from '@bonded/core/ports/meter'
 import type {
   ConnectionLimiter,
   NodeMessage,
@@ -69,15 +69,17 @@ export class SharedPeers implements Peers {
     const { number } = this.#unconfirmed
     const text = this.#sealed.seal({ node: messages.node, number }, this.#unconfirmed)
     let result: 'silent' | 'spoken' | 'failed'
+    let counted: ExchangeResult = 'no_database'
     try {
       const received = await messages.exchange({ number, text })
       const spoken = [this.#unconfirmed, ...received.map((message) => this.#apply(message))]
       this.#unconfirmed = undefined
       result = spoken.includes(undefined) ? 'failed' : spoken.some(hasContent) ? 'spoken' : 'silent'
+      counted = result === 'failed' ? 'failed' : 'ok'
     } catch {
       result = 'failed'
     }
-    meter.exchangedLimits(result !== 'failed')
+    meter.exchangedLimits(counted)
     const silentSince = clock.now() - SILENT_MS
     for (const [node, { heardAt }] of this.#peers)
       if (heardAt < silentSince) this.#peers.delete(node)

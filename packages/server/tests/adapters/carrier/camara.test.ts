@@ -9,7 +9,7 @@ import {
   type Path,
   type Subscriber,
 } from './fake-carrier/fake-carrier.ts'
-import { NUMBER, scene, UNKNOWN, WELL } from './fake-carrier/scene.ts'
+import { blame, NUMBER, scene, UNKNOWN, WELL } from './fake-carrier/scene.ts'
 import { TestClock } from '../../../../../tests/harness/test-clock.ts'
 
 for (const flow of ['jwt-bearer', 'ciba'] as const) {
@@ -215,7 +215,11 @@ test('gives only the failed check its safe value and names it in the note', asyn
     await using setting = await scene()
     setting.fakeCarrier.moods.set(path, mood)
     const finding = { ...WELL, ...UNKNOWN_MEMBER[note.split(':')[0] ?? ''] }
-    assert.deepEqual(await setting.check(), { finding, note }, `${path} ${JSON.stringify(mood)}`)
+    assert.deepEqual(
+      await setting.check(),
+      { finding, note, ...blame(note) },
+      `${path} ${JSON.stringify(mood)}`,
+    )
   }
 })
 
@@ -231,7 +235,11 @@ test('parses the retrieve-date response as strictly as the others', async () => 
     setting.fakeCarrier.moods.set(PATHS.date, { raw })
     assert.deepEqual(
       await setting.check(),
-      { finding: { ...WELL, sim_swap_recent: true }, note: 'sim_swap:malformed_answer' },
+      {
+        finding: { ...WELL, sim_swap_recent: true },
+        note: 'sim_swap:malformed_answer',
+        isUnavailable: true,
+      },
       raw,
     )
   }
@@ -268,7 +276,7 @@ test('fails every check when the authorization server fails, and notes the reaso
     setting.fakeCarrier.moods.set(path, mood)
     assert.deepEqual(
       await setting.check(),
-      { finding: UNKNOWN, note: everywhere(why) },
+      { finding: UNKNOWN, note: everywhere(why), ...blame(everywhere(why)) },
       `${path} ${JSON.stringify(mood)}`,
     )
   }

@@ -53,13 +53,18 @@ test('keeps the other results when one check hangs', async () => {
   assert.deepEqual(await checking, {
     finding: { ...WELL, number_verified: false, device_status: 'unknown' },
     note,
+    isUnavailable: true,
   })
 })
 
 test('returns the safe values if the carrier is unreachable', async () => {
   await using setting = await scene()
   await setting.fakeCarrier.down()
-  assert.deepEqual(await setting.check(), { finding: UNKNOWN, note: everywhere('unreachable') })
+  assert.deepEqual(await setting.check(), {
+    finding: UNKNOWN,
+    note: everywhere('unreachable'),
+    isUnavailable: true,
+  })
 })
 
 test('opens the circuit for 30 s after five consecutive outages, then lets one probe decide', async () => {
@@ -70,7 +75,11 @@ test('opens the circuit for 30 s after five consecutive outages, then lets one p
   for (let time = 0; time < OUTAGES_TO_OPEN; time++)
     assert.equal((await check()).note, everywhere('server_error'))
   const requested = fakeCarrier.requests.length
-  assert.deepEqual(await check(), { finding: UNKNOWN, note: everywhere('circuit_open') })
+  assert.deepEqual(await check(), {
+    finding: UNKNOWN,
+    note: everywhere('circuit_open'),
+    isUnavailable: true,
+  })
   clock.advance(OPEN_MS - 1)
   assert.equal((await check()).note, everywhere('circuit_open'))
   assert.equal(fakeCarrier.requests.length, requested)
@@ -103,6 +112,7 @@ test('isolates a failing API from the other APIs of the carrier', async () => {
   assert.deepEqual(await check(), {
     finding: { ...WELL, device_status: 'unknown' },
     note: 'device_status:circuit_open',
+    isUnavailable: true,
   })
 })
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { get } from 'node:http'
+import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
 import { METHODS } from 'node:http'
 import { WebSocket } from 'ws'
@@ -75,6 +76,24 @@ test('counts rejections by reason, requests by route, and polls separately from 
     'bonded_request_duration_seconds_count{route="getSession"}': 2,
     'bonded_request_duration_seconds_count{route="pollSession"}': 1,
   })
+})
+
+test('counts a failure of the database for its cause alone, whatever work it stops', async () => {
+  using own = prometheusMeter({ version: '9.8.7' })
+  await using locked = await harness({ meter: own })
+  using other = new DatabaseSync(locked.databaseFile)
+  other.exec('begin immediate')
+  const body = { workflow: 'strict' }
+  const { status } = await locked.api('POST', '/sessions', { token: locked.shop.server, body })
+  assert.equal(status, 503)
+  locked.clock.advance(60_000)
+  const failedWork = () => locked.lines.filter((line) => line.includes('"work":"receipts"'))
+  while (failedWork().length === 0) await new Promise(setImmediate)
+  const failures = (await own.read()).match(
+    /^bonded_(?:background_)?failures_total\{.*(?= [1-9])/gm,
+  )
+  assert.deepEqual(failures, ['bonded_failures_total{cause="database_locked"}'])
+  other.exec('rollback')
 })
 
 test('counts the writes of one turn as one commit with their number of units', async () => {

@@ -5,7 +5,7 @@ import { keyringOf } from '../../../src/adapters/keys/keyring.ts'
 import { memoryLimiter } from '../../../src/adapters/limiter/memory-limiter.ts'
 import { SharedPeers } from '../../../src/adapters/peers/shared-peers.ts'
 import { type CountedLimit, parseLimits } from '../../../../core/src/domain/limits.ts'
-import { noMeter } from '../../../../core/src/ports/meter.ts'
+import { type ExchangeResult, noMeter } from '../../../../core/src/ports/meter.ts'
 import type { NodeMessage, NodeMessages } from '../../../../core/src/ports/peers.ts'
 import { ROOT_KEY } from '../../../../../tests/harness/harness.ts'
 import { TestClock } from '../../../../../tests/harness/test-clock.ts'
@@ -50,8 +50,11 @@ const GET = limitOf('get=60/60')
 function cluster(count: number, rootKeys = [ROOT_KEY]) {
   const clock = new TestClock()
   const mailbox = new Mailbox(clock)
-  const results: boolean[] = []
-  const meter = { ...noMeter, exchangedLimits: (ok: boolean) => void results.push(ok) }
+  const results: ExchangeResult[] = []
+  const meter = {
+    ...noMeter,
+    exchangedLimits: (result: ExchangeResult) => void results.push(result),
+  }
   const nodes = Array.from({ length: count }, (_, index) => {
     const limiter = memoryLimiter(clock)
     const keys = keyringOf([rootKeys[index % rootKeys.length] ?? ROOT_KEY])
@@ -175,7 +178,7 @@ test('a failed exchange leaves each node to its own counters, and is repeated on
   assert.equal(a.take(30), 30)
   results.length = 0
   await a.exchange()
-  assert.deepEqual(results, [false])
+  assert.deepEqual(results, ['no_database'])
   assert.equal(b.take(10), 10)
   mailbox.fault = 'lost'
   await a.exchange()
@@ -194,7 +197,7 @@ test('a message is unreadable in the database, and a node without its key counts
   results.length = 0
   await exchangeAll()
   assert.doesNotMatch(mailbox.messages.map(({ text }) => text).join(), /bwt_secret|get/)
-  assert.ok(results.includes(false))
+  assert.ok(results.includes('failed'))
   assert.equal(b.take(60, 'bwt_secret'), 60)
   const forged = { ...mailbox.messages[0], node: 'x', number: 1, text: 'k1:AAAA', at: 0, ageMs: 0 }
   mailbox.messages.push(forged)
@@ -223,17 +226,17 @@ test('a message is rejected and counted under another name or number, again, and
     assert.equal(b.peers.nodes, 2)
     assert.equal(b.peers.connectionsOf('network 192.0.2.1'), 40)
   }
-  assert.deepEqual(await plant({}), [false], 'again')
-  assert.deepEqual(await plant({ number: sent.number + 1 }), [false], 'another number')
-  assert.deepEqual(await plant({ node: 'another' }), [false], 'another name')
-  assert.deepEqual(await plant({ node: 'node 1' }, a), [false], 'the name of the reader')
+  assert.deepEqual(await plant({}), ['failed'], 'again')
+  assert.deepEqual(await plant({ number: sent.number + 1 }), ['failed'], 'another number')
+  assert.deepEqual(await plant({ node: 'another' }), ['failed'], 'another name')
+  assert.deepEqual(await plant({ node: 'node 1' }, a), ['failed'], 'the name of the reader')
   untouched()
   assert.equal(b.take(60), 30, 'the use of 30 counts once')
 
   // A node that has just started knows no number yet, so only the time shows that a row is old.
   clock.advance(30_001)
   mailbox.messages.splice(0)
-  assert.deepEqual(await plant({}, late), [false], 'an old row')
+  assert.deepEqual(await plant({}, late), ['failed'], 'an old row')
   assert.deepEqual([late.peers.nodes, late.peers.connectionsOf('network 192.0.2.1')], [1, 0])
   await exchangeAll()
   assert.equal(late.peers.nodes, 3)

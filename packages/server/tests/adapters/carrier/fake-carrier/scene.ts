@@ -20,6 +20,13 @@ export const UNKNOWN = {
   source: 'camara',
 }
 
+const OUTAGES = ['circuit_open', 'malformed_answer', 'rate_limited', 'server_error', 'timeout']
+const OF_THE_CARRIER = [...OUTAGES, 'client_refused', 'unreachable']
+
+/** What a result with this note says besides: whether it is not about one user. */
+export const blame = (note: string) =>
+  OF_THE_CARRIER.some((reason) => note.includes(`:${reason}`)) ? { isUnavailable: true } : {}
+
 /** A fake carrier with one subscriber, the carrier token of its SIM, and the adapter under test. */
 export async function scene(subscriber: Subscriber = {}, settings: Partial<CarrierSettings> = {}) {
   const clock = new WatchedClock()
