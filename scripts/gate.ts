@@ -33,7 +33,7 @@ export const ONLY_IN_FULL: readonly string[] = [
   'tests/pack/*.test.ts',
   'tests/guides/{receipts,sandbox,screenshot}.test.ts',
   'tests/samples/programs.test.ts',
-  'tests/deploy/{booted-units,image}.test.ts',
+  'tests/deploy/{booted-units,first-alert,image}.test.ts',
   // Several nodes under load, with faults. The gate has two nodes and their changes.
   'tests/nodes/{browser-proofs,failover,faults,histories,proxy-restart}.test.ts',
   'tests/nodes/{receipt-log,rolling-restart,rolling-upgrade}.test.ts',

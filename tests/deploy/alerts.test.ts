@@ -68,6 +68,41 @@ test('every alert has a test in which it fires and one in which it stays silent'
   }
 })
 
+test('every cause of a failure has an alert', () => {
+  const causes = [...(exported.values.get('bonded_failures_total cause') ?? [])]
+  // A node that shuts down on purpose.
+  const planned = ['draining']
+  const read = rules.flatMap(({ expr }) =>
+    [...expr.matchAll(/bonded_failures_total\{cause=~?"([^"]*)"/g)].flatMap(([, list = '']) =>
+      list.split('|'),
+    ),
+  )
+  assert.deepEqual([...planned, ...read].toSorted(), causes.toSorted())
+})
+
+interface Inhibition {
+  readonly source_matchers: readonly string[]
+  readonly target_matchers: readonly string[]
+}
+
+test('every rule of inhibition names alerts, and no ticket mutes a page', () => {
+  const { inhibit_rules } = parse(read('deploy/prometheus/alertmanager.yaml')) as {
+    inhibit_rules: readonly Inhibition[]
+  }
+  const severitiesOf = (matchers: readonly string[]) => {
+    const names = /^alertname=~?"([\w|]+)"$/.exec(matchers[0] ?? '')?.[1]?.split('|') ?? ['']
+    return names.map((name) => {
+      const rule = rules.find(({ alert }) => alert === name)
+      assert.ok(rule, `${matchers[0]}`)
+      return rule.labels.severity
+    })
+  }
+  for (const { source_matchers, target_matchers } of inhibit_rules) {
+    const isPaged = severitiesOf(target_matchers).includes('page')
+    if (isPaged) assert.ok(!severitiesOf(source_matchers).includes('ticket'), source_matchers[0])
+  }
+})
+
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0
 
 test('promtool accepts the rules and the configuration, and every rule test passes', {
@@ -84,6 +119,16 @@ test('promtool accepts the rules and the configuration, and every rule test pass
     })
     assert.equal(status, 0, `${stdout}\n${stderr}`)
   }
+})
+
+const hasAmtool = spawnSync('amtool', ['--version']).status === 0
+
+test('amtool accepts the configuration of Alertmanager', {
+  skip: !hasAmtool && 'no amtool (apt-get install prometheus-alertmanager)',
+}, () => {
+  const file = join(ROOT, 'deploy/prometheus/alertmanager.yaml')
+  const { status, stderr } = spawnSync('amtool', ['check-config', file], { encoding: 'utf8' })
+  assert.equal(status, 0, stderr)
 })
 
 interface Panel {

@@ -32,6 +32,7 @@ test('the tarball completes a session and backs it up on a machine without Node'
     'systemd/bonded-console.service',
     'systemd/bonded-ciba.service',
     'nginx/bonded-console.conf',
+    'prometheus/alertmanager.yaml',
     'prometheus/alerts.yaml',
     'grafana/bonded.json',
   ])
