@@ -1,0 +1,319 @@
+"""Verifies receipts offline, that the log has them, and that the log only grew (protocol 13)."""
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import re
+from typing import Any, Iterator, Mapping, Sequence
+
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ec import ECDSA, SECP256R1, EllipticCurvePublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import load_der_public_key
+
+from .canonical import b64url, canonical_json, from_b64, from_b64url
+from .errors import BondedError, NotCanonicalError
+
+# A JSON Web Key Set: the content of /.well-known/jwks.json. Keep a copy with your receipts.
+KeySet = Mapping[str, Any]
+
+_TEXT, _NONE = str, type(None)
+_MEMBERS: Mapping[str, tuple[type, ...]] = {
+    **dict.fromkeys(("iss", "aud", "jti", "environment", "state", "session_id"), (_TEXT,)),
+    **dict.fromkeys(("workflow", "action", "tenant_name", "device_format"), (_TEXT,)),
+    **dict.fromkeys(("created_at", "bonded_at", "log_origin"), (_TEXT,)),
+    **dict.fromkeys(
+        ("requesting_origin", "subject_ref", "completed_at", "outcome"), (_TEXT, _NONE)
+    ),
+    **dict.fromkeys(("context", "workflow_title", "action_title"), (dict, _NONE)),
+    **dict.fromkeys(("iat", "log_delay_seconds"), (int,)),
+    **dict.fromkeys(("verification", "phone"), (dict,)),
+}
+_OF_PHONE = ("format", "public_key", "payload", "authenticator_data", "signature")
+
+
+@dataclasses.dataclass(frozen=True)
+class Checkpoint:
+    """A signed statement of the log: how many entries it has, and the root of its tree."""
+
+    origin: str
+    size: int
+    root: bytes
+
+
+@dataclasses.dataclass(frozen=True)
+class ReceiptVerdict:
+    """`reason` is None for a receipt that is accepted, which then has its claims."""
+
+    reason: str | None = None
+    claims: Mapping[str, Any] | None = None
+    # The checkpoint that covers the receipt, or the newer one. None without a proof.
+    checkpoint: Checkpoint | None = None
+
+    @property
+    def accepted(self) -> bool:
+        return self.reason is None
+
+
+class _Rejected(Exception):
+    pass
+
+
+def verify_receipt(
+    receipt: str,
+    jwks: KeySet,
+    *,
+    issuer: str | None = None,
+    tenant_id: str | None = None,
+    session_id: str | None = None,
+    proof: str | None = None,
+) -> ReceiptVerdict:
+    """Verifies that the service signed it, and the phone's key what it says that the user approved.
+
+    With a `proof`, also that the service's log has it. Pass what you expect: `issuer`, such as
+    `https://bond.example`, your `tenant_id`, and the session.
+
+    >>> verify_receipt("eyJ…", {"keys": []}).reason
+    'malformed'
+    """
+    try:
+        claims = _claims_of(receipt, _keys_of(jwks))
+        for name, expected, reason in (
+            ("iss", issuer, "issuer_mismatch"),
+            ("aud", tenant_id, "tenant_mismatch"),
+            ("session_id", session_id, "session_mismatch"),
+        ):
+            _check(expected is None or claims[name] == expected, reason)
+        _check_payload(claims)
+        _check(_is_signed_by_phone(claims["phone"]), "phone_signature_mismatch")
+        covered = None
+        if proof is not None:
+            covered = _check_inclusion(receipt, proof, claims["log_origin"], _keys_of(jwks))
+        return ReceiptVerdict(claims=claims, checkpoint=covered)
+    except _Rejected as rejection:
+        return ReceiptVerdict(str(rejection))
+
+
+def verify_consistency(older: str, newer: str, proof: str, jwks: KeySet) -> ReceiptVerdict:
+    """Verifies that the log of a newer checkpoint begins with all entries of an older one.
+
+    `proof` is the response of `/receipts/log/consistency/<older size>/<newer size>`. A log that was
+    closed and continued by another one is `log_mismatch`: verify it with `bonded receipt verify-log`.
+    """
+    try:
+        keys = _keys_of(jwks)
+        before, after = _open_checkpoint(older, keys), _open_checkpoint(newer, keys)
+        _check(before.origin == after.origin, "log_mismatch")
+        hashes = _hashes(line for line in proof.split("\n") if line)
+        _check(_is_consistent(before, after, hashes), "log_rewritten")
+        return ReceiptVerdict(checkpoint=after)
+    except _Rejected as rejection:
+        return ReceiptVerdict(str(rejection))
+
+
+def _check(condition: object, reason: str) -> None:
+    if not condition:
+        raise _Rejected(reason)
+
+
+def _keys_of(jwks: KeySet) -> list[tuple[str | None, bytes]]:
+    """The Ed25519 keys of a set, with their ids."""
+    keys = jwks.get("keys") if isinstance(jwks, Mapping) else None
+    if not isinstance(keys, list):
+        message = "Pass a JSON Web Key Set: the content of /.well-known/jwks.json."
+        raise BondedError("invalid_configuration", message)
+    found = []
+    for key in keys:
+        if key.get("crv") == "Ed25519" and "x" in key:
+            public = from_b64url(key["x"])
+            if public is None or len(public) != 32:
+                raise BondedError("invalid_configuration", "A key of the key set is malformed.")
+            found.append((key.get("kid"), public))
+    return found
+
+
+def _is_signed(key: bytes, signature: bytes, data: bytes) -> bool:
+    try:
+        Ed25519PublicKey.from_public_bytes(key).verify(signature, data)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def _object_in(data: bytes | None) -> dict[str, Any] | None:
+    try:
+        value = json.loads((data or b"").decode())
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _claims_of(receipt: str, keys: list[tuple[str | None, bytes]]) -> dict[str, Any]:
+    parts = receipt.split(".")
+    _check(len(parts) == 3, "malformed")
+    head, signature = _object_in(from_b64url(parts[0])), from_b64url(parts[2])
+    is_receipt = head is not None and (head.get("alg"), head.get("typ")) == (
+        "EdDSA",
+        "bonded-receipt+jwt",
+    )
+    if head is None or signature is None or not is_receipt:
+        raise _Rejected("malformed")
+    key = next((public for kid, public in keys if kid == head.get("kid")), None)
+    if key is None:
+        raise _Rejected("key_unknown")
+    _check(_is_signed(key, signature, f"{parts[0]}.{parts[1]}".encode()), "signature_mismatch")
+    claims = _object_in(from_b64url(parts[1])) or {}
+    is_whole = all(isinstance(claims.get(name, ...), kinds) for name, kinds in _MEMBERS.items())
+    _check(is_whole and not set(claims) - set(_MEMBERS) - {"device_ref"}, "malformed")
+    phone = claims["phone"]
+    _check(all(isinstance(phone.get(name), str) for name in _OF_PHONE), "malformed")
+    return claims
+
+
+def _check_payload(claims: Mapping[str, Any]) -> None:
+    """What the phone signed must be what the receipt says."""
+    phone, context = claims["phone"], claims["context"]
+    payload = _object_in(phone["payload"].encode("utf-8", "replace")) or {}
+    said = {
+        "typ": "bonded-assertion/v1",
+        "session_id": claims["session_id"],
+        "tenant_id": claims["aud"],
+        "workflow": claims["workflow"],
+        "action": claims["action"],
+        "origin": claims["iss"],
+    }
+    is_same = all(payload.get(name) == value for name, value in said.items())
+    _check(is_same and phone["format"] == claims["device_format"], "payload_mismatch")
+    try:
+        shown = None if context is None else b64url(_sha256(canonical_json(context).encode()))
+    except NotCanonicalError:
+        raise _Rejected("malformed") from None
+    _check(payload.get("context", ...) == shown, "context_mismatch")
+
+
+def _is_signed_by_phone(phone: Mapping[str, Any]) -> bool:
+    """Whether the phone's key signed the payload of a receipt, by its format (protocol 5)."""
+    hashed = _sha256(phone["payload"].encode("utf-8", "replace"))
+    if phone["format"] == "webauthn":
+        client_data = from_b64url(str(phone.get("client_data_json", "")))
+        asked = _object_in(client_data) or {}
+        if (asked.get("type"), asked.get("challenge")) != ("webauthn.get", b64url(hashed)):
+            return False
+        hashed = _sha256(client_data or b"")
+    names = ("authenticator_data", "signature", "public_key")
+    data, signature, spki = (from_b64url(phone[name]) for name in names)
+    if data is None or signature is None or spki is None:
+        return False
+    signed = data + hashed
+    try:
+        key = load_der_public_key(spki)
+        if not isinstance(key, EllipticCurvePublicKey) or not isinstance(key.curve, SECP256R1):
+            return False
+        is_apple = phone["format"] == "apple-app-attest"
+        key.verify(signature, _sha256(signed) if is_apple else signed, ECDSA(SHA256()))
+    except (InvalidSignature, UnsupportedAlgorithm, ValueError):
+        return False
+    return True
+
+
+def _open_note(note: str, keys: list[tuple[str | None, bytes]]) -> list[str] | None:
+    """The lines of a note (c2sp.org/signed-note) that a key of the set signed under its name."""
+    text, separator, signatures = note.rpartition("\n\n")
+    text += separator[:1]
+    origin, *rest = text[:-1].split("\n")
+    for line in signatures.split("\n"):
+        dash, name, encoded = [*line.split(" "), "", "", ""][:3]
+        signature = from_b64(encoded) if (dash, name) == ("—", origin) else None
+        for _, key in keys if signature else []:
+            # The name, a newline, the type of the signature, and the key.
+            key_id = _sha256(f"{origin}\n\x01".encode() + key)[:4]
+            if (
+                signature
+                and signature[:4] == key_id
+                and _is_signed(key, signature[4:], text.encode())
+            ):
+                return [origin, *rest]
+    return None
+
+
+def _open_checkpoint(note: str, keys: list[tuple[str | None, bytes]]) -> Checkpoint:
+    lines = _open_note(note, keys) or []
+    root = from_b64(lines[2]) if len(lines) == 3 else None
+    if root is None or len(root) != 32 or not re.fullmatch("0|[1-9][0-9]{0,14}", lines[1]):
+        raise _Rejected("checkpoint_unsigned")
+    return Checkpoint(lines[0], int(lines[1]), root)
+
+
+def _check_inclusion(
+    receipt: str, proof: str, origin: str, keys: list[tuple[str | None, bytes]]
+) -> Checkpoint:
+    head, separator, note = proof.partition("\n\n")
+    version, *lines = head.split("\n")
+    index, *path = [line for line in lines if not line.startswith("extra ")] or [""]
+    found = re.fullmatch("index (0|[1-9][0-9]{0,14})", index)
+    if not separator or version != "c2sp.org/tlog-proof@v1" or found is None:
+        raise _Rejected("proof_malformed")
+    hashes = _hashes(path)
+    _check(all(len(one) == 32 for one in hashes), "proof_malformed")
+    checkpoint = _open_checkpoint(note, keys)
+    # A log that was closed is continued by another one of the same service.
+    _check(_service_log(checkpoint.origin) == _service_log(origin), "log_mismatch")
+    leaf = _sha256(b"\0" + _sha256(receipt.encode("utf-8", "replace")))
+    roots = _roots(int(found[1]), checkpoint.size - 1, hashes, leaf, leaf)
+    is_covered = int(found[1]) < checkpoint.size and roots is not None
+    _check(is_covered and roots and roots[1] == checkpoint.root, "not_included")
+    return checkpoint
+
+
+def _service_log(origin: str) -> str:
+    """The name of the first log of a service, whose later ones have an epoch behind it."""
+    return re.sub(r"(/receipts/log)/[\w-]{22}\Z", r"\1", origin, flags=re.ASCII)
+
+
+def _hashes(lines: Iterator[str] | Sequence[str]) -> list[bytes]:
+    hashes = [from_b64(line) for line in lines]
+    if any(one is None for one in hashes):
+        raise _Rejected("proof_malformed")
+    return [one for one in hashes if one is not None]
+
+
+def _is_consistent(older: Checkpoint, newer: Checkpoint, proof: list[bytes]) -> bool:
+    """Whether the newer tree begins with the older one (RFC 9162, 2.1.4.2)."""
+    if older.size > newer.size:
+        return False
+    if older.size in (0, newer.size):
+        return not proof and (older.size == 0 != newer.size or older.root == newer.root)
+    index, last = older.size - 1, newer.size - 1
+    while index & 1:
+        index, last = index >> 1, last >> 1
+    path = [older.root, *proof] if index == 0 else proof
+    if not path:
+        return False
+    return _roots(index, last, path[1:], path[0], path[0]) == (older.root, newer.root)
+
+
+def _roots(
+    index: int, last: int, path: list[bytes], before: bytes, after: bytes
+) -> tuple[bytes, bytes] | None:
+    """The roots that a proof leads to, of the older tree and of the newer one (RFC 9162, 2.1)."""
+    for sibling in path:
+        if last == 0:
+            return None
+        if index & 1 or index == last:
+            before, after = _node(sibling, before), _node(sibling, after)
+            while not index & 1 and index:
+                index, last = index >> 1, last >> 1
+        else:
+            after = _node(after, sibling)
+        index, last = index >> 1, last >> 1
+    return (before, after) if last == 0 else None
+
+
+def _node(left: bytes, right: bytes) -> bytes:
+    return _sha256(b"\1" + left + right)
+
+
+def _sha256(data: bytes) -> bytes:
+    return hashlib.sha256(data).digest()

@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict'
+import { generateKeyPairSync, sign } from 'node:crypto'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { Secret } from '@bonded/contract'
+import { ATTESTED_KEYS, withProductionRoots } from '../../../tests/harness/attested-phones.ts'
+import { harness, PUBLIC_ORIGIN } from '../../../tests/harness/harness.ts'
+import { testSigner } from '../../../tests/harness/test-signer.ts'
+import {
+  signWebhook,
+  verifyConsistency,
+  verifyReceipt,
+  verifyWebhook,
+} from '../../integrator/src/index.ts'
+import { findPython, runPython } from './python.ts'
+
+/** The verdicts of the package on what it verifies, beside those of the library of TypeScript. */
+const found = findPython('cryptography', 'httpx')
+const skip = 'skip' in found && found.skip
+
+type Case = readonly [kind: string, given: object, expected: string]
+
+function assertVerdicts(cases: readonly Case[]): void {
+  assert.ok('python' in found)
+  const input = JSON.stringify(cases.map(([kind, given]) => [kind, given]))
+  const { status, printed } = runPython(found.python, ['verdicts.py'], {}, input)
+  assert.equal(status, 0, printed)
+  const verdicts = JSON.parse(printed) as readonly string[]
+  for (const [index, [kind, given, expected]] of cases.entries())
+    assert.equal(verdicts[index], expected, `${kind} ${JSON.stringify(given).slice(0, 400)}`)
+}
+
+const reasonOf = (verdict: { decision: string; reason?: string }) => verdict.reason ?? 'accept'
+/** The same text with one character changed, for some of its places. */
+const changed = (text: string, places: number) =>
+  Array.from({ length: places }, (_, step) => {
+    const at = Math.floor((text.length * (step + 0.5)) / places)
+    return `${text.slice(0, at)}${text[at] === 'A' ? 'B' : 'A'}${text.slice(at + 1)}`
+  })
+
+test('Python: a receipt of every format, its log, and changes of them get the verdicts of the library', {
+  skip,
+}, async () => {
+  const signer = testSigner()
+  await using h = await harness({
+    attestation: withProductionRoots,
+    environment: 'production',
+    receiptSigner: signer,
+  })
+  const context = {
+    display: [{ label: 'Größe', value: '12,500 € “x”' }],
+    requester: { kind: 'agent', name: 'Invoice agent' },
+    text: '{\n  "größe": "12,500 €"\n}',
+  }
+  const stored: { receipt: string; proof: string; session: string }[] = []
+  const checkpoints: string[] = []
+  for (const [, makeKey] of ATTESTED_KEYS) {
+    const phone = await h.register(undefined, makeKey())
+    const session = await h.create({ workflow: 'credit_application', context })
+    await h.attest(phone, (await h.claim(phone, session)).body)
+    await h.complete(session)
+    for (;;) {
+      const path = `/sessions/${session.id}/receipt`
+      const { body } = await h.api('GET', path, { token: h.shop.server })
+      if (body.proof !== null && stored.push({ ...body, session: session.id })) break
+      h.clock.advance(500)
+      for (let turns = 0; turns < 20; turns++) await turn()
+    }
+    checkpoints.push((await h.call('GET', '/receipts/log/checkpoint')).text)
+  }
+  const jwks = { keys: signer.publicKeys }
+  const cases: Case[] = []
+  const addReceipt = async (receipt: string, given: Record<string, unknown>) => {
+    const { issuer, tenant_id: tenantId, session_id: sessionId, proof, keys = jwks } = given
+    const of = { receipt, jwks: keys, issuer, tenantId, sessionId, proof }
+    const expected = await verifyReceipt(of as Parameters<typeof verifyReceipt>[0])
+    const { keys: _keys, ...rest } = given
+    cases.push(['receipt', { receipt, jwks: keys, ...rest }, reasonOf(expected)])
+  }
+  for (const { receipt, proof, session } of stored) {
+    await addReceipt(receipt, { proof, session_id: session, issuer: PUBLIC_ORIGIN })
+    for (const other of changed(receipt, 40)) await addReceipt(other, {})
+    for (const other of changed(proof, 20)) await addReceipt(receipt, { proof: other })
+  }
+  const [first] = stored
+  assert.ok(first)
+  for (const given of [
+    { issuer: 'https://other.example' },
+    { tenant_id: h.shop.tenant.id },
+    { tenant_id: 'ten_other' },
+    { session_id: 'sess_other' },
+    { keys: { keys: [] } },
+    { keys: { keys: [{ ...signer.publicKeys[0], kid: 'other' }] } },
+    { proof: '' },
+    { proof: stored[1]?.proof },
+  ])
+    await addReceipt(first.receipt, given)
+  for (const other of ['', 'a.b.c', first.receipt.replace('.', '..'), `${first.receipt}.x`])
+    await addReceipt(other, {})
+  const proofs = await Promise.all(
+    [1, 2].map(async (size) => (await h.call('GET', `/receipts/log/consistency/${size}/3`)).text),
+  )
+  const [one = '', two = '', three = ''] = checkpoints
+  for (const [older, newer, proof] of [
+    [one, three, proofs[0]],
+    [two, three, proofs[1]],
+    [three, three, ''],
+    [three, one, ''],
+    [two, three, proofs[0]],
+    [one, three, ''],
+    [one, three, 'x'],
+    ['', three, ''],
+    ...changed(proofs[0] ?? '', 6).map((proof) => [one, three, proof]),
+    ...changed(three, 12).map((newer) => [one, newer, proofs[0]]),
+  ] as readonly (readonly [string, string, string])[]) {
+    const given = { older, newer, proof, jwks }
+    cases.push(['consistency', given, reasonOf(await verifyConsistency(given))])
+  }
+  const seen = new Set(cases.map(([, , expected]) => expected))
+  for (const reason of ['accept', 'signature_mismatch', 'not_included', 'log_rewritten'])
+    assert.ok(seen.has(reason), `no case of ${reason}`)
+  assertVerdicts(cases)
+})
+
+test('Python: deliveries of both versions, and changes of them, get the verdicts of the library', {
+  skip,
+}, async () => {
+  const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+  const spki = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32)
+  const publicSecret = `whpk_${spki.toString('base64')}`
+  const body = '{"type":"session.bonded","name":"Größe"}'
+  const now = 1_795_253_400
+  const headers = await signWebhook(
+    { id: 'evt_1', sentAtMs: now * 1_000, body },
+    new Secret(secret),
+  )
+  const signed = sign(null, Buffer.from(`evt_1.${now}.${body}`), privateKey).toString('base64')
+  const both = { ...headers, 'webhook-signature': `${headers['webhook-signature']} v1a,${signed}` }
+  const { 'webhook-id': _id, ...withoutId } = headers
+  const other = `whsec_${Buffer.alloc(32, 8).toString('base64')}`
+  const deliveries: readonly {
+    headers?: Record<string, string>
+    secret?: string | readonly string[]
+    at?: number
+    sent?: string
+  }[] = [
+    {},
+    { headers: both },
+    { headers: both, secret: publicSecret },
+    { secret: publicSecret },
+    { secret: [other, secret] },
+    { secret: other },
+    { headers: withoutId },
+    { headers: { ...headers, 'Webhook-Id': 'evt_2' } },
+    { headers: { 'WEBHOOK-ID': 'evt_1', ...withoutId } },
+    { headers: { ...headers, 'webhook-timestamp': '1795253400.0' } },
+    { headers: { ...headers, 'webhook-timestamp': String(now + 1) } },
+    { headers: { ...headers, 'webhook-signature': 'v1,AAAA' } },
+    {
+      headers: {
+        ...headers,
+        'webhook-signature': `${'v1,AAAA '.repeat(6)}${headers['webhook-signature']}`,
+      },
+    },
+    { at: now + 300 },
+    { at: now + 301 },
+    { at: now - 301 },
+    { sent: `${body} ` },
+  ]
+  const cases = await Promise.all(
+    deliveries.map(
+      async ({ headers: given = headers, secret: key = secret, at = now, sent = body }) => {
+        const secrets = [key].flat().map((text) => new Secret(text))
+        const clock = { now: () => at * 1_000 }
+        const expected = await verifyWebhook({ headers: given, body: sent, secret: secrets, clock })
+        const bytes = Buffer.from(sent).toString('base64')
+        return [
+          'webhook',
+          { headers: given, body: bytes, secret: key, now: at },
+          reasonOf(expected),
+        ] as const
+      },
+    ),
+  )
+  assert.equal(new Set(cases.map(([, , expected]) => expected)).size, 5)
+  assertVerdicts(cases)
+})
