@@ -97,22 +97,23 @@ test('Python: a receipt of every format, its log, and changes of them get the ve
     await addReceipt(first.receipt, given)
   for (const other of ['', 'a.b.c', first.receipt.replace('.', '..'), `${first.receipt}.x`])
     await addReceipt(other, {})
-  const proofs = await Promise.all(
+  const [fromOne = '', fromTwo = ''] = await Promise.all(
     [1, 2].map(async (size) => (await h.call('GET', `/receipts/log/consistency/${size}/3`)).text),
   )
   const [one = '', two = '', three = ''] = checkpoints
+  type Given = readonly [older: string, newer: string, proof: string]
   for (const [older, newer, proof] of [
-    [one, three, proofs[0]],
-    [two, three, proofs[1]],
+    [one, three, fromOne],
+    [two, three, fromTwo],
     [three, three, ''],
     [three, one, ''],
-    [two, three, proofs[0]],
+    [two, three, fromOne],
     [one, three, ''],
     [one, three, 'x'],
     ['', three, ''],
-    ...changed(proofs[0] ?? '', 6).map((proof) => [one, three, proof]),
-    ...changed(three, 12).map((newer) => [one, newer, proofs[0]]),
-  ] as readonly (readonly [string, string, string])[]) {
+    ...changed(fromOne, 6).map((proof): Given => [one, three, proof]),
+    ...changed(three, 12).map((newer): Given => [one, newer, fromOne]),
+  ] as readonly Given[]) {
     const given = { older, newer, proof, jwks }
     cases.push(['consistency', given, reasonOf(await verifyConsistency(given))])
   }
