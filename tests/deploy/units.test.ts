@@ -106,6 +106,8 @@ test('systemd starts the service again for as long as the cause of its failures 
   assert.match(unit, /^Restart=on-failure$/m)
   assert.match(unit, /^StartLimitIntervalSec=0$/m)
   assert.match(unit, /^RestartPreventExitStatus=2$/m)
+  // Otherwise a call in the queue of the socket would start it again at once, without an end.
+  assert.match(unit, /^ExecStopPost=\+.*"\$\$EXIT_STATUS" = 2 .*--no-block stop bonded\.socket;/m)
   assert.doesNotMatch(unit, /^StartLimitBurst=/m)
 })
 
