@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path'
 /**
  * `npm run pack:linux -- FOLDER`: writes one tarball with the compiled service and its parts, what
  * they need at run time, the pinned Node, the bill of materials, the units of systemd, and the
- * files for nginx, Prometheus, and Grafana. It unpacks to `bonded`.
+ * files for nginx, Prometheus, Grafana, and the root keys. It unpacks to `bonded`.
  */
 const ROOT = resolve(import.meta.dirname, '..')
 const NODE = `node-linux-${process.arch}`
@@ -54,7 +54,7 @@ try {
     recursive: true,
     filter: (path) => path !== join(ROOT, 'deploy/systemd/bonded'),
   })
-  for (const folder of ['nginx', 'prometheus', 'grafana'])
+  for (const folder of ['nginx', 'prometheus', 'grafana', 'root-keys'])
     cpSync(join(ROOT, 'deploy', folder), join(target, folder), { recursive: true })
   const tarball = resolve(destination, `bonded-${version}-linux-${process.arch}.tar.gz`)
   run(

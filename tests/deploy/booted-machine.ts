@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { until } from '../harness/process.ts'
 import { debianRoot, rootsMissing } from '../machines/debian-root.ts'
 
-/** What the guides expect of a server: systemd with logind, SSH, sudo, and PostgreSQL. */
+/** What the guides expect of a server. */
 const PACKAGES =
-  'systemd systemd-sysv dbus libpam-systemd sudo openssh-server openssh-client postgresql openssl curl'
+  'systemd systemd-sysv dbus libpam-systemd sudo openssh-server openssh-client postgresql openssl curl nginx age'
 
 /**
  * The first process of the machine. Its root is an overlay, so that nothing remains. The settings
@@ -75,6 +75,8 @@ export interface Ended {
 
 /** A Debian that systemd has booted, with a network of its own. */
 export interface BootedMachine extends AsyncDisposable {
+  /** Its first process, as this machine counts. */
+  readonly pid: string
   /** Runs a script of bash as root, outside any login. */
   readonly run: (script: string, input?: string | Buffer) => Promise<Ended>
   /** The same as a user who signs in over SSH. */
@@ -130,7 +132,7 @@ export async function bootMachine(users: readonly string[]): Promise<BootedMachi
     await stop()
     throw failure
   }
-  return { run, login, [Symbol.asyncDispose]: stop }
+  return { pid: first(), run, login, [Symbol.asyncDispose]: stop }
 }
 
 /** @throws {Error} with all that the script has printed, unless it succeeded */

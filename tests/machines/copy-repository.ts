@@ -23,15 +23,19 @@ export function isBuilt(file: string): boolean {
  * Packs the tarball for a server into a folder, from a copy in it, because another test may be
  * building the repository at the same time.
  *
+ * @param command of the guide, which writes to the folder above the copy
  * @returns its path
  */
-export async function packTarball(work: string): Promise<string> {
+export async function packTarball(
+  work: string,
+  command = 'npm run pack:linux -- ..',
+): Promise<string> {
   const copy = join(work, 'source')
   copyRepository(copy, isBuilt)
   // The links of npm to the packages are relative, so they lead to the copy.
   for (const modules of globSync('{.,packages/*}/node_modules', { cwd: ROOT }))
     execFileSync('cp', ['-a', join(ROOT, modules), join(copy, modules)])
-  await promisify(execFile)('npm', ['run', 'pack:linux', '--', work], { cwd: copy })
+  await promisify(execFile)('sh', ['-ec', command], { cwd: copy })
   const [tarball = ''] = readdirSync(work).filter((name) => name.endsWith('.tar.gz'))
   return join(work, tarball)
 }

@@ -3,9 +3,7 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
 import { openSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { bindingDigest, createGate, memoryPendingStore } from '@bonded/integrator'
-import { createSimulatedPhone, inboxLink } from '@bonded/simulator'
-import { DETAILS, newClient, openidClient } from '../../packages/ciba/tests/harness.ts'
+import { DETAILS, newClient } from '../../packages/ciba/tests/harness.ts'
 import { CLIENT, honestProvider } from '../../packages/console/tests/honest-provider.ts'
 import { startPostgres } from '../../packages/store/tests/servers/postgres.ts'
 import { noIpv6Filter } from '../harness/no-ipv6.ts'
@@ -14,6 +12,7 @@ import type { BuiltImage } from './built-image.ts'
 import { compose, type Container, kubernetes } from './containers.ts'
 import { ROOT } from './copy-repository.ts'
 import { isolated } from './isolated.ts'
+import { approveForClient, bondOnPage, ORIGINS, visit } from './visitors.ts'
 
 /*
  * A program: deploys the image with everything around it, as its files in `deploy` say, and uses
@@ -53,7 +52,7 @@ await using postgres = await startPostgres({ listen_addresses: '127.0.0.1,::1' }
 const variables = makeRoles()
 const urlOf = (role: string, password: string) =>
   `postgres://${role}:${password}@${loopback === '::1' ? '[::1]' : loopback}:${postgres.port}/bonded?sslmode=disable`
-await using signIn = await honestProvider('https://console.example.com')
+await using signIn = await honestProvider(ORIGINS.console)
 signIn.operator.groups = ['bonded-operators']
 
 const { privateKey } = generateKeyPairSync('ed25519')
@@ -107,38 +106,13 @@ try {
     readonly server_credential: string
   }
 
-  // A bond on a page of the tenant.
-  const origin = 'https://bond.example.com'
-  const gate = createGate({
-    baseUrl: `${origin}/api/v1`,
-    serverCredential: tenant.server_credential,
-    store: memoryPendingStore(),
-  })
-  const phone = createSimulatedPhone({ origin })
-  const bond = { workflow: 'page', action: 'act', owner: 'user-1' }
-  const digest = await bindingDigest({ amount: 1 })
-  const { session } = await gate.create({ ...bond, context: { display: [], digest } })
-  assert.equal((await phone.run(session.qr_payload, 'approve')).state, 'bonded')
-  const accept = async () => 'stored'
-  const ended = await gate.protect({
-    ...bond,
-    session_id: session.id,
-    form_digest: digest,
-    accept,
-    review: accept,
-  })
-  assert.equal(ended.outcome, 'completed')
-  const authorization = `Bearer ${tenant.server_credential}`
-  const read = await fetch(`${origin}/api/v1/sessions/${session.id}`, {
-    headers: { authorization },
-  })
-  const { subject_ref } = (await read.json()) as { readonly subject_ref: string }
+  const { phone, subject } = await bondOnPage(tenant.server_credential)
 
   // An approval in the inbox of the phone, for a client of the OpenID provider.
   const client = newClient('invoice-agent')
   files['ciba'] = {
     'ciba.yaml': readFileSync(join(DEPLOY, 'kubernetes/ciba/ciba.yaml'), 'utf8')
-      .replace('SUBJECT_REF', subject_ref)
+      .replace('SUBJECT_REF', subject)
       .replace('PUBLIC_KEY', JSON.stringify(client.jwk)),
   }
   const credential = { BONDED_SERVER_CREDENTIAL: tenant.server_credential }
@@ -149,12 +123,7 @@ try {
     async () => ((await statusOf(`${host}:8790/health/alive`)) === 200 ? true : undefined),
     WAIT_MS,
   )
-  const { ask, poll } = await openidClient('https://approve.example.com', client)
-  const { auth_req_id } = await ask({ login_hint: subject_ref, requested_expiry: '600' })
-  const [item] = (await (await phone.inbox()).open()).items
-  assert.ok(item !== undefined, 'the request is in the inbox')
-  assert.equal((await phone.run(inboxLink(item), 'approve')).state, 'bonded')
-  assert.deepEqual((await poll(auth_req_id)).authorization_details, [DETAILS])
+  assert.deepEqual(await approveForClient(client, { phone, subject }), [DETAILS])
 
   // An operator who signs in to the console.
   await start('console')
@@ -162,7 +131,7 @@ try {
     async () => ((await statusOf(`${host}:8450/health/alive`)) === 200 ? true : undefined),
     WAIT_MS,
   )
-  const page = await visit(`https://console.example.com/tenants/${tenant.tenant_id}`)
+  const page = await visit(`${ORIGINS.console}/tenants/${tenant.tenant_id}`)
   assert.equal(page.status, 200, await page.text())
 
   for (const name of ['bonded', 'console', 'ciba']) {
@@ -283,24 +252,4 @@ function startNginx(): void {
     stdio: 'inherit',
     env: { PATH: `${process.env['PATH']}:/usr/sbin` },
   })
-}
-
-/** Opens a page as a browser without scripts does: with cookies, to the provider and back. */
-async function visit(page: string): Promise<Response> {
-  const jars = new Map<string, Map<string, string>>()
-  let url = new URL(page)
-  for (let hops = 0; hops < 12; hops++) {
-    const jar = jars.get(url.origin) ?? new Map<string, string>()
-    jars.set(url.origin, jar)
-    const cookie = [...jar].map((pair) => pair.join('=')).join('; ')
-    const response = await fetch(url, { redirect: 'manual', headers: { cookie } })
-    for (const line of response.headers.getSetCookie()) {
-      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
-      jar.set(name, value)
-    }
-    const to = response.headers.get('location')
-    if (to === null) return response
-    url = new URL(to, url)
-  }
-  throw new Error(`too many redirects at ${url.href}`)
 }

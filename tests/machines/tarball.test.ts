@@ -35,6 +35,7 @@ test('the tarball completes a session and backs it up on a machine without Node'
     'prometheus/alertmanager.yaml',
     'prometheus/alerts.yaml',
     'grafana/bonded.json',
+    'root-keys/age',
   ])
     assert.ok(existsSync(join(work, 'bonded', part)), part)
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { relative } from 'node:path'
-import { ROOT } from '../../scripts/site/documents.ts'
+import { documents, ROOT } from '../../scripts/site/documents.ts'
 import { typed, type Values } from './replacements.ts'
-import { samplesOf } from './samples.ts'
+import { type Sample, samplesOf } from './samples.ts'
 
 interface Walk {
   /** The document. */
@@ -21,8 +21,7 @@ export async function walkGuide<T>(
   { path, test, values }: Walk,
   walk: (next: () => Block) => Promise<T>,
 ): Promise<T> {
-  const label = `run by ${relative(ROOT, test)}`
-  const blocks = samplesOf(path).filter((sample) => sample.label === label)
+  const { blocks, label } = blocksRunBy(test, [path])
   const left = blocks.values()
   const result = await walk(() => {
     const { value: block } = left.next()
@@ -32,4 +31,35 @@ export async function walkGuide<T>(
   const { value: rest } = left.next()
   assert.equal(rest, undefined, `${path}:${rest?.line} did not run`)
   return result
+}
+
+/** The text of the only block of a guide with these words, with values in place of texts in it. */
+export type TakeBlock = (guide: string, words: string, values?: Values) => string
+
+/** Runs the blocks of all guides whose labels name the test, each once, in an order of its own. */
+export async function walkGuides<T>(
+  test: string,
+  walk: (take: TakeBlock) => Promise<T>,
+): Promise<T> {
+  const left = new Set(blocksRunBy(test, documents()).blocks)
+  const result = await walk((guide, words, values) => {
+    const found = [...left].filter(
+      ({ path, code }) => path === `docs/guides/${guide}` && code.includes(words),
+    )
+    const [block] = found
+    assert.ok(block && found.length === 1, `${guide} has ${found.length} blocks with ${words}`)
+    left.delete(block)
+    return typed(block, values)
+  })
+  const rest = [...left].map(({ path, line }) => `${path}:${line}`)
+  assert.deepEqual(rest, [], 'these blocks did not run')
+  return result
+}
+
+function blocksRunBy(
+  test: string,
+  paths: readonly string[],
+): { readonly blocks: readonly Sample[]; readonly label: string } {
+  const label = `run by ${relative(ROOT, test)}`
+  return { label, blocks: paths.flatMap(samplesOf).filter((sample) => sample.label === label) }
 }

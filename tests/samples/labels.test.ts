@@ -31,8 +31,9 @@ test('a test that is named above a sample exists, and reads the document', () =>
   const wrong = samples.filter((sample) => {
     const file = testOf(sample)
     if (file === undefined) return false
-    const name = basename(sample.path)
-    return !existsSync(join(ROOT, file)) || !readFileSync(join(ROOT, file), 'utf8').includes(name)
+    const text = existsSync(join(ROOT, file)) ? readFileSync(join(ROOT, file), 'utf8') : ''
+    // It fails if one of its blocks did not run.
+    return !text.includes('walkGuides(') && !text.includes(basename(sample.path))
   })
   assert.deepEqual(wrong.map(where), [])
 })

@@ -5,7 +5,7 @@ import type { Sample } from './samples.ts'
 export const KINDS = {
   /** Where a program is reached. */
   address: {
-    written: /^https:\/\/[\w.-]+(?:\/\w+)?$|^[A-Z]+_LINK$/,
+    written: /^https?:\/\/[\w.:-]+(?:\/\w+)?$|^[A-Z]+_LINK$/,
     set: /^https?:\/\/[\w.:-]+(?:\/[\w/?=&%-]+)?$/,
   },
   port: { written: /^\d{4}$/, set: /^\d{2,5}$/ },
@@ -17,6 +17,9 @@ export const KINDS = {
     set: /^[\w./:+=-]{10,}$|^\{"kty":.*\}$/,
   },
   time: { written: /^\d{4}-\d\d-\d\d[T ][\d:]{8}(?:Z|\+00)$/, set: /^[\d:.TZ +-]{20,}$/ },
+  password: { written: /^[A-Z]+_PASSWORD$/, set: /^[\w-]{10,}$/ },
+  /** A file that a program makes. */
+  file: { written: /^[\w-]+\.(?:db|json)$/, set: /^\/[\w/.-]+$/ },
   folder: { written: /^(?:<\w+>|~\/[\w-]+|\/[\w/-]+)$/, set: /^\/[\w/.-]+$/ },
 } as const
 
@@ -43,6 +46,14 @@ export const REPLACEMENTS: Readonly<Record<string, Readonly<Record<string, keyof
       'sk_beta_…': 'key',
       'subject_ref_…': 'id',
       'ten_…': 'id',
+    },
+    'docs/guides/operate/console.md': { 'https://login.example.com': 'address' },
+    'docs/guides/operate/keys.md': { KEY_ID: 'id', 'ten_…': 'id' },
+    'docs/guides/operate/tenants.md': { 'pk_beta_…': 'key', 'ten_…': 'id' },
+    'docs/guides/postgresql.md': {
+      NODE_PASSWORD: 'password',
+      OWNER_PASSWORD: 'password',
+      SECRET_KEY: 'key',
     },
     'docs/guides/operate/audit.md': { 'https://siem.example/bonded': 'address' },
     'docs/guides/operate/personal-data.md': { '2026-11-27 09:30:00+00': 'time' },
@@ -72,6 +83,11 @@ export const REPLACEMENTS: Readonly<Record<string, Readonly<Record<string, keyof
       '8790': 'port',
       '8791': 'port',
       '~/bonded-packages': 'folder',
+      'ciba-keys.json': 'file',
+      'ciba.db': 'file',
+      'http://localhost:8787': 'address',
+      'http://localhost:8790': 'address',
+      'http://localhost:8791': 'address',
       PUBLIC_KEY: 'key',
       SUBJECT_REF: 'id',
       'sess_…': 'id',

@@ -5,7 +5,7 @@ import { freePort } from '../../store/tests/servers/free-port.ts'
 export const CLIENT = { client_id: 'console', client_secret: 'a secret of the test' }
 
 /** A real OpenID provider, which signs one operator in without a question. */
-export async function honestProvider(origin: string) {
+export async function honestProvider(origin: string, { client_id } = CLIENT) {
   const port = await freePort()
   const issuer = `http://127.0.0.1:${port}`
   const operator = { name: 'ada', groups: ['operators'] as readonly string[] }
@@ -14,6 +14,7 @@ export async function honestProvider(origin: string) {
     clients: [
       {
         ...CLIENT,
+        client_id,
         redirect_uris: [`${origin}/callback`],
         response_types: ['code'],
         grant_types: ['authorization_code'],
