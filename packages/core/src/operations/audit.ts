@@ -179,7 +179,7 @@ export function* partiesOf(
   const device = deviceId && (yield* devices.find(deviceId))
   const wanted = session ? session.wantedSubjectRef : receipt && subjectRefIn(receipt.jws)
   const ref = subjectRef ?? wanted
-  const reference = tenantId && ref ? yield* subjects.find(tenantId, ref) : undefined
+  const reference = ref ? yield* subjects.find(tenantId, ref) : undefined
   const subjectId = target.subjectId ?? (device ? device.subjectId : reference?.subjectId)
   return { subjectId, tenantId }
 }

@@ -228,7 +228,9 @@ export function subjectTable(memory: Memory): SubjectTable {
     },
     unblock: (id) => blocked.delete(id),
     find: (tenantId, subjectRef) =>
-      all().find((one) => one.tenantId === tenantId && one.subjectRef === subjectRef),
+      all().find(
+        (one) => one.subjectRef === subjectRef && one.tenantId === (tenantId ?? one.tenantId),
+      ),
     references: (id) =>
       all()
         .filter(({ subjectId }) => subjectId === id)

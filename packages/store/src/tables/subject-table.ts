@@ -8,6 +8,10 @@ import { recordReader } from './record.ts'
 import { changed, type Row, row, rows, sent } from '../statement.ts'
 
 const readReference = recordReader<SubjectReference>(columnNames('pairwise_subject'))
+const BY_REFERENCE = 'select * from pairwise_subject where subject_ref = $1 and tenant_id = $2'
+/** A search in the index for each tenant: a reference has 256 bits, so at most one has it. */
+const ANY_BY_REFERENCE = `select * from pairwise_subject
+  where subject_ref = $1 and tenant_id in (select id from tenant) limit 1`
 
 /** The SQL of the subjects: their keys, and their blocks by an operator and by tenants. */
 // oxlint-disable-next-line max-lines-per-function -- two tables, a statement for each method
@@ -49,17 +53,17 @@ export function subjectTable({ dialect }: Pick<Writing, 'dialect'>): SubjectTabl
     },
 
     *find(tenantId, subjectRef) {
-      const found = yield* row(
-        'select * from pairwise_subject where tenant_id = $1 and subject_ref = $2',
-        [tenantId, subjectRef],
-      )
+      const found =
+        tenantId === undefined
+          ? yield* row(ANY_BY_REFERENCE, [subjectRef])
+          : yield* row(BY_REFERENCE, [subjectRef, tenantId])
       return found && referenceFromRow(found)
     },
 
     *references(id) {
       const found = yield* rows(
-        `select p.* from tenant t join pairwise_subject p on p.tenant_id = t.id and p.subject_id = $1
-         order by t.id`,
+        `select * from pairwise_subject where subject_id = $1 and tenant_id in (select id from tenant)
+         order by tenant_id`,
         [id],
       )
       return found.map(referenceFromRow)

@@ -83,7 +83,7 @@ for (const [kind, open] of DRIVERS) {
       for (const tenant of [tenantId, other])
         yield* tables.sessions.storeContinuity({ tenantId: tenant, deviceId, mean: 1, now: NOW })
     })
-    const find = (tenant: TenantId, ref: string) =>
+    const find = (tenant: TenantId | undefined, ref: string) =>
       driver.read((tables) => tables.subjects.find(tenant, ref))
     const reference = (await find(tenantId, 'ref')) ?? assert.fail('the subject is not found')
     assert.deepEqual(reference, {
@@ -95,6 +95,10 @@ for (const [kind, open] of DRIVERS) {
       inboxReports: 0,
     })
     assert.equal(await find(other, 'ref'), undefined)
+    // Without a tenant, the reference of any.
+    assert.deepEqual(await find(undefined, 'ref'), reference)
+    assert.equal((await find(undefined, 'other ref'))?.tenantId, other)
+    assert.equal(await find(undefined, 'none'), undefined)
     assert.deepEqual(
       await driver.read((tables) => tables.subjects.lastBonds(reference)),
       new Map([[deviceId, NOW]]),

@@ -1,6 +1,8 @@
 import type { SubjectId, TenantId } from '@bonded/contract'
+import type { AuditTarget } from '../../domain/audit.ts'
 import type { Device, Instant } from '../../domain/session.ts'
 import type { SubjectReference } from '../../ports/tables/subject-table.ts'
+import { partiesOf } from '../audit.ts'
 import { recordSubjectChange } from '../record-device-change.ts'
 import type { Service } from '../service.ts'
 import { subjectNotFound, OperatorError } from './operator-error.ts'
@@ -18,16 +20,16 @@ export interface SubjectRecord {
 
 /** A subject by its id, or by the reference of a tenant. */
 export type NamedSubject = SubjectId | { readonly tenantId: TenantId; readonly subjectRef: string }
+/** By the reference of any tenant, a device or a session too: enough to read, not to erase. */
+type Findable = NamedSubject | AuditTarget
 
-/** @throws {OperatorError} if the tenant knows no subject by this reference */
-export async function findSubjectId(service: Service, named: NamedSubject): Promise<SubjectId> {
+/** @throws {OperatorError} if there is no such subject, also of a session that no phone opened */
+export async function findSubjectId(service: Service, named: Findable): Promise<SubjectId> {
   if (typeof named === 'string') return named
-  const { tenantId, subjectRef } = named
-  const found = await service.store.read((tables) => tables.subjects.find(tenantId, subjectRef))
-  if (found !== undefined) return found.subjectId
-  throw new OperatorError(`The tenant ${tenantId} knows no user by this subject_ref`, {
-    code: 'not_found',
-  })
+  const { subjectId } = await service.store.read((tables) => partiesOf(tables, named))
+  if (subjectId !== undefined) return subjectId
+  const whose = named.tenantId === undefined ? 'The service' : `The tenant ${named.tenantId}`
+  throw new OperatorError(`${whose} knows no user by this subject_ref`, { code: 'not_found' })
 }
 
 /** @throws {OperatorError} if the subject has no devices and is not blocked */

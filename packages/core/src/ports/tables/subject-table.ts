@@ -35,8 +35,8 @@ export interface SubjectTable {
    * subject was not blocked
    */
   unblock(id: SubjectId): Work<boolean>
-  /** The subject that a tenant knows by this reference; undefined if there is none. */
-  find(tenantId: TenantId, subjectRef: string): Work<SubjectReference | undefined>
+  /** The subject that a tenant, or any, knows by this reference; undefined if there is none. */
+  find(tenantId: TenantId | undefined, subjectRef: string): Work<SubjectReference | undefined>
   /** The subject as every tenant knows it that it has bonded with. */
   references(id: SubjectId): Work<readonly SubjectReference[]>
   /** When each device of the subject last bonded with the tenant. */

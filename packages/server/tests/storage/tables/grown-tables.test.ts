@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { after, mock, test } from 'node:test'
-import type { SessionId } from '@bonded/contract'
+import type { SessionId, SubjectId } from '@bonded/contract'
 import { reportBrowserProof } from '../../../../core/src/operations/admin/browser-proof.ts'
 import { inspectSession } from '../../../../core/src/operations/admin/inspect-session.ts'
 import { listSessions } from '../../../../core/src/operations/admin/list-sessions.ts'
 import { reportCompletions } from '../../../../core/src/operations/admin/report-completions.ts'
+import { findSubjectId, inspectSubject } from '../../../../core/src/operations/admin/subjects.ts'
 import { reportTotals } from '../../../../core/src/operations/admin/report-totals.ts'
 import { reportWebhooks } from '../../../../core/src/operations/admin/report-webhooks.ts'
 import {
@@ -51,7 +52,7 @@ async function textsOf(work: () => Promise<unknown>): Promise<readonly string[]>
 }
 
 test('no command, page, or background work of the operator reads a growing table from end to end', async () => {
-  const { session } = await h.reach('completed')
+  const { session, phone } = await h.reach('completed')
   const tenantId = h.shop.tenant.id
   const url = 'https://bank.example/hook'
   const { endpoint } = await createEndpoint(h.service, {
@@ -76,6 +77,8 @@ test('no command, page, or background work of the operator reads a growing table
     for (const by of TOTALS_GROUPINGS)
       await reportTotals(service, { since: 0, by, limit: 10, tenantId, workflow: 'w' })
     await inspectSession(service, session.id as SessionId)
+    await inspectSubject(service, phone.subject_id as SubjectId)
+    await assert.rejects(findSubjectId(service, { subjectRef }), /knows no user/)
     await reportBrowserProof(service, () => undefined)
     await reportCompletions(service)
     await reportWebhooks(service)
