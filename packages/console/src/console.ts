@@ -8,6 +8,7 @@ import type { Service } from '@bonded/core/operations/service'
 import { StoreError } from '@bonded/core/ports/store'
 import type { Logger } from 'pino'
 import { type Answer, type Call, cookie, redirect, SESSION_COOKIE } from './answer.ts'
+import { textIn } from './fields.ts'
 import { html } from './html.ts'
 import { documentOf } from './layout.ts'
 import { LIVE_SCRIPT } from './live-script.ts'
@@ -18,6 +19,7 @@ import { ROUTES } from './routes.ts'
 import { type SignedIn, Sessions } from './sessions.ts'
 import type { SignInMethod, SignInParts } from './sign-in.ts'
 import { SCRIPT_POLICY } from './static-file.ts'
+import { tenantsCalled } from './tenant-names.ts'
 
 /** The script reads its own page. */
 const LIVE_POLICY = `${SCRIPT_POLICY}; connect-src 'self'`
@@ -107,6 +109,8 @@ export class Console {
     )
       return this.#refused(call, session, 'foreign_form')
     if (place === 'POST /sign-out') return this.#signOut(call, session)
+    const listed = await this.#nameTenant(url.searchParams)
+    if (listed !== undefined) return redirect(listed)
     for (const route of ROUTES) {
       const params = match(route.path, url.pathname)
       if (params === undefined) continue
@@ -122,6 +126,23 @@ export class Console {
       if (method === 'GET') return this.#show({ route, opened, session, call })
     }
     return messagePage({ ...NOT_FOUND, session })
+  }
+
+  /**
+   * Replaces the name of a tenant in a query by its id.
+   *
+   * @returns the address of the list, where several tenants have it in their name, or none
+   */
+  async #nameTenant(query: URLSearchParams): Promise<string | undefined> {
+    for (const member of ['tenant', 'about']) {
+      const q = textIn(query, member)
+      if (q === undefined || /^(?:ten|dev|sub|sess|req|evt)_/.test(q)) continue
+      const [found, ...others] = await tenantsCalled(this.#service, q)
+      if (found === undefined || others.length > 0)
+        return `/tenants?${new URLSearchParams({ q }).toString()}`
+      query.set(member, found.id)
+    }
+    return undefined
   }
 
   async #signOut(call: Call, session: SignedIn): Promise<Answer> {

@@ -64,9 +64,9 @@ export function idOf(id: string | null | undefined, to?: string): Html {
   return to === undefined ? code : html`${code} <a class="open" href="${to}">Open</a>`
 }
 
-/** A tenant by its name, with its id. */
-export function tenantOf(id: TenantId, names: ReadonlyMap<TenantId, string>): Html {
-  return html`<a href="/tenants/${id}">${stored(names.get(id))}</a> ${idOf(id)}`
+/** A tenant by its name, which leads to its id. */
+export function tenantOf(id: TenantId, { names }: View): Html {
+  return html`<a class="name" href="/tenants/${id}">${stored(names.get(id) ?? id)}</a>`
 }
 
 const UNITS = [

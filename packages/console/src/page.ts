@@ -1,8 +1,10 @@
+import type { TenantId } from '@bonded/contract'
 import type { AuditTarget } from '@bonded/core/domain/audit'
 import type { Service } from '@bonded/core/operations/service'
 import type { Html } from './html.ts'
 import type { Role } from './roles.ts'
 import type { SignedIn } from './sessions.ts'
+import { namesOf } from './tenant-names.ts'
 
 /** What the address of a page names: parts of its path, and its query. */
 export interface Asked {
@@ -15,6 +17,8 @@ export interface View {
   readonly now: number
   readonly session: SignedIn
   readonly publicOrigin: string
+  /** Of the tenants of its data. */
+  readonly names: ReadonlyMap<TenantId, string>
 }
 
 interface About {
@@ -37,6 +41,8 @@ interface Page<Input, Data> extends About {
   /** What the audit log says it is about. */
   readonly target: (input: Input) => AuditTarget
   readonly read: (service: Service, input: Input) => Promise<Data>
+  /** The tenants that it shows by their names. */
+  readonly tenants?: (data: Data, input: Input) => readonly TenantId[]
   readonly draw: (data: Data, view: View, input: Input) => Html
   /** What to say, and where to go on, if the read finds nothing. */
   readonly missing?: (input: Input) => Html
@@ -60,7 +66,7 @@ interface Action<Input, Data> extends Page<Input, Data>, Change {
 export interface Opened {
   readonly target: AuditTarget
   /** Reads the data. Returns how it is drawn. */
-  readonly read: (service: Service) => Promise<(view: View) => Html>
+  readonly read: (service: Service) => Promise<(view: Omit<View, 'names'>) => Html>
   readonly missing: Html | undefined
 }
 
@@ -110,17 +116,18 @@ export function action<Input, Data>(given: Action<Input, Data>): ActionRoute {
 }
 
 function openedBy<Input, Data>(
-  { query: names = [], input: inputOf, target, read, draw, missing }: Page<Input, Data>,
+  { query: members = [], input: inputOf, target, read, tenants, draw, missing }: Page<Input, Data>,
   { params, query }: Asked,
 ): { readonly input: Input; readonly opened: Opened } | undefined {
-  const known = new URLSearchParams([...query].filter(([name]) => names.includes(name)))
+  const known = new URLSearchParams([...query].filter(([name]) => members.includes(name)))
   const input = inputOf({ params, query: known })
   if (input === undefined) return undefined
   const opened: Opened = {
     target: target(input),
     async read(service) {
       const data = await read(service, input)
-      return (view) => draw(data, view, input)
+      const names = await namesOf(service, tenants?.(data, input) ?? [])
+      return (view) => draw(data, { ...view, names }, input)
     },
     missing: missing?.(input),
   }

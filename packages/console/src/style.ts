@@ -55,10 +55,11 @@ pre{padding:1rem;margin:0 0 1rem;overflow-x:auto;white-space:pre-wrap}
 .empty{padding:1.25rem;color:var(--muted);max-width:none}
 .table{overflow-x:auto;margin:0 0 1rem}
 table{width:100%;border-collapse:collapse}
-th,td{padding:.625rem 1rem;text-align:start;vertical-align:top;border-block-end:1px solid var(--line)}
+th,td{padding:.625rem .875rem;text-align:start;vertical-align:top;border-block-end:1px solid var(--line)}
 tbody tr:last-child td{border:0}
 td{overflow-wrap:break-word}
-td :is(a,bdi,code,p){overflow-wrap:anywhere}
+td bdi{overflow-wrap:anywhere}
+td .name{display:inline-block;min-width:9rem}
 td p{margin:0}
 th{overflow-wrap:normal;font-size:var(--s);font-weight:600;color:var(--muted);white-space:nowrap}
 .badge{display:inline-block;white-space:nowrap;padding:0 .5rem;border:1px solid currentColor;border-radius:1rem;font-size:var(--s);font-weight:600}
@@ -93,7 +94,7 @@ svg .bad{fill:var(--bad)}
 .pages{display:flex;gap:.75rem}
 .row{display:flex;flex-wrap:wrap;gap:.5rem;align-items:center}
 td .row{flex-wrap:nowrap;white-space:nowrap}
-@media (max-width:44rem){header{padding:.5rem 1rem}main{padding:1rem}.timeline>li{grid-template-columns:minmax(0,1fr)}form.filters label{flex:1 1 12rem}form.filters :is(input:not([type=checkbox]),select){width:100%}.lanes{max-width:14rem;width:100%}.table{border:0;background:none}thead{display:none}table,tbody,tr,td{display:block}tr{padding:.5rem 0;margin-block-end:.75rem;background:var(--surface);border:1px solid var(--line);border-radius:.75rem}td{border:0;padding:.25rem 1rem}td:empty{display:none}td::before{content:attr(data-heading);display:block;font-size:var(--s);color:var(--muted)}.dense tr{display:grid;grid-template-columns:1fr 1fr;padding:.5rem}.dense td:not(:first-child){display:flex;justify-content:space-between;gap:.5rem;padding:0 .5rem}.dense td:first-child{grid-column:1/-1;padding:0 .5rem;font-weight:600}}
+@media (max-width:56rem){header{padding:.5rem 1rem}main{padding:1rem}.timeline>li{grid-template-columns:minmax(0,1fr)}form.filters label{flex:1 1 12rem}form.filters :is(input:not([type=checkbox]),select){width:100%}.lanes{max-width:14rem;width:100%}.table{border:0;background:none}thead{display:none}table,tbody,tr,td{display:block}tr{padding:.5rem 0;margin-block-end:.75rem;background:var(--surface);border:1px solid var(--line);border-radius:.75rem}td{border:0;padding:.25rem 1rem}td:empty{display:none}td::before{content:attr(data-heading);display:block;font-size:var(--s);color:var(--muted)}.dense tr{display:grid;grid-template-columns:1fr 1fr;padding:.5rem}.dense td:not(:first-child){display:flex;justify-content:space-between;gap:.5rem;padding:0 .5rem}.dense td:first-child{grid-column:1/-1;padding:0 .5rem;font-weight:600}}
 @media print{:root{color-scheme:light}header,form.filters,form.ask,.skip,.open,.button{display:none}.dense table{font-size:.75rem}.dense :is(th,td){padding:.25rem;font-size:.75rem}body{background:#fff}main{max-width:none;padding:0}.card,.chart,dl,.table,.timeline,pre{border-radius:0}.timeline>li,tr,.chart{break-inside:avoid}}
 @media (forced-colors:active){button,.button,button.stop{background:ButtonFace;border-color:ButtonText;color:ButtonText}.lanes .on b,.refused .lanes .on b{background:Highlight}dl>div{outline:1px solid}.badge{border:1px solid}svg .plain,svg .good{fill:CanvasText}svg .bad{fill:Canvas;stroke:CanvasText}svg .bad rect{vector-effect:non-scaling-stroke}.line{stroke:CanvasText}.choice [aria-current]{border-color:Highlight;border-width:2px}}
 `,

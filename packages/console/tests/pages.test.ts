@@ -39,6 +39,7 @@ async function checkPages({ page, origin, addressOf }: Scene): Promise<void> {
     for (const { name, size, media } of LOOKS) {
       await page.setViewportSize(size)
       await page.emulateMedia(media)
+      assert.deepEqual(await brokenNames(page), [], `${path} ${name}`)
       for (const direction of ['rtl', 'ltr'])
         assert.deepEqual(await wide(page, direction), [], `${path} ${name} ${direction}`)
       // Wide as the first look is, but for its colors.
@@ -127,6 +128,22 @@ async function live({ page, origin, h, advance }: Scene): Promise<void> {
   advance(10 * MINUTE)
   await page.clock.runFor(30_000)
   await page.getByText('The figures are not updated any more.').waitFor()
+}
+
+/** The words of names in a table that take two lines, unless they are longer than words are. */
+function brokenNames(page: Page): Promise<readonly string[]> {
+  return page.evaluate<readonly string[]>(`{
+    const texts = [...document.querySelectorAll('td code:not(.id), td .name, td .name bdi')]
+      .flatMap((name) => [...name.childNodes].filter(({ nodeType }) => nodeType === 3))
+    texts.flatMap((text) =>
+      [...text.data.matchAll(/\\S+/g)].flatMap(({ 0: word, index }) => {
+        const range = document.createRange()
+        range.setStart(text, index)
+        range.setEnd(text, index + word.length)
+        const lines = new Set([...range.getClientRects()].map(({ top }) => top))
+        return lines.size > 1 && word.length <= 20 ? [word] : []
+      }))
+  }`)
 }
 
 /** What is wider than the page or than its own box, with the document in this direction. */

@@ -5,8 +5,8 @@ import { listAudit } from '@bonded/core/operations/admin/list-audit'
 import { reportReceiptLog } from '@bonded/core/operations/admin/report-receipt-log'
 import { numberIn, PAGE_ROWS, textIn, timeIn, withMember } from '../fields.ts'
 import { type Html, html, type Part } from '../html.ts'
-import { badge, idOf, stored, tableOf, timeOf } from '../layout.ts'
-import { type Asked, page } from '../page.ts'
+import { badge, idOf, stored, tableOf, tenantOf, timeOf } from '../layout.ts'
+import { type Asked, page, type View } from '../page.ts'
 import { warningsOf } from './log.ts'
 
 /** Operators read far more than they change. */
@@ -34,7 +34,8 @@ export const changes = page({
     const entries = about ? await listAudit(service, { target: about, query: wanted }) : []
     return { entries, log: await reportReceiptLog(service) }
   },
-  draw({ entries, log }, { now }, { query, about }) {
+  tenants: ({ entries }) => entries.flatMap(({ tenantId }) => tenantId ?? []),
+  draw({ entries, log }, view, { query, about }) {
     const last = entries.length === PAGE_ROWS ? entries.at(-1) : undefined
     return html`${filters(query)}
 ${
@@ -43,7 +44,7 @@ ${
 }
 ${tableOf(
   ['Time', 'Who', 'What', 'About', 'Result', 'Change'],
-  entries.map((entry) => rowOf(entry, now)),
+  entries.map((entry) => rowOf(entry, view)),
   about
     ? 'Nothing was recorded with these filters. Remove one, or take a longer time.'
     : 'This is no id of a tenant (ten_…), a device (dev_…), or a user (sub_…). Copy it whole.',
@@ -68,14 +69,14 @@ function aboutIn(query: URLSearchParams): AuditTarget | undefined {
   return tenantId || deviceId || subjectId ? { tenantId, deviceId, subjectId } : undefined
 }
 
-function rowOf(entry: AuditEntry, now: number): readonly Part[] {
+function rowOf(entry: AuditEntry, view: View): readonly Part[] {
   const { at, actorKind, actor, issuer, address, action, requestId } = entry
   const { result, reason, tenantId, person } = entry
   return [
-    timeOf(at, now),
+    timeOf(at, view.now),
     html`${stored(actor)}<p class="hint"><span class="nowrap">${actorKind}</span>${address && html`, ${address}`}${issuer && html`, ${issuer}`}</p>`,
     html`<code class="nowrap">${action}</code> <p class="hint">${idOf(requestId)}</p>${reason && html`<p class="hint">${stored(reason)}</p>`}`,
-    html`${tenantId && html`<a href="/tenants/${tenantId}">${tenantId}</a>`}${person && html`<p class="hint">Pseudonym of the user ${idOf(person)}</p>`}`,
+    html`${tenantId && tenantOf(tenantId, view)}${person && html`<p class="hint">Pseudonym of the user ${idOf(person)}</p>`}`,
     result === 'success' ? badge('done', 'good') : badge(result, 'bad'),
     difference(entry),
   ]
@@ -102,7 +103,7 @@ function shown(value: unknown): string {
 
 function filters(query: URLSearchParams): Html {
   return html`<form class="filters">
-<label class="wide">Id of a tenant, a device, or a user <input name="about" value="${query.get('about')}" placeholder="dev_…" autocomplete="off" spellcheck="false"></label>
+<label class="wide">Name of a tenant, or id of a device or a user <input name="about" value="${query.get('about')}" placeholder="dev_…" autocomplete="off" spellcheck="false"></label>
 <label>Action <input name="action" value="${query.get('action')}" placeholder="device block" autocomplete="off"></label>
 <label>From (UTC) <input type="datetime-local" name="since" value="${query.get('since')}"></label>
 <label>To (UTC) <input type="datetime-local" name="until" value="${query.get('until')}"></label>

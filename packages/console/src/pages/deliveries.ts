@@ -9,7 +9,7 @@ import {
 import type { WebhookDelivery, WebhookEndpoint } from '@bonded/core/ports/tables/webhook-table'
 import { foundIn, PAGE_ROWS, textIn, withMember } from '../fields.ts'
 import { type Html, html, type Part } from '../html.ts'
-import { actionTo, badge, factsOf, idOf, stored, tableOf, timeOf } from '../layout.ts'
+import { actionTo, badge, factsOf, idOf, stored, tableOf, tenantOf, timeOf } from '../layout.ts'
 import { action, type Asked, page, type View } from '../page.ts'
 import { warningsOf } from './log.ts'
 
@@ -42,10 +42,11 @@ export const deliveries = page({
     page: await listDeliveries(service, { ...wanted, limit: PAGE_ROWS }),
     all: await reportWebhooks(service),
   }),
+  tenants: (_data, { tenantId }) => [tenantId],
   draw({ endpoints, page: found, all }, view, { tenantId, state, query }) {
     const { now } = view
     const { next } = found
-    return html`<p><a href="/tenants/${tenantId}">Tenant ${tenantId}</a></p>
+    return html`<p>Tenant ${tenantOf(tenantId, view)}</p>
 <h2>Endpoints</h2>
 ${tableOf(
   ['Endpoint', 'URL', 'State', 'Send again'],
@@ -132,11 +133,12 @@ export const recoverDeliveries = action({
   target: ({ tenantId, endpointId }) => ({ tenantId, endpointId }),
   read: async (service, { tenantId, endpointId }) =>
     foundIn(await listEndpoints(service, tenantId), ({ id }) => id === endpointId, 'endpoint'),
-  draw: (endpoint, { now }, { since }) => html`${factsOf([
+  tenants: (_endpoint, { tenantId }) => [tenantId],
+  draw: (endpoint, view, { tenantId, since }) => html`${factsOf([
     ['Endpoint', idOf(endpoint.id)],
-    ['Tenant', idOf(endpoint.tenantId)],
+    ['Tenant', tenantOf(tenantId, view)],
     ['URL', stored(endpoint.url)],
-    ['State', endpointState(endpoint, now)],
+    ['State', endpointState(endpoint, view.now)],
   ])}
 <p>The running service sends to the tenant’s endpoint again every event of the ${PERIODS[since]?.toLowerCase()} that failed, or that was held while the endpoint was disabled, as if each were new. You cannot undo this. Receivers recognize an event that they already have by its id.</p>`,
   run: (service, { endpointId, since }) =>

@@ -2,7 +2,7 @@ import { type DeviceId, parseId } from '@bonded/contract'
 import type { Device } from '@bonded/core/domain/session'
 import { inspectDevice, moveDevice } from '@bonded/core/operations/admin/devices'
 import { type Html, html } from '../html.ts'
-import { actionTo, badge, factsOf, idOf, tableOf, timeOf } from '../layout.ts'
+import { actionTo, badge, factsOf, idOf, tableOf, tenantOf, timeOf } from '../layout.ts'
 import { action, type Asked, page } from '../page.ts'
 
 const DEVICE_INPUT = {
@@ -18,6 +18,7 @@ export const device = page({
   role: 'support',
   title: 'Device',
   read: inspectDevice,
+  tenants: ({ holds }) => holds.map(({ tenantId }) => tenantId),
   draw({ device: found, holds, events }, view, id) {
     const { status } = found
     const { now } = view
@@ -33,7 +34,7 @@ ${tableOf(
   holds.map(({ id: session, createdAt, tenantId }) => [
     idOf(session, `/sessions/${session}`),
     timeOf(createdAt, now),
-    html`<a href="/tenants/${tenantId}">${tenantId}</a>`,
+    tenantOf(tenantId, view),
   ]),
   'None.',
 )}

@@ -2,7 +2,7 @@ import { hasEnded } from '@bonded/contract'
 import { inspectSession } from '@bonded/core/operations/admin/inspect-session'
 import { killSessionAsOperator } from '@bonded/core/operations/admin/kill-session'
 import { html } from '../html.ts'
-import { factsOf, idOf, stored } from '../layout.ts'
+import { factsOf, idOf, stored, tenantOf } from '../layout.ts'
 import { action } from '../page.ts'
 import { SESSION_INPUT, stateOf } from './session.ts'
 
@@ -16,10 +16,11 @@ export const endSession = action({
   title: 'End this session?',
   verb: 'End the session',
   read: inspectSession,
-  draw: ({ session, state }, _view, id) => html`${factsOf([
+  tenants: ({ session }) => [session.tenantId],
+  draw: ({ session, state }, view, id) => html`${factsOf([
     ['Session', idOf(id)],
     ['State', stateOf(state)],
-    ['Tenant', idOf(session.tenantId)],
+    ['Tenant', tenantOf(session.tenantId, view)],
     ['User, as the tenant knows them', idOf(session.subjectRef ?? session.wantedSubjectRef)],
     ['Action', stored(`${session.workflow} ${session.action}`)],
   ])}

@@ -13,7 +13,6 @@ import { textIn, timeIn, withMember } from '../fields.ts'
 import { type Html, html, type Part } from '../html.ts'
 import { stored, tableOf } from '../layout.ts'
 import { type Asked, page } from '../page.ts'
-import { namesOf } from '../tenant-names.ts'
 import {
   beginOf,
   RECENT,
@@ -32,7 +31,7 @@ const WORKFLOW_ROWS = 20
  */
 const TOO_LONG =
   'One workflow of all tenants is counted for this hour and the last only. Take that time, or choose a tenant too.'
-const NO_TENANT = 'This is no tenant id (ten_…). Copy it whole from the list of tenants.'
+const NO_TENANT = 'This is no tenant id (ten_…). Search for the tenant by its name.'
 const LONGEST_BOUND_S = Math.max(...LATENCY_BOUNDS_S)
 
 interface Input {
@@ -90,12 +89,13 @@ export const health = page({
       }),
     ])
     const ids = [tenantId, ...parts.rows.map((row) => row.tenantId)].flatMap((id) => id ?? [])
-    return { now, times, parts: parts.rows, names: await namesOf(service, ids) }
+    return { now, times, parts: parts.rows, ids }
   },
-  draw(data, _view, input) {
+  tenants: (data) => data?.ids ?? [],
+  draw(data, { names }, input) {
     const { query, span, ranked, tenantId, end, problem } = input
     if (data === undefined) return html`${filters(input)}<p class="empty live">${problem}</p>`
-    const { now, times, parts, names } = data
+    const { now, times, parts } = data
     const about =
       tenantId &&
       html`<p>Only <a href="/tenants/${tenantId}">${stored(names.get(tenantId))}</a>. <a href="/health${withMember(new URLSearchParams(), 'span', input.name)}">Show all tenants</a></p>`
@@ -147,7 +147,7 @@ function isSpan(text: string): text is keyof typeof TIME_SPANS {
   return Object.hasOwn(TIME_SPANS, text)
 }
 
-function filters({ query, name, end }: Input): Html {
+function filters({ query, name, end, tenantId }: Input): Html {
   const present = new URLSearchParams(query)
   present.delete('end')
   const spans = Object.entries(TIME_SPANS).map(
@@ -156,7 +156,11 @@ function filters({ query, name, end }: Input): Html {
   )
   return html`<nav aria-label="Time"><ul class="choice">${spans}</ul></nav>
 <form class="filters"><input type="hidden" name="span" value="${name}">${end !== undefined && html`<input type="hidden" name="end" value="${query.get('end')}">`}
-<label class="wide">Tenant id <input name="tenant" value="${query.get('tenant')}" placeholder="ten_…" autocomplete="off" spellcheck="false"></label>
+${
+  tenantId
+    ? html`<input type="hidden" name="tenant" value="${tenantId}">`
+    : html`<label class="wide">Tenant, by a part of its name <input name="tenant" value="${query.get('tenant')}" autocomplete="off"></label>`
+}
 <label>Workflow <input name="workflow" value="${query.get('workflow')}" autocomplete="off" spellcheck="false"></label>
 <button>Filter</button></form>`
 }
@@ -191,7 +195,8 @@ function chartsOf(
     tone: 'good',
     axis,
   })
-  const small = COUNTED.map(({ name, title, tone }) => {
+  const counts = countsOf(slots)
+  const small = counts.map(({ name, title, tone }) => {
     const bars = barsOf(
       (totals) => totals[name],
       (totals) => counted(totals[name]),
@@ -205,7 +210,7 @@ function chartsOf(
       label,
       bars,
       tone,
-      axis: [sum[name] === 0 ? 'none' : `peak: ${most} ${slot === 'hour' ? 'an' : 'a'} ${slot}`],
+      axis: [`peak: ${most} ${slot === 'hour' ? 'an' : 'a'} ${slot}`],
     })
   })
   const median = chartOf({
@@ -219,9 +224,11 @@ function chartsOf(
     tone: 'plain',
     axis: ['to the approval'],
   })
-  return html`${ended}
+  const zeros = COUNTED.filter((count) => !counts.includes(count)).map(({ title }) => title)
+  return html`${endedOf(sum) > 0 && ended}
 <p class="hint">Above the line: approved. Below it: declined, reported, expired, or stopped. A request counts as created when it is created, and as everything else when it ends.</p>
-<div class="charts">${small}${median}</div>`
+<div class="charts">${small}${sum.approved > 0 && median}</div>
+${zeros.length > 0 && html`<p class="hint">None: ${zeros.join(', ')}.</p>`}`
 }
 
 function workflowTable(
@@ -235,7 +242,7 @@ function workflowTable(
       const ofTenant = withMember(of.query, 'tenant', row.tenantId ?? '')
       const ofWorkflow = withMember(new URLSearchParams(ofTenant), 'workflow', row.workflow ?? '')
       return [
-        html`<a href="/health${ofTenant}">${stored(row.tenantId && of.names.get(row.tenantId))}</a>`,
+        html`<a class="name" href="/health${ofTenant}">${stored(row.tenantId && of.names.get(row.tenantId))}</a>`,
         html`<a href="/health${ofWorkflow}"><code>${row.workflow}</code></a>`,
         html`${counted(endedOf(row))} ${shareBar(row.approved, failedOf(row), longest)}`,
         html`${counted(row.approved)} ${endedOf(row) > 0 && html`<span class="ago">(${shareOf(row)})</span>`}`,
@@ -253,16 +260,17 @@ function timeTable(
   slots: readonly Slot[],
   { span, query }: { readonly span: TimeSpan; readonly query: URLSearchParams },
 ): Html {
-  const isEmpty = ({ totals }: Slot) => COUNTED.every(({ name }) => totals[name] === 0)
+  const counts = countsOf(slots)
+  const isEmpty = ({ totals }: Slot) => counts.every(({ name }) => totals[name] === 0)
   const rows = slots
     .filter((slot) => !isEmpty(slot))
     .toReversed()
     .map(({ from, totals }): readonly Part[] => [
       timeOfSlot(from, { span, query }),
-      ...COUNTED.map(({ name }) => counted(totals[name])),
+      ...counts.map(({ name }) => counted(totals[name])),
       latencyOf(totals),
     ])
-  const headings = ['From', ...COUNTED.map(({ title }) => title), 'Median']
+  const headings = ['From', ...counts.map(({ title }) => title), 'Median']
   return html`<div class="dense">${tableOf(headings, rows, 'No requests.')}</div>`
 }
 
@@ -276,6 +284,11 @@ function timeOfSlot(
   const end = new Date(from + span.slotMs).toISOString()
   const ofHour = new URLSearchParams(withMember(query, 'span', 'hour'))
   return html`<a href="/health${withMember(ofHour, 'end', end)}">${time}</a>`
+}
+
+/** What is not zero in all of them: a chart or a column of zeros takes room from the others. */
+function countsOf(slots: readonly Slot[]) {
+  return COUNTED.filter(({ name }) => slots.some(({ totals }) => totals[name] > 0))
 }
 
 function failedOf(totals: Totals): number {

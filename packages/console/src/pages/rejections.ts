@@ -13,7 +13,6 @@ import { PAGE_ROWS, textIn, timeIn, withMember } from '../fields.ts'
 import { type Html, html } from '../html.ts'
 import { idOf, tableOf, tenantOf, timeOf } from '../layout.ts'
 import { type Asked, page } from '../page.ts'
-import { namesOf } from '../tenant-names.ts'
 
 interface Input {
   readonly query: URLSearchParams
@@ -39,19 +38,17 @@ export const rejections = page({
   target: ({ sessionId, subjectRef }: Input) => ({ sessionId, subjectRef }),
   async read(service, { query: _query, isUnknown, ...search }) {
     const wanted = { ...search, tenantId: undefined, limit: PAGE_ROWS }
-    const { rejections: found, next } = isUnknown
-      ? { rejections: [], next: null }
-      : await searchRejections(service, wanted)
-    const ids = found.map(({ tenantId }) => tenantId)
-    return { found, next, names: await namesOf(service, ids) }
+    return isUnknown ? { rejections: [], next: null } : searchRejections(service, wanted)
   },
-  draw({ found, next, names }, { now, publicOrigin }, input) {
+  tenants: ({ rejections: found }) => found.map(({ tenantId }) => tenantId),
+  draw({ rejections: found, next }, view, input) {
+    const { now, publicOrigin } = view
     const rows = found.map(({ at, reason, step, requestId, sessionId, tenantId }) => [
       timeOf(at, now),
       whyOf({ reason, step, publicOrigin }),
       idOf(requestId),
       idOf(sessionId, `/sessions/${sessionId}`),
-      tenantOf(tenantId, names),
+      tenantOf(tenantId, view),
     ])
     const { query, isUnknown, sessionId } = input
     const deviceId = parseId('dev', textIn(query, 'q') ?? '')

@@ -15,7 +15,6 @@ import {
   timeOf,
 } from '../layout.ts'
 import { type Asked, page, type View } from '../page.ts'
-import { namesOf } from '../tenant-names.ts'
 import { whyOf } from './rejections.ts'
 
 const NO_OUTCOME =
@@ -34,15 +33,13 @@ export const session = page({
   action: 'session timeline',
   role: 'support',
   title: 'Session',
-  async read(service, id) {
-    const found = await inspectSession(service, id)
-    return { ...found, names: await namesOf(service, [found.session.tenantId]) }
-  },
+  read: inspectSession,
+  tenants: ({ session: { tenantId } }) => [tenantId],
   missing: (
     id,
   ) => html`<p class="empty">The service does not have this session. It deletes sessions some time after they end, by default 24 hours. What was rejected, and the receipt of an approval, stay longer.</p>
 <p class="row"><a class="button quiet" href="/rejections?q=${id}">Search its rejections</a> <a class="button quiet" href="/receipt?session=${id}">Check its receipt</a></p>`,
-  draw({ session: found, state, timeline, names }, view, id) {
+  draw({ session: found, state, timeline }, view, id) {
     const { now } = view
     const isOver = hasEnded(state)
     const subjectRef = found.subjectRef ?? found.wantedSubjectRef
@@ -52,7 +49,7 @@ export const session = page({
         'State',
         html`${found.bondedAt !== null && badge('approved', 'good')} ${stateOf(state)} ${found.endedReason && html`<code>${found.endedReason}</code>`}`,
       ],
-      ['Tenant', tenantOf(found.tenantId, names)],
+      ['Tenant', tenantOf(found.tenantId, view)],
       ['Workflow and action', html`<code>${found.workflow}</code> <code>${found.action}</code>`],
       ['Created', timeOf(found.createdAt, now)],
       // A session whose approval no backend completed expires too.

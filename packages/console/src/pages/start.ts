@@ -1,7 +1,6 @@
 import { html } from '../html.ts'
 import { NOTHING, page } from '../page.ts'
 import { includes } from '../roles.ts'
-import { userSearch } from './user.ts'
 
 /** The questions of an operator, each with the shortest way to its answer. */
 export const start = page({
@@ -19,7 +18,7 @@ ${helps && WHO}
 <section class="card"><h2>Is the flow healthy?</h2>
 <p>How requests end, by hour, day, or week, and which tenants have the most that are not approved.</p>
 <p><a class="button quiet" href="/health">Open the health of the flow</a></p></section>
-${helps && html`<section class="card"><h2>What about this user?</h2>${userSearch()}</section>`}
+${helps && USER}
 <section class="card"><h2>What changed?</h2>
 <p>Everything that operators and tenants did, who did it, and whether this record is intact.</p>
 <p><a class="button quiet" href="/changes">Open the changes</a></p></section>
@@ -42,3 +41,9 @@ const WHO = html`<section class="card"><h2>Who approved what?</h2>
 <label class="wide">Session id <input name="session" autocomplete="off" spellcheck="false" placeholder="sess_…" required></label>
 <button>Check the receipt</button></form>
 <p class="hint">The receipt is verified while the page loads. It outlives its session.</p></section>`
+
+const USER = html`<section class="card"><h2>What about this user?</h2>
+<form class="ask" action="/user">
+<label class="wide">Session id, device id, or subject_ref, as the tenant’s backend stores it
+<input name="subject" autocomplete="off" spellcheck="false" required></label>
+<button>Find the user</button></form></section>`

@@ -8,10 +8,19 @@ import { findTenant } from '@bonded/core/operations/admin/tenants'
 import { stringify } from 'yaml'
 import { foundIn } from '../fields.ts'
 import { type Html, html } from '../html.ts'
-import { actionTo, badge, factsOf, idOf, linesOf, stored, tableOf, timeOf } from '../layout.ts'
+import {
+  actionTo,
+  badge,
+  factsOf,
+  idOf,
+  linesOf,
+  stored,
+  tableOf,
+  tenantOf,
+  timeOf,
+} from '../layout.ts'
 import { action, type Asked, page } from '../page.ts'
 import { includes } from '../roles.ts'
-import { userSearch } from './user.ts'
 
 const TENANT_INPUT = {
   input: ({ params }: Asked) => parseId('ten', params['tenant'] ?? ''),
@@ -47,12 +56,11 @@ export const tenant = page({
       ]
     })
     const written = writeTenant(found, { keys, publicOrigin, now })
-    const isSupport = includes(view.session.role, 'support')
     const isActive = found.suspendedAt === undefined
     return html`${tenantFacts(found, now)}
-<p class="row">${isSupport && html`<a class="button quiet" href="/tenants/${id}/deliveries">Deliveries to its webhooks</a>`}
+<p class="row"><a class="button quiet" href="/health?tenant=${id}">Health of its flow</a> <a class="button quiet" href="/changes?about=${id}">What changed</a>
+${includes(view.session.role, 'support') && html`<a class="button quiet" href="/tenants/${id}/deliveries">Deliveries to its webhooks</a>`}
 ${isActive ? to('suspend', 'Suspend this tenant') : to('resume', 'Resume this tenant')}</p>
-${isSupport && userSearch(id)}
 <h2>Keys</h2>
 ${tableOf(['Kind', 'Key', 'Name', 'Created', 'Last used', 'State'], rows, 'No keys. Issue one with bonded key issue.')}
 <h2>Document</h2>
@@ -125,12 +133,13 @@ export const revoke = action({
   target: (named) => named,
   read: async (service, { tenantId, key }) =>
     foundIn(await listKeys(service, tenantId), (each) => each.key === key, 'key'),
-  draw: ({ kind, key, name, lastUsedAt }, { now }, { tenantId }) => html`${factsOf([
+  tenants: (_key, { tenantId }) => [tenantId],
+  draw: ({ kind, key, name, lastUsedAt }, view, { tenantId }) => html`${factsOf([
     ['Key', idOf(key)],
     ['Kind', kind],
     ['Name', stored(name)],
-    ['Tenant', idOf(tenantId)],
-    ['Last used', timeOf(lastUsedAt, now)],
+    ['Tenant', tenantOf(tenantId, view)],
+    ['Last used', timeOf(lastUsedAt, view.now)],
   ])}
 <p>The service rejects this key at once. ${kind === 'server' ? 'A backend of the tenant' : 'A page of the tenant'} that still uses it fails. You cannot undo this. To replace a key without an interruption, run <code>bonded key roll</code> instead.</p>`,
   run: (service, { key }) => revokeKey(service, key),

@@ -1,8 +1,8 @@
-import { listTenants } from '@bonded/core/operations/admin/tenants'
 import { PAGE_ROWS, textIn } from '../fields.ts'
 import { html } from '../html.ts'
 import { badge, idOf, stored, tableOf } from '../layout.ts'
 import { type Asked, page } from '../page.ts'
+import { tenantsCalled } from '../tenant-names.ts'
 
 /** The tenants, by a part of their name or their id. */
 export const tenants = page({
@@ -14,15 +14,12 @@ export const tenants = page({
   input: ({ query }: Asked) => textIn(query, 'q') ?? '',
   target: () => ({}),
   async read(service, q) {
-    const wanted = q.toLocaleLowerCase('en')
-    const found = (await listTenants(service)).filter(
-      ({ id, name }) => id === q || name.toLocaleLowerCase('en').includes(wanted),
-    )
+    const found = await tenantsCalled(service, q)
     return { shown: found.slice(0, PAGE_ROWS), count: found.length }
   },
   draw({ shown, count }, _view, q) {
     const rows = shown.map(({ id, name, environment, workflows, suspendedAt }) => [
-      html`<a href="/tenants/${id}">${stored(name)}</a>`,
+      html`<a class="name" href="/tenants/${id}">${stored(name)}</a>`,
       idOf(id),
       environment,
       String(workflows.length),

@@ -1,17 +1,17 @@
-import { parseId, type SubjectId, type TenantId } from '@bonded/contract'
+import { parseId, PATH_TEXTS, type SubjectId } from '@bonded/contract'
+import type { AuditTarget } from '@bonded/core/domain/audit'
 import type { Device } from '@bonded/core/domain/session'
 import {
   changeSubject,
   findSubjectId,
   inspectSubject,
-  type NamedSubject,
   resumeInboxes,
   type SubjectRecord,
 } from '@bonded/core/operations/admin/subjects'
 import type { SubjectReference } from '@bonded/core/ports/tables/subject-table'
 import { foundIn, queryOf, textIn, userIn } from '../fields.ts'
 import { type Html, html, type Part } from '../html.ts'
-import { actionTo, badge, factsOf, idOf, tableOf, timeOf } from '../layout.ts'
+import { actionTo, badge, factsOf, idOf, tableOf, tenantOf, timeOf } from '../layout.ts'
 import { action, type Asked, page, type View } from '../page.ts'
 import { statusOf } from './device.ts'
 
@@ -23,15 +23,19 @@ export const user = page({
   role: 'support',
   title: 'User',
   input: namedIn,
-  target: (named: NamedSubject) => (typeof named === 'string' ? { subjectId: named } : named),
+  target: (named: AuditTarget) => named,
   read: async (service, named) => inspectSubject(service, await findSubjectId(service, named)),
+  tenants: ({ references }) => references.map(({ tenantId }) => tenantId),
+  missing: () =>
+    html`<p class="empty">The service knows no user by this. A session names its user once a phone has opened it. Copy it whole, or search in <a href="/rejections">the rejected requests</a>.</p>`,
   draw(found, view) {
     const { subjectId, blockedAt, keys, references } = found
     const { now } = view
     const verb = blockedAt === undefined ? 'block' : 'unblock'
     const text = blockedAt === undefined ? 'Block this user' : 'Unblock this user'
     return html`${userFacts(found, now)}
-<p>${actionTo(`/users/${subjectId}/${verb}`, { text, role: 'support', view })}</p>
+<p class="row">${actionTo(`/users/${subjectId}/${verb}`, { text, role: 'support', view })}
+<a class="button quiet" href="/changes?about=${subjectId}">What operators did about this user</a></p>
 <h2>Devices</h2>
 ${tableOf(
   ['Device', 'Status', 'Kind of key', 'Registered', 'Latest assertion', 'Added by'],
@@ -55,9 +59,16 @@ function userFacts({ subjectId, blockedAt }: SubjectRecord, now: number): Html {
   ])
 }
 
-/** A user by the subject, or as a tenant knows them. */
-function namedIn({ query }: Asked): NamedSubject | undefined {
-  return parseId('sub', textIn(query, 'subject') ?? '') ?? userIn(query)
+/** A user by what an operator has: an id of a session, a device, or the user, or a subject_ref. */
+function namedIn({ query }: Asked): AuditTarget | undefined {
+  const text = textIn(query, 'subject') ?? ''
+  const target = {
+    subjectId: parseId('sub', text),
+    deviceId: parseId('dev', text),
+    sessionId: parseId('sess', text),
+    subjectRef: PATH_TEXTS.subject_ref.test(text) ? text : undefined,
+  }
+  return Object.values(target).some((id) => id !== undefined) ? target : userIn(query)
 }
 
 function deviceRow(device: Device, now: number): readonly Part[] {
@@ -77,7 +88,7 @@ function tenantRow(reference: SubjectReference, view: View): readonly Part[] {
   const isPaused = inboxPausedUntil > view.now
   const resume = `/users/${subjectId}/resume-inbox/${tenantId}`
   return [
-    html`<a href="/tenants/${tenantId}">${tenantId}</a>`,
+    tenantOf(tenantId, view),
     idOf(subjectRef),
     blockOf(blockedAt, view.now),
     html`${pauseOf(reference, view.now)} ${isPaused && actionTo(resume, { text: 'Resume', role: 'support', view })}`,
@@ -94,18 +105,6 @@ function pauseOf({ inboxPausedUntil: until, inboxReports }: SubjectReference, no
   return html`${until > now ? html`${badge('paused', 'bad')} until ${timeOf(until, now)}` : 'open'}${
     inboxReports > 0 && html`<p class="hint">Reports of the user: ${inboxReports}</p>`
   }`
-}
-
-/** The fields that search for a user, of one tenant or of any. */
-export function userSearch(tenant?: TenantId): Html {
-  return html`<form class="ask" action="/user">
-${
-  tenant === undefined
-    ? html`<label class="wide">Tenant id <input name="tenant" pattern="\\s*ten_[0-9A-Za-z]{22}\\s*" title="ten_ and 22 letters and digits" autocomplete="off" spellcheck="false" placeholder="ten_…" required></label>`
-    : html`<input type="hidden" name="tenant" value="${tenant}">`
-}
-<label class="wide">subject_ref, as the tenant’s backend stores it <input name="subject_ref" pattern="\\s*[0-9A-Za-z_\\-]{43}\\s*" title="43 letters, digits, dashes, and underscores" autocomplete="off" spellcheck="false" required></label>
-<button>Find the user</button></form>`
 }
 
 const userAction = (verb: 'block' | 'unblock', word: string, effect: string) =>
@@ -155,10 +154,11 @@ export const resumeInbox = action({
     const { references } = await inspectSubject(service, subjectId)
     return foundIn(references, (each) => each.tenantId === tenantId, 'tenant')
   },
-  draw: (reference, { now }) => html`${factsOf([
-    ['Tenant', idOf(reference.tenantId)],
+  tenants: ({ tenantId }) => [tenantId],
+  draw: (reference, view) => html`${factsOf([
+    ['Tenant', tenantOf(reference.tenantId, view)],
     ['User, as the tenant knows them', idOf(reference.subjectRef)],
-    ['Inbox', pauseOf(reference, now)],
+    ['Inbox', pauseOf(reference, view.now)],
   ])}
 <p>The user said that they did not start a request of this tenant, so its requests do not reach them. They appear in the user’s inbox again at once. You cannot undo this: only another report of the user begins a pause. Ask the user first.</p>`,
   run: (service, { subjectId, tenantId }) => resumeInboxes(service, subjectId, tenantId),
