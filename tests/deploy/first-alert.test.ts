@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, suite, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { smallDisk } from '../harness/small-disk.ts'
 import { type Alert, Alertmanager, firingAlerts, MISSING, type Scrapes } from './firing-alerts.ts'
 import * as faults from './planted-faults.ts'
@@ -28,7 +28,7 @@ const namesIn = (timeline: readonly (readonly Alert[])[]) => [
   ...new Set(timeline.flat().map(({ alertname = '' }) => alertname)),
 ]
 
-suite('the first alert of a planted fault names its cause, and no other is sent', {
+describe('the first alert of a planted fault names its cause, and no other is sent', {
   skip: MISSING,
 }, () => {
   let manager: Alertmanager
@@ -57,14 +57,15 @@ suite('the first alert of a planted fault names its cause, and no other is sent'
       readonly muted?: readonly string[]
       readonly options?: Parameters<typeof firingAlerts>[1]
     },
-  ) =>
+  ): void => {
     test(fault, async () => {
       const { sent, muted = [], options } = expected
       const timeline = firingAlerts(await scrapes(), options)
       assert.deepEqual(await sentAlerts(manager, timeline), sent)
       const names = sent.map((text) => text.split(' ')[0])
-      assert.deepEqual(namesIn(timeline).toSorted(), [...names, ...muted].toSorted())
+      assert.deepEqual(new Set(namesIn(timeline)), new Set([...names, ...muted]))
     })
+  }
 
   plant('no fault', async () => healthy, { sent: [] })
   plant('a backup that is missing', async () => healthy, {
