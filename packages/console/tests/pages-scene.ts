@@ -49,7 +49,7 @@ export async function pagesScene(t: TestContext) {
   c.advance(8_000)
   await h.attest(phone, await h.view(phone, session))
   await h.api('GET', `/sessions/${session.id}/receipt`, { token: h.shop.server })
-  await h.complete(session)
+  await h.complete(session, { 'x-bond-outcome': 'accepted' })
   const waiting = await h.create(body)
   await recordAction(h.service, {
     action: 'device block',

@@ -17,8 +17,7 @@ import {
 import { type Asked, page, type View } from '../page.ts'
 import { whyOf } from './rejections.ts'
 
-const NO_OUTCOME =
-  'none: the backend sent no X-Bond-Outcome. A key without attestation does not become known so.'
+const NO_OUTCOME = 'none: the backend sent no X-Bond-Outcome, so this completion makes no key known'
 
 /** The session that the path of a page names. */
 export const SESSION_INPUT = {
