@@ -97,23 +97,24 @@ test('Python: a receipt of every format, its log, and changes of them get the ve
     await addReceipt(first.receipt, given)
   for (const other of ['', 'a.b.c', first.receipt.replace('.', '..'), `${first.receipt}.x`])
     await addReceipt(other, {})
-  const [fromOne = '', fromTwo = ''] = await Promise.all(
+  const proofs = await Promise.all(
     [1, 2].map(async (size) => (await h.call('GET', `/receipts/log/consistency/${size}/3`)).text),
   )
   const [one = '', two = '', three = ''] = checkpoints
-  type Given = readonly [older: string, newer: string, proof: string]
-  for (const [older, newer, proof] of [
-    [one, three, fromOne],
-    [two, three, fromTwo],
+  const [sinceOne = '', sinceTwo = ''] = proofs
+  const logs: readonly (readonly [older: string, newer: string, proof: string])[] = [
+    [one, three, sinceOne],
+    [two, three, sinceTwo],
     [three, three, ''],
     [three, one, ''],
-    [two, three, fromOne],
+    [two, three, sinceOne],
     [one, three, ''],
     [one, three, 'x'],
     ['', three, ''],
-    ...changed(fromOne, 6).map((proof): Given => [one, three, proof]),
-    ...changed(three, 12).map((newer): Given => [one, newer, fromOne]),
-  ] as readonly Given[]) {
+    ...changed(sinceOne, 6).map((proof) => [one, three, proof] as const),
+    ...changed(three, 12).map((newer) => [one, newer, sinceOne] as const),
+  ]
+  for (const [older, newer, proof] of logs) {
     const given = { older, newer, proof, jwks }
     cases.push(['consistency', given, reasonOf(await verifyConsistency(given))])
   }
