@@ -15,6 +15,7 @@ import {
   WebhookEvent,
 } from '@bonded/contract'
 import { MIGRATIONS } from '../packages/store/src/migrations/migrations.ts'
+import { consequenceOf } from '../packages/cli/src/consequences.ts'
 import { EXIT_CODES } from '../packages/cli/src/exit-codes.ts'
 import { argumentTerms, describeArgument, describeOption } from '../packages/cli/src/help.ts'
 import { bondedProgram } from '../packages/service/src/program.ts'
@@ -260,7 +261,7 @@ function commandLine(program: Command): string {
     const given = argumentTerms(command)
       .map((term) => ` ${term}`)
       .join('')
-    return `## bonded ${path}${cell(given)}\n\n${cell(command.description())}.\n\n| argument or option | description |\n|---|---|\n${rows.join('\n')}\n`
+    return `## bonded ${path}${cell(given)}\n\n${[`${command.description()}.`, consequenceOf(path) ?? []].flat().map(cell).join('\n\n')}\n\n| argument or option | description |\n|---|---|\n${rows.join('\n')}\n`
   })
   const exits = Object.values(EXIT_CODES).map((row) => {
     const codes = 'codes' in row ? row.codes.map((code) => `\`${code}\``).join(', ') : 'all others'

@@ -108,7 +108,7 @@ function isOperator(name: string, value: string): boolean {
 }
 
 /** The words of a command without the name of the program. */
-function pathOf(command: Command): string {
+export function pathOf(command: Command): string {
   const { parent } = command
   return parent?.parent ? `${pathOf(parent)} ${command.name()}` : command.name()
 }

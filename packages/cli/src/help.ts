@@ -1,7 +1,11 @@
 import type { Argument, Command, HelpConfiguration, Option } from 'commander'
+import { pathOf } from './audited.ts'
+import { consequenceOf } from './consequences.ts'
 
 /** How every command prints its help. Defaults are shown only where they have a text for people. */
 export const HELP_FORMAT: HelpConfiguration = {
+  commandDescription: (command) =>
+    [command.description(), consequenceOf(pathOf(command))].filter(Boolean).join('\n\n'),
   optionDescription: describeOption,
   argumentDescription: describeArgument,
   subcommandTerm: (command) => [command.name(), ...argumentTerms(command)].join(' '),

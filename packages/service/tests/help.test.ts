@@ -43,6 +43,26 @@ test('help shows defaults with units and leaves out empty ones and references to
   assert.match(roll, /default:\s+24 h/)
 })
 
+test('the help of a command that the console asks about first says whether it can be undone', () => {
+  const texts = new Map(helpTexts())
+  for (const path of [
+    'tenant suspend',
+    'tenant resume',
+    'device block',
+    'device unblock',
+    'subject block',
+    'subject unblock',
+    'subject resume-inbox',
+    'session kill',
+    'webhook retry',
+  ])
+    assert.match(
+      (texts.get(`bonded ${path}`) ?? '').replaceAll(/\s+/g, ' '),
+      /You can(?:not)? undo this/,
+      path,
+    )
+})
+
 test('lists the settings once, in the help of config', () => {
   using m = machine()
   assert.match(m.run('help', 'config').stdout, /--data-dir <folder>/)

@@ -1,3 +1,4 @@
+import { CONSEQUENCES } from '@bonded/cli/consequences'
 import { type DeviceId, parseId } from '@bonded/contract'
 import type { Device } from '@bonded/core/domain/session'
 import { inspectDevice, moveDevice } from '@bonded/core/operations/admin/devices'
@@ -67,7 +68,7 @@ function deviceFacts(found: Device, now: number): Html {
   ])
 }
 
-const deviceAction = (verb: 'block' | 'unblock', word: string, effect: string) =>
+const deviceAction = (verb: 'block' | 'unblock', word: string) =>
   action({
     ...DEVICE_INPUT,
     path: `/devices/:device/${verb}`,
@@ -77,22 +78,14 @@ const deviceAction = (verb: 'block' | 'unblock', word: string, effect: string) =
     title: `${word} this device?`,
     verb: `${word} the device`,
     read: inspectDevice,
-    draw: ({ device: found }, { now }) => html`${deviceFacts(found, now)}<p>${effect}</p>`,
+    draw: ({ device: found }, { now }) =>
+      html`${deviceFacts(found, now)}<p>${CONSEQUENCES[`device ${verb}`]}</p>`,
     run: (service, id) => moveDevice(service, id, verb),
     next: (id) => `/devices/${id}`,
   })
 
-export const blockDevice = deviceAction(
-  'block',
-  'Block',
-  'The service rejects every call of this device at all tenants. The user’s other devices keep working. What the device has approved and no backend has completed loses its verification, so that gates reject it. Tenants with a recent bond get device.blocked. You can undo this by unblocking the device, but not for approvals that have lost their verification.',
-)
-
-export const unblockDevice = deviceAction(
-  'unblock',
-  'Unblock',
-  'The device works again at all tenants, unless its user is blocked. A suspect device counts as reviewed: make sure that its key was not copied. You can undo this by blocking the device, but not for what it approves in the meantime.',
-)
+export const blockDevice = deviceAction('block', 'Block')
+export const unblockDevice = deviceAction('unblock', 'Unblock')
 
 /** The status of a device, whose color says whether it can approve. */
 export function statusOf({ status, subjectBlocked }: Device): Html {

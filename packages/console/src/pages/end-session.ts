@@ -1,3 +1,4 @@
+import { CONSEQUENCES } from '@bonded/cli/consequences'
 import { hasEnded } from '@bonded/contract'
 import { inspectSession } from '@bonded/core/operations/admin/inspect-session'
 import { killSessionAsOperator } from '@bonded/core/operations/admin/kill-session'
@@ -27,7 +28,7 @@ export const endSession = action({
 <p>${
     hasEnded(state)
       ? 'The session has ended already. Ending it again changes nothing.'
-      : 'The service notifies the user’s page and phone at once, and the tenant’s backend gets session.killed. What was approved can no longer be completed. You cannot undo this. The user can start again.'
+      : CONSEQUENCES['session kill']
   }</p>`,
   run: killSessionAsOperator,
   next: (id) => `/sessions/${id}`,

@@ -1,3 +1,4 @@
+import { CONSEQUENCES } from '@bonded/cli/consequences'
 import { type EventId, parseId } from '@bonded/contract'
 import { succeeded } from '@bonded/core/domain/webhooks'
 import { inspectEvent, retryEvent } from '@bonded/core/operations/admin/webhooks'
@@ -82,7 +83,7 @@ export const retryDelivery = action({
     ),
   draw: (delivery, { now }, { endpointId }) => html`${factsOf([['Endpoint', idOf(endpointId)]])}
 ${drawDelivery(delivery, now)}
-<p>The running service sends the event to the tenant’s endpoint again as if it were new, also if it was delivered. You cannot undo this. Receivers recognize an event that they already have by its id.</p>`,
+<p>${CONSEQUENCES['webhook retry']}</p>`,
   run: (service, { eventId, endpointId }) => retryEvent(service, eventId, endpointId),
   next: ({ eventId }) => `/events/${eventId}`,
 })

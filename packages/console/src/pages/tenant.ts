@@ -1,3 +1,4 @@
+import { CONSEQUENCES } from '@bonded/cli/consequences'
 import { parseId, type TenantId } from '@bonded/contract'
 import { describeKey } from '@bonded/cli/describe-tenant'
 import { writeTenant } from '@bonded/cli/tenant-document'
@@ -85,7 +86,7 @@ function tenantFacts({ id, name, environment, suspendedAt }: Tenant, now: number
 
 const tenantAction = (
   verb: 'suspend' | 'resume',
-  { word, effect, run }: { word: string; effect: string; run: typeof suspendTenant },
+  { word, run }: { word: string; run: typeof suspendTenant },
 ) =>
   action({
     ...TENANT_INPUT,
@@ -96,24 +97,14 @@ const tenantAction = (
     title: `${word} this tenant?`,
     verb: `${word} the tenant`,
     read: findTenant,
-    draw: (found, { now }) => html`${tenantFacts(found, now)}<p>${effect}</p>`,
+    draw: (found, { now }) =>
+      html`${tenantFacts(found, now)}<p>${CONSEQUENCES[`tenant ${verb}`]}</p>`,
     run,
     next: (id) => `/tenants/${id}`,
   })
 
-export const suspend = tenantAction('suspend', {
-  word: 'Suspend',
-  effect:
-    'The tenant can ask its users for no approval. Its sessions that are not bonded end; what is bonded completes. Pages and phones say that the organization cannot receive approvals now. You can undo this by resuming the tenant. The sessions that have ended stay so.',
-  run: suspendTenant,
-})
-
-export const resume = tenantAction('resume', {
-  word: 'Resume',
-  effect:
-    'The tenant can ask its users for approvals again at once. The sessions that the suspension ended stay so. You can undo this by suspending the tenant again.',
-  run: resumeTenant,
-})
+export const suspend = tenantAction('suspend', { word: 'Suspend', run: suspendTenant })
+export const resume = tenantAction('resume', { word: 'Resume', run: resumeTenant })
 
 /** The id of a server credential, or a publishable key. */
 const KEY = /^(?:[0-9A-Za-z]{10}|pk_beta_[0-9A-Za-z_]{1,64})$/

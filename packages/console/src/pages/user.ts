@@ -1,3 +1,4 @@
+import { CONSEQUENCES } from '@bonded/cli/consequences'
 import { parseId, PATH_TEXTS, type SubjectId } from '@bonded/contract'
 import type { AuditTarget } from '@bonded/core/domain/audit'
 import type { Device } from '@bonded/core/domain/session'
@@ -107,7 +108,7 @@ function pauseOf({ inboxPausedUntil: until, inboxReports }: SubjectReference, no
   }`
 }
 
-const userAction = (verb: 'block' | 'unblock', word: string, effect: string) =>
+const userAction = (verb: 'block' | 'unblock', word: string) =>
   action({
     path: `/users/:subject/${verb}`,
     action: 'subject show',
@@ -118,23 +119,15 @@ const userAction = (verb: 'block' | 'unblock', word: string, effect: string) =>
     input: ({ params }: Asked) => parseId('sub', params['subject'] ?? ''),
     target: (subjectId: SubjectId) => ({ subjectId }),
     read: inspectSubject,
-    draw: (found, { now }) => html`${userFacts(found, now)}<p>${effect}</p>`,
+    draw: (found, { now }) =>
+      html`${userFacts(found, now)}<p>${CONSEQUENCES[`subject ${verb}`]}</p>`,
     run: (service, id) => changeSubject(service, id, verb),
     next: (id) => `/user?subject=${id}`,
   })
 
 /** For all tenants. A tenant blocks its own users itself. */
-export const blockUser = userAction(
-  'block',
-  'Block',
-  'The service rejects every call of the user’s devices at all tenants, also of devices that are added later. What they have approved and no backend has completed loses its verification, so that gates reject it. Tenants with a recent bond get device.blocked. You can undo this by unblocking the user, but not for approvals that have lost their verification.',
-)
-
-export const unblockUser = userAction(
-  'unblock',
-  'Unblock',
-  'The user’s devices work again at all tenants, including a phone that someone else may have. Devices that were blocked one by one, and blocks by tenants, stay. You can undo this by blocking the user again, but not for what is approved in the meantime.',
-)
+export const blockUser = userAction('block', 'Block')
+export const unblockUser = userAction('unblock', 'Unblock')
 
 /** Ends the pause of one tenant, which a report of the user began. */
 export const resumeInbox = action({
@@ -160,7 +153,7 @@ export const resumeInbox = action({
     ['User, as the tenant knows them', idOf(reference.subjectRef)],
     ['Inbox', pauseOf(reference, view.now)],
   ])}
-<p>The user said that they did not start a request of this tenant, so its requests do not reach them. They appear in the user’s inbox again at once. You cannot undo this: only another report of the user begins a pause. Ask the user first.</p>`,
+<p>${CONSEQUENCES['subject resume-inbox']}</p>`,
   run: (service, { subjectId, tenantId }) => resumeInboxes(service, subjectId, tenantId),
   next: ({ subjectId }) => `/user?subject=${subjectId}`,
 })
