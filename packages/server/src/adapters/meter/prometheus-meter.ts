@@ -47,9 +47,9 @@ export interface PrometheusMeter extends Meter, Disposable {
  */
 // oxlint-disable-next-line max-lines-per-function -- a list: an entry for each metric
 export function prometheusMeter({ version }: { version: string }): PrometheusMeter {
-  const registers = [new Registry()]
-  const [registry] = registers as [Registry]
-  const counter = (name: string, help: string) => new Counter({ name, help, registers })
+  const registry = new Registry()
+  const registers = [registry]
+  const { counter, countersBy, gauge } = metricsIn(registers)
 
   const created = counter('bonded_sessions_created_total', 'Sessions created.')
   const bonds = counter('bonded_bonds_total', 'Sessions bonded to a phone.')
@@ -61,21 +61,18 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
     'Sessions that the user reported as not started by them.',
   )
   const expiries = counter('bonded_expiries_total', 'Sessions that expired.')
-  const failuresBy = countersBy('cause', FAILURE_CAUSES, {
-    name: 'bonded_failures_total',
-    help: 'Failures by cause, of requests and of background work.',
-    registers,
-  })
-  const exchangesBy = countersBy('result', EXCHANGE_RESULTS, {
-    name: 'bonded_limit_exchanges_total',
-    help: 'Exchanges of limits with the other nodes, by result. Without them a node counts alone.',
-    registers,
-  })
-  const rejectionsBy = countersBy('reason', REASON_NAMES, {
-    name: 'bonded_refusals_total',
-    help: 'Requests rejected, by reason.',
-    registers,
-  })
+  const failuresBy = countersBy('cause', FAILURE_CAUSES, [
+    'bonded_failures_total',
+    'Failures by cause, of requests and of background work.',
+  ])
+  const exchangesBy = countersBy('result', EXCHANGE_RESULTS, [
+    'bonded_limit_exchanges_total',
+    'Exchanges of limits with the other nodes, by result. Without them a node counts alone.',
+  ])
+  const rejectionsBy = countersBy('reason', REASON_NAMES, [
+    'bonded_refusals_total',
+    'Requests rejected, by reason.',
+  ])
   const shed = new Counter({
     name: 'bonded_shed_requests_total',
     help: 'Requests rejected during an overload, by priority and by the standing of the caller.',
@@ -86,17 +83,15 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
     bindAll(SHED_STANDINGS, (caller) => shed.labels({ priority, caller })),
   )
   for (const callers of shedBy.values()) for (const bound of callers.values()) bound.inc(0)
-  const workedBy = countersBy('work', WORK, {
-    name: 'bonded_background_sessions_total',
-    help: 'Sessions processed by scheduled maintenance, by type of work.',
-    registers,
-  })
+  const workedBy = countersBy('work', WORK, [
+    'bonded_background_sessions_total',
+    'Sessions processed by scheduled maintenance, by type of work.',
+  ])
 
-  const workFailuresBy = countersBy('work', BACKGROUND_WORK, {
-    name: 'bonded_background_failures_total',
-    help: 'Failures of background work that no other cause explains, by type of work.',
-    registers,
-  })
+  const workFailuresBy = countersBy('work', BACKGROUND_WORK, [
+    'bonded_background_failures_total',
+    'Failures of background work that no other cause explains, by type of work.',
+  ])
 
   const latency = new Histogram({
     name: 'bonded_request_duration_seconds',
@@ -119,48 +114,24 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
     'Spans of traces that the collector did not accept in time.',
   )
 
-  const outdated = new Gauge({
-    name: 'bonded_node_outdated',
-    help: '1 while a feature is in use that this node ignores, because its version is older.',
-    registers,
-  })
-  const webhooks = registerWebhooks(registers)
+  const outdated = gauge(
+    'bonded_node_outdated',
+    '1 while a feature is in use that this node ignores, because its version is older.',
+  )
   let sources: MeterSources | undefined
   let readDatabase: (() => DatabaseFigures) | undefined
-  const gauge = (figure: {
-    name: string
-    help: string
-    labelNames?: string[]
-    collect: (this: Gauge) => void
-  }) => new Gauge({ ...figure, registers })
-  gauge({
-    name: 'bonded_open_channels',
-    help: 'Open channels.',
-    collect() {
-      this.set(sources?.openChannels() ?? 0)
-    },
-  })
-  gauge({
-    name: 'bonded_clock_step_seconds',
-    help: 'How far the clock of this service was set. 0 again when it is back, or after an hour.',
-    collect() {
-      this.set((sources?.clockStepMs() ?? 0) / 1_000)
-    },
-  })
-  gauge({
-    name: 'bonded_open_connections',
-    help: 'Open connections.',
-    collect() {
-      this.set(sources?.connections().open ?? 0)
-    },
-  })
-  gauge({
-    name: 'bonded_waiting_requests',
-    help: 'Requests that wait for their turn. Above 0 only during bursts and overloads.',
-    collect() {
-      this.set(sources?.waitingRequests() ?? 0)
-    },
-  })
+  gauge('bonded_open_channels', 'Open channels.', () => sources?.openChannels() ?? 0)
+  gauge(
+    'bonded_clock_step_seconds',
+    'How far the clock of this service was set. 0 again when it is back, or after an hour.',
+    () => (sources?.clockStepMs() ?? 0) / 1_000,
+  )
+  gauge('bonded_open_connections', 'Open connections.', () => sources?.connections().open ?? 0)
+  gauge(
+    'bonded_waiting_requests',
+    'Requests that wait for their turn. Above 0 only during bursts and overloads.',
+    () => sources?.waitingRequests() ?? 0,
+  )
   const closedByLimits = ['rejected', 'evicted'] as const
   const closed = new Counter({
     name: 'bonded_connections_closed_total',
@@ -177,7 +148,8 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
   registerDatabase(registers, () => readDatabase?.())
   const lag = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS })
   lag.enable()
-  gauge({
+  const lags = new Gauge({
+    registers: [],
     name: 'bonded_event_loop_lag_seconds',
     help: 'Event loop lag since the previous scrape, by quantile.',
     labelNames: ['quantile'],
@@ -192,14 +164,14 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
       lag.reset()
     },
   })
-  gauge({
+  registry.registerMetric(lags)
+  const build = new Gauge({
     name: 'bonded_build_info',
     help: 'Always 1. The labels are the versions of the service and of Node.',
     labelNames: ['version', 'node'],
-    collect() {
-      this.set({ version, node: process.versions.node }, 1)
-    },
+    registers,
   })
+  build.set({ version, node: process.versions.node }, 1)
 
   return {
     contentType: registry.contentType,
@@ -237,7 +209,7 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
     ...registerReceiptLog(registers),
     ...registerCredentials(registers),
     measuredLevel: (isOutdated) => outdated.set(isOutdated ? 1 : 0),
-    ...webhooks,
+    ...registerWebhooks(registers),
     droppedSpans: (count) => droppedSpans.inc(count),
     watch(given) {
       sources = given
@@ -251,6 +223,7 @@ export function prometheusMeter({ version }: { version: string }): PrometheusMet
 
 /** The figures of a PostgreSQL database. The first of these metrics reads them for all. */
 function registerDatabase(registers: Registry[], read: () => DatabaseFigures | undefined): void {
+  const { gauge } = metricsIn(registers)
   const roundTrip = new Gauge({
     name: 'bonded_database_round_trip_seconds',
     help: 'Slowest reading of the clock of the database since the previous scrape.',
@@ -265,11 +238,10 @@ function registerDatabase(registers: Registry[], read: () => DatabaseFigures | u
     },
   })
   for (const registry of registers) registry.registerMetric(roundTrip)
-  const clock = new Gauge({
-    name: 'bonded_clock_difference_seconds',
-    help: 'How far the clock of this machine is ahead of the clock of the database.',
-    registers,
-  })
+  const clock = gauge(
+    'bonded_clock_difference_seconds',
+    'How far the clock of this machine is ahead of the clock of the database.',
+  )
   const connections = new Gauge({
     name: 'bonded_database_connections',
     help: 'Connections to the database by state, and calls that wait for one.',
@@ -280,21 +252,19 @@ function registerDatabase(registers: Registry[], read: () => DatabaseFigures | u
 
 /** The log of receipts, which is empty where the service makes none. */
 function registerReceiptLog(registers: Registry[]): Pick<Meter, 'measuredReceiptLog'> {
-  const waiting = new Gauge({
-    name: 'bonded_receipt_oldest_waiting_seconds',
-    help: 'How long the oldest receipt or audit entry waits for its place in the log.',
-    registers,
-  })
-  const refused = new Gauge({
-    name: 'bonded_receipt_log_refused',
-    help: '1 while this node refuses to sign, because the log does not continue what it knows.',
-    registers,
-  })
-  const begun = new Gauge({
-    name: 'bonded_receipt_log_begun_timestamp_seconds',
-    help: 'When the log of receipts began after another one was closed. 0 for the first log.',
-    registers,
-  })
+  const { gauge } = metricsIn(registers)
+  const waiting = gauge(
+    'bonded_receipt_oldest_waiting_seconds',
+    'How long the oldest receipt or audit entry waits for its place in the log.',
+  )
+  const refused = gauge(
+    'bonded_receipt_log_refused',
+    '1 while this node refuses to sign, because the log does not continue what it knows.',
+  )
+  const begun = gauge(
+    'bonded_receipt_log_begun_timestamp_seconds',
+    'When the log of receipts began after another one was closed. 0 for the first log.',
+  )
   return {
     measuredReceiptLog({ oldestWaitingMs, isRefused, begunAt }) {
       waiting.set(oldestWaitingMs / 1_000)
@@ -305,11 +275,11 @@ function registerReceiptLog(registers: Registry[]): Pick<Meter, 'measuredReceipt
 }
 
 function registerCredentials(registers: Registry[]): Pick<Meter, 'measuredCredentials'> {
-  const expiring = new Gauge({
-    name: 'bonded_server_credentials_expiring',
-    help: 'Server credentials that expire within 14 days.',
-    registers,
-  })
+  const { gauge } = metricsIn(registers)
+  const expiring = gauge(
+    'bonded_server_credentials_expiring',
+    'Server credentials that expire within 14 days.',
+  )
   return { measuredCredentials: (count) => expiring.set(count) }
 }
 
@@ -317,22 +287,16 @@ function registerCredentials(registers: Registry[]): Pick<Meter, 'measuredCreden
 function registerWebhooks(
   registers: Registry[],
 ): Pick<Meter, 'attemptedWebhook' | 'measuredWebhooks' | 'wokePhone'> {
-  const attemptsBy = countersBy('result', WEBHOOK_RESULTS, {
-    name: 'bonded_webhook_attempts_total',
-    help: 'Attempts to deliver a webhook, by result.',
-    registers,
-  })
-  const wakeUpsBy = countersBy('result', WAKE_UP_RESULTS, {
-    name: 'bonded_wake_ups_total',
-    help: 'Phones to wake for a request in an inbox, by result.',
-    registers,
-  })
-  const givenUp = new Counter({
-    name: 'bonded_webhooks_given_up_total',
-    help: 'Webhooks whose last attempt failed.',
-    registers,
-  })
-  const gauge = (name: string, help: string) => new Gauge({ name, help, registers })
+  const { counter, countersBy, gauge } = metricsIn(registers)
+  const attemptsBy = countersBy('result', WEBHOOK_RESULTS, [
+    'bonded_webhook_attempts_total',
+    'Attempts to deliver a webhook, by result.',
+  ])
+  const wakeUpsBy = countersBy('result', WAKE_UP_RESULTS, [
+    'bonded_wake_ups_total',
+    'Phones to wake for a request in an inbox, by result.',
+  ])
+  const givenUp = counter('bonded_webhooks_given_up_total', 'Webhooks whose last attempt failed.')
   const waiting = gauge('bonded_webhooks_waiting', 'Webhooks that wait for an attempt.')
   const oldest = gauge(
     'bonded_webhook_oldest_due_seconds',
@@ -361,16 +325,27 @@ function registerWebhooks(
   }
 }
 
-/** A counter with one label, whose series all begin at 0. */
-function countersBy<Label extends string>(
-  labelName: string,
-  labels: readonly Label[],
-  metric: { readonly name: string; readonly help: string; readonly registers: Registry[] },
-): ReadonlyMap<Label, Counter.Internal> {
-  const counter = new Counter({ ...metric, labelNames: [labelName] })
-  const bound = bindAll(labels, (label) => counter.labels(label))
-  for (const each of bound.values()) each.inc(0)
-  return bound
+/** Creates metrics with these registers. */
+function metricsIn(registers: Registry[]) {
+  const counter = (name: string, help: string) => new Counter({ name, help, registers })
+  /** @param read what each scrape sets it to; without it, `set` is called */
+  function gauge(name: string, help: string, read?: () => number): Gauge {
+    const collect = read && { collect: (): void => created.set(read()) }
+    const created: Gauge = new Gauge({ name, help, registers, ...collect })
+    return created
+  }
+  /** A counter with one label, whose series all begin at 0. */
+  function countersBy<Label extends string>(
+    labelName: string,
+    labels: readonly Label[],
+    [name, help]: readonly [name: string, help: string],
+  ): ReadonlyMap<Label, Counter.Internal> {
+    const by = new Counter({ name, help, registers, labelNames: [labelName] })
+    const bound = bindAll(labels, (label) => by.labels(label))
+    for (const each of bound.values()) each.inc(0)
+    return bound
+  }
+  return { counter, gauge, countersBy }
 }
 
 function bindAll<Label extends string, Bound>(
