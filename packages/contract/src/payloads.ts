@@ -136,8 +136,9 @@ export function evidenceRequestPayload(fields: EvidenceRequestFields): string {
   })
 }
 
-/** The members of the payload that rotates a device token. */
+/** What a device signs in every request about itself. A new device token needs only these. */
 export interface DeviceTokenFields {
+  /** The device that signs: the one whose token is sent. */
   readonly device_id: string
   readonly subject_id: string
   readonly issued_at: string
@@ -145,37 +146,29 @@ export interface DeviceTokenFields {
   readonly origin: string
 }
 
+/** The canonical text of a request of a device, with the members that only this one has. */
+function requestPayload(
+  typ: string,
+  { device_id, issued_at, origin, subject_id }: DeviceTokenFields,
+  others: object = {},
+): string {
+  return canonicalJson({ device_id, issued_at, origin, subject_id, typ, ...others })
+}
+
 /** The canonical text that a phone signs for a new device token. */
-export function deviceTokenPayload({
-  device_id,
-  subject_id,
-  issued_at,
-  origin,
-}: DeviceTokenFields): string {
-  return canonicalJson({ typ: 'bonded-device-token/v1', device_id, subject_id, issued_at, origin })
+export function deviceTokenPayload(fields: DeviceTokenFields): string {
+  return requestPayload('bonded-device-token/v1', fields)
 }
 
 /** The canonical text that a phone signs to open its inbox. */
-export function inboxPayload({
-  device_id,
-  subject_id,
-  issued_at,
-  origin,
-}: DeviceTokenFields): string {
-  return canonicalJson({ typ: 'bonded-inbox/v1', device_id, subject_id, issued_at, origin })
+export function inboxPayload(fields: DeviceTokenFields): string {
+  return requestPayload('bonded-inbox/v1', fields)
 }
 
 /** The canonical text that a phone signs to end the pause of a tenant in its inbox. */
 export function inboxResumePayload(fields: DeviceTokenFields & { tenant_id: string }): string {
-  const { device_id, subject_id, issued_at, origin, tenant_id } = fields
-  return canonicalJson({
-    typ: 'bonded-inbox-resume/v1',
-    tenant_id,
-    device_id,
-    subject_id,
-    issued_at,
-    origin,
-  })
+  const { tenant_id } = fields
+  return requestPayload('bonded-inbox-resume/v1', fields, { tenant_id })
 }
 
 /**
@@ -183,15 +176,8 @@ export function inboxResumePayload(fields: DeviceTokenFields & { tenant_id: stri
  * null, no more.
  */
 export function devicePushPayload(fields: DeviceTokenFields & { endpoint: string | null }): string {
-  const { device_id, subject_id, issued_at, origin, endpoint } = fields
-  return canonicalJson({
-    typ: 'bonded-device-push/v1',
-    endpoint,
-    device_id,
-    subject_id,
-    issued_at,
-    origin,
-  })
+  const { endpoint } = fields
+  return requestPayload('bonded-device-push/v1', fields, { endpoint })
 }
 
 /** The members of the payload that recovers a device by its browser key. */
@@ -208,62 +194,34 @@ export function deviceRecoveryPayload({ challenge, origin }: DeviceRecoveryField
 }
 
 /** The members of the payload that approves a further key of a subject. */
-export interface DeviceAddFields {
+export interface DeviceAddFields extends DeviceTokenFields {
   /** The registration challenge of the new key. */
   readonly challenge: string
   /** The format of the new key. */
   readonly format: string
   /** SHA(JCS(body of `POST /devices` without `approval`)). */
   readonly registration: string
-  /** The device that approves: the one whose token is sent. */
-  readonly device_id: string
-  readonly subject_id: string
-  readonly issued_at: string
-  /** The service's public origin. */
-  readonly origin: string
 }
 
 /** The canonical text that a registered key signs to approve a further key of its subject. */
 export function deviceAddPayload(fields: DeviceAddFields): string {
-  const { challenge, format, registration, device_id, subject_id, issued_at, origin } = fields
-  return canonicalJson({
-    typ: 'bonded-device-add/v1',
-    challenge,
-    format,
-    registration,
-    device_id,
-    subject_id,
-    issued_at,
-    origin,
-  })
+  const { challenge, format, registration } = fields
+  return requestPayload('bonded-device-add/v1', fields, { challenge, format, registration })
 }
 
 /** The members of the payload that removes a key of a subject. */
-export interface DeviceRemoveFields {
+export interface DeviceRemoveFields extends DeviceTokenFields {
   /** The device to remove. It may be the one that signs. */
   readonly removed_device_id: string
-  /** The device that signs: the one whose token is sent. */
-  readonly device_id: string
-  readonly subject_id: string
-  readonly issued_at: string
-  /** The service's public origin. */
-  readonly origin: string
   /** `browser` removes only the browser key of the device. */
   readonly purpose?: 'browser' | undefined
 }
 
 /** The canonical text that a registered key signs to remove a key of its subject. */
 export function deviceRemovePayload(fields: DeviceRemoveFields): string {
-  const { removed_device_id, device_id, subject_id, issued_at, origin, purpose } = fields
-  return canonicalJson({
-    typ: 'bonded-device-remove/v1',
-    ...(purpose !== undefined && { purpose }),
-    removed_device_id,
-    device_id,
-    subject_id,
-    issued_at,
-    origin,
-  })
+  const { removed_device_id, purpose } = fields
+  const removed = { removed_device_id, ...(purpose !== undefined && { purpose }) }
+  return requestPayload('bonded-device-remove/v1', fields, removed)
 }
 
 /** The content of a QR code: session and nonce, in the app's scheme or in a `/bond` link. */
