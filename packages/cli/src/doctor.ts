@@ -11,49 +11,26 @@ import { lockForServing, StoreInUse } from '@bonded/store/sqlite/serving-lock'
 import { MIN_FREE_BYTES } from '@bonded/store/sqlite/sqlite-store'
 import type { Config } from '@bonded/server/settings/config'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
-import type { Service } from '@bonded/core/operations/service'
-import { reportCompletions } from '@bonded/core/operations/admin/report-completions'
-import { reportWebhooks } from '@bonded/core/operations/admin/report-webhooks'
 import { reportNodes } from '@bonded/core/operations/node-levels'
 import { reportWakeUps } from '@bonded/core/operations/admin/report-wake-ups'
-import { reportReceiptLog } from '@bonded/core/operations/admin/report-receipt-log'
-import { reportBrowserProof } from '@bonded/core/operations/admin/browser-proof'
-import { checkRpIds } from '@bonded/core/operations/admin/relying-parties'
-import { RELATED_ORIGINS_PATH } from '@bonded/server/http/pages/related-origins'
-import { siteNameOf } from '@bonded/server/settings/relying-party'
 import { sharedSettings } from '@bonded/server/settings/shared-settings'
 import { listeningHost } from '@bonded/server/http-target'
+import type { Check, DoctorOptions, Finding, Summary } from './doctor-check.ts'
 import { reportOperators } from './doctor-operators.ts'
+import {
+  checkBrowserProof,
+  checkCompletions,
+  checkPasskeys,
+  checkReceipts,
+  checkStored,
+  checkWebhooks,
+} from './doctor-stored.ts'
 import { explain } from './explain.ts'
 import { stepsOf } from './migrate.ts'
-import type { Options } from './open.ts'
 import { type Known, LOOKS, outsideOf } from './outside/look.ts'
 import { print } from './output.ts'
 import { readServiceConfig } from './service-config.ts'
 import { StoredService } from './stored-service.ts'
-
-interface DoctorOptions extends Options {
-  readonly backups?: string
-}
-
-/** The result of one check: a summary, or the problem and its remedy. */
-interface Finding {
-  readonly check: string
-  readonly ok: boolean
-  /** What stops no service, and probably keeps users from something. */
-  readonly warnings?: readonly string[]
-  /** Whether nothing was checked, because something else was missing. */
-  readonly skipped?: true
-  readonly says: string
-}
-
-/** Returns a summary, and warnings if any. A thrown error is the problem. */
-type Check = (
-  config: Config,
-  options: DoctorOptions,
-  stored: StoredService,
-) => Summary | Promise<Summary>
-type Summary = string | Pick<Finding, 'says' | 'warnings' | 'skipped'>
 
 const CHECKS: readonly (readonly [name: string, check: Check])[] = [
   ['root keys', checkRootKeys],
@@ -172,85 +149,6 @@ async function compareSettings(
   const { rejectOtherSettings } = await import('@bonded/store/postgres/node-settings')
   const shared = sharedSettings(config)
   await withConnections(settings, (connections) => rejectOtherSettings(connections, shared))
-}
-
-/** Reads the relying party ids of the stored keys, where the database can be read as it is. */
-function checkPasskeys(...given: Parameters<Check>): Promise<Summary> {
-  const [config] = given
-  const { rpId, publicOrigin } = config
-  const below =
-    rpId === new URL(publicOrigin).hostname
-      ? ''
-      : ` Every host below ${rpId} can ask a user for these passkeys, and delete one that answers there.`
-  return checkStored(given, `New passkeys have the RP ID ${rpId}.${below}`, async (service) => {
-    const former = (await checkRpIds(service, config)).filter((id) => id !== rpId)
-    const found =
-      former.length === 0
-        ? `Passkeys have the RP ID ${rpId}.`
-        : `New passkeys have the RP ID ${rpId}. Some have ${former.join(', ')}.`
-    return found + below
-  })
-}
-
-/** Compares the tenants that require the browser with the settings and with their sessions. */
-function checkBrowserProof(...given: Parameters<Check>): Promise<Summary> {
-  const [config] = given
-  return checkStored(given, 'No tenant requires the browser.', async (service) => {
-    const { tenants, demos, warnings } = await reportBrowserProof(service, siteNameOf)
-    if (tenants === 0) return undefined
-    const way = config.relatedOrigins
-      ? `Browsers read ${RELATED_ORIGINS_PATH} at https://${config.rpId}.`
-      : tenants === demos
-        ? 'All are demos, whose pages ask for the passkey themselves under bonded dev.'
-        : `Their pages need frame-src ${config.publicOrigin} in their Content Security Policy.`
-    return { says: `Tenants that require the browser: ${tenants}. ${way}`, warnings }
-  })
-}
-
-/** Reports the tenants whose backends do not say what they decided. */
-function checkCompletions(...given: Parameters<Check>): Promise<Summary> {
-  return checkStored(given, 'No recent completions.', async (service) => {
-    const { completed, warnings } = await reportCompletions(service)
-    return completed === 0 ? undefined : { says: `Recent completions: ${completed}.`, warnings }
-  })
-}
-
-/** Reports the queue of webhooks, and each endpoint that receives none. */
-function checkWebhooks(...given: Parameters<Check>): Promise<Summary> {
-  return checkStored(given, 'No webhook endpoints.', async (service) => {
-    const { endpoints, waiting, oldestDueMs, warnings } = await reportWebhooks(service)
-    if (endpoints === 0) return undefined
-    const seconds = Math.round(oldestDueMs / 1_000)
-    return {
-      says: `Endpoints: ${endpoints}. Waiting: ${waiting}, the oldest due for ${seconds} s.`,
-      warnings,
-    }
-  })
-}
-
-/** Reports the log of receipts, and warns if it lacks a receipt or no witness cosigns it. */
-function checkReceipts(...given: Parameters<Check>): Promise<Summary> {
-  return checkStored(given, 'No receipts yet.', async (service) => {
-    const { entries, closed, witnesses, warnings } = await reportReceiptLog(service)
-    if (entries === 0 && warnings.length === 0) return undefined
-    const { length: cosigners } = witnesses.filter(({ hasCosigned }) => hasCosigned)
-    const cosigned =
-      witnesses.length === 0
-        ? 'No witness is configured.'
-        : `Cosigned by ${cosigners} of ${witnesses.length} witnesses.`
-    const before = closed === 0 ? '' : ` Closed logs before it: ${closed}.`
-    return { says: `The log has ${entries} entries.${before} ${cosigned}`, warnings }
-  })
-}
-
-/** Checks what is stored. `none` is the summary without a readable database, and without rows. */
-async function checkStored(
-  [, , stored]: Parameters<Check>,
-  none: string,
-  check: (service: Service) => Promise<Summary | undefined>,
-): Promise<Summary> {
-  const service = await stored.service()
-  return (service && (await check(service))) ?? none
 }
 
 function schemaOf(states: readonly MigrationState[]): string {
