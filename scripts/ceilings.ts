@@ -7,7 +7,7 @@ import type { Ceiling } from './lines/compare.ts'
  */
 export const CEILINGS: Readonly<Record<string, Ceiling>> = {
   'packages/attestation': {
-    ceiling: 3_700,
+    ceiling: 3_450,
     reason: 'A bank audits every line that decides whether a key or a passport is genuine.',
   },
   'packages/ciba': {
@@ -19,11 +19,11 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'A command reads its options and calls an operation, which has the rules.',
   },
   'packages/console': {
-    ceiling: 2_700,
+    ceiling: 2_750,
     reason: 'The pages show what operations return, and need no framework.',
   },
   'packages/contract': {
-    ceiling: 3_650,
+    ceiling: 3_450,
     reason: 'Every client implements the wire format, so each member of it costs all of them.',
   },
   'packages/core': {
@@ -39,7 +39,7 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'A bank reviews what it adds to its app, and a port to another language repeats it.',
   },
   'packages/phone-page': {
-    ceiling: 4_100,
+    ceiling: 3_900,
     reason: 'A phone without an app loads these pages over a mobile network.',
   },
   'packages/sandbox': {
@@ -47,7 +47,7 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'The tools of a first trial stay smaller than the service that they try.',
   },
   'packages/server': {
-    ceiling: 9_450,
+    ceiling: 9_300,
     reason: 'Everything that an anonymous caller reaches is here, so it is what an attacker reads.',
   },
   'packages/service': {
@@ -59,7 +59,7 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'A test proves as much as the simulated phone is worth, so a reviewer reads it too.',
   },
   'packages/store': {
-    ceiling: 6_000,
+    ceiling: 5_850,
     reason: 'Its promises hold on two databases, so every statement is tested on both.',
   },
   'packages/widget': {
@@ -67,11 +67,11 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'It runs in the pages of tenants, whose security teams review it.',
   },
   packages: {
-    ceiling: 54_625,
+    ceiling: 53_675,
     reason: 'A team that adopts the service maintains all of it, so a new line needs a reason.',
   },
   'packages and proofs': {
-    ceiling: 57_100,
+    ceiling: 56_150,
     reason: 'Code that moves from the packages to the proofs still has to be maintained.',
   },
   'lines of Python': {
@@ -79,11 +79,11 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'A tenant installs it in the backend that it protects, and reviews it before.',
   },
   'words of Markdown': {
-    ceiling: 146_700,
+    ceiling: 147_900,
     reason: 'A reader finds an answer only in documents that are short enough to search.',
   },
   'bytes of the hosted script': {
-    ceiling: 15_974,
+    ceiling: 14_400,
     reason: 'Every page of a tenant loads the script, compressed with gzip, also on slow networks.',
   },
   'lines of checks.ts and run-checks.ts': {
