@@ -32,7 +32,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'packages/server/tests/{adapters,api,channel,http,settings,storage}/**/*.test.ts',
     'packages/{ciba/tests/config,cli/tests/apply,cli/tests/outside,cli/tests/session-tail}.test.ts',
     'packages/integrator/tests/{receipt,testing,mcp/deleted-keys}.test.ts',
-    'packages/console/tests/narrowed-{pages,targets}.test.ts',
+    'packages/console/tests/{names,narrowed-pages,narrowed-targets}.test.ts',
     'packages/sandbox/tests/{answering-phone,listen,trigger}.test.ts',
     'packages/service/tests/arguments/*.test.ts',
     'examples/demo/tests/guard.test.ts',

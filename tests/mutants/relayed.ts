@@ -237,8 +237,8 @@ export const RELAYED = against('relayed', [
   [
     'the removal of a browser key is that of the phone',
     `${CONTRACT}/src/payloads.ts`,
-    '...(purpose !== undefined && { purpose }),',
-    '',
+    'removed_device_id, ...(purpose !== undefined && { purpose })',
+    'removed_device_id',
     BROWSER_KEY,
   ],
   [
