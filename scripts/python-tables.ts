@@ -5,6 +5,7 @@ import {
   TOP_LEVEL_LABELS,
   USUAL_MARKS,
 } from '../packages/integrator/src/approval/lookalikes-table.ts'
+import { BULLET, QUOTES, SIGN } from '../packages/integrator/src/approval/lookalikes.ts'
 
 /**
  * The characters that the Python package decides on, as classes of its regular expressions: Python
@@ -42,6 +43,11 @@ const CLASSES = {
   NOT_LATIN: String.raw`(?![\p{sc=Latin}\p{sc=Common}])\p{L}`,
   OF_LATIN: String.raw`[\p{scx=Latin}\p{scx=Common}]`,
   QUOTE: String.raw`[\p{Pi}\p{Pf}\u201e]`,
+  MEMBER_QUOTE: QUOTES.source,
+  BULLET,
+  SIGN,
+  UNMARKED: String.raw`[\p{P}\p{S}\p{Z}0-9]`,
+  DOTTED: String.raw`[\p{Soft_Dotted}\u0131\u0237\u04cfl]`,
 } as const
 
 const LAST = 0x10ffff

@@ -1,5 +1,11 @@
 import { canonicalJson, credentialChecksum, type FullSession } from '@bonded/contract'
 import { contextOf } from '../packages/integrator/src/approval/approved-context.ts'
+import {
+  BULLET,
+  escapeLookalikes,
+  QUOTES,
+  SIGN,
+} from '../packages/integrator/src/approval/lookalikes.ts'
 import { requestText } from '../packages/integrator/src/approval/request-text.ts'
 import { HONEST_TEXTS } from '../packages/integrator/tests/approval/honest-texts.ts'
 import { ATTACKS } from '../packages/integrator/tests/approval/lookalike-attacks.ts'
@@ -277,7 +283,8 @@ async function contextVector({ to, args, repeats }: (typeof REQUESTS)[number]) {
 
 /** Every value that a text shows: what imitates other text, and what people write. */
 function shownTexts(): readonly object[] {
-  const lines = [...ATTACKS.map(([given]) => given), ...Object.values(HONEST_TEXTS).flat()]
+  const honest = Object.values(HONEST_TEXTS).flatMap((texts) => [...texts, texts.join(' ')])
+  const lines = [...ATTACKS.map(([given]) => given), ...honest]
   // In a line of another script, its letters imitate no digit.
   const numbers = [
     'Кв. 12О, этаж 3',
@@ -297,6 +304,29 @@ function shownTexts(): readonly object[] {
     ...MARKED,
   ]
   return [...values.map((text) => ({ text })), ...RECORDS, { [ATTACKS[0]?.[0] ?? '']: 1 }]
+}
+
+/** Where a mark, bullet, quotation mark or digit draws other text. */
+const TEMPLATES = [
+  'Pay ba%nk',
+  '1%0',
+  'paypal%com',
+  'Ada%, %iban%: %x',
+  'DE89 %%%% 0044 0532 0130 00',
+]
+/** The characters of the rule, as ranges, that stay in a template as they are. */
+function keptIn(template: string): string {
+  const isOne = new RegExp(`^(?:${SIGN}|${BULLET}|${QUOTES.source}|\\p{Nd})$`, 'u')
+  const kept: [first: number, last: number][] = []
+  for (let code = 0x80; code <= 0x1_ffff; code += 1) {
+    const one = String.fromCodePoint(code)
+    const text = template.replaceAll('%', one)
+    if (!isOne.test(one) || escapeLookalikes(text) !== text) continue
+    const last = kept.at(-1)
+    if (last?.[1] === code - 1) last[1] = code
+    else kept.push([code, code])
+  }
+  return kept.map((range) => range.map((code) => code.toString(16)).join('-')).join(' ')
 }
 
 /** The vectors, one a line, so that a change of them can be read. */
@@ -325,6 +355,7 @@ export async function pythonVectors(): Promise<string> {
       json: JSON.stringify(args),
       text: requestText(JSON.parse(canonicalJson(args)) as object),
     })),
+    kept: TEMPLATES.map((template) => ({ template, kept: keptIn(template) })),
     contexts: await Promise.all(REQUESTS.map(contextVector)),
     codes: GATE_ERROR_CODES.filter((code) => !OF_VERBS.includes(code)),
     answers: await Promise.all(

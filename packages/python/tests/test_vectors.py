@@ -4,6 +4,7 @@ import unittest
 from unittest import mock
 
 from bonded import approvals, canonical, display, errors, gate, lookalikes, protocol
+from bonded import unicode_tables as tables
 from vectors import BASE_URL, CREDENTIAL, VECTORS
 
 
@@ -36,6 +37,19 @@ class Vectors(unittest.TestCase):
             self.assertEqual(text, vector["text"], ascii(vector))
             # It parses to the arguments that run.
             self.assertEqual(json.loads(text), args)
+
+    def test_keeps_the_same_marks_bullets_quotation_marks_and_digits(self):
+        is_one = display.one_of(tables.SIGN, tables.BULLET, tables.MEMBER_QUOTE, tables.DIGIT)
+        ones = [one for one in map(chr, range(0x80, 0x20000)) if is_one(one)]
+        self.assertGreater(len(ones), 3_000)
+        for vector in VECTORS["kept"]:
+            ranges = [one.split("-") for one in vector["kept"].split()]
+            expected = [
+                chr(code) for one, last in ranges for code in range(int(one, 16), int(last, 16) + 1)
+            ]
+            texts = {one: vector["template"].replace("%", one) for one in ones}
+            kept = [one for one in ones if lookalikes.escape_lookalikes(texts[one]) == texts[one]]
+            self.assertEqual(kept, expected, vector["template"])
 
     def test_makes_the_context_and_the_digests_of_a_request_as_the_library_does(self):
         for vector in VECTORS["contexts"]:

@@ -25,11 +25,11 @@ const MARKED = /[\u0e01\u4e00]\u0300+/g
 const WITHIN =
   /(?<=[0-9A-Za-z\u00df][-./@:_]?)[\u0e01\u4e00]{1,2}(?=[-./@:_]?[0-9A-Za-z\u00df])|(?<![\u0e01\u4e00])\u0e01(?=[0-9A-Za-z])/g
 /** Punctuation, bullets and stars, but not ellipses, primes and fullwidth forms. */
-const BULLET = String.raw`(?![ -~\u2026\u2030-\u2034\uff00-\uff1f])[\p{Po}\u00a8\u00b4\u00b8\u02c2-\u02ff\u0375\u05c5\u09f9\u119e\u201a\u220e\u2217-\u2219\u2295-\u22a1\u22c4-\u22c6\u235f\u23f9\u23fa\u25a0-\u25ff\u2605-\u2609\u2660-\u2667\u2686-\u2689\u26aa-\u26ac\u2720-\u2793\u2804\u2840\u2981\u29be\u29bf\u29eb\u2a00-\u2a02\u2b1b-\u2b59\u309c\u318d\ua78f\ufbb2-\ufbc1\u{1f518}\u{1f534}-\u{1f539}\u{1f780}-\u{1f7ff}]`
+export const BULLET = String.raw`(?![ -~\u2026\u2030-\u2034\uff00-\uff1f])[\p{Po}\u00a8\u00b4\u00b8\u02c2-\u02ff\u0375\u05c5\u09f9\u119e\u201a\u220e\u2217-\u2219\u2295-\u22a1\u22c4-\u22c6\u235f\u23f9\u23fa\u25a0-\u25ff\u2605-\u2609\u2660-\u2667\u2686-\u2689\u26aa-\u26ac\u2720-\u2793\u2804\u2840\u2981\u29be\u29bf\u29eb\u2a00-\u2a02\u2b1b-\u2b59\u309c\u318d\ua78f\ufbb2-\ufbc1\u{1f518}\u{1f534}-\u{1f539}\u{1f780}-\u{1f7ff}]`
 /** What looks like a full stop, before a label. Catalan has a middle dot between two l. */
 const DOT = new RegExp(String.raw`(?!(?<=[Ll])\u00b7[Ll])${BULLET}(?=[a-z]|[A-Z]{2})`, 'gu')
 /** Quotation marks, and what looks like them, but no letters. */
-const QUOTES =
+export const QUOTES =
   /[\p{Pi}\p{Pf}'\u00a8\u02bb\u02bc\u02f5\u0385\u055a\u055b\u05f3\u05f4\u1fed\u1fee\u201a\u201e\u2032-\u2037\u275b-\u2760\u2e42\u3003\u301d-\u301f\u309b\uff02\uff07\uff9e\u{1f676}-\u{1f678}]/gu
 const Q = QUOTES.source
 /** They draw a member: its name and the start of its value, or what is before it and its name. */
@@ -38,7 +38,7 @@ const MEMBER = new RegExp(
   'u',
 )
 /** Marks, except vowels of scripts of India, which follow Latin abbreviations in sentences. */
-const SIGN = String.raw`[\p{Mn}\p{Me}\u0903\u0982\u0983\u0a03\u0a83\u0b02\u0b03\u0c02\u0c03\u0c82\u0c83\u0d02\u0d03\u0d82\u0d83\u0f7f\u1038\u17c7\u17c8\u302e\u302f]`
+export const SIGN = String.raw`[\p{Mn}\p{Me}\u0903\u0982\u0983\u0a03\u0a83\u0b02\u0b03\u0c02\u0c03\u0c82\u0c83\u0d02\u0d03\u0d82\u0d83\u0f7f\u1038\u17c7\u17c8\u302e\u302f]`
 /**
  * A dot above a dot, a mark on a letter that is not an accent, and every mark on a sign or after an
  * escape, except those of emoji.

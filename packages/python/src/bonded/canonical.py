@@ -18,7 +18,7 @@ JS_SPACE = (
     "\t\n\x0b\x0c\r \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000\ufeff"
 )
-_REPEATED_BLANKS = re.compile(f"(?<=[{JS_SPACE}])[{JS_SPACE}]")
+_REPEATED = re.compile(f"(?<=[{JS_SPACE}])[{JS_SPACE}]|(?<=')'")
 
 
 def canonical_json(value: Any) -> str:
@@ -60,8 +60,8 @@ def indented_json(value: Any, indent: str = "\n") -> str:
 
 
 def _shown(text: str) -> str:
-    """A string whose runs of blanks cannot draw a line that reads as another member."""
-    return _REPEATED_BLANKS.sub(lambda blank: escape_units(blank[0]), _scalar(text))
+    """A string whose runs of blanks or apostrophes cannot draw a row or a quotation mark."""
+    return _REPEATED.sub(lambda one: escape_units(one[0]), _scalar(text))
 
 
 def _in_js_order(value: Mapping[str, Any]) -> list[str]:

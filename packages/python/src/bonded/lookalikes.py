@@ -23,45 +23,68 @@ _WITHIN = re.compile(
     "(?=[-./@:_]?[0-9A-Za-z\u00df])|(?<![\u0e01\u4e00])\u0e01(?=[0-9A-Za-z])"
 )
 # What looks like a full stop, before a label. Catalan has a middle dot between two l.
-_DOT = re.compile(
-    "(?:[\u02cc\u02d9\u0387\u05c5\u060c\u07f8\u1361\u1802\u201a\u2022\u2027\u2219\u22c5\u2804\u2840"
-    "\u2981\u2e30\u2e31\u2e33\u3001\u30fb\ua78f\uff64\uff65]|(?<![Ll])\u00b7|\u00b7(?![Ll]))(?=[a-z])"
+_DOT = re.compile(f"(?!(?<=[Ll])\u00b7[Ll])[{table.BULLET}](?=[a-z]|[A-Z]{{2}})")
+# Quotation marks that draw a member: its name and the start of its value, or what is before it and
+# its name.
+_BLANKS, _QUOTE, _COLON = f"[{JS_SPACE}]*", f"[{table.MEMBER_QUOTE}]", "[:\u1361\u2982\ua6f4\uff1a]"
+_quotes = re.compile(_QUOTE)
+_draws_member = re.compile(
+    f"{_QUOTE}{_BLANKS}(?:{_COLON}{_BLANKS}{_QUOTE}|[,\u3001\uff0c]{_BLANKS}{_QUOTE}"
+    f"(?:[^{table.MEMBER_QUOTE}\n\r\u2028\u2029]|(?<=[{table.LETTER}])['\u2019](?=[{table.LETTER}]))+"
+    f"{_QUOTE}{_BLANKS}{_COLON})"
+).search
+# Marks, except vowels of scripts of India, which follow Latin abbreviations in sentences.
+_SIGN = re.compile(f"[{table.SIGN}]")
+_is_selector = one_of(table.SELECTOR)
+_is_accent = one_of(
+    "\u0300-\u0304\u0306-\u030d\u030f\u0311\u0313\u0314\u031b\u0323-\u0328\u032d\u032e\u0330\u0331"
+    "\u0342-\u0345\u0358"
 )
+_ends_in_dotted = re.compile(f"[{table.DOTTED}][{table.MARK}]{{0,4}}\\Z").search
+_ends_in_letter = re.compile(
+    f"[{table.LATIN}{table.GREEK}{table.CYRILLIC}][{table.SIGN}]{{0,4}}\\Z"
+).search
+_ends_in_sign = re.compile(
+    f"(?:[{table.UNMARKED}]|\\\\u[0-9a-f]{{4}})[{table.SIGN}]{{0,4}}\\Z"
+).search
 _ESCAPE = r"\\(?:u[0-9a-f]{4}|.)"
-_TOKEN = re.compile('[^ ",]+')
-_AROUND = "()[]{}<>'.:;!?"
+# Brackets, quotes and full stops around an address do not belong to it.
+_AROUND = "[()[\\]{}<>'.:;!?]"
+_TOKEN = re.compile(f'(?!{_AROUND})[^ ",]+(?<!{_AROUND})')
 _PART = re.compile("[0-9A-Za-z\u00df]+")
 _IBAN = re.compile(
     "(?<![0-9a-z\u00df])(?!\u00df\u00df)[a-z\u00df]{2}(?!\u00df\u00df)[0-9lo\u00df]{2}"
-    "(?: ?[0-9a-z\u00df]{4}){2,7}(?: ?[0-9a-z\u00df]{1,4})?(?![0-9a-z\u00df])",
+    "(?: [0-9a-z\u00df\u0e01\u4e00]{4}(?= ))?(?: ?[0-9a-z\u00df]{4}){2,7}(?: ?[0-9a-z\u00df]{1,4})?(?![0-9a-z\u00df])",
     re.IGNORECASE,
 )
+# A digit of another script in a group, or a letter that looks like one, with what is before.
+_DIGIT_ALIKE = f"{table.DIGIT}〇ロㅁㅇㅣ丨口"
+_is_in_group = re.compile(f"[{JS_SPACE}{_DIGIT_ALIKE}](?![0-9])[{_DIGIT_ALIKE}]").fullmatch
 _IBAN_DIGITS = re.compile("(?:[0-9][^0-9]*){8}")
 # Forms of Russian companies, beside a Latin name.
 _LEGAL_FORM = re.compile("[\u0410\u041e]{2,3}")
 _LIKE_DIGIT = (
     "[\u00d8\u00f8\u0398\u039f\u03b8\u03bf\u03f4\u041e\u0427\u043e\u0447\u0472\u0473\u04e8\u04e9"
-    "\u110b\u2205\u2300\u3007\u3147\u3163\u4e28]"
+    "\u110b\u2205\u2300\u25cb\u25ef\u2b55\u3007\u3147\u3163\u4e28]"
 )
 _is_like_digit = re.compile(_LIKE_DIGIT).match
-_NUMBER = re.compile(f"[{table.DIGIT}](?:[{table.DIGIT}.,:'/+-]*[{table.DIGIT}])?")
+_NUMBER = re.compile(
+    f"[{table.DIGIT}](?:(?:[{table.DIGIT}.,:'/+-]"
+    f"|(?<=[{table.DIGIT}])[ \u00a0\u2009\u202f](?=[{table.DIGIT}]))*[{table.DIGIT}])?"
+)
 _IN_NUMBER = re.compile(
-    "|".join(
-        (
-            f"(?<=[0-9]){_LIKE_DIGIT}+(?![{table.LETTER}])",
-            "(?<=[0-9])[\u00b0\u00ba]{2,}",
-            # What looks like a decimal separator, and marks that cross a digit out.
-            "(?<=[0-9])[\u02cc\u02cf\u0300-\u036f\u060c\u066b\u066c\u1802\u201a\u3001]+(?=[0-9])",
-            # Letters that look like 2, 3, 4, 5, 6 and 8.
-            f"(?<![{table.LETTER}])[\u00df\u0181\u01a7\u01b7\u01bc\u0417\u0427\u0431\u0437\u0447]+(?=[0-9])",
-        )
-    )
+    f"(?<=[0-9])(?:{_LIKE_DIGIT}+(?![{table.LETTER}])|[\u00b0\u00ba]{{2,}})"
+    # What looks like a decimal separator.
+    f"|(?<=[0-9])[{table.BULLET}\u02cf\u066b\u066c]+(?=[0-9])"
+    # Letters that look like 2, 3, 4, 5, 6 and 8.
+    f"|(?<![{table.LETTER}])[\u00df\u0181\u01a7\u01b7\u01bc\u0417\u0427\u0431\u0437\u0447]+(?=[0-9])"
 )
 _ADDRESS = re.compile(r".@|@.|://|^www\.|https?[^\w-]{0,2}/", re.IGNORECASE | re.ASCII)
 _LABEL = re.compile(f"[.]([^{JS_SPACE}./:?#@()[\\]'\"-]+)")
 _MIN_LETTERS = 4
 _LETTERS = re.compile("[A-Za-z]")
 _NOT_ASCII = re.compile("[^ -~]")
+_NOT_ASCII_NOR_BLANK = re.compile(f"[^{JS_SPACE} -~]")
 
 _is_latin = re.compile(f"[{table.LATIN}]").search
 _ALIKE = [
@@ -73,6 +96,7 @@ _WORDS = re.compile(
     f"{_ESCAPE}|(?:(?![{table.UNSPACED}])[{table.LETTER}{table.MARK}{table.NUMBER}])+"
 )
 _is_of_latin, _is_mark = one_of(table.OF_LATIN), one_of(table.MARK)
+_is_armenian = one_of(table.ARMENIAN)
 _is_unspaced, _is_south_east = one_of(table.UNSPACED), one_of(table.SOUTH_EAST_ASIAN)
 _is_east_asian, _is_form = one_of(table.EAST_ASIAN), one_of(table.ASCII_FORM)
 _is_east_asian_form = one_of("\u2460-\u24ff\u3000-\u33ff\ufe30-\ufe6f\uff01-\uffef")
@@ -108,18 +132,17 @@ def _fold(one: str) -> str:
         return one
     if one == "\n":
         return '"'
-    if _is_quote(one) and one not in "\u2018\u2019":
+    if one in JS_SPACE or (_is_quote(one) and one not in "\u2018\u2019"):
         return " "
     if one in "\u3002\uff61":
         return "."
     ascii_text = _lookalikes().get(one, "")
     if not ascii_text:
-        if one in JS_SPACE:
-            return " "
         if _is_mark(one):
             return _MARK
         if _is_unspaced(one):
             return _THAI if _is_south_east(one) else _HAN
+    if not ascii_text or ascii_text.startswith(".."):
         return _OTHER
     # Neither the end of a token nor an escape: what looks like them is part of an address.
     if ascii_text[0] in ",\\" and one != "\uff0c":
@@ -130,12 +153,11 @@ def _fold(one: str) -> str:
 
 
 def _fold_line(line: str) -> str:
-    """The line as a user reads it: ASCII, `_OTHER`, and a blank for what ends an address."""
+    """The line as a user reads it: ASCII, `_OTHER`, and `_THAI` or `_HAN` for ends of addresses."""
     folded = "".join(map(_fold, _DOT.sub(".", line)))
     folded = re.sub(_ESCAPE, lambda part: " " * len(part[0]), folded)
     folded = re.sub("[\u0e01\u4e00]\u0300+", lambda part: _HAN * len(part[0]), folded)
-    folded = _WITHIN.sub(lambda part: _OTHER * len(part[0]), folded.replace(_MARK, _OTHER))
-    return re.sub("[\u0e01\u4e00]", " ", folded)
+    return _WITHIN.sub(lambda part: _OTHER * len(part[0]), folded.replace(_MARK, _OTHER))
 
 
 def _is_imitation(one: str, is_east_asian: bool) -> bool:
@@ -162,7 +184,8 @@ def _is_address(token: str, letters: str) -> bool:
 
 def _is_imitated_word(word: str, letters: str, is_beside_latin: bool) -> bool:
     """Whether a word of ASCII letters, as a user reads it, is written with others."""
-    if _OTHER in word or _LEGAL_FORM.fullmatch(letters):
+    is_like = all(word[at] != _OTHER or _is_mark(one) for at, one in enumerate(letters))
+    if not is_like or _LEGAL_FORM.fullmatch(letters):
         return False
     # A short word imitates only beside Latin letters.
     if is_beside_latin and _NOT_LATIN.search(letters):
@@ -171,8 +194,8 @@ def _is_imitated_word(word: str, letters: str, is_beside_latin: bool) -> bool:
         not _is_ascii(one)
         and one not in table.LATIN_LETTERS
         and not (one in table.USUAL_MARKS and _is_of_latin(one))
-        # A symbol at the end, such as ™, is not a letter.
-        and (at < len(letters) - 1 or _is_letter_or_number(one))
+        # A mark, or a symbol at the end, such as ™, is not a letter.
+        and (word[at] != _OTHER if at < len(letters) - 1 else _is_letter_or_number(one))
         for at, one in enumerate(letters)
     )
 
@@ -184,16 +207,26 @@ def escape_lookalikes(line: str) -> str:
     """
     if _is_ascii(line):
         return line
-    folded = _fold_line(line)
+    unspaced = _fold_line(line)
+    folded = re.sub("[\u0e01\u4e00]", " ", unspaced)
     plain = [one for at, one in enumerate(line) if folded[at] in (_OTHER, " ")]
     is_east_asian = any(map(_is_east_asian, plain))
-    escaped = [_is_imitation(one, is_east_asian) for one in line]
+    escaped = [
+        # The full stop of Armenian looks like a colon, so it stays only after its own letters.
+        not (one == "\u0589" and at and _is_armenian(line[at - 1]))
+        and _is_imitation(one, is_east_asian)
+        for at, one in enumerate(line)
+    ]
 
     def escape(start: int, length: int) -> None:
         for at in range(start, start + length):
             escaped[at] = escaped[at] or line[at] > "~"
 
-    for iban in _IBAN.finditer(folded):
+    groups = "".join(
+        _OTHER if at and _is_in_group(line[at - 1 : at + 1]) else one
+        for at, one in enumerate(unspaced)
+    )
+    for iban in _IBAN.finditer(groups):
         digits = _IBAN_DIGITS if _OTHER in iban[0] else re.compile("[0-9][0-9]")
         if digits.search(iban[0]):
             escape(iban.start(), len(iban[0]))
@@ -206,10 +239,8 @@ def escape_lookalikes(line: str) -> str:
     beside_latin = re.sub(
         '[^"]+', lambda part: ("+" if _LETTERS.search(part[0]) else "-") * len(part[0]), own
     )
-    for whole in _TOKEN.finditer(folded):
-        token = whole[0].lstrip(_AROUND)
-        start = whole.end() - len(token)
-        token = token.rstrip(_AROUND)
+    for found in _TOKEN.finditer(folded):
+        start, token = found.start(), found[0]
         if _is_address(token, line[start : start + len(token)]):
             escape(start, len(token))
         parts = [(0, token), *((part.start(), part[0]) for part in _PART.finditer(token))]
@@ -221,14 +252,34 @@ def escape_lookalikes(line: str) -> str:
     text = "".join(escape_units(one) if escaped[at] else one for at, one in enumerate(line))
     text = _WORDS.sub(lambda word: _escape_mixed(word[0]), text)
     text = _NUMBER.sub(
-        lambda number: _escape_all(_NOT_ASCII, number[0])
+        lambda number: _escape_all(_NOT_ASCII_NOR_BLANK, number[0])
         if re.search("[0-9]", number[0])
         else number[0],
         text,
     )
-    if is_foreign:
+    if not is_foreign:
+        text = _IN_NUMBER.sub(lambda part: _escape_all(_NOT_ASCII, part[0]), text)
+    text = _SIGN.sub(lambda sign: escape_units(sign[0]) if _is_misplaced(sign) else sign[0], text)
+    if not _draws_member(line):
         return text
-    return _IN_NUMBER.sub(lambda part: _escape_all(_NOT_ASCII, part[0]), text)
+    return _quotes.sub(lambda one: escape_units(one[0]) if one[0] > "~" else one[0], text)
+
+
+def _is_misplaced(found: re.Match[str]) -> bool:
+    """Whether a mark is a dot above a dot, is no accent of its letter, or is on a sign.
+
+    An escape is a sign too, and the marks of emoji are in their place.
+    """
+    one, start = found[0], found.start()
+    # An escape and four marks.
+    before = found.string[max(0, start - 10) : start]
+    if _is_selector(one) or (one == "\u20e3" and before.endswith("\ufe0f")):
+        return False
+    return bool(
+        (one == "\u0307" and _ends_in_dotted(before))
+        or (not _is_accent(one) and _ends_in_letter(before))
+        or _ends_in_sign(before)
+    )
 
 
 def _escape_all(pattern: re.Pattern[str], text: str) -> str:
