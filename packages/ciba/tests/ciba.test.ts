@@ -269,6 +269,24 @@ for (const [what, answer] of [
     await assert.rejects(h.poll(auth_req_id), { error: 'access_denied' })
   })
 
+test('the log says that the service does not answer, and why', async (t) => {
+  const h = await cibaHarness(t)
+  const { auth_req_id } = await h.ask({ login_hint: h.inbox.subjectRef })
+  const { fetch: real } = globalThis
+  t.mock.method(globalThis, 'fetch', (url: string, init: RequestInit) =>
+    url.startsWith(h.config.service)
+      ? Promise.reject(new Error('connect ECONNREFUSED 192.0.2.1:8443'))
+      : real(url, init),
+  )
+  await assert.rejects(h.ask({ login_hint: h.inbox.subjectRef }), {
+    error: 'temporarily_unavailable',
+  })
+  assert.match(h.lines.splice(0).join(''), /ECONNREFUSED/)
+  h.pause()
+  await assert.rejects(h.poll(auth_req_id), { error: 'authorization_pending' })
+  assert.match(h.lines.join(''), /ECONNREFUSED/)
+})
+
 for (const [what, row] of [
   ['an approval', 'approval'],
   ['the request of an approval', `oidc when new.payload ->> '$.params.approval' is not null`],

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { Secret } from '@bonded/contract'
 import pino from 'pino'
@@ -51,14 +54,17 @@ async function signIn(t: TestContext, change: Partial<Access> = {}) {
     text: JSON.stringify(answer?.body).replaceAll('&quot;', '\\"'),
   })
   /** The callback with this answer of the provider. */
-  const finish = async (parameters: Readonly<Record<string, string>> = { code: 'c' }) => {
-    const begun = await call('/sign-in')
+  const finish = async (
+    parameters: Readonly<Record<string, string>> = { code: 'c' },
+    { from = '/sign-in', hasCookie = true } = {},
+  ) => {
+    const begun = await call(from)
     const { location, 'set-cookie': set } = (begun?.headers ?? {}) as Record<string, string>
     const asked = new URL(String(location)).searchParams
     state.nonce = asked.get('nonce') ?? ''
     const value = /=([^;]+)/.exec(String(set))?.[1] ?? ''
     const query = new URLSearchParams({ ...parameters, state: asked.get('state') ?? '' })
-    return pageOf(await call(`/callback?${query.toString()}`, value))
+    return pageOf(await call(`/callback?${query.toString()}`, hasCookie ? value : ''))
   }
   return {
     method,
@@ -112,6 +118,43 @@ test('a token endpoint that fails is an outage of the provider, with its status 
   assert.match(text, /did not answer/)
   assert.match(lines.join(''), /status 502/)
 })
+
+test('a page of a firewall in place of a token is no canceled sign-in', async (t) => {
+  const { finish, issuer, state, lines } = await signIn(t)
+  const firewall = createServer((_request, response) =>
+    response.writeHead(403, { 'content-type': 'text/html' }).end('<h1>Blocked</h1>'),
+  ).listen(0, '127.0.0.1')
+  await once(firewall, 'listening')
+  t.after(() => firewall.close())
+  const { port } = firewall.address() as AddressInfo
+  const metadata = {
+    issuer,
+    authorization_endpoint: `${issuer}/auth`,
+    token_endpoint: `http://127.0.0.1:${port}/token`,
+  }
+  state.answers = { '/.well-known/openid-configuration': [200, metadata] }
+  const { text } = await finish()
+  assert.doesNotMatch(text, /canceled/)
+  assert.match(text, /status 403/)
+  assert.match(lines.join(''), /status 403/)
+})
+
+test('a sign-in that comes back without its cookie names cookies', async (t) => {
+  const { finish } = await signIn(t)
+  assert.match((await finish({ code: 'c' }, { hasCookie: false })).text, /cookie/)
+})
+
+for (const [what, auth_time, sentence] of [
+  ['does not say when the operator signed in', undefined, /auth_time/],
+  ['has a clock that is behind', Math.floor(Date.now() / 1_000) - 60, /clock/],
+] as const)
+  test(`the page and the log say that the provider ${what}`, async (t) => {
+    const { finish, state, lines } = await signIn(t)
+    state.lie = { claims: { auth_time } }
+    const { text } = await finish({ code: 'c' }, { from: '/sign-in?to=/&fresh' })
+    assert.match(text, sentence)
+    assert.match(lines.join(''), sentence)
+  })
 
 test('another issuer and a missing slash are named with both spellings', async (t) => {
   const { begin, method, issuer, state, lines } = await signIn(t)

@@ -51,7 +51,11 @@ const root = issue('root', undefined)
 const intermediate = issue('intermediate', root)
 
 /** What one attempt to a server with these options of TLS gets. */
-async function attempt(t: TestContext, leaf: Issued, options: https.ServerOptions = {}) {
+async function attempt(
+  t: TestContext,
+  leaf: Issued,
+  { addresses = ['127.0.0.1'], ...options }: https.ServerOptions & { addresses?: string[] } = {},
+) {
   const key = leaf.key.export({ type: 'pkcs8', format: 'pem' })
   const given = { key, cert: leaf.pem + intermediate.pem, ...options }
   const server = https.createServer(given, (_request, response) => response.end('ok'))
@@ -67,7 +71,7 @@ async function attempt(t: TestContext, leaf: Issued, options: https.ServerOption
     hosts: [`hooks.test:${port}`],
     timeoutMs: 10_000,
     maxResponseBytes: 100,
-    resolveAllowed: async () => ['127.0.0.1'],
+    resolveAllowed: async () => addresses,
     connect: (given) => tls.connect({ ...(given as tls.ConnectionOptions), ca: root.pem }),
   })
   const url = `https://hooks.test:${port}/`
@@ -87,6 +91,13 @@ test('a missing intermediate certificate has a reason of its own', async (t) => 
 test('an expired certificate has a reason of its own', async (t) => {
   const expired = issue('leaf', intermediate, { host: 'hooks.test', days: -1 })
   assert.deepEqual(await attempt(t, expired), { error: 'certificate_expired' })
+})
+
+// A name often has an IPv6 address, and many machines have no route to it.
+test('an expired certificate is named also if no other address answers', async (t) => {
+  const expired = issue('leaf', intermediate, { host: 'hooks.test', days: -1 })
+  const addresses = ['127.0.0.1', '127.0.0.2']
+  assert.deepEqual(await attempt(t, expired, { addresses }), { error: 'certificate_expired' })
 })
 
 test('a certificate of another name has a reason of its own', async (t) => {
