@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { canonicalJson, Secret } from '@bonded/contract'
+import { canonicalJson, describeFailure, isRetryableStatus, Secret } from '@bonded/contract'
 import {
   ApprovalError,
   type Approvals,
@@ -91,7 +91,7 @@ export class Requests {
       types.map((type) => [
         type.type,
         createApprovals<Args>({
-          service: { baseUrl: service, serverCredential: credential },
+          service: { baseUrl: service, serverCredential: credential, fetch: this.#fetch },
           store,
           workflow: type.workflow,
           action: type.action,
@@ -134,7 +134,7 @@ export class Requests {
       // Nothing could use what the user approves.
       await lost?.().catch(() => {})
       await request.destroy()
-      throw oauthError(error, () => new errors.TemporarilyUnavailable('try again later'))
+      throw this.#oauthError(error, new errors.TemporarilyUnavailable('try again later'))
     } finally {
       this.#asking.splice(this.#asking.indexOf(asking), 1)
     }
@@ -171,7 +171,7 @@ export class Requests {
       if (status !== 'approved') throw REJECTIONS[status]()
       await approvals.execute({ ...ref, args }, () => this.#issue(ctx, request, approval, issue))
     } catch (error) {
-      throw oauthError(error, () => new errors.AuthorizationPending())
+      throw this.#oauthError(error, new errors.AuthorizationPending())
     }
     this.#options.log.info({ client: request.clientId, session: approval }, 'issued a token')
   }
@@ -195,6 +195,32 @@ export class Requests {
         log.warn({ session: id, issued: !isVoid }, 'a process ended while it issued a token')
         return isVoid ? 'failed' : 'done'
       })
+  }
+
+  /** The library returns `waiting` for a session that it cannot read, without the cause. */
+  readonly #fetch = async (url: string, init: RequestInit): Promise<Response> => {
+    const isRead = init.method === 'GET'
+    try {
+      const response = await fetch(url, init)
+      const { status } = response
+      if (isRead && isRetryableStatus(status)) this.#logOutage(`The service answered ${status}.`)
+      return response
+    } catch (failure) {
+      if (isRead) this.#logOutage(failure)
+      throw failure
+    }
+  }
+
+  /** The error for the client has no cause of an outage, so the log has it. */
+  #oauthError(failure: unknown, whenUnavailable: Error): unknown {
+    return oauthError(failure, () => {
+      this.#logOutage(failure)
+      return whenUnavailable
+    })
+  }
+
+  #logOutage(failure: unknown): void {
+    this.#options.log.warn({ detail: describeFailure(failure) }, 'the service is unavailable')
   }
 
   #of(args: Args): Approvals<Args> {
