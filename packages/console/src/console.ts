@@ -1,4 +1,4 @@
-import { isDisplayText, makeId } from '@bonded/contract'
+import { describeFailure, isDisplayText, makeId } from '@bonded/contract'
 import { AUDIT_CLASSES } from '@bonded/cli/audit-classes'
 import { runRecorded } from '@bonded/cli/open'
 import type { AuditActor, AuditTarget } from '@bonded/core/domain/audit'
@@ -49,6 +49,7 @@ interface Asking<Of extends Opened = Opened> {
 /** Answers the requests of a browser. The server has checked where they come from. */
 export class Console {
   readonly #service: Service
+  readonly #log: Logger
   readonly #signIn: SignInMethod
   readonly sessions: Sessions
 
@@ -60,6 +61,7 @@ export class Console {
     const { service, log } = given
     const now = () => service.clock.now()
     this.#service = service
+    this.#log = log
     this.sessions = new Sessions(now)
     this.#signIn = given.signIn({
       sessions: this.sessions,
@@ -77,14 +79,17 @@ export class Console {
     } catch (failure) {
       const { session } = call
       const link = { to: '/', text: 'Start page' }
-      if (failure instanceof StoreError)
+      if (failure instanceof StoreError) {
+        const { kind } = failure
+        this.#log.error({ kind, detail: describeFailure(failure) }, 'the database does not answer')
         return messagePage({
           status: 503,
           title: 'The database does not answer',
-          text: 'It is busy, or cannot be reached. The service may be affected too: run bonded doctor. Then load this page again.',
+          text: 'The log of the console has the cause. The service may be affected too: run bonded doctor. Then load this page again.',
           link,
           session,
         })
+      }
       if (!(failure instanceof OperatorError)) throw failure
       const status = isNotFound(failure) ? 404 : 409
       const title = status === 404 ? 'Not found' : 'That is not possible'

@@ -21,6 +21,7 @@ export type SignInFailure =
   | 'provider_unavailable'
   | 'provider_misconfigured'
   | 'provider_rejected'
+  | 'not_begun_here'
   | 'not_signed_in'
   | 'token_rejected'
   | 'no_role'
@@ -92,7 +93,10 @@ export class Provider {
     const provedAt = claims.auth_time === undefined ? undefined : claims.auth_time * 1_000
     // Not every provider asks again because it was asked to.
     if (attempt.isFresh && !((provedAt ?? 0) >= attempt.startedAt - TOLERANCE_MS))
-      throw new SignInError('not_signed_in', { subject })
+      throw new SignInError('not_signed_in', {
+        subject,
+        detail: describeStale(provedAt, attempt.startedAt),
+      })
     const { groupsClaim, groups } = this.#access
     const own = textsOf(claimAt(claims, groupsClaim))
     const role = ROLES.findLast((each) => groups[each].some((group) => own.includes(group)))
@@ -156,6 +160,14 @@ export class Provider {
   }
 }
 
+/** Why an `auth_time` is not of this sign-in. */
+function describeStale(provedAt: number | undefined, startedAt: number): string {
+  if (provedAt === undefined)
+    return 'The ID token has no auth_time, so it does not say when you signed in.'
+  const seconds = Math.round((startedAt - provedAt) / 1_000)
+  return `By the auth_time of the ID token, you signed in ${seconds} s before you were asked to. The provider did not ask again, or its clock is behind.`
+}
+
 function isPlain(issuer: string): boolean {
   return isSecure(issuer) && issuer.startsWith('http:')
 }
@@ -193,8 +205,8 @@ const OF_OPERATOR = ['access_denied', 'invalid_grant', 'login_required', 'intera
 
 function failureOf(cause: unknown, isAnswered: boolean): SignInFailure {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
-  const isStatus = code === 'OAUTH_RESPONSE_IS_NOT_CONFORM' && !isAnswered
-  if (code === undefined || code === 'OAUTH_TIMEOUT' || isStatus) return 'provider_unavailable'
+  const isOther = !isAnswered && statusOf(cause) !== undefined
+  if (code === undefined || code === 'OAUTH_TIMEOUT' || isOther) return 'provider_unavailable'
   if (isAnswered) return 'token_rejected'
   const error = errorIn(cause)
   return error === undefined || OF_OPERATOR.includes(error) ? 'not_signed_in' : 'provider_rejected'
@@ -210,11 +222,26 @@ function errorIn(cause: unknown): string | undefined {
 
 /** What the provider answered, for the page. */
 function answerOf(cause: unknown): string | undefined {
-  const error = errorIn(cause)
-  if (error === undefined) return undefined
+  const error = errorIn(cause) ?? statusOf(cause)
+  if (error === undefined) return tlsFailureOf(cause)
   const { error_description: text } = cause as { readonly error_description?: unknown }
   const description = typeof text === 'string' ? ` (${outsideText(text)})` : ''
   return `The provider answered ${outsideText(error)}${description}.`
+}
+
+/** The status of a response that is not one of OpenID, such as the page of a firewall. */
+function statusOf(cause: unknown): string | undefined {
+  const { code, cause: found } = cause as { readonly code?: unknown; readonly cause?: unknown }
+  if (!(found instanceof Response)) return undefined
+  return `status ${found.status}${code === 'OAUTH_RESPONSE_IS_NOT_JSON' ? ' without JSON' : ''}`
+}
+
+function tlsFailureOf(failure: unknown): string | undefined {
+  const { cause } = failure as { readonly cause?: { readonly code?: unknown } }
+  const code = String(cause?.code)
+  return /CERT|TLS|SSL|UNABLE_TO|EPROTO/.test(code)
+    ? `The TLS connection to the provider failed: ${code}.`
+    : undefined
 }
 
 /** Whether no provider answers, or another one than the access file names. */
@@ -230,12 +257,15 @@ function discoveryError(issuer: string, cause: unknown): SignInError {
     const detail = `${at}, and the provider says ${outsideText(named)}. Every character counts, also a slash at the end.`
     return new SignInError('provider_misconfigured', { cause, detail })
   }
-  const answered = status === undefined ? 'no OpenID configuration' : `status ${status}`
+  const answered = statusOf(cause) ?? 'no OpenID configuration'
   // Without a code, there was no connection. A status from 500 on is an outage.
   if (code === undefined || code === 'OAUTH_TIMEOUT' || (status ?? 0) >= 500)
     return new SignInError('provider_unavailable', {
       cause,
-      detail: status === undefined ? `${at}.` : `${at}, which answered ${answered}.`,
+      detail:
+        status === undefined
+          ? [`${at}.`, tlsFailureOf(cause)].filter(Boolean).join(' ')
+          : `${at}, which answered ${answered}.`,
     })
   return new SignInError('provider_misconfigured', {
     cause,

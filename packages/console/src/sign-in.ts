@@ -46,11 +46,13 @@ export interface SignInMethod {
 /** What the page says. */
 const MESSAGES: Readonly<Record<SignInFailure, string>> = {
   provider_unavailable:
-    'The sign-in provider did not answer. Try again in a minute, or ask its administrator.',
+    'The sign-in provider did not answer, or not as it should. Try again in a minute, or ask its administrator.',
   provider_misconfigured:
     'The sign-in provider and the access file of this console do not fit. Its operator has to change one of them.',
   provider_rejected:
     'The sign-in provider rejected the request of this console. Its administrator has to correct the client there: its secret, its scopes, or what it requires.',
+  not_begun_here:
+    'Your browser sent no cookie of a sign-in that began here in the last 10 minutes. Usually it blocks cookies, the sign-in began in another browser, or the console was restarted.',
   not_signed_in:
     'The provider did not confirm a new sign-in. Usually it was canceled, took too long, or was opened twice.',
   token_rejected:
@@ -122,9 +124,8 @@ export class ProviderSignIn implements SignInMethod {
     const value = call.cookies.get(ATTEMPT_COOKIE) ?? ''
     const attempt = this.#attempts.read(value)
     const state = call.url.searchParams.get('state') ?? ''
-    // What no browser has begun here is not logged, because anyone can send it.
     if (attempt === undefined || !keys.same(state, attempt.secret('state')))
-      return rejectionOf('not_signed_in')
+      return this.#rejected(new SignInError('not_begun_here'), undefined)
     // Before the attempt is used, so that the operator can load the page again.
     if (!this.#hasRoom(call)) return BUSY
     // The state is right, so this attempt was begun here. The provider is called for it once.

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { makeId } from '@bonded/contract'
 import { AUDIT_CLASSES } from '@bonded/cli/audit-classes'
+import { StoreError } from '@bonded/core/ports/store'
 import { SESSION_COOKIE } from '../src/answer.ts'
 import { match } from '../src/page.ts'
 import { includes, ROLES } from '../src/roles.ts'
@@ -264,6 +265,22 @@ test('a callback without its attempt, with a changed one, or too late begins no 
     (await entries()).map(({ action }) => action),
     ['console sign-in'],
   )
+})
+
+test('the log says what prevents a page from reading the database', async (t) => {
+  const { h, signedIn, lines } = await setup(t)
+  const ada = await signedIn()
+  const cause = new Error('database or disk is full')
+  const failure = new StoreError('The database failed', { kind: 'full', cause })
+  t.mock.method(h.service.store, 'read', () => Promise.reject(failure))
+  assert.equal((await ada.open('/tenants')).status, 503)
+  const [line = '', ...others] = lines
+  const { kind, detail, msg } = JSON.parse(line) as Readonly<Record<string, string>>
+  assert.deepEqual(
+    [kind, detail, msg],
+    ['full', 'The database failed: database or disk is full', 'the database does not answer'],
+  )
+  assert.deepEqual(others, [])
 })
 
 test('stored text is never markup', async (t) => {

@@ -119,18 +119,22 @@ test('a token endpoint that fails is an outage of the provider, with its status 
   assert.match(lines.join(''), /status 502/)
 })
 
+/** The origin of a server that answers every request with a page of its own. */
+async function firewall(t: TestContext, status: number): Promise<string> {
+  const server = createServer((_request, response) =>
+    response.writeHead(status, { 'content-type': 'text/html' }).end('<h1>Blocked</h1>'),
+  ).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
 test('a page of a firewall in place of a token is no canceled sign-in', async (t) => {
   const { finish, issuer, state, lines } = await signIn(t)
-  const firewall = createServer((_request, response) =>
-    response.writeHead(403, { 'content-type': 'text/html' }).end('<h1>Blocked</h1>'),
-  ).listen(0, '127.0.0.1')
-  await once(firewall, 'listening')
-  t.after(() => firewall.close())
-  const { port } = firewall.address() as AddressInfo
   const metadata = {
     issuer,
     authorization_endpoint: `${issuer}/auth`,
-    token_endpoint: `http://127.0.0.1:${port}/token`,
+    token_endpoint: `${await firewall(t, 403)}/token`,
   }
   state.answers = { '/.well-known/openid-configuration': [200, metadata] }
   const { text } = await finish()
@@ -139,9 +143,27 @@ test('a page of a firewall in place of a token is no canceled sign-in', async (t
   assert.match(lines.join(''), /status 403/)
 })
 
+test('a page in place of the configuration of the provider is named', async (t) => {
+  const { begin } = await signIn(t, { issuer: await firewall(t, 200) })
+  assert.match((await begin()).text, /openid-configuration answered status 200 without JSON/)
+})
+
+test('a TLS connection that fails is named with its code', async (t) => {
+  const origin = await firewall(t, 200)
+  const { begin, lines } = await signIn(t, { issuer: origin.replace('http:', 'https:') })
+  const { status, text } = await begin()
+  assert.equal(status, 503)
+  assert.match(text, /The TLS connection to the provider failed: ERR_SSL_/)
+  assert.match(lines.join(''), /provider_unavailable.*ERR_SSL_/)
+})
+
 test('a sign-in that comes back without its cookie names cookies', async (t) => {
-  const { finish } = await signIn(t)
-  assert.match((await finish({ code: 'c' }, { hasCookie: false })).text, /cookie/)
+  const { finish, lines, recorded } = await signIn(t)
+  const { status, text } = await finish({ code: 'c' }, { hasCookie: false })
+  assert.equal(status, 403)
+  assert.match(text, /sent no cookie.*blocks cookies/)
+  assert.match(lines.join(''), /not_begun_here/)
+  assert.deepEqual(recorded, [])
 })
 
 for (const [what, auth_time, sentence] of [
