@@ -2,6 +2,7 @@
 import asyncio
 import contextlib
 import json
+import ssl
 import unittest
 from unittest import mock
 
@@ -101,6 +102,111 @@ class Clients(unittest.TestCase):
         self.assertNotIn("secret", str(raised.exception))
         self.assertTrue(raised.exception.retryable)
 
+    def raised_by(self, answer, call=lambda service: service.read(ID), error=bonded.BondedError):
+        requests = []
+        with client(answer, requests) as service, self.assertRaises(error) as raised:
+            call(service)
+        return raised.exception, len(requests)
+
+    def test_names_the_origin_and_what_failed_on_the_way_to_it(self):
+        # Port 9 of this machine refuses every connection.
+        with bonded.Bonded("http://127.0.0.1:9", CREDENTIAL) as service:
+            with self.assertRaises(bonded.BondedError) as raised:
+                service.read(ID)
+        self.assertEqual(
+            str(raised.exception),
+            "The service at http://127.0.0.1:9/api/v1 did not answer: ConnectError: Connection"
+            " refused.",
+        )
+        self.assertIsInstance(raised.exception.__cause__.__cause__, httpx.ConnectError)
+
+        def fail(_):
+            expired = ssl.SSLCertVerificationError(1, "certificate has expired")
+            raise httpx.ConnectError("failed") from expired
+
+        error, _ = self.raised_by(fail)
+        self.assertIn(f"{BASE_URL}/api/v1 did not answer", str(error))
+        self.assertIn("ConnectError: certificate has expired", str(error))
+
+    def test_repeats_a_call_after_half_an_answer(self):
+        class Half(httpx.SyncByteStream):
+            def __iter__(self):
+                yield b'{"id'
+                raise httpx.RemoteProtocolError("peer closed connection")
+
+        for answer, text in (
+            (lambda: httpx.Response(200, stream=Half()), "did not answer: RemoteProtocolError"),
+            (lambda: httpx.Response(200, text="<html>"), "answer of 6 characters is not whole JSON"),
+        ):
+            error, count = self.raised_by(lambda _: answer())
+            self.assertEqual((error.code, count), ("service_unavailable", 4))
+            self.assertIn(text, str(error))
+            self.assertIn(BASE_URL, str(error))
+
+    def test_writes_what_a_log_needs_into_the_text_of_an_error(self):
+        def reject(status, **error):
+            return self.raised_by(lambda _: httpx.Response(status, json={"error": error}))[0]
+
+        known = {"code": "invalid_request", "message": "No.", "requestId": "req_1"}
+        error = reject(400, **known, reason="w_unknown", doc_url="/reasons#w")
+        self.assertEqual(str(error), f"No. (w_unknown, req_1, {BASE_URL}/reasons#w)")
+        # One line, without escape sequences, also from something that is not the service.
+        error = reject(400, **known, reason="a\nb\x1b", doc_url="//[")
+        address = f"{BASE_URL}/api/v1/sessions/{ID}"
+        self.assertEqual(str(error), f"No. (a\\u{{a}}b\\u{{1b}}, req_1, {address})")
+        error, _ = self.raised_by(lambda _: httpx.Response(502, text="<html>"))
+        self.assertEqual(str(error), f"The service answered 502. ({address})")
+
+    def test_says_what_it_sent_where_a_value_is_rejected_but_not_the_value(self):
+        display = [{"label": "Note", "value": "x" * 999}, {"label": "", "value": "y"}]
+        new = bonded.NewSession(POLICY, display, "d", "192.0.2.7", text=["x"])
+        for param, sent in (
+            ("context.display.0.value", "No. context.display.0.value is a text of 999 characters."),
+            ("context.display.1.label", "No. context.display.1.label is empty."),
+            ("context.text", "No. context.text is of the type list."),
+            ("context.display.2.value", "No."),
+            ("context.display.x", "No."),
+            ("context.requester.name", "No."),
+            ("context", "No."),
+        ):
+            body = {"error": {"code": "invalid_request", "message": "No.", "param": param}}
+            error, _ = self.raised_by(
+                lambda _: httpx.Response(400, json=body), lambda service: service.create(new)
+            )
+            self.assertEqual(error.args[0], sent)
+            self.assertNotIn("xx", str(error))
+
+    def test_names_the_member_of_a_pair_that_is_not_a_text(self):
+        for value, kind in ((12_500, "int"), (12.5, "float"), ([1], "list")):
+            new = bonded.NewSession(POLICY, [{"label": "Amount", "value": value}], "d", None)
+            error, count = self.raised_by(None, lambda service: service.create(new), TypeError)
+            self.assertEqual(str(error), f"display.0.value is of the type {kind}: pass a text")
+            self.assertEqual(count, 0)
+
+    def test_requires_each_text_before_a_call(self):
+        calls = {
+            "workflow": lambda _, text: bonded.Policy(text, "a"),
+            "action": lambda _, text: bonded.Policy("w", text),
+            "version": lambda _, text: bonded.Action("w", "a", text, lambda args: []),
+            "session_id": lambda service, text: service.read(text),
+            "completion_secret": lambda service, text: service.complete(ID, text, "d"),
+            "outcome": lambda service, text: service.complete(ID, "c", "d", text),
+            "digest": lambda service, text: service.complete(ID, "c", text),
+        }
+
+        def create(service, text):
+            return service.create(bonded.NewSession(POLICY, [], text, None))
+
+        def complete(service, text):
+            return service.complete(text, "c", "d")
+
+        for name, call in [*calls.items(), ("digest", create), ("session_id", complete)]:
+            for text in (None, "", 1):
+                error, count = self.raised_by(
+                    None, lambda service: call(service, text), ValueError
+                )
+                self.assertEqual((str(error), count), (f"pass {name}: a text", 0))
+
     def test_reads_an_answer_of_any_depth_or_length_as_none(self):
         for text in ("[" * 100_000, "x" * (protocol.MAX_ANSWER_BYTES + 1)):
             with client(lambda _: httpx.Response(200, text=text)) as service:
@@ -149,11 +255,28 @@ class Clients(unittest.TestCase):
                 protocol.Service(text, CREDENTIAL)
             self.assertEqual(raised.exception.code, "invalid_configuration")
 
-    def test_rejects_a_mistyped_credential_and_does_not_print_it(self):
-        for text in (CREDENTIAL[:-1], CREDENTIAL[:-1] + "0", f"{CREDENTIAL}\n", ""):
+    def test_says_what_is_wrong_with_an_option_and_never_the_credential(self):
+        cut, blank = CREDENTIAL[:-1], "begins or ends with a space or a line break"
+        other = cut + ("1" if CREDENTIAL.endswith("0") else "0")
+        mistyped = "is cut or mistyped: its {} characters do not match their checksum"
+        for text, wrong in (
+            (None, "Pass server_credential: a text."),
+            ("", "Pass server_credential: a text."),
+            (f"{CREDENTIAL}\n", blank),
+            (f" {CREDENTIAL}", blank),
+            ("pk_beta_xyz", "is not a server credential: it does not begin with sk_beta_"),
+            (cut, mistyped.format(len(cut))),
+            (other, mistyped.format(len(CREDENTIAL))),
+        ):
             with self.assertRaises(bonded.BondedError) as raised:
-                protocol.Service(BASE_URL, text)
+                bonded.Bonded(BASE_URL, text)
+            self.assertEqual(raised.exception.code, "invalid_configuration")
+            self.assertIn(wrong, str(raised.exception))
             self.assertNotIn("k" * 10, str(raised.exception))
+        for text in (None, "", 1):
+            with self.assertRaises(bonded.BondedError) as raised:
+                bonded.Bonded(text, CREDENTIAL)
+            self.assertEqual(str(raised.exception), "Pass base_url: a text.")
 
     def test_needs_the_user_where_the_policy_requires_the_browser(self):
         page = "https://www.bank.example"

@@ -99,7 +99,7 @@ class Vectors(unittest.TestCase):
             except StopIteration:
                 pass
             except errors.BondedError as error:
-                message = None if status == 200 or error.param else str(error)
+                message = None if status == 200 or error.param else error.args[0]
                 texts = [error.reason, error.param, error.doc_url, error.request_id]
                 wait = error.retry_after
                 found = {

@@ -13,7 +13,7 @@ from typing import Any, Callable, Mapping, Sequence
 from .canonical import binding_digest, canonical_json
 from .display import Pair, clean_display
 from .errors import ApprovalError, BondedError, NotCanonicalError, NotStarted
-from .gate import Policy, is_owner, judge_submit, time_of
+from .gate import Policy, is_owner, judge_submit, require, time_of
 from .lookalikes import escape_lookalikes, request_text
 from .protocol import Blocking, Flow, Service, Sleep, is_session_id
 from .stores import ApprovalStore, StoredApproval
@@ -140,6 +140,9 @@ class Action:
     describe_repeat: Callable[[EarlierRequest], Pair] = describe_in_english
     passport_required: bool = False
     tenant_id: str | None = None
+
+    def __post_init__(self) -> None:
+        require(workflow=self.workflow, action=self.action, version=self.version)
 
     def context_of(
         self, args: Mapping[str, Any], requester: Mapping[str, str], repeats: Pair | None = None

@@ -329,6 +329,11 @@ def _answer(response: httpx.Response, body: bytes) -> Answer:
     return Answer(response.status_code, response.headers.get("retry-after"), text)
 
 
-def _describe(failure: BaseException) -> str:
-    # Its text can have the address of a proxy, with a password.
-    return type(failure).__name__
+def _describe(failure: BaseException | None) -> str:
+    # In the words of the system: the text of httpx can have the address and password of a proxy.
+    name, cause = type(failure).__name__, failure
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.strerror:
+            return f"{name}: {cause.strerror}"
+        cause = cause.__cause__ or cause.__context__
+    return name

@@ -214,15 +214,25 @@ def _is_removed(text: str, at: int) -> bool:
     return bool(_is_invisible(text[at])) and not _is_permitted(text, at) and not _shapes(text, at)
 
 
-def clean_display(pairs: Sequence[Pair]) -> list[dict[str, str]]:
-    """The pairs as a phone may show them. Raises `invalid_request` for one that none may show."""
-    display = [
+def shown_pairs(pairs: Sequence[Pair]) -> list[dict[str, str]]:
+    """The pairs with the texts that `display_text` makes of them."""
+    for index, pair in enumerate(pairs):
+        for name in ("label", "value"):
+            if not isinstance(pair[name], (str, type(None))):
+                what = f"display.{index}.{name} is of the type {type(pair[name]).__name__}"
+                raise TypeError(f"{what}: pass a text")
+    return [
         {
             "label": display_text(pair["label"], marks=False, empty=""),
             "value": display_text(pair["value"]),
         }
         for pair in pairs
     ]
+
+
+def clean_display(pairs: Sequence[Pair]) -> list[dict[str, str]]:
+    """The pairs as a phone may show them. Raises `invalid_request` for one that none may show."""
+    display = shown_pairs(pairs)
     if len(display) > MAX_PAIRS:
         raise _problem("context.display", f"a phone shows at most {MAX_PAIRS} pairs")
     for index, pair in enumerate(display):

@@ -43,6 +43,7 @@ class BondedError(Exception):
         reason: str | None = None,
         param: str | None = None,
         doc_url: str | None = None,
+        address: str | None = None,
         request_id: str | None = None,
         retry_after: float | None = None,
         reported_at: str | None = None,
@@ -53,6 +54,8 @@ class BondedError(Exception):
         self.status = status
         # The reason of the service's rejection, and the service's page about it.
         self.reason, self.doc_url = reason, doc_url
+        # The address of the call, if something answered it.
+        self.address = address
         # The member that the service rejected, such as context.display.0.value.
         self.param = param
         # By it, the operator finds this call.
@@ -61,6 +64,12 @@ class BondedError(Exception):
         self.retry_after = retry_after
         # Of a completion: the session had expired, and the service has kept the report of this time.
         self.reported_at = reported_at
+
+    def __str__(self) -> str:
+        """All that a log needs, because most logs have no other member of the error."""
+        known = (self.reason, self.param, self.request_id, self.doc_url or self.address)
+        more = ", ".join(one for one in known if one)
+        return super().__str__() + (f" ({more})" if more else "")
 
     @property
     def retryable(self) -> bool:

@@ -33,6 +33,7 @@ class Policy:
     tenant_id: str | None = None
 
     def __post_init__(self) -> None:
+        require(workflow=self.workflow, action=self.action)
         origin = self.browser_origin
         if origin is not None and not re.fullmatch(r"https?://[a-z0-9.:\[\]-]+", origin):
             raise ValueError("browser_origin must be an origin, such as https://www.bank.example")
@@ -40,6 +41,13 @@ class Policy:
     @property
     def needs_user(self) -> bool:
         return self.browser_origin is not None and not self.first_bond
+
+
+def require(**texts: object) -> None:
+    """A variable that is not set would otherwise be noticed only in front of a user."""
+    for name, value in texts.items():
+        if not isinstance(value, str) or value == "":
+            raise ValueError(f"pass {name}: a text")
 
 
 def is_owner(owner: object) -> bool:

@@ -16,9 +16,9 @@ import urllib.parse
 import zlib
 from typing import Any, Callable, Generator, Mapping, NoReturn, Sequence, TypeVar
 
-from .display import Pair, display_text, escape_hidden
+from .display import Pair, escape_hidden, shown_pairs
 from .errors import BondedError
-from .gate import Policy
+from .gate import Policy, require
 
 T = TypeVar("T")
 Flow = Generator[Any, Any, T]
@@ -110,6 +110,9 @@ class Service:
         now: Callable[[], float] = time.time,
         elapsed: Callable[[], float] = time.monotonic,
     ) -> None:
+        for name, value in (("base_url", base_url), ("server_credential", server_credential)):
+            if not isinstance(value, str) or value == "":
+                _wrong(f"Pass {name}: a text.")
         self._base_url = _parse_base_url(base_url)
         self._credential = _parse_credential(server_credential)
         self.now, self._elapsed = now, elapsed
@@ -164,7 +167,9 @@ class Service:
             return {}
         if members is None:
             message = f"The service’s answer of {len(answer.text)} characters is not whole JSON."
-            raise BondedError("service_unavailable", message, status=answer.status)
+            raise BondedError(
+                "service_unavailable", message, status=answer.status, address=request.url
+            )
         return members
 
     def _rejection(self, answer: Answer, error: Any, request: Request) -> BondedError:
@@ -173,16 +178,20 @@ class Service:
 
         def text_of(name: str) -> str | None:
             value = members.get(name)
-            return value if isinstance(value, str) and len(value) <= _MAX_MEMBER else None
+            is_short = isinstance(value, str) and len(value) <= _MAX_MEMBER
+            return escape_hidden(value) if is_short else None
 
-        doc_url = text_of("doc_url")
+        param = text_of("param")
+        message = text_of("message") or f"The service answered {answer.status}."
+        sent = _sent(param, json.loads(request.body)) if param and request.body else ""
         return BondedError(
             _code_of(answer.status, text_of("code")),
-            escape_hidden(text_of("message") or f"The service answered {answer.status}."),
+            message + sent,
             status=answer.status,
             reason=text_of("reason"),
-            param=text_of("param"),
-            doc_url=doc_url and urllib.parse.urljoin(request.url, doc_url),
+            param=param,
+            doc_url=_resolved(text_of("doc_url"), request.url),
+            address=request.url,
             request_id=text_of("requestId"),
             retry_after=self._retry_after(answer.retry_after),
             reported_at=text_of("reported_at"),
@@ -199,13 +208,8 @@ class Service:
     def create(self, new: NewSession) -> Flow[dict[str, Any]]:
         if new.policy.needs_user and new.subject_ref is None:
             raise ValueError("pass the subject_ref of the user, or set first_bond")
-        display = [
-            {
-                "label": display_text(pair["label"], marks=False, empty=""),
-                "value": display_text(pair["value"]),
-            }
-            for pair in new.display
-        ]
+        require(digest=new.digest)
+        display = shown_pairs(new.display)
         context = _given(display=display, digest=new.digest, requester=new.requester, text=new.text)
         body = _given(
             workflow=new.policy.workflow,
@@ -230,6 +234,7 @@ class Service:
         return session
 
     def read(self, session_id: str, browser_secret: str | None = None) -> Flow[dict[str, Any]]:
+        require(session_id=session_id)
         # Another text of the form must not become part of a header.
         is_secret = _matches(_BROWSER_SECRET, browser_secret)
         headers = {"X-Bond-Browser-Secret": str(browser_secret)} if is_secret else {}
@@ -238,6 +243,8 @@ class Service:
     def complete(
         self, session_id: str, completion_secret: str, digest: str, outcome: str = "accepted"
     ) -> Flow[None]:
+        require(session_id=session_id, completion_secret=completion_secret)
+        require(digest=digest, outcome=outcome)
         headers = {
             "X-Bond-Completion-Secret": completion_secret,
             "X-Bond-Context-Digest": digest,
@@ -295,6 +302,27 @@ def _code_of(status: int, code: str | None) -> str:
     return {401: "unauthorized", 403: "forbidden"}.get(status, "invalid_request")
 
 
+def _sent(param: str, body: Any) -> str:
+    """What the request has where the service rejects it. Never the value, which is a user's."""
+    for name in param.split("."):
+        if isinstance(body, list):
+            body = body[int(name)] if name.isdecimal() and int(name) < len(body) else None
+        else:
+            body = body.get(name) if isinstance(body, dict) else None
+    if body is None or isinstance(body, dict):
+        return ""
+    if not isinstance(body, str):
+        return f" {param} is of the type {type(body).__name__}."
+    return f" {param} is a text of {len(body)} characters." if body else f" {param} is empty."
+
+
+def _resolved(reference: str | None, address: str) -> str | None:
+    try:
+        return reference and urllib.parse.urljoin(address, reference)
+    except ValueError:
+        return None
+
+
 def _parse_base_url(text: str) -> str:
     found = re.fullmatch(r"(https?://[^/?#@\\\s]+)(?:/api/v1)?/*", text)
     try:
@@ -310,6 +338,13 @@ def _parse_base_url(text: str) -> str:
 
 def _parse_credential(text: str) -> str:
     """Checks the checksum. Never prints the value: a mistyped credential is nearly one."""
+    if text.strip() != text:
+        _wrong(
+            "server_credential begins or ends with a space or a line break. Strip what you read"
+            " from a file."
+        )
+    if not text.startswith("sk_"):
+        _wrong("server_credential is not a server credential: it does not begin with sk_beta_.")
     found = _CREDENTIAL.fullmatch(text)
     checksum, rest = "", zlib.crc32(found[1].encode()) if found else 0
     for _ in range(6):
@@ -317,8 +352,8 @@ def _parse_credential(text: str) -> str:
         checksum = _BASE62[digit] + checksum
     if found is None or found[2] != checksum:
         _wrong(
-            "server_credential is not one: it is sk_beta_ and 60 more characters, the last of which"
-            " are a checksum. Copy all of it again, without spaces."
+            f"server_credential is cut or mistyped: its {len(text)} characters do not match their"
+            " checksum. Copy all of it again."
         )
     return text
 
