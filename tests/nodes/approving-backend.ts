@@ -1,4 +1,5 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { linkSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   type ApprovalStore,
@@ -42,13 +43,19 @@ export interface Answer {
 const LEASE_MS = 60_000
 const OWNER = 'login-1'
 
-/** Writes once what becomes of an approval. Returns the first entry. */
+/**
+ * Writes once what becomes of an approval. Returns the first entry. It appears as a whole: another
+ * process would read a file between its creation and its content as an entry that is not void.
+ */
 export function enter(ledger: string, id: string, entry: string): string {
-  const file = join(ledger, id)
+  const [file, written] = [join(ledger, id), join(ledger, `${randomUUID()}.new`)]
+  writeFileSync(written, entry, { flush: true })
   try {
-    writeFileSync(file, entry, { flag: 'wx', flush: true })
+    linkSync(written, file)
   } catch {
     return readFileSync(file, 'utf8')
+  } finally {
+    unlinkSync(written)
   }
   return entry
 }

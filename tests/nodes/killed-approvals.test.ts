@@ -253,7 +253,8 @@ for (const [database, address, skip] of [
       for (const backend of backends) await backend.stop()
     }
     // Each need was paid by one approval, and no approval ran twice.
-    const entries = readdirSync(ledger).filter((file) => !file.endsWith('.runs'))
+    // A process that is killed can leave a file of a written entry, `.new`, beside those of runs.
+    const entries = readdirSync(ledger).filter((file) => !file.includes('.'))
     const paid = entries
       .map((file) => readFileSync(join(ledger, file), 'utf8'))
       .filter((entry) => entry !== 'void')
