@@ -21,6 +21,7 @@ export const ATTEMPT_ERRORS = [
   'tls_failed',
   'timed_out',
   'closed_early',
+  'service_failed',
   'secret_unavailable',
 ] as const
 

@@ -17,6 +17,7 @@ const ERRORS: Readonly<Record<string, string>> = {
   tls_failed: 'TLS failed',
   timed_out: 'No response within 15 seconds',
   closed_early: 'The connection ended early',
+  service_failed: 'The service could not open a connection',
   secret_unavailable: 'The secret could not be read',
 }
 
@@ -37,7 +38,9 @@ export function drawDetails({ event_id, payload, log, next_attempt_at }: Deliver
 }
 
 function drawAttempt({ at, ms, status, body, error }: Delivery['log'][number]): HTMLElement {
-  const result = status === null ? (ERRORS[error ?? ''] ?? String(error)) : `Status ${status}`
+  const isRedirect = status !== null && status >= 300 && status < 400
+  const answered = `Status ${status}${isRedirect ? ': redirects are not followed' : ''}`
+  const result = status === null ? (ERRORS[error ?? ''] ?? String(error)) : answered
   return element(
     'li',
     {},

@@ -78,7 +78,10 @@ interface Attempt {
   readonly connected: () => void
 }
 
-/** Sends to one address after another, until a connection opens. Its result is the result. */
+/**
+ * Sends to one address after another, until a connection opens. Its result is the result. If none
+ * opens, it is the failure that says the most about the receiver.
+ */
 async function firstConnected(
   addresses: readonly string[],
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
@@ -87,6 +90,7 @@ async function firstConnected(
   const [address = '', ...others] = addresses
   if (others.length === 0) return send(address, { signal, connected: () => undefined })
   let isConnected = false
+  let failed: unknown
   const slow = new AbortController()
   const cancel = clock.schedule(clock.now() + CONNECT_WITHIN_MS, () => slow.abort())
   const connected = () => {
@@ -97,10 +101,15 @@ async function firstConnected(
     return await send(address, { signal: AbortSignal.any([signal, slow.signal]), connected })
   } catch (failure) {
     if (isConnected || signal.aborted) throw failure
+    failed = failure
   } finally {
     cancel()
   }
-  return firstConnected(others, { clock, signal }, send)
+  return firstConnected(others, { clock, signal }, send).catch((failure: unknown) => {
+    const [first, last] = [errorOf(failed), errorOf(failure)]
+    const isClearer = first !== 'closed_early' && VAGUE.indexOf(first) < VAGUE.indexOf(last)
+    throw isClearer ? failed : failure
+  })
 }
 
 type Connect = NonNullable<RequestOptions['createConnection']>
@@ -207,14 +216,20 @@ const TLS_ERRORS: readonly (readonly [AttemptError, RegExp])[] = [
   ['certificate_of_other_name', /^ERR_TLS_CERT_ALTNAME_INVALID$/],
   ['certificate_untrusted', /SELF_SIGNED_CERT/],
   ['client_certificate_required', /ALERT_CERTIFICATE_REQUIRED$/],
+  ['tls_failed', /CERT|TLS|SSL|UNABLE_TO|EPROTO/],
 ]
+
+/** The failures of an address that say nothing about the receiver behind it, the vaguest last. */
+const VAGUE: readonly AttemptError[] = ['not_reachable', 'service_failed']
 
 function errorOf(failure: unknown): AttemptError {
   const code = failure instanceof Error && 'code' in failure ? String(failure.code) : ''
   if (/^(ENOTFOUND|ENODATA|EAI_|ESERVFAIL)/.test(code)) return 'name_not_found'
   const [reason] = TLS_ERRORS.find(([, codes]) => codes.test(code)) ?? []
   if (reason !== undefined) return reason
-  if (/CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO|EPROTO/.test(code)) return 'tls_failed'
   if (/^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT)/.test(code)) return 'not_reachable'
+  // This machine has no file descriptor, port, address, memory, or permission for a connection.
+  if (/^(E[MN]FILE|EADDRNOTAVAIL|EAFNOSUPPORT|ENOBUFS|ENOMEM|EACCES|EPERM)$/.test(code))
+    return 'service_failed'
   return 'closed_early'
 }

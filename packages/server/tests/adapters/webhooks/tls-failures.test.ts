@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { once } from 'node:events'
 import https from 'node:https'
-import type { AddressInfo } from 'node:net'
+import net, { type AddressInfo } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import tls from 'node:tls'
 import { boolean, sequence } from '../../../../simulator/src/test-pki/der.ts'
@@ -98,6 +98,36 @@ test('an expired certificate is named also if no other address answers', async (
   const expired = issue('leaf', intermediate, { host: 'hooks.test', days: -1 })
   const addresses = ['127.0.0.1', '127.0.0.2']
   assert.deepEqual(await attempt(t, expired, { addresses }), { error: 'certificate_expired' })
+})
+
+test('an address that this machine cannot use hides no refusal and no certificate', async () => {
+  const failing = (code: string) => {
+    const socket = new net.Socket()
+    process.nextTick(() => socket.destroy(Object.assign(new Error(code), { code })))
+    return socket
+  }
+  const attemptAt = (...codes: string[]) => {
+    const left = codes.values()
+    const post = checkedPost({
+      clock: new TestClock(),
+      hosts: ['hooks.test:1'],
+      timeoutMs: 10_000,
+      maxResponseBytes: 100,
+      resolveAllowed: async () => codes.map((_code, index) => `127.0.0.${index + 1}`),
+      connect: () => failing(left.next().value ?? ''),
+    })
+    const message = { url: 'https://hooks.test:1/', body: '{}', headers: () => ({}) }
+    return post(message, new AbortController().signal)
+  }
+  for (const [codes, error] of [
+    [['EMFILE'], 'service_failed'],
+    [['EADDRNOTAVAIL', 'EMFILE'], 'service_failed'],
+    [['ECONNREFUSED', 'EADDRNOTAVAIL'], 'not_reachable'],
+    [['EADDRNOTAVAIL', 'ECONNREFUSED'], 'not_reachable'],
+    [['CERT_HAS_EXPIRED', 'EADDRNOTAVAIL', 'ECONNREFUSED'], 'certificate_expired'],
+    [['CERT_HAS_EXPIRED', 'ECONNRESET'], 'closed_early'],
+  ] as const)
+    assert.deepEqual(await attemptAt(...codes), { error }, codes.join())
 })
 
 test('a certificate of another name has a reason of its own', async (t) => {
