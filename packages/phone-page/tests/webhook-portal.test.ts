@@ -77,6 +77,19 @@ test(
   },
 )
 
+test('loads again after a first load that fails, and names a redirect', browserTest, async () => {
+  await using s = await portalScene()
+  await s.send((response) => response.writeHead(307, { location: 'https://b.example/' }).end())
+  const page = await (await s.browser.newContext()).newPage()
+  const html = { contentType: 'text/html', body: '<h1>Sign in to the network</h1>' }
+  await page.route('**/webhook-endpoints', (route) => route.fulfill(html), { times: 1 })
+  await page.goto(await s.link())
+  await status(page, /^No connection\. Try again\.$/)
+  await page.getByRole('button', { name: 'Refresh' }).click()
+  await rows(page).first().locator('summary').click()
+  await page.getByText('Status 307: redirects are not followed').waitFor()
+})
+
 test(
   'leaves out what its filters, its rows, and its times do not name, and loads the rest',
   browserTest,

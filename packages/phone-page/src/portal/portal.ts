@@ -110,7 +110,7 @@ export function startPortal(root: HTMLElement, service: PortalService): { reload
   const [, refresh] = explained('Refresh', 'Loads the endpoints and deliveries again.', () =>
     run(reload),
   )
-  root.replaceChildren(heading(status))
+  root.replaceChildren(heading(status, refresh))
   return { reload: () => void run(reload) }
 }
 

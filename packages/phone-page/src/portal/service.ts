@@ -51,10 +51,10 @@ export function createPortalService(request: typeof fetch, token: () => string):
         redirect: 'error',
         signal: AbortSignal.timeout(TIMEOUT_MS),
       })
+      if (response.ok) return (await response.json()) as T
     } catch {
       throw new PortalFailure('No connection. Try again.')
     }
-    if (response.ok) return (await response.json()) as T
     if (response.status === UNAUTHORIZED)
       throw new PortalFailure('This link has expired. Open the deliveries again from your site.', {
         isFinal: true,
