@@ -129,7 +129,7 @@ async function firewall(t: TestContext, status: number): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-test('a page of a firewall in place of a token is no canceled sign-in', async (t) => {
+test('a page of a firewall in place of a token does not read as a canceled sign-in', async (t) => {
   const { finish, issuer, state, lines } = await signIn(t)
   const metadata = {
     issuer,
