@@ -11,7 +11,7 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'A bank audits every line that decides whether a key or a passport is genuine.',
   },
   'packages/ciba': {
-    ceiling: 750,
+    ceiling: 800,
     reason: 'The OpenID provider translates a standard, and has no rules of its own.',
   },
   'packages/cli': {
@@ -67,19 +67,19 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'It runs in the pages of tenants, whose security teams review it.',
   },
   packages: {
-    ceiling: 53_675,
+    ceiling: 53_725,
     reason: 'A team that adopts the service maintains all of it, so a new line needs a reason.',
   },
   'packages and proofs': {
-    ceiling: 56_150,
+    ceiling: 56_200,
     reason: 'Code that moves from the packages to the proofs still has to be maintained.',
   },
   'lines of Python': {
-    ceiling: 1_800,
+    ceiling: 1_900,
     reason: 'A tenant installs it in the backend that it protects, and reviews it before.',
   },
   'words of Markdown': {
-    ceiling: 147_900,
+    ceiling: 148_200,
     reason: 'A reader finds an answer only in documents that are short enough to search.',
   },
   'bytes of the hosted script': {
