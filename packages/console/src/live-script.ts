@@ -1,32 +1,28 @@
 import { staticFile } from './static-file.ts'
 
 /**
- * Reads a page again while someone sees it, and replaces its figures. It goes on after
- * an outage, and ends when the answer is another page, such as that of the sign-in.
+ * Reads a page again while someone sees it, and replaces its figures. It ends when the answer is
+ * another page, such as that of the sign-in.
  */
 export const LIVE_SCRIPT = staticFile(
   'live',
   'javascript',
   `const live = () => document.querySelector('.live')
-const say = (text) => { document.querySelector('[role=status]').textContent = text }
 let isOpen = false
-const read = async () => {
+const read = () => {
   if (document.hidden || isOpen || live().contains(document.activeElement)) return
   isOpen = true
-  try {
-    // A redirect leads to the sign-in, which this page must not begin.
-    const response = await fetch(location.href, { redirect: 'manual' })
-    if (response.status >= 500) throw new Error('an outage')
-    const parsed = new DOMParser().parseFromString(await response.text(), 'text/html')
-    const fresh = response.ok && parsed.querySelector('.live')
-    if (fresh) live().replaceWith(fresh)
-    else clearInterval(timer)
-    say(fresh ? '' : 'The figures are not updated any more. Load this page again.')
-  } catch {
-    say('The figures could not be read, and will be read again.')
-  } finally {
+  const request = new XMLHttpRequest()
+  request.open('GET', location.href)
+  request.responseType = 'document'
+  request.onloadend = () => {
     isOpen = false
+    const fresh = request.responseURL === location.href && request.response?.querySelector('.live')
+    if (fresh) return live().replaceWith(document.adoptNode(fresh))
+    clearInterval(timer)
+    document.querySelector('[role=status]').textContent = 'The figures are not updated any more. Load this page again.'
   }
+  request.send()
 }
 const timer = setInterval(read, 30_000)
 `,
