@@ -70,6 +70,18 @@ const IN_NUMBER = new RegExp(
     String.raw`|(?<!\p{L})[\u00df\u0181\u01a7\u01b7\u01bc\u0417\u0427\u0431\u0437\u0447]+(?=\d)`,
   'gu',
 )
+/** Letters that look like 2, 3, 5, 6, 8, 0 and 1, and have no such entry in the table. */
+const DRAWN_DIGIT =
+  /[\u01a7\u01b7\u01bc\u01c0\u021c\u0222\u03e8\u0417\u0431\u0437\u04e1\u05df\u0b20\u0d20\u10bd\u12d0\u1d0f\u2d4f\u2d54\ua7ae\ua7fe\u{10320}]/u
+/** In a line of `Ø`, `ø` for a suffix of one letter, and `ß`: letters that continue a number. */
+const DRAWN =
+  /(?<=\d[.,']?)(?:Ø{2,}(?![A-Za-zß])|(?:Ø|[Øø]{2,})(?=[.,']\d\d(?!\d)))|(?<![0-9A-Za-zØøß])[Øø]{2,}(?=[.,]\d\d(?!\d))|(?<![0-9A-Za-zØøß])(?=[A-Za-zØø]*\d)(?=[\dØø]*[A-Za-z])[0-9A-Za-zØø]+(?!ß)/g
+/** The same where no other letter of the line is of another script. */
+const DRAWN_ALONE =
+  /(?<=\d)(?:Ø+(?![A-Za-zß])|[Øø]+(?=[.,']?\d))|(?<![0-9A-Za-zØøß])[Øø]+(?=\d|[.,]\d\d(?!\d))/g
+/** The start of an IBAN. */
+const IBAN_START =
+  /(?<![0-9A-Za-z\u00df])[A-Z]{2}(?:\d\d| \d\d [0-9A-Z]{4}) [0-9A-Z]{4}(?![0-9A-Za-z\u00df])/g
 const LABEL = /[.]([^\s./:?#@()[\]'"-]+)/g
 const MIN_LETTERS = 4
 const LATIN = /\p{Script=Latin}/u
@@ -153,6 +165,15 @@ function isImitation(one: string, isEastAsian: boolean): boolean {
   return !(isEastAsian && (EAST_ASIAN_MARKS.includes(one) || EAST_ASIAN_FORM.test(one)))
 }
 
+/** `Ø` for a letter that looks like a digit, `ø` for one that may be a suffix, `ß` for another. */
+function drawn(one: string): string {
+  if (one <= '~') return one
+  const isUsual = EAST_ASIAN.test(one) || LATIN_LETTERS.includes(one) || USUAL_MARKS.includes(one)
+  const isDigit = /^[0-9OoIilSsZz|]$/.test(asciiOf(one)) && /\p{L}/u.test(one) && !isUsual
+  if (!isDigit && !DRAWN_DIGIT.test(one)) return /[\p{L}\p{M}]/u.test(one) ? 'ß' : ' '
+  return /[\p{sc=Greek}\p{sc=Cyrillic}]/u.test(one) && one !== one.toUpperCase() ? 'ø' : 'Ø'
+}
+
 /** Whether a token without blanks has the shape of an address, as a user reads it. */
 function isAddress(token: string, letters: readonly string[]): boolean {
   if (/.@|@.|:\/\/|^www\.|https?[^\w-]{0,2}\//i.test(token)) return true
@@ -207,8 +228,13 @@ export function escapeLookalikes(line: string): string {
       escape(index, iban.length)
   // A word that imitates a Latin one does not make its line foreign.
   const isForeign = letters.some(
-    (one, at) => isPlain(at) && NOT_LATIN.test(one) && !LIKE_DIGIT.test(one),
+    (one, at) =>
+      isPlain(at) && NOT_LATIN.test(one) && !LIKE_DIGIT.test(one) && !DRAWN_DIGIT.test(one),
   )
+  const digits = letters.map(drawn).join('')
+  for (const pattern of isForeign ? [DRAWN] : [DRAWN, DRAWN_ALONE])
+    for (const { 0: part, index } of digits.matchAll(pattern)) escape(index, part.length)
+  for (const { 0: part, index } of folded.matchAll(IBAN_START)) escape(index, part.length)
   const isLatin = !isForeign && LATIN.test(line)
   const besideLatin = letters
     .map((one, at) => (one === folded[at] || folded[at] === '"' ? folded[at] : '-'))

@@ -79,6 +79,26 @@ _IN_NUMBER = re.compile(
     # Letters that look like 2, 3, 4, 5, 6 and 8.
     f"|(?<![{table.LETTER}])[\u00df\u0181\u01a7\u01b7\u01bc\u0417\u0427\u0431\u0437\u0447]+(?=[0-9])"
 )
+# Letters that look like 2, 3, 5, 6, 8, 0 and 1, and have no such entry in the table.
+_is_drawn_digit = one_of(
+    "\u01a7\u01b7\u01bc\u01c0\u021c\u0222\u03e8\u0417\u0431\u0437\u04e1\u05df\u0b20\u0d20\u10bd\u12d0\u1d0f"
+    "\u2d4f\u2d54\ua7ae\ua7fe\U00010320"
+)
+# In a line of `Ø`, `ø` for a suffix of one letter, and `ß`: letters that continue a number.
+_CENTS, _START = "(?=[.,'][0-9][0-9](?![0-9]))", "(?<![0-9A-Za-zØøß])"
+_DRAWN = re.compile(
+    f"(?:(?<=[0-9])|(?<=[0-9][.,']))(?:Ø{{2,}}(?![A-Za-zß])|(?:Ø|[Øø]{{2,}}){_CENTS})"
+    f"|{_START}[Øø]{{2,}}(?=[.,][0-9][0-9](?![0-9]))"
+    f"|{_START}(?=[A-Za-zØø]*[0-9])(?=[0-9Øø]*[A-Za-z])[0-9A-Za-zØø]+(?!ß)"
+)
+# The same where no other letter of the line is of another script.
+_DRAWN_ALONE = re.compile(
+    "(?<=[0-9])(?:Ø+(?![A-Za-zß])|[Øø]+(?=[.,']?[0-9]))"
+    f"|{_START}[Øø]+(?=[0-9]|[.,][0-9][0-9](?![0-9]))"
+)
+_IBAN_START = re.compile(
+    "(?<![0-9A-Za-zß])[A-Z]{2}(?:[0-9]{2}| [0-9]{2} [0-9A-Z]{4}) [0-9A-Z]{4}(?![0-9A-Za-zß])"
+)
 _ADDRESS = re.compile(r".@|@.|://|^www\.|https?[^\w-]{0,2}/", re.IGNORECASE | re.ASCII)
 _LABEL = re.compile(f"[.]([^{JS_SPACE}./:?#@()[\\]'\"-]+)")
 _MIN_LETTERS = 4
@@ -96,6 +116,8 @@ _WORDS = re.compile(
     f"{_ESCAPE}|(?:(?![{table.UNSPACED}])[{table.LETTER}{table.MARK}{table.NUMBER}])+"
 )
 _is_of_latin, _is_mark = one_of(table.OF_LATIN), one_of(table.MARK)
+_is_greek_or_cyrillic = one_of(table.GREEK, table.CYRILLIC)
+_is_letter, _is_letter_or_mark = one_of(table.LETTER), one_of(table.LETTER, table.MARK)
 _is_armenian = one_of(table.ARMENIAN)
 _is_unspaced, _is_south_east = one_of(table.UNSPACED), one_of(table.SOUTH_EAST_ASIAN)
 _is_east_asian, _is_form = one_of(table.EAST_ASIAN), one_of(table.ASCII_FORM)
@@ -169,6 +191,17 @@ def _is_imitation(one: str, is_east_asian: bool) -> bool:
     return not (is_east_asian and (one in table.EAST_ASIAN_MARKS or _is_east_asian_form(one)))
 
 
+def _drawn(one: str) -> str:
+    """`Ø` for a letter that looks like a digit, `ø` for one that may be a suffix, or `ß`."""
+    if one <= "~":
+        return one
+    usual = _is_east_asian(one) or one in table.LATIN_LETTERS or one in table.USUAL_MARKS
+    is_digit = _lookalikes().get(one, " ") in set("0123456789OoIilSsZz|") and _is_letter(one)
+    if not _is_drawn_digit(one) and (usual or not is_digit):
+        return "ß" if _is_letter_or_mark(one) else " "
+    return "ø" if _is_greek_or_cyrillic(one) and one != one.upper() else "Ø"
+
+
 def _is_address(token: str, letters: str) -> bool:
     """Whether a token without blanks has the shape of an address, as a user reads it."""
     if _ADDRESS.search(token):
@@ -231,7 +264,15 @@ def escape_lookalikes(line: str) -> str:
         if digits.search(iban[0]):
             escape(iban.start(), len(iban[0]))
     # A word that imitates a Latin one does not make its line foreign.
-    is_foreign = any(_NOT_LATIN.match(one) and not _is_like_digit(one) for one in plain)
+    is_foreign = any(
+        _NOT_LATIN.match(one) and not _is_like_digit(one) and not _is_drawn_digit(one)
+        for one in plain
+    )
+    drawn = "".join(map(_drawn, line))
+    digits = [(_DRAWN, drawn), (_IBAN_START, folded)]
+    for pattern, text in digits if is_foreign else [*digits, (_DRAWN_ALONE, drawn)]:
+        for part in pattern.finditer(text):
+            escape(part.start(), len(part[0]))
     is_latin_line = not is_foreign and _is_latin(line) is not None
     own = "".join(
         folded[at] if one == folded[at] or folded[at] == '"' else "-" for at, one in enumerate(line)
