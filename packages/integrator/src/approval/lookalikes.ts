@@ -75,10 +75,10 @@ const DRAWN_DIGIT =
   /[\u01a7\u01b7\u01bc\u01c0\u021c\u0222\u03e8\u0417\u0431\u0437\u04e1\u05df\u0b20\u0d20\u10bd\u12d0\u1d0f\u2d4f\u2d54\ua7ae\ua7fe\u{10320}]/u
 /** In a line of `Ø`, `ø` for a suffix of one letter, and `ß`: letters that continue a number. */
 const DRAWN =
-  /(?<=\d[.,']?)(?:Ø{2,}(?![A-Za-zß])|(?:Ø|[Øø]{2,})(?=[.,']\d\d(?!\d)))|(?<![0-9A-Za-zØøß])[Øø]{2,}(?=[.,]\d\d(?!\d))|(?<![0-9A-Za-zØøß])(?=[A-Za-zØø]*\d)(?=[\dØø]*[A-Za-z])[0-9A-Za-zØø]+(?!ß)/g
+  /(?<=\d[.,']?)(?:Ø{2,}(?![A-Za-zØøß])|(?:Ø|[Øø]{2,})(?=[.,']\d\d(?!\d)))|(?<![0-9A-Za-zØøß])[Øø]{2,}(?=[.,]\d\d(?!\d))|(?<![0-9A-Za-zØøß])(?=[A-Za-zØø]*\d)(?=[\dØø]*[A-Za-z])[0-9A-Za-zØø]+(?![0-9A-Za-zØøß])/g
 /** The same where no other letter of the line is of another script. */
 const DRAWN_ALONE =
-  /(?<=\d)(?:Ø+(?![A-Za-zß])|[Øø]+(?=[.,']?\d))|(?<![0-9A-Za-zØøß])[Øø]+(?=\d|[.,]\d\d(?!\d))/g
+  /(?<=\d)(?:Ø+(?![A-Za-zØøß])|[Øø]+(?=[.,']?\d))|(?<![0-9A-Za-zØøß])[Øø]+(?=\d|[.,]\d\d(?!\d))/g
 /** The start of an IBAN. */
 const IBAN_START =
   /(?<![0-9A-Za-z\u00df])[A-Z]{2}(?:\d\d| \d\d [0-9A-Z]{4}) [0-9A-Z]{4}(?![0-9A-Za-z\u00df])/g

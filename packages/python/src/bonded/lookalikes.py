@@ -87,13 +87,13 @@ _is_drawn_digit = one_of(
 # In a line of `Ø`, `ø` for a suffix of one letter, and `ß`: letters that continue a number.
 _CENTS, _START = "(?=[.,'][0-9][0-9](?![0-9]))", "(?<![0-9A-Za-zØøß])"
 _DRAWN = re.compile(
-    f"(?:(?<=[0-9])|(?<=[0-9][.,']))(?:Ø{{2,}}(?![A-Za-zß])|(?:Ø|[Øø]{{2,}}){_CENTS})"
+    f"(?:(?<=[0-9])|(?<=[0-9][.,']))(?:Ø{{2,}}(?![A-Za-zØøß])|(?:Ø|[Øø]{{2,}}){_CENTS})"
     f"|{_START}[Øø]{{2,}}(?=[.,][0-9][0-9](?![0-9]))"
-    f"|{_START}(?=[A-Za-zØø]*[0-9])(?=[0-9Øø]*[A-Za-z])[0-9A-Za-zØø]+(?!ß)"
+    f"|{_START}(?=[A-Za-zØø]*[0-9])(?=[0-9Øø]*[A-Za-z])[0-9A-Za-zØø]+(?![0-9A-Za-zØøß])"
 )
 # The same where no other letter of the line is of another script.
 _DRAWN_ALONE = re.compile(
-    "(?<=[0-9])(?:Ø+(?![A-Za-zß])|[Øø]+(?=[.,']?[0-9]))"
+    "(?<=[0-9])(?:Ø+(?![A-Za-zØøß])|[Øø]+(?=[.,']?[0-9]))"
     f"|{_START}[Øø]+(?=[0-9]|[.,][0-9][0-9](?![0-9]))"
 )
 _IBAN_START = re.compile(
