@@ -46,7 +46,7 @@ export class Stage {
     const { show, recovery } = this.#dependencies
     this.screen = next
     show(next)
-    if (next.name === 'problem' && PASSING.has(next.problem)) recovery.await(() => this.onBack())
+    if (next.name === 'problem' && isPassing(next.problem)) recovery.await(() => this.onBack())
     else if ('notice' in next && next.notice === 'connection_lost')
       recovery.await(() => void this.#refresh())
     else recovery.stop()
@@ -155,9 +155,15 @@ export class Stage {
         this.presentClaimed(ended)
         this.untilContinued.cancel()
       },
-      // The service has purged the session, or contact is lost for longer than it lives.
-      () => {
-        if (!signal.aborted && STILL_OPEN.has(this.screen.name)) this.end('expired')
+      (failure: unknown) => {
+        const { name } = this.screen
+        if (signal.aborted || !STILL_OPEN.has(name)) return
+        // The service has purged the session, or contact is lost for longer than it lives.
+        const isOver = isRejection(failure, 'session_not_found') || isPassing(problemOf(failure))
+        // An approval stays one, and a problem can say that nothing was approved.
+        if (isOver || name === 'approved') return this.end('expired')
+        this.fail(failure)
+        this.untilContinued.cancel()
       },
     )
   }
@@ -183,7 +189,7 @@ export class Stage {
 }
 
 /** Problems that end without the user. */
-const PASSING: ReadonlySet<ProblemKind> = new Set(['offline', 'busy'])
+export const isPassing = (problem: ProblemKind) => problem === 'offline' || problem === 'busy'
 /** How often the phone looks for a late report: far below a device's rate limit. */
 const REPORT_POLL_MS = 15_000
 /** Screens on which the page waits for its user, or for the backend. */
