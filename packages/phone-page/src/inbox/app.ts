@@ -11,12 +11,14 @@ import type { EvidenceAhead } from '../evidence-ahead.ts'
 import type { MotionRecorder } from '../motion.ts'
 import { afterPrompt, isNotRecovered, problemOf } from '../problem.ts'
 import type { Choice, Screen } from '../screen.ts'
-import { Stage, type StageDependencies } from '../stage.ts'
+import { isPassing, Stage, type StageDependencies } from '../stage.ts'
 import type { Notifications } from './notifications.ts'
 import type { InboxActions, ListedRequest, ListScreen, TimedRequest } from './screen.ts'
 
 /** How often a visible page asks for the number. */
 const COUNT_EVERY_MS = 5_000
+/** One lost response is usual on a phone that moves. */
+const MISSES_SHOWN = 2
 
 /**
  * What the service answers to a nonce of the list, which opens its request for two to four minutes:
@@ -77,7 +79,7 @@ export function startInbox(dependencies: InboxDependencies): InboxApp {
     try {
       if ((await store.device()) === undefined)
         return stage.present({ name: 'no_inbox', hasNotRecovered })
-      stage.present({ name: 'inbox', waiting: await inbox.waiting() })
+      stage.present({ name: 'inbox', waiting: await inbox.waiting(), notice: null })
     } catch (failure) {
       stage.fail(failure)
     }
@@ -149,16 +151,24 @@ export function startInbox(dependencies: InboxDependencies): InboxApp {
   }
   stage.onBack = () => showList()
 
+  let misses = 0
   const count = async () => {
     const { screen } = stage
-    if (!dependencies.isVisible() || !shows('inbox', 'list')) return
-    const waiting = await inbox.waiting().catch(() => undefined)
+    if (!dependencies.isVisible() || (screen.name !== 'inbox' && screen.name !== 'list')) return
+    const waiting = await inbox.waiting().catch((failure: unknown) => failure)
     // The user has gone on meanwhile.
-    if (waiting === undefined || stage.screen !== screen) return
-    if (screen.name === 'inbox') stage.present({ name: 'inbox', waiting })
-    if (screen.name !== 'list') return
+    if (stage.screen !== screen) return
+    if (typeof waiting !== 'number') {
+      if (isFinal(waiting)) return stage.fail(waiting)
+      // A closed prompt says nothing about the connection.
+      if (afterPrompt(waiting, 'open') !== undefined || ++misses < MISSES_SHOWN) return
+      if (screen.notice === null) stage.present({ ...screen, notice: 'connection_lost' })
+      return
+    }
+    misses = 0
+    if (screen.name === 'inbox') return stage.present({ name: 'inbox', waiting, notice: null })
     const hasNewer = screen.hasNewer || waiting > screen.waiting
-    list = { ...screen, hasNewer, waiting: Math.min(screen.waiting, waiting) }
+    list = { ...screen, hasNewer, waiting: Math.min(screen.waiting, waiting), notice: null }
     stage.present(list)
   }
   const watch = () => dependencies.schedule(COUNT_EVERY_MS, () => void count().finally(watch))
@@ -243,6 +253,10 @@ export function startInbox(dependencies: InboxDependencies): InboxApp {
   }
 }
 
+/** A rejection that no later poll changes. */
+const isFinal = (failure: unknown) =>
+  failure instanceof PhoneError && failure.code === 'refused' && !isPassing(problemOf(failure))
+
 /** Another phone holds the request, or it has ended. */
 const OVER: ReadonlySet<string> = new Set([
   'qr_code_expired',
@@ -264,7 +278,7 @@ function listOf(
     ({ session_id }) => !items.some((item) => item.session_id === session_id),
   )
   const all = numbered([...before, ...listed])
-  const fresh = { at: null, hasNewer: false, isOver: false, isBlocked: false }
+  const fresh = { at: null, hasNewer: false, isOver: false, isBlocked: false, notice: null }
   return { name: 'list', items: all, waiting, cursor, paused, push, ...fresh }
 }
 

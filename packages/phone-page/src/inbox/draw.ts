@@ -73,12 +73,12 @@ function drawWaiting(first: WaitingScreen, context: InboxContext): DrawnScreen {
   )
   const { heading } = drawn
   heading?.setAttribute('aria-live', 'polite')
-  const show = ({ waiting }: WaitingScreen) => {
+  const show = ({ waiting, notice }: WaitingScreen) => {
     const count = waiting.toLocaleString(context.languages[0])
     const isEmpty = waiting === 0
     if (heading !== undefined)
       heading.textContent = fill(messages[isEmpty ? 'inbox.title' : 'inbox.waiting'], { count })
-    lead.data = messages[isEmpty ? 'inbox.empty' : 'inbox.body']
+    lead.data = messages[isEmpty ? emptyOf(notice) : 'inbox.body']
     open.classList.toggle('plain', isEmpty)
   }
   show(first)
@@ -91,6 +91,10 @@ function drawWaiting(first: WaitingScreen, context: InboxContext): DrawnScreen {
   }
 }
 
+/** What an inbox without a request says. */
+const emptyOf = (notice: ListScreen['notice']) =>
+  notice === null ? 'inbox.empty' : (`notice.${notice}` as const)
+
 function drawList(first: ListScreen, context: InboxContext): DrawnScreen {
   const { messages, actions } = context
   const { items, paused, push, cursor, isOver, isBlocked } = first
@@ -99,7 +103,12 @@ function drawList(first: ListScreen, context: InboxContext): DrawnScreen {
   const rows = items.map((item) => drawItem(item, context))
   const place = rows[items.findIndex(({ session_id }) => session_id === first.at)]
   const newer = footer(button(messages['inbox.newer'], () => actions.open()))
-  newer.hidden = !first.hasNewer
+  const empty = new Text()
+  const show = ({ hasNewer, notice }: ListScreen) => {
+    newer.hidden = !hasNewer
+    empty.data = messages[emptyOf(notice)]
+  }
+  show(first)
   return {
     title,
     heading: place?.open ?? heading,
@@ -108,14 +117,14 @@ function drawList(first: ListScreen, context: InboxContext): DrawnScreen {
       if (next.name !== 'list' || next.items !== items || next.paused !== paused) return false
       if (next.isOver !== isOver || next.push !== push) return false
       if (next.isBlocked !== isBlocked) return false
-      newer.hidden = !next.hasNewer
+      show(next)
       return true
     },
     content: [
       heading,
       ...(isOver ? [noticeBox(messages['problem.session_over.title'])] : []),
       items.length === 0
-        ? element('p', { class: 'lead' }, messages['inbox.empty'])
+        ? element('p', { class: 'lead' }, empty)
         : element('ul', { class: 'inbox' }, ...rows.map(({ content }) => content)),
       ...(cursor === null
         ? []

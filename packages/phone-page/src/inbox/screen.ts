@@ -2,9 +2,14 @@ import type { InboxPush, OpenedInbox, WaitingRequest } from '@bonded/phone'
 
 /** What only the inbox shows. */
 export type InboxScreen =
-  | { readonly name: 'inbox'; readonly waiting: number }
+  | (Counted & { readonly name: 'inbox'; readonly waiting: number })
   | { readonly name: 'no_inbox'; readonly hasNotRecovered: boolean }
   | ListScreen
+
+/** A screen whose number the page polls. */
+interface Counted {
+  readonly notice: 'connection_lost' | null
+}
 
 /** A request with its times on the page's own clock. */
 export interface TimedRequest extends WaitingRequest {
@@ -25,7 +30,7 @@ export interface Alike {
 export interface ListedRequest extends TimedRequest, Alike {}
 
 /** The open inbox. */
-export interface ListScreen extends Pick<OpenedInbox, 'cursor' | 'paused' | 'push'> {
+export interface ListScreen extends Counted, Pick<OpenedInbox, 'cursor' | 'paused' | 'push'> {
   readonly name: 'list'
   readonly items: readonly ListedRequest[]
   /** How many requests waited when the list was read, without those that the user has answered. */

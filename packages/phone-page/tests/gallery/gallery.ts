@@ -224,8 +224,8 @@ const screens: Record<string, { screen: Screen; access?: MotionAccess }> = {
   ...Object.fromEntries(
     NEEDS.map((need) => [`need-${need}`, { screen: problemOf('app_required', need) }]),
   ),
-  'inbox-waiting': { screen: { name: 'inbox', waiting: 3 } },
-  'inbox-empty': { screen: { name: 'inbox', waiting: 0 }, access: 'recording' },
+  'inbox-waiting': { screen: { name: 'inbox', waiting: 3, notice: null } },
+  'inbox-empty': { screen: { name: 'inbox', waiting: 0, notice: null }, access: 'recording' },
   'inbox-list': { screen: listScreen() },
   'inbox-list-newer': {
     screen: listScreen({ items: [ITEM], cursor: null, paused: [], hasNewer: true, isOver: true }),
@@ -254,6 +254,7 @@ function listScreen(members: Partial<ListScreen> = {}): ListScreen {
     hasNewer: false,
     isOver: false,
     isBlocked: true,
+    notice: null,
     push: { public_key: '', is_on: false },
     ...members,
   }
