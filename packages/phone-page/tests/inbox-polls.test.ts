@@ -88,3 +88,14 @@ test('a closed prompt of a poll says nothing about the connection', async () => 
     await poll(new PhoneError('user_verification_failed', { reason: 'NotAllowedError' }))
   assert.deepEqual([shown().name, notice()], ['inbox', null])
 })
+
+test('a push service that refuses leaves the list, with a notice', async () => {
+  const subscribe = () => Promise.reject(new DOMException('injected', 'AbortError'))
+  const { app, settled, shown } = await counting({ subscribe })
+  app.open()
+  await settled()
+  app.notify?.(EMPTY.push)
+  await settled()
+  const screen = shown()
+  assert.equal('isBlocked' in screen ? screen.isBlocked : screen.name, true)
+})

@@ -235,7 +235,8 @@ export function startInbox(dependencies: InboxDependencies): InboxApp {
       notifications &&
       ((push) =>
         void ask(async () => {
-          const endpoint = push.is_on ? null : await notifications.subscribe(push.public_key)
+          const subscribe = () => notifications.subscribe(push.public_key).catch(() => undefined)
+          const endpoint = push.is_on ? null : await subscribe()
           if (endpoint === undefined) return showList({ isBlocked: true })
           await signed(() => inbox.push(endpoint))
           if (endpoint === null) await notifications.unsubscribe()

@@ -8,6 +8,7 @@ export interface Notifications {
    * Asks the user for permission, and subscribes at the push service of the browser.
    *
    * @returns the endpoint; undefined if the user or the browser permits no notification
+   * @throws where the push service refuses, or cannot be reached
    */
   subscribe(publicKey: string): Promise<string | undefined>
   unsubscribe(): Promise<void>
