@@ -362,3 +362,37 @@ test(
     await context.close()
   },
 )
+
+/** A phone at its inbox. */
+async function phoneAtInbox() {
+  const phone = await knownPhone()
+  await phone.page.goto(`${bank.origin}/inbox`)
+  await screen(phone.page, 'inbox')
+  return phone
+}
+
+test('an inbox without a connection says so, and then counts again', browserTest, async () => {
+  const { page, context } = await phoneAtInbox()
+  const lost = page.getByText('No connection.')
+  const waits = page.getByText('New requests appear here by themselves.')
+  for (const name of ['inbox', 'list']) {
+    if (name === 'list') await press(page, 'Open')
+    await screen(page, name)
+    await waits.waitFor()
+    await page.route('**/api/v1/inbox', (route) => route.abort())
+    await lost.waitFor()
+    assert.equal(await waits.count(), 0)
+    await page.unroute('**/api/v1/inbox')
+    await waits.waitFor()
+    assert.equal(await lost.count(), 0)
+  }
+  await context.close()
+})
+
+test('an inbox whose phone was removed is a problem', browserTest, async () => {
+  const { page, context } = await phoneAtInbox()
+  await bank.removeDevices()
+  await screen(page, 'problem')
+  assert.equal(await heading(page), 'Set up this phone again')
+  await context.close()
+})
