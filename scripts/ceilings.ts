@@ -31,7 +31,7 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'A reviewer must be able to read all rules of the service within days.',
   },
   'packages/integrator': {
-    ceiling: 3_700,
+    ceiling: 3_750,
     reason: 'A tenant installs it in the backend that it protects, and reviews it before.',
   },
   'packages/phone': {
@@ -39,7 +39,7 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'A bank reviews what it adds to its app, and a port to another language repeats it.',
   },
   'packages/phone-page': {
-    ceiling: 3_900,
+    ceiling: 3_950,
     reason: 'A phone without an app loads these pages over a mobile network.',
   },
   'packages/sandbox': {
@@ -67,15 +67,15 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'It runs in the pages of tenants, whose security teams review it.',
   },
   packages: {
-    ceiling: 53_725,
+    ceiling: 53_775,
     reason: 'A team that adopts the service maintains all of it, so a new line needs a reason.',
   },
   'packages and proofs': {
-    ceiling: 56_200,
+    ceiling: 56_250,
     reason: 'Code that moves from the packages to the proofs still has to be maintained.',
   },
   'lines of Python': {
-    ceiling: 1_900,
+    ceiling: 1_950,
     reason: 'A tenant installs it in the backend that it protects, and reviews it before.',
   },
   'words of Markdown': {

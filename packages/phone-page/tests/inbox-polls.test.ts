@@ -46,7 +46,7 @@ async function counting({ subscribe = async (): Promise<string> => '' } = {}) {
     settled,
     shown: () => screen,
     notice: () => ('notice' in screen ? screen.notice : null),
-    async poll(answer: Error | number) {
+    poll: async (answer: Error | number) => {
       response = answer
       next()
       await settled()
