@@ -269,10 +269,10 @@ def escape_lookalikes(line: str) -> str:
         for one in plain
     )
     drawn = "".join(map(_drawn, line))
-    digits = [(_DRAWN, drawn), (_IBAN_START, folded)]
-    for pattern, text in digits if is_foreign else [*digits, (_DRAWN_ALONE, drawn)]:
-        for part in pattern.finditer(text):
-            escape(part.start(), len(part[0]))
+    read = [(_DRAWN, drawn), (_IBAN_START, folded)]
+    for pattern, each in read if is_foreign else [*read, (_DRAWN_ALONE, drawn)]:
+        for found in pattern.finditer(each):
+            escape(found.start(), len(found[0]))
     is_latin_line = not is_foreign and _is_latin(line) is not None
     own = "".join(
         folded[at] if one == folded[at] or folded[at] == '"' else "-" for at, one in enumerate(line)

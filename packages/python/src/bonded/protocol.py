@@ -178,8 +178,9 @@ class Service:
 
         def text_of(name: str) -> str | None:
             value = members.get(name)
-            is_short = isinstance(value, str) and len(value) <= _MAX_MEMBER
-            return escape_hidden(value) if is_short else None
+            if not isinstance(value, str) or len(value) > _MAX_MEMBER:
+                return None
+            return escape_hidden(value)
 
         param = text_of("param")
         message = text_of("message") or f"The service answered {answer.status}."
