@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { Connections } from '../../src/postgres/server/connections.ts'
-import { postgresDatabase, settingsOf } from '../servers/test-database.ts'
+import { withConnections } from '../../src/postgres/open-postgres.ts'
+import { runSql } from '../servers/postgres.ts'
+import { migratedDatabase, postgresDatabase, settingsOf } from '../servers/test-database.ts'
 
 const LOCK = { text: 'select pg_advisory_xact_lock($1)', values: [1] }
 const BEGIN = { text: 'begin', values: [] }
@@ -36,4 +38,14 @@ test('reports the lock time-out of one of several statements for all of them', a
   assert.deepEqual(codes, ['55P03', '55P03'])
   await waiter.abandon()
   await owner.abandon()
+})
+
+test('the start fails, and does not hang, when the server refuses the second connection', async () => {
+  const own = await migratedDatabase()
+  // The role of the nodes is no superuser, so the limit is for it.
+  const url = await own.migrated(Date.now())
+  await runSql(own.url, `alter database "${new URL(own.url).pathname.slice(1)}" connection limit 1`)
+  const opening = withConnections(settingsOf(url), async () => undefined)
+  await assert.rejects(opening, /the server lacks resources/)
+  await own.drop()
 })

@@ -13,14 +13,13 @@ import { problemOf, SERVER_STATE, TIME } from './server-state.ts'
  * @throws {StoreError} with the fix
  */
 export async function checkServer(connections: Connections): Promise<void> {
-  const [one, other] = [await connections.take(), await connections.take()]
-  try {
-    for (const connection of [one, other])
-      await connection.run({ text: 'select $1::text as prepared', values: ['yes'] })
-  } finally {
-    one.release()
-    other.release()
-  }
+  const prepare = { text: 'select $1::text as prepared', values: ['yes'] }
+  // Each goes back also when the other one fails: the end of the pool waits for them.
+  await connections.run((one) =>
+    connections.run(async (other) => {
+      for (const connection of [one, other]) await connection.run(prepare)
+    }),
+  )
 }
 
 /** What prevents the database from working now. Never rejects. */
