@@ -42,7 +42,7 @@ test('reports the lock time-out of one of several statements for all of them', a
 
 test('the start fails, and does not hang, when the server refuses the second connection', async () => {
   const own = await migratedDatabase()
-  // The role of the nodes is no superuser, so the limit is for it.
+  // The limit holds for the role of the nodes, which is not a superuser.
   const url = await own.migrated(Date.now())
   await runSql(own.url, `alter database "${new URL(own.url).pathname.slice(1)}" connection limit 1`)
   const opening = withConnections(settingsOf(url), async () => undefined)
