@@ -40,10 +40,10 @@ export async function verifyLog(
 ): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'bonded-verify-'))
   const fileOf = async (name: string, path: string) => {
-    // A node that has just lost its primary answers with 503.
+    // A node that has just lost its primary answers with 503, and one that was polled with 429.
     const reply = await until(async () => {
       const got = await fetch(`${service.origin}${path}`)
-      return got.status < 500 ? got : undefined
+      return got.status < 500 && got.status !== 429 ? got : undefined
     }, LOGGED_WITHIN_MS)
     return write(name, reply.status === 200 ? await reply.text() : '')
   }
