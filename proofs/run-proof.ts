@@ -1,5 +1,5 @@
-import { configured } from '@bonded/cli/program'
-import { runProgram } from '@bonded/cli/run-program'
+import { configured } from '@bonded/cli/program/program'
+import { runProgram } from '@bonded/cli/program/run-program'
 import { explain } from '@bonded/sandbox'
 import type { Command } from 'commander'
 

@@ -15,11 +15,15 @@ import {
   WebhookEvent,
 } from '@bonded/contract'
 import { MIGRATIONS } from '../packages/store/src/migrations/migrations.ts'
-import { consequenceOf } from '../packages/cli/src/consequences.ts'
-import { EXIT_CODES } from '../packages/cli/src/exit-codes.ts'
-import { argumentTerms, describeArgument, describeOption } from '../packages/cli/src/help.ts'
+import { consequenceOf } from '../packages/cli/src/program/consequences.ts'
+import { EXIT_CODES } from '../packages/cli/src/program/exit-codes.ts'
+import {
+  argumentTerms,
+  describeArgument,
+  describeOption,
+} from '../packages/cli/src/program/help.ts'
 import { bondedProgram } from '../packages/service/src/program.ts'
-import { isSettingFlag } from '../packages/cli/src/setting-flags.ts'
+import { isSettingFlag } from '../packages/cli/src/program/setting-flags.ts'
 import { SECRET_FILES } from '../packages/server/src/settings/secret-files.ts'
 import { SETTINGS } from '../packages/server/src/settings/settings.ts'
 import { CARRIER_MEMBERS } from '../packages/server/src/settings/carriers-file.ts'

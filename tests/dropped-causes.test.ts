@@ -8,7 +8,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 /** Handlers that say something else than the failure, with the reason. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
-  'packages/cli/src/config.ts':
+  'packages/cli/src/node/config.ts':
     'A setting that is not valid can be a secret: another command explains it.',
   'packages/phone-page/src/portal/service.ts': 'A browser does not say why a request failed.',
   'packages/server/src/adapters/keys/stored-key.ts':

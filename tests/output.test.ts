@@ -5,7 +5,7 @@ import { test } from 'node:test'
 
 const ROOT = join(import.meta.dirname, '..')
 /** The only function that writes output, and the log, which must not end a service. */
-const WRITERS = ['packages/cli/src/output.ts', 'packages/server/src/log.ts']
+const WRITERS = ['packages/cli/src/program/output.ts', 'packages/server/src/log.ts']
 
 test('every command prints through one function, which reports lost output', () => {
   const sources = globSync(

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { readConfig } from '@bonded/server/settings/config'
 import { closeService } from '@bonded/server/compose'
 import { createTenant } from '@bonded/core/operations/admin/tenants'
-import { openService } from '@bonded/cli/open'
+import { openService } from '@bonded/cli/program/open'
 import type { Scratch } from './durability.ts'
 import { ownPostgres } from './own-postgres.ts'
 

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { jsonOption, wholeNumber } from '@bonded/cli/arguments'
-import { print, table } from '@bonded/cli/output'
+import { jsonOption, wholeNumber } from '@bonded/cli/program/arguments'
+import { print, table } from '@bonded/cli/program/output'
 import { type ModeFigures, proveRelay, type ScenarioFigures } from './prove-relay.ts'
 import type { Scenario } from './scenario.ts'
 import { SCENARIOS } from './scenarios/scenarios.ts'

@@ -1,5 +1,5 @@
-import { leavesOf } from '../../packages/cli/src/audited.ts'
-import { isSettingFlag } from '../../packages/cli/src/setting-flags.ts'
+import { leavesOf } from '../../packages/cli/src/program/audited.ts'
+import { isSettingFlag } from '../../packages/cli/src/program/setting-flags.ts'
 import { bondedProgram } from '../../packages/service/src/program.ts'
 import type { ArgumentRegister } from './register.ts'
 
@@ -121,12 +121,12 @@ export const COMMAND_ARGUMENTS = {
       ],
     },
     {
-      file: 'packages/cli/tests/receipt.test.ts',
+      file: 'packages/cli/tests/user/receipt.test.ts',
       test: 'receipt verify accepts a stored response or its JWS, offline, and rejects what does not verify',
       holds: of('receipt verify', '--issuer --audience --session --witness --require-witnesses'),
     },
     {
-      file: 'packages/cli/tests/receipt.test.ts',
+      file: 'packages/cli/tests/user/receipt.test.ts',
       test: 'receipt verify-log accepts a log that only grew, and requires the witnesses that it is given',
       holds: of('receipt verify-log', '--witness --require-witnesses'),
     },

@@ -12,7 +12,7 @@ import { WEBHOOKS } from './webhooks.ts'
 const REPLAYED = against('replayed', [
   [
     'a signed request of a device is accepted twice',
-    `${CORE}/src/operations/device-request.ts`,
+    `${CORE}/src/operations/device/device-request.ts`,
     'tables.devices.useRequest(device.id, counter, issuedAt),',
     '(function* () {\n      return (yield* tables.devices.useRequest(device.id, counter, issuedAt)) || true\n    })(),',
     `${SERVER}/tests/api/rotate-device-token.test.ts`,
@@ -48,7 +48,7 @@ const REPLAYED = against('replayed', [
   ],
   [
     'an evidence request is accepted twice',
-    `${CORE}/src/operations/fetch-evidence.ts`,
+    `${CORE}/src/operations/phone/fetch-evidence.ts`,
     'tables.devices.raiseCounter(device.id, counter, issuedAt),',
     '(function* () {\n      return (yield* tables.devices.raiseCounter(device.id, counter, issuedAt)) || true\n    })(),',
     `${SERVER}/tests/api/attest.test.ts`,
@@ -62,7 +62,7 @@ const REPLAYED = against('replayed', [
   ],
   [
     'a challenge recovers a device twice',
-    `${CORE}/src/operations/recover-device.ts`,
+    `${CORE}/src/operations/device/recover-device.ts`,
     'useChallenge: () => tables?.devices.useChallenge(challenge, expiresAt) ?? true,',
     'useChallenge: () => true,',
     `${SERVER}/tests/api/recover-device.test.ts`,
@@ -115,7 +115,7 @@ const REPLAYED = against('replayed', [
 const CROSS_TENANT = against('cross-tenant', [
   [
     'a suspended tenant creates sessions',
-    `${CORE}/src/operations/create-session.ts`,
+    `${CORE}/src/operations/session/create-session.ts`,
     'if (tenant.suspendedAt !== undefined) return',
     'if (tenant.suspendedAt === 0) return',
     `${SERVER}/tests/api/admin/suspend-tenant.test.ts`,
@@ -129,28 +129,28 @@ const CROSS_TENANT = against('cross-tenant', [
   ],
   [
     'another tenant reads a session, and its timeline',
-    `${CORE}/src/operations/find-and-expire.ts`,
+    `${CORE}/src/operations/session/find-and-expire.ts`,
     'return tenantId === tenant.id && inScope(',
     'return tenant.id !== undefined && inScope(',
     `${SERVER}/tests/http/credential-matrix.test.ts`,
   ],
   [
     'a credential reads sessions outside its scope',
-    `${CORE}/src/operations/find-and-expire.ts`,
+    `${CORE}/src/operations/session/find-and-expire.ts`,
     'return tenantId === tenant.id && inScope(scope, workflow, action)',
     'return tenantId === tenant.id && scope !== undefined',
     `${SERVER}/tests/http/key-scope.test.ts`,
   ],
   [
     'a backend attests for a session of another tenant',
-    `${CORE}/src/operations/attest.ts`,
+    `${CORE}/src/operations/phone/attest.ts`,
     "if (!own.ok) return reject('session_not_live')",
     '',
     `${SERVER}/tests/api/attest.test.ts`,
   ],
   [
     'a page of any origin opens a channel without a key',
-    `${CORE}/src/operations/watch-session.ts`,
+    `${CORE}/src/operations/session/watch-session.ts`,
     'caller !== null && !allowsOrigin(tenant, caller.origin)',
     'caller?.key && !allowsOrigin(tenant, caller.origin)',
     `${SERVER}/tests/channel/browser-key.test.ts`,
@@ -216,7 +216,7 @@ const LEAKED = against('leaked', [
   ],
   [
     'a phone that has not claimed the session gets the watch token',
-    `${CORE}/src/operations/session-view.ts`,
+    `${CORE}/src/operations/session/session-view.ts`,
     'const watchToken = session.deviceId === device.id ? watchTokenOf(service, session) : undefined',
     'const watchToken = watchTokenOf(service, session)',
     `${SERVER}/tests/http/credential-matrix.test.ts`,
@@ -231,7 +231,7 @@ const LEAKED = against('leaked', [
   ],
   [
     'a requester takes the name of another tenant',
-    `${CORE}/src/operations/tenant-names.ts`,
+    `${CORE}/src/operations/tenant/tenant-names.ts`,
     'isOwn: tenants.has(id)',
     'isOwn: true',
     `${SERVER}/tests/api/requester-and-text.test.ts`,

@@ -11,7 +11,7 @@ export const AUDIT_MUTANTS: readonly Mutant[] = [
   ...against('leaked', [
     [
       'an audit entry has the secrets of an endpoint',
-      `${CORE}/src/operations/audited-values.ts`,
+      `${CORE}/src/operations/audit/audited-values.ts`,
       "  'loggedCharacters',\n",
       "  'loggedCharacters',\n  'sealedSecrets' as never,\n",
       ENTRIES,
@@ -19,7 +19,7 @@ export const AUDIT_MUTANTS: readonly Mutant[] = [
     ],
     [
       'an audit entry has the context of a session',
-      `${CORE}/src/operations/audited-values.ts`,
+      `${CORE}/src/operations/audit/audited-values.ts`,
       "['state', 'endedReason']",
       "['state', 'endedReason', 'context']",
       ENTRIES,
@@ -27,7 +27,7 @@ export const AUDIT_MUTANTS: readonly Mutant[] = [
     ],
     [
       'an audit entry names the phone by its id',
-      `${CORE}/src/operations/audit.ts`,
+      `${CORE}/src/operations/audit/audit.ts`,
       'device: refer.to(deviceId)',
       'device: deviceId',
       ENTRIES,
@@ -45,7 +45,7 @@ export const AUDIT_MUTANTS: readonly Mutant[] = [
   ...against('unrecorded', [
     [
       'a change is stored before its audit entry, in a transaction of its own',
-      `${CORE}/src/operations/audit.ts`,
+      `${CORE}/src/operations/audit/audit.ts`,
       'new StoreView(service.store, async (inner, unit) => {',
       `new StoreView(service.store, async (inner, whole) => {
     const done = await inner.write((tables) => whole({ ...tables, *concerns() {} }))
@@ -71,7 +71,7 @@ export const AUDIT_MUTANTS: readonly Mutant[] = [
     ],
     [
       'a command reads data of a user although its audit class is neither',
-      `${CORE}/src/operations/audit.ts`,
+      `${CORE}/src/operations/audit/audit.ts`,
       "auditClass === 'neither' ? personal : {}",
       '{}',
       ENTRIES,
@@ -79,7 +79,7 @@ export const AUDIT_MUTANTS: readonly Mutant[] = [
     ],
     [
       'the audit log is sent on although the endpoint has rejected it',
-      `${CORE}/src/operations/send-audit.ts`,
+      `${CORE}/src/operations/audit/send-audit.ts`,
       'isAccepted ? position : auditPosition',
       'position',
       SENDER,
@@ -99,7 +99,7 @@ export const AUDIT_MUTANTS: readonly Mutant[] = [
   ...against('forged', [
     [
       'the log has no hashes of audit entries',
-      `${CORE}/src/operations/receipt-log.ts`,
+      `${CORE}/src/operations/receipt/receipt-log.ts`,
       '[auditLeaf(keys.sha256Bytes, last), auditMarker(auditSize)]',
       '[new Uint8Array(32), auditMarker(auditSize)]',
       VERIFY,
@@ -115,7 +115,7 @@ export const AUDIT_MUTANTS: readonly Mutant[] = [
     ],
     [
       'an audit entry does not have the hash of the one before',
-      `${CORE}/src/operations/audit.ts`,
+      `${CORE}/src/operations/audit/audit.ts`,
       "previous: last === undefined ? '' : hex(auditLeaf(keys.sha256Bytes, last))",
       "previous: last === undefined ? '' : ''",
       VERIFY,

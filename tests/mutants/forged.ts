@@ -39,7 +39,7 @@ export const FORGED = against('forged', [
   ],
   [
     'a stolen device token adds and removes keys without an assertion',
-    `${CORE}/src/operations/device-request.ts`,
+    `${CORE}/src/operations/device/device-request.ts`,
     '    ...signedFacts(service, { device, payload, appAttest }, raise),',
     '    assertion: () => accept({ counter: device.counter + 1, userVerified: false }),\n    raiseCounter: () => raise(device.counter + 1),',
     `${SERVER}/tests/api/subject-keys.test.ts`,
@@ -55,7 +55,7 @@ export const FORGED = against('forged', [
   ],
   [
     'the service accepts evidence with any signature',
-    `${CORE}/src/operations/attest.ts`,
+    `${CORE}/src/operations/phone/attest.ts`,
     'keys.same(keys.evidenceMac(evidence.kid, context, evidence), evidence.signature),',
     'keys.evidenceMac(evidence.kid, context, evidence) !== evidence.signature || true,',
     `${SERVER}/tests/api/attest.test.ts`,
@@ -69,7 +69,7 @@ export const FORGED = against('forged', [
   ],
   [
     'any completion secret of the right length completes',
-    `${CORE}/src/operations/complete-session.ts`,
+    `${CORE}/src/operations/session/complete-session.ts`,
     'if (!service.keys.same(secret, input.completionSecret))',
     'if (secret.length !== input.completionSecret.length)',
     `${SERVER}/tests/api/create-session.test.ts`,
@@ -104,7 +104,7 @@ export const FORGED = against('forged', [
   ],
   [
     'an unknown publishable key is accepted',
-    `${CORE}/src/operations/create-session.ts`,
+    `${CORE}/src/operations/session/create-session.ts`,
     'if (key?.tenant.id !== tenant.id || isRevoked(key, service.clock.now()))',
     'if (key !== undefined && (key.tenant.id !== tenant.id || isRevoked(key, service.clock.now())))',
     `${SERVER}/tests/api/create-session.test.ts`,

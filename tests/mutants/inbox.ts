@@ -60,7 +60,7 @@ export const INBOX: readonly Mutant[] = [
     ],
     [
       'a request of an agent does not say who asks',
-      `${CORE}/src/operations/create-session.ts`,
+      `${CORE}/src/operations/session/create-session.ts`,
       "workflow.requester === 'required' && requester === undefined",
       "workflow.requester === 'required' && requester?.name === ''",
       AGENT,
@@ -126,7 +126,7 @@ export const INBOX: readonly Mutant[] = [
     ],
     [
       'a report pauses no tenant',
-      `${CORE}/src/operations/admit-to-inbox.ts`,
+      `${CORE}/src/operations/inbox/admit-to-inbox.ts`,
       'if (now < inboxPausedUntil)',
       'if (now < inboxPausedUntil - now)',
       LIMITS,
@@ -150,7 +150,7 @@ export const INBOX: readonly Mutant[] = [
     ],
     [
       'a request wakes a phone that may not serve it',
-      `${CORE}/src/operations/wake-phones.ts`,
+      `${CORE}/src/operations/inbox/wake-phones.ts`,
       'if (yield* mayServe(service, tables, { ...of, device }))',
       'if ((yield* mayServe(service, tables, { ...of, device })) || found)',
       WAKE_UPS,
@@ -166,7 +166,7 @@ export const INBOX: readonly Mutant[] = [
     ],
     [
       'a recovered phone is woken where it was before',
-      `${CORE}/src/operations/recover-device.ts`,
+      `${CORE}/src/operations/device/recover-device.ts`,
       'yield* tables.push.subscribe(device, null)',
       '',
       WAKE_UPS,

@@ -6,7 +6,7 @@ const RECEIPTS = `${SERVER}/tests/api/receipts.test.ts`
 const LOG = `${SERVER}/tests/api/receipt-log.test.ts`
 const COSIGNED = `${SERVER}/tests/api/cosign-checkpoint.test.ts`
 const EPOCHS = `${SERVER}/tests/api/log-epochs.test.ts`
-const LOG_EPOCHS = `${CORE}/src/operations/log-epochs.ts`
+const LOG_EPOCHS = `${CORE}/src/operations/receipt/log-epochs.ts`
 const MERKLE = `${CORE}/tests/domain/merkle.test.ts`
 const VERIFY_RECEIPT = `${INTEGRATOR}/src/receipt/verify-receipt.ts`
 const VERIFY_LOG = `${INTEGRATOR}/src/receipt/verify-log.ts`
@@ -211,7 +211,7 @@ const LEAKED: readonly Mutant[] = [
     ],
     [
       'another tenant reads a receipt',
-      `${CORE}/src/operations/read-receipt.ts`,
+      `${CORE}/src/operations/receipt/read-receipt.ts`,
       'receipt && isVisible(receipt, key) ? receipt : undefined',
       'receipt && isVisible.length > 0 ? receipt : undefined',
       RECEIPTS,
@@ -221,7 +221,7 @@ const LEAKED: readonly Mutant[] = [
   ...against('relayed', [
     [
       'a receipt of another browser is returned',
-      `${CORE}/src/operations/read-receipt.ts`,
+      `${CORE}/src/operations/receipt/read-receipt.ts`,
       'if (commitment != null && !opensCommitment',
       "if (commitment === '' && !opensCommitment",
       RECEIPTS,
@@ -231,14 +231,14 @@ const LEAKED: readonly Mutant[] = [
   ...against('leaked', [
     [
       'the entry of a receipt can be guessed from its content',
-      `${CORE}/src/operations/make-receipts.ts`,
+      `${CORE}/src/operations/receipt/make-receipts.ts`,
       'id: encodeBase64url(random.id())',
       'id: encodeBase64url(new Uint8Array(random.id().length))',
       RECEIPTS,
     ],
     [
       'a receipt outlives its retention',
-      `${CORE}/src/operations/purge-sessions.ts`,
+      `${CORE}/src/operations/maintenance/purge-sessions.ts`,
       "due('receipts', receiptRetentionMs)",
       "due('receipts', 2 * receiptRetentionMs)",
       RECEIPTS,
@@ -253,7 +253,7 @@ const LEAKED: readonly Mutant[] = [
     ],
     [
       'an entry of the log outlives its retention',
-      `${CORE}/src/operations/purge-sessions.ts`,
+      `${CORE}/src/operations/maintenance/purge-sessions.ts`,
       'receiptLog.prune(due.now - logRetentionMs,',
       'receiptLog.prune(due.now - 2 * logRetentionMs,',
       LOG,

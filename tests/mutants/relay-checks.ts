@@ -121,14 +121,14 @@ const OWN: readonly (readonly [string, string, string, string, number])[] = [
   ],
   [
     'a device token adds a key without an approval',
-    `${CORE}/src/operations/device-request.ts`,
+    `${CORE}/src/operations/device/device-request.ts`,
     '    ...signedFacts(service, { device, payload, appAttest }, raise),',
     '    assertion: () => accept({ counter: device.counter + 1, userVerified: false }),\n    raiseCounter: () => raise(device.counter + 1),',
     10,
   ],
   [
     'a form of a removed phone passes',
-    `${CORE}/src/operations/record-device-change.ts`,
+    `${CORE}/src/operations/device/record-device-change.ts`,
     'if (WITHDRAWING.includes(kind))',
     'if (WITHDRAWING.length === 0)',
     18,
@@ -142,14 +142,14 @@ const OWN: readonly (readonly [string, string, string, string, number])[] = [
   ],
   [
     'a page of another tenant proves its browser',
-    `${CORE}/src/operations/proving-page.ts`,
+    `${CORE}/src/operations/browser/proving-page.ts`,
     'return allowsOrigin(key.tenant, page)',
     'return allowsOrigin(key.tenant, page) || page !== undefined',
     16,
   ],
   [
     'a page says that it is the frame',
-    `${CORE}/src/operations/proving-page.ts`,
+    `${CORE}/src/operations/browser/proving-page.ts`,
     "if (isFramed && origin !== settings.publicOrigin) return reject('origin_not_allowed')",
     '',
     16,

@@ -4,7 +4,7 @@ const PROOF = `${SERVER}/tests/api/prove-browser.test.ts`
 const ADDED = `${SERVER}/tests/api/added-phones.test.ts`
 const BROWSER_KEY = `${SERVER}/tests/api/browser-key.test.ts`
 const FAILURES = `${SERVER}/tests/api/browser-failures.test.ts`
-const PROVE = `${CORE}/src/operations/prove-browser.ts`
+const PROVE = `${CORE}/src/operations/browser/prove-browser.ts`
 
 /** What the browser's key signs, as the source has it. */
 const BROWSER_MEMBERS = [
@@ -24,7 +24,7 @@ const without = (member: string) => BROWSER_MEMBERS.replace(`    ${member},`, ''
 export const RELAYED = against('relayed', [
   [
     'a phone bonds alone in a workflow that requires the browser',
-    `${CORE}/src/operations/move-by-evidence.ts`,
+    `${CORE}/src/operations/phone/move-by-evidence.ts`,
     'if (!requiresBrowser(session.policy)) {',
     'if (session !== undefined) {',
     PROOF,
@@ -149,7 +149,7 @@ export const RELAYED = against('relayed', [
   ],
   [
     'the removal of a phone leaves those that it had added at once',
-    `${CORE}/src/operations/remove-with-planted.ts`,
+    `${CORE}/src/operations/device/remove-with-planted.ts`,
     'removedWith(device, { family, caller })',
     'removedWith(device, { family: [], caller })',
     ADDED,
@@ -180,14 +180,14 @@ export const RELAYED = against('relayed', [
   ],
   [
     'the approval of a further phone leaves out its browser key',
-    `${CORE}/src/operations/register-device.ts`,
+    `${CORE}/src/operations/device/register-device.ts`,
     'approvalOf(service, caller, { approval, registration: signed })',
     'approvalOf(service, caller, { approval, registration })',
     BROWSER_KEY,
   ],
   [
     'the challenge of a browser key is accepted twice',
-    `${CORE}/src/operations/browser-key.ts`,
+    `${CORE}/src/operations/device/browser-key.ts`,
     'if (!isChallengeUsed && !(yield* tables.devices.useChallenge(challenge, challengeExpiresAt)))',
     'if (!isChallengeUsed && challengeExpiresAt === 0)',
     BROWSER_KEY,
@@ -243,14 +243,14 @@ export const RELAYED = against('relayed', [
   ],
   [
     'a form of another browser reads the verification',
-    `${CORE}/src/operations/session-view.ts`,
+    `${CORE}/src/operations/session/session-view.ts`,
     'commitment !== undefined && secret !== undefined && keys.same(keys.sha256(secret), commitment)',
     'commitment !== undefined',
     PROOF,
   ],
   [
     'a form without the secret reads the verification',
-    `${CORE}/src/operations/session-view.ts`,
+    `${CORE}/src/operations/session/session-view.ts`,
     '!requiresBrowser(session.policy) ||',
     '!requiresBrowser(session.policy) || browserSecret === undefined ||',
     PROOF,

@@ -1,6 +1,6 @@
 import { after, test } from 'node:test'
 import type { SessionId } from '@bonded/contract'
-import { expireSessions } from '../../packages/core/src/operations/expire-sessions.ts'
+import { expireSessions } from '../../packages/core/src/operations/maintenance/expire-sessions.ts'
 import { TestClock } from '../harness/test-clock.ts'
 import type { TestPhone } from '../harness/phone.ts'
 import { IS_FRESH } from '../random.ts'

@@ -45,7 +45,7 @@ test('a test can replace only what a guide declares, by a value of its kind', ()
 test('a walk fails at a block that the test does not run, and after the last one', async () => {
   const guide = {
     path: 'docs/guides/auditor.md',
-    test: `${process.cwd()}/packages/cli/tests/audit.test.ts`,
+    test: `${process.cwd()}/packages/cli/tests/audit/audit.test.ts`,
   }
   await assert.rejects(
     walkGuide(guide, async (next) => next()),

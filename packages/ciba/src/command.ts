@@ -1,5 +1,5 @@
-import { jsonOption } from '@bonded/cli/arguments'
-import { printLine } from '@bonded/cli/output'
+import { jsonOption } from '@bonded/cli/program/arguments'
+import { printLine } from '@bonded/cli/program/output'
 import { openLog } from '@bonded/server/log'
 import { Command, Option } from 'commander'
 import { readConfig } from './config.ts'

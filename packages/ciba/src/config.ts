@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path'
-import { readSettingsFile } from '@bonded/cli/settings-file'
+import { readSettingsFile } from '@bonded/cli/program/settings-file'
 import {
   areLabelsDistinct,
   isDisplayText,

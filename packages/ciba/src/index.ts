@@ -1,5 +1,5 @@
-import { type Explained, explain as explainOperator } from '@bonded/cli/explain'
-import type { Commands } from '@bonded/cli/program'
+import { type Explained, explain as explainOperator } from '@bonded/cli/program/explain'
+import type { Commands } from '@bonded/cli/program/program'
 import { escapeHidden } from '@bonded/contract'
 import { GateError } from '@bonded/integrator'
 

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { SettingsFileError } from '@bonded/cli/settings-file-error'
+import { SettingsFileError } from '@bonded/cli/program/settings-file-error'
 import type { JWK, JWKS } from 'oidc-provider'
 
 /**

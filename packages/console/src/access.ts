@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path'
-import { readSettingsFile, textOf } from '@bonded/cli/settings-file'
-import { SettingsFileError } from '@bonded/cli/settings-file-error'
+import { readSettingsFile, textOf } from '@bonded/cli/program/settings-file'
+import { SettingsFileError } from '@bonded/cli/program/settings-file-error'
 import { isExactOrigin, Secret } from '@bonded/contract'
 import { isThisMachine } from '@bonded/server/settings/this-machine'
 import { type Static, Type } from 'typebox'

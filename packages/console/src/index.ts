@@ -1,8 +1,8 @@
-import type { Commands } from '@bonded/cli/program'
+import type { Commands } from '@bonded/cli/program/program'
 
 /** The commands that this package adds to `bonded`. */
 export const COMMANDS: Commands = {
   console: async () => (await import('./command.ts')).consoleCommand(),
 }
 
-export { explain } from '@bonded/cli/explain'
+export { explain } from '@bonded/cli/program/explain'

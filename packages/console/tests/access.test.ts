@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { stringify } from 'yaml'
-import { SettingsFileError } from '@bonded/cli/settings-file-error'
+import { SettingsFileError } from '@bonded/cli/program/settings-file-error'
 import { readAccess } from '../src/access.ts'
 import { explain } from '../src/index.ts'
 

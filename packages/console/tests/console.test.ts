@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { makeId } from '@bonded/contract'
-import { AUDIT_CLASSES } from '@bonded/cli/audit-classes'
+import { AUDIT_CLASSES } from '@bonded/cli/program/audit-classes'
 import { StoreError } from '@bonded/core/ports/store'
 import { SESSION_COOKIE } from '../src/answer.ts'
 import { match } from '../src/page.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TenantId } from '@bonded/contract'
-import { recordAction } from '@bonded/core/operations/audit'
+import { recordAction } from '@bonded/core/operations/audit/audit'
 import { harness } from '../../../tests/harness/harness.ts'
 import { namesIn } from './addresses.ts'
 import { pageAt } from './page-at.ts'

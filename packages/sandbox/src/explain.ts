@@ -1,4 +1,4 @@
-import { type Explained, explain as explainOperator } from '@bonded/cli/explain'
+import { type Explained, explain as explainOperator } from '@bonded/cli/program/explain'
 import { escapeHidden } from '@bonded/contract'
 import { PhoneError } from '@bonded/simulator'
 import { explainPhone } from './phone/explain-phone.ts'

@@ -1,4 +1,4 @@
-import type { Commands } from '@bonded/cli/program'
+import type { Commands } from '@bonded/cli/program/program'
 
 export { SandboxClock } from './clock/sandbox-clock.ts'
 export { explain } from './explain.ts'

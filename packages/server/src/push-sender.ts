@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { WakeUp } from '@bonded/core/collections/wake-ups'
 import type { Service } from '@bonded/core/operations/service'
-import { wakePhone } from '@bonded/core/operations/wake-phones'
+import { wakePhone } from '@bonded/core/operations/inbox/wake-phones'
 import type { ClockGuard } from './clock-guard.ts'
 import { countFailure } from './count-failure.ts'
 

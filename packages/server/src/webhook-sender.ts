@@ -4,9 +4,9 @@ import {
   measureWebhooks,
   repairWebhookTimes,
   resealWebhooks,
-} from '@bonded/core/operations/send-webhooks'
-import { sendAudit } from '@bonded/core/operations/send-audit'
-import { WebhookLane } from '@bonded/core/operations/webhook-lane'
+} from '@bonded/core/operations/webhook/send-webhooks'
+import { sendAudit } from '@bonded/core/operations/audit/send-audit'
+import { WebhookLane } from '@bonded/core/operations/webhook/webhook-lane'
 import { MAX_ATTEMPTS } from '@bonded/core/domain/webhooks'
 import type { ClockGuard } from './clock-guard.ts'
 import { countFailure } from './count-failure.ts'

@@ -11,8 +11,8 @@ import {
   testEndpoint,
   updateEndpoint,
 } from '../../core/src/operations/admin/webhooks.ts'
-import { recordAction } from '../../core/src/operations/audit.ts'
-import { sendAudit } from '../../core/src/operations/send-audit.ts'
+import { recordAction } from '../../core/src/operations/audit/audit.ts'
+import { sendAudit } from '../../core/src/operations/audit/send-audit.ts'
 import type { Store } from '../../core/src/ports/store.ts'
 import type { WebhookEndpoint } from '../../core/src/ports/tables/webhook-table.ts'
 import type { Harness } from '../../../tests/harness/harness.ts'

@@ -1,5 +1,5 @@
-import { dueEndpoints } from '../../core/src/operations/send-webhooks.ts'
-import { WebhookLane } from '../../core/src/operations/webhook-lane.ts'
+import { dueEndpoints } from '../../core/src/operations/webhook/send-webhooks.ts'
+import { WebhookLane } from '../../core/src/operations/webhook/webhook-lane.ts'
 import type { Store } from '../../core/src/ports/store.ts'
 import type { WebhookTransport } from '../../core/src/ports/webhooks.ts'
 import { localBus } from '../src/adapters/bus/local-bus.ts'

@@ -7,7 +7,7 @@ import {
   testEndpoint,
   updateEndpoint,
 } from '../../core/src/operations/admin/webhooks.ts'
-import { WebhookLane } from '../../core/src/operations/webhook-lane.ts'
+import { WebhookLane } from '../../core/src/operations/webhook/webhook-lane.ts'
 import type { WebhookEndpoint } from '../../core/src/ports/tables/webhook-table.ts'
 import type { Harness } from '../../../tests/harness/harness.ts'
 import { allEnded, logOf, type Receiver, scene, until } from './webhook-scene.ts'

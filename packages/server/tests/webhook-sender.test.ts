@@ -14,7 +14,7 @@ import {
   testEndpoint,
   updateEndpoint,
 } from '../../core/src/operations/admin/webhooks.ts'
-import { purgeSessions } from '../../core/src/operations/purge-sessions.ts'
+import { purgeSessions } from '../../core/src/operations/maintenance/purge-sessions.ts'
 import { LOG_MS } from '../../core/src/domain/webhooks.ts'
 import { harness, ROOT_KEY } from '../../../tests/harness/harness.ts'
 import { accepts, type Behavior, fails, webhookReceiver } from './webhook-receiver.ts'

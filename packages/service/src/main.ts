@@ -1,4 +1,4 @@
-import { endWithParent } from '@bonded/cli/parent'
+import { endWithParent } from '@bonded/cli/program/parent'
 import { runCommand } from './run-command.ts'
 
 // A closed reader (`| head`) or a log on a full disk must not end a running service.

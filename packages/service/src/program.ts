@@ -1,4 +1,4 @@
-import { type CommandPart, commandTree, OPERATOR_COMMANDS } from '@bonded/cli/program'
+import { type CommandPart, commandTree, OPERATOR_COMMANDS } from '@bonded/cli/program/program'
 import type { Command } from 'commander'
 
 /** Optional packages, which an installation may lack, so their names are not resolved here. */

@@ -1,5 +1,5 @@
-import type { Explained } from '@bonded/cli/explain'
-import { runProgram } from '@bonded/cli/run-program'
+import type { Explained } from '@bonded/cli/program/explain'
+import { runProgram } from '@bonded/cli/program/run-program'
 import { bondedProgram, loadParts } from './program.ts'
 
 /** Runs the command of `bonded` that these words name. */
@@ -14,6 +14,6 @@ export async function runCommand(words: readonly string[]): Promise<void> {
 /** @param name of the command that was run */
 export async function explainFailure(failure: unknown, name?: string): Promise<Explained> {
   const [part] = await loadParts(name)
-  const { explain } = part ?? (await import('@bonded/cli/explain'))
+  const { explain } = part ?? (await import('@bonded/cli/program/explain'))
   return explain(failure)
 }

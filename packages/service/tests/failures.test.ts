@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { exitCodeOf } from '@bonded/cli/exit-codes'
+import { exitCodeOf } from '@bonded/cli/program/exit-codes'
 import { OperatorError } from '../../core/src/operations/admin/operator-error.ts'
 import { StoreError } from '../../core/src/ports/store.ts'
 import { type Argument, type Command, CommanderError } from 'commander'
-import { failureOf } from '../../cli/src/run-program.ts'
+import { failureOf } from '../../cli/src/program/run-program.ts'
 import { bondedProgram } from '../src/program.ts'
 import { explainFailure } from '../src/run-command.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { helpArguments } from '../../cli/src/help.ts'
+import { helpArguments } from '../../cli/src/program/help.ts'
 import { bondedProgram } from '../src/program.ts'
 import { machine } from '../../../tests/harness/process.ts'
 

@@ -1,5 +1,5 @@
 import { parseId } from '@bonded/contract'
-import { AUDIT_CLASSES } from '@bonded/cli/audit-classes'
+import { AUDIT_CLASSES } from '@bonded/cli/program/audit-classes'
 import type { AuditEntry, AuditTarget } from '@bonded/core/domain/audit'
 import { listAudit } from '@bonded/core/operations/admin/list-audit'
 import { reportReceiptLog } from '@bonded/core/operations/admin/report-receipt-log'

@@ -1,5 +1,5 @@
 import { DELIVERY_STATES, parseId } from '@bonded/contract'
-import { parseDuration } from '@bonded/cli/duration'
+import { parseDuration } from '@bonded/cli/program/duration'
 import { reportWebhooks } from '@bonded/core/operations/admin/report-webhooks'
 import {
   listDeliveries,

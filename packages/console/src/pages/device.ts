@@ -1,4 +1,4 @@
-import { CONSEQUENCES } from '@bonded/cli/consequences'
+import { CONSEQUENCES } from '@bonded/cli/program/consequences'
 import { type DeviceId, parseId } from '@bonded/contract'
 import type { Device } from '@bonded/core/domain/session'
 import { inspectDevice, moveDevice } from '@bonded/core/operations/admin/devices'

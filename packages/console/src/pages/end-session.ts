@@ -1,4 +1,4 @@
-import { CONSEQUENCES } from '@bonded/cli/consequences'
+import { CONSEQUENCES } from '@bonded/cli/program/consequences'
 import { hasEnded } from '@bonded/contract'
 import { inspectSession } from '@bonded/core/operations/admin/inspect-session'
 import { killSessionAsOperator } from '@bonded/core/operations/admin/kill-session'

@@ -1,4 +1,4 @@
-import { CONSEQUENCES } from '@bonded/cli/consequences'
+import { CONSEQUENCES } from '@bonded/cli/program/consequences'
 import { type EventId, parseId } from '@bonded/contract'
 import { succeeded } from '@bonded/core/domain/webhooks'
 import { inspectEvent, retryEvent } from '@bonded/core/operations/admin/webhooks'

@@ -1,5 +1,5 @@
 import { parseId, type SessionId } from '@bonded/contract'
-import { checkReceipt } from '@bonded/cli/checked-receipt'
+import { checkReceipt } from '@bonded/cli/user/checked-receipt'
 import { queryOf } from '../fields.ts'
 import { html } from '../html.ts'
 import { badge, factsOf, idOf, stored, timeOf } from '../layout.ts'

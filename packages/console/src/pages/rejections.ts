@@ -6,7 +6,7 @@ import {
   type RequestId,
   type SessionId,
 } from '@bonded/contract'
-import { searchRejections } from '@bonded/core/operations/search-rejections'
+import { searchRejections } from '@bonded/core/operations/tenant/search-rejections'
 import type { RejectionKey } from '@bonded/core/ports/tables/rejection-table'
 import { EXPLANATIONS } from '@bonded/core/protocol/explanations'
 import { PAGE_ROWS, textIn, timeIn, withMember } from '../fields.ts'

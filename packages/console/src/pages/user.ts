@@ -1,4 +1,4 @@
-import { CONSEQUENCES } from '@bonded/cli/consequences'
+import { CONSEQUENCES } from '@bonded/cli/program/consequences'
 import { parseId, PATH_TEXTS, type SubjectId } from '@bonded/contract'
 import type { AuditTarget } from '@bonded/core/domain/audit'
 import type { Device } from '@bonded/core/domain/session'

@@ -10,9 +10,9 @@ import {
 } from '@bonded/contract'
 import { accept, type Result, reject } from '../domain/rejection.ts'
 import { allowsOrigin, isRevoked } from '../domain/tenant.ts'
-import { timesOfToken } from './device-token.ts'
+import { timesOfToken } from './device/device-token.ts'
 import type { BrowserCaller, Caller, Service } from './service.ts'
-import { recordDeviceChange } from './record-device-change.ts'
+import { recordDeviceChange } from './device/record-device-change.ts'
 
 /** What a request presents about its sender. */
 export interface Presented {

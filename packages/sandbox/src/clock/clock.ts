@@ -1,7 +1,7 @@
 import { Argument, Command, InvalidArgumentError } from 'commander'
-import { parseDuration } from '@bonded/cli/duration'
-import type { Options } from '@bonded/cli/open'
-import { fields, print } from '@bonded/cli/output'
+import { parseDuration } from '@bonded/cli/program/duration'
+import type { Options } from '@bonded/cli/program/open'
+import { fields, print } from '@bonded/cli/program/output'
 import { readSandboxConfig } from '../sandbox-options.ts'
 import { advanceClock } from './clock-socket.ts'
 

@@ -3,7 +3,7 @@ import type { Session } from '@bonded/core/domain/session'
 import { isInbox } from '@bonded/core/domain/inbox'
 import { stateAt } from '@bonded/core/protocol/states'
 import type { Service } from '@bonded/core/operations/service'
-import { viewOf } from '@bonded/core/operations/session-view'
+import { viewOf } from '@bonded/core/operations/session/session-view'
 
 /** More than the pages that a user of the demo has open. */
 const RECENT_SESSIONS = 5

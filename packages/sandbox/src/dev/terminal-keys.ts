@@ -1,7 +1,7 @@
 import type { TenantId } from '@bonded/contract'
 import { describeRequest, type SimulatedPhone } from '@bonded/simulator'
 import type { Service } from '@bonded/core/operations/service'
-import { write } from '@bonded/cli/output'
+import { write } from '@bonded/cli/program/output'
 import { describeRun } from '../phone/describe-run.ts'
 import { explain } from '../explain.ts'
 import { newestCode } from './newest-code.ts'

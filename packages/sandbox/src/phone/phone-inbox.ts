@@ -1,6 +1,6 @@
 import { type HandoffInput, inboxLink, PhoneError, type SimulatedPhone } from '@bonded/simulator'
 import { Command } from 'commander'
-import { print, table } from '@bonded/cli/output'
+import { print, table } from '@bonded/cli/program/output'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { originOption, readSandboxConfig } from '../sandbox-options.ts'
 import type { PhoneOptions } from './phone-keys.ts'

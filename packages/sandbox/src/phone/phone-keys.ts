@@ -4,9 +4,9 @@ import type { SimulatedPhone } from '@bonded/simulator'
 import { Command } from 'commander'
 import { readConfig, type SettingFlags } from '@bonded/server/settings/config'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
-import { deviceArgument } from '@bonded/cli/arguments'
-import type { Options } from '@bonded/cli/open'
-import { fields, print, table } from '@bonded/cli/output'
+import { deviceArgument } from '@bonded/cli/program/arguments'
+import type { Options } from '@bonded/cli/program/open'
+import { fields, print, table } from '@bonded/cli/program/output'
 
 /** The options of a command of the phone. */
 export interface PhoneOptions extends Options {

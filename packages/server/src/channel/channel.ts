@@ -21,7 +21,7 @@ import { type RequestLine, requestIdOf, type LogRequest, traceIdOf } from '../ht
 import { alignResponse } from '../http/response/response-timing.ts'
 import { authenticateChannel } from '@bonded/core/operations/authenticate'
 import type { Service } from '@bonded/core/operations/service'
-import { type Watched, watchSession } from '@bonded/core/operations/watch-session'
+import { type Watched, watchSession } from '@bonded/core/operations/session/watch-session'
 import type { Cancel } from '@bonded/core/ports/clock'
 import type { ConnectionLimiter, OpenConnections } from '@bonded/core/ports/peers'
 import { closeChannel } from './close-channel.ts'

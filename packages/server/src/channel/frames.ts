@@ -20,7 +20,7 @@ import {
 } from '../http/response/present.ts'
 import type { Tenant } from '@bonded/core/domain/tenant'
 import type { Service } from '@bonded/core/operations/service'
-import { viewForBrowser, viewOf } from '@bonded/core/operations/session-view'
+import { viewForBrowser, viewOf } from '@bonded/core/operations/session/session-view'
 import type { StoredEvent } from '@bonded/core/ports/tables/session-table'
 
 /**

@@ -1,6 +1,6 @@
 import type { EndpointName, ENDPOINTS, RequestId, WebhookEndpointId } from '@bonded/contract'
 import type { AuditClass } from '@bonded/core/domain/audit'
-import { auditedService } from '@bonded/core/operations/audit'
+import { auditedService } from '@bonded/core/operations/audit/audit'
 import type { Caller, Service } from '@bonded/core/operations/service'
 
 /** The endpoints that can change something. */

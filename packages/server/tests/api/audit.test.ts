@@ -14,10 +14,10 @@ import {
   personReference,
   readingService,
   recordAction,
-} from '../../../core/src/operations/audit.ts'
-import { auditedValues } from '../../../core/src/operations/audited-values.ts'
+} from '../../../core/src/operations/audit/audit.ts'
+import { auditedValues } from '../../../core/src/operations/audit/audited-values.ts'
 import { inspectSession } from '../../../core/src/operations/admin/inspect-session.ts'
-import { createEndpoint } from '../../../core/src/operations/webhook-endpoints.ts'
+import { createEndpoint } from '../../../core/src/operations/webhook/webhook-endpoints.ts'
 import { AUDITED_ENDPOINTS } from '../../src/http/audited-endpoints.ts'
 import { type Harness, harness } from '../../../../tests/harness/harness.ts'
 import { runSql } from '../../../store/tests/servers/postgres.ts'

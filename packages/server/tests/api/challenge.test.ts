@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { SessionId } from '@bonded/contract'
-import { expireSessions } from '../../../core/src/operations/expire-sessions.ts'
+import { expireSessions } from '../../../core/src/operations/maintenance/expire-sessions.ts'
 import { harness } from '../../../../tests/harness/harness.ts'
 
 const h = await harness({

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { parseId } from '@bonded/contract'
 import { keyringOf } from '../../src/adapters/keys/keyring.ts'
-import { findAndExpireWatchedSession } from '../../../core/src/operations/find-and-expire.ts'
+import { findAndExpireWatchedSession } from '../../../core/src/operations/session/find-and-expire.ts'
 import type { Tables } from '../../../core/src/ports/store.ts'
 import { harness } from '../../../../tests/harness/harness.ts'
 

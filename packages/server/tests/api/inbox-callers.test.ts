@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CreatedSession } from '@bonded/contract'
 import { revokeKey } from '@bonded/core/operations/admin/keys'
-import { expireSessions } from '@bonded/core/operations/expire-sessions'
-import { purgeSessions } from '@bonded/core/operations/purge-sessions'
+import { expireSessions } from '@bonded/core/operations/maintenance/expire-sessions'
+import { purgeSessions } from '@bonded/core/operations/maintenance/purge-sessions'
 import { randomFor } from '../../../../tests/random.ts'
 import {
   bondedUser,

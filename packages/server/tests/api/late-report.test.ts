@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { READABLE_AFTER_END_MS } from '../../../core/src/domain/lifetimes.ts'
-import { purgeSessions } from '../../../core/src/operations/purge-sessions.ts'
+import { purgeSessions } from '../../../core/src/operations/maintenance/purge-sessions.ts'
 import { harness, SHOP_ORIGIN } from '../../../../tests/harness/harness.ts'
 
 const h = await harness()

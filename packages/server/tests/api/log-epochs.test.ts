@@ -12,7 +12,7 @@ import { rows, sent } from '../../../store/src/statement.ts'
 import { LOG_DELAY_SECONDS } from '../../../core/src/domain/receipt-log.ts'
 import { beginLogAsOperator } from '../../../core/src/operations/admin/begin-receipt-log.ts'
 import { reportReceiptLog } from '../../../core/src/operations/admin/report-receipt-log.ts'
-import { appendReceipts } from '../../../core/src/operations/receipt-log.ts'
+import { appendReceipts } from '../../../core/src/operations/receipt/receipt-log.ts'
 import { type KeptCheckpoint, LogRefused } from '../../../core/src/ports/kept-checkpoint.ts'
 import type { StoredReceipt } from '../../../core/src/ports/tables/receipt-table.ts'
 

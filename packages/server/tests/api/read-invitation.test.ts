@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Workflow } from '@bonded/contract'
 import { USUAL_LIMITS } from '../../../core/src/domain/limits.ts'
-import { purgeSessions } from '../../../core/src/operations/purge-sessions.ts'
+import { purgeSessions } from '../../../core/src/operations/maintenance/purge-sessions.ts'
 import { harness, PUBLIC_ORIGIN, SHOP_ORIGIN } from '../../../../tests/harness/harness.ts'
 
 const WORKFLOW = { name: 'wire', actions: ['approve'] } satisfies Workflow

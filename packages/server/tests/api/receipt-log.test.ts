@@ -21,8 +21,8 @@ import {
   proofText,
 } from '../../../core/src/domain/receipt-log.ts'
 import { reportReceiptLog } from '../../../core/src/operations/admin/report-receipt-log.ts'
-import { purgeLogs } from '../../../core/src/operations/purge-sessions.ts'
-import { appendReceipts } from '../../../core/src/operations/receipt-log.ts'
+import { purgeLogs } from '../../../core/src/operations/maintenance/purge-sessions.ts'
+import { appendReceipts } from '../../../core/src/operations/receipt/receipt-log.ts'
 import type { StoredReceipt } from '../../../core/src/ports/tables/receipt-table.ts'
 import { SignerError } from '../../../core/src/ports/signer.ts'
 

@@ -19,7 +19,7 @@ import {
 import { prometheusMeter } from '../../src/adapters/meter/prometheus-meter.ts'
 import { testSigner } from '../../../../tests/harness/test-signer.ts'
 import { RECEIPT_DELAY_MS, RECEIPT_RETENTION_MS } from '../../../core/src/domain/receipts.ts'
-import { purgeSessions } from '../../../core/src/operations/purge-sessions.ts'
+import { purgeSessions } from '../../../core/src/operations/maintenance/purge-sessions.ts'
 import { type Signer, SignerError } from '../../../core/src/ports/signer.ts'
 
 const DAY_MS = 24 * 60 * 60_000

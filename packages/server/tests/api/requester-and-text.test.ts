@@ -5,7 +5,7 @@ import { harness } from '../../../../tests/harness/harness.ts'
 import {
   namesAnotherTenant,
   TENANT_NAMES_TTL_MS,
-} from '../../../core/src/operations/tenant-names.ts'
+} from '../../../core/src/operations/tenant/tenant-names.ts'
 
 const h = await harness()
 after(() => h[Symbol.asyncDispose]())

@@ -7,7 +7,7 @@ import {
   type SomeRetention,
 } from '../../../core/src/domain/retention.ts'
 import { updateTenant } from '../../../core/src/operations/admin/update-tenant.ts'
-import { purgeSessions } from '../../../core/src/operations/purge-sessions.ts'
+import { purgeSessions } from '../../../core/src/operations/maintenance/purge-sessions.ts'
 import type { Service } from '../../../core/src/operations/service.ts'
 import { type Harness, harness, type TenantKeys } from '../../../../tests/harness/harness.ts'
 import { until } from '../../../../tests/harness/process.ts'

@@ -3,7 +3,7 @@ import { after, test } from 'node:test'
 import type { TimelineEntry } from '@bonded/contract'
 import { issueKey } from '../../../core/src/operations/admin/keys.ts'
 import { killSessionAsOperator } from '../../../core/src/operations/admin/kill-session.ts'
-import { expireSessions } from '../../../core/src/operations/expire-sessions.ts'
+import { expireSessions } from '../../../core/src/operations/maintenance/expire-sessions.ts'
 import { harness, SHOP_ORIGIN } from '../../../../tests/harness/harness.ts'
 
 const h = await harness()

@@ -14,10 +14,10 @@ import { RETENTION_BOUNDS } from '../../../core/src/domain/retention.ts'
 import { beginLogAsOperator } from '../../../core/src/operations/admin/begin-receipt-log.ts'
 import { reportReceiptLog } from '../../../core/src/operations/admin/report-receipt-log.ts'
 import { verifyAudit } from '../../../core/src/operations/admin/verify-audit.ts'
-import { recordAction } from '../../../core/src/operations/audit.ts'
-import { purgeLogs } from '../../../core/src/operations/purge-sessions.ts'
+import { recordAction } from '../../../core/src/operations/audit/audit.ts'
+import { purgeLogs } from '../../../core/src/operations/maintenance/purge-sessions.ts'
 import { listAudit } from '../../../core/src/operations/admin/list-audit.ts'
-import { appendReceipts } from '../../../core/src/operations/receipt-log.ts'
+import { appendReceipts } from '../../../core/src/operations/receipt/receipt-log.ts'
 import {
   type ReceiptKeySet,
   verifyConsistency,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { proofTiles } from '../../../core/src/domain/merkle.ts'
-import { appendReceipts } from '../../../core/src/operations/receipt-log.ts'
+import { appendReceipts } from '../../../core/src/operations/receipt/receipt-log.ts'
 import { USUAL_LIMITS } from '../../../core/src/domain/limits.ts'
 import { parseTrustedProxies } from '../../src/http/connection/client-address.ts'
 import { type Harness, harness } from '../../../../tests/harness/harness.ts'

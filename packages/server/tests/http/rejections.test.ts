@@ -5,7 +5,7 @@ import {
   REJECTION_RETENTION_MS,
   RETENTION_AFTER_END_MS,
 } from '../../../core/src/domain/lifetimes.ts'
-import { purgeSessions } from '../../../core/src/operations/purge-sessions.ts'
+import { purgeSessions } from '../../../core/src/operations/maintenance/purge-sessions.ts'
 import {
   type Harness,
   harness,

@@ -7,7 +7,7 @@ import pino from 'pino'
 import { WebSocket } from 'ws'
 import { requestLogger } from '../../src/http/request-line.ts'
 import { LOG_OPTIONS } from '../../src/log.ts'
-import { expireSessions } from '../../../core/src/operations/expire-sessions.ts'
+import { expireSessions } from '../../../core/src/operations/maintenance/expire-sessions.ts'
 import { noMeter } from '../../../core/src/ports/meter.ts'
 import { harness, SHOP_ORIGIN } from '../../../../tests/harness/harness.ts'
 

@@ -8,7 +8,7 @@ import { type ReceiptKeySet, verifyReceipt } from '../../../integrator/src/index
 import { eraseSubject } from '../../../core/src/operations/admin/erase-subject.ts'
 import { exportSubject } from '../../../core/src/operations/admin/export-subject.ts'
 import { changeSubject } from '../../../core/src/operations/admin/subjects.ts'
-import { auditedService, personReference } from '../../../core/src/operations/audit.ts'
+import { auditedService, personReference } from '../../../core/src/operations/audit/audit.ts'
 import type { Service } from '../../../core/src/operations/service.ts'
 import type { Unit } from '../../../core/src/ports/store.ts'
 import { dumpSqlite } from '../../../store/src/backup/sqlite-backup.ts'

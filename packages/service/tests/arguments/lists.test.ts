@@ -6,7 +6,7 @@ import {
   type SubjectId,
   type TenantId,
 } from '../../../contract/src/index.ts'
-import { recordAction } from '../../../core/src/operations/audit.ts'
+import { recordAction } from '../../../core/src/operations/audit/audit.ts'
 import { type Harness, harness } from '../../../../tests/harness/harness.ts'
 import { commandsOn, setTime } from './commands-on.ts'
 

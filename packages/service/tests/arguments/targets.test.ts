@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SubjectId } from '../../../contract/src/index.ts'
-import { makeReceipts } from '../../../core/src/operations/make-receipts.ts'
+import { makeReceipts } from '../../../core/src/operations/receipt/make-receipts.ts'
 import { type Harness, harness } from '../../../../tests/harness/harness.ts'
 import { commandsOn, setTime } from './commands-on.ts'
 

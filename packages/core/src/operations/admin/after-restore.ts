@@ -1,5 +1,5 @@
 import type { AuditedAction } from '../../domain/audit.ts'
-import { recordAction } from '../audit.ts'
+import { recordAction } from '../audit/audit.ts'
 import type { Service } from '../service.ts'
 import { beginLogAsOperator, type BegunLog } from './begin-receipt-log.ts'
 import { endLiveSessions } from './end-live-sessions.ts'

@@ -1,5 +1,5 @@
 import { type ClosingReason, logOrigin } from '../../domain/receipt-log.ts'
-import { beginLog } from '../log-epochs.ts'
+import { beginLog } from '../receipt/log-epochs.ts'
 import type { Service } from '../service.ts'
 
 /** A log that was closed, and the one that continues it. */

@@ -3,8 +3,8 @@ import { DEVICE_MOVES, type DeviceEvent } from '../../domain/device-moves.ts'
 import type { Device, Session } from '../../domain/session.ts'
 import { deviceNotFound, OperatorError } from './operator-error.ts'
 import type { Service } from '../service.ts'
-import { recordDeviceChange } from '../record-device-change.ts'
-import { removeWithPlanted } from '../remove-with-planted.ts'
+import { recordDeviceChange } from '../device/record-device-change.ts'
+import { removeWithPlanted } from '../device/remove-with-planted.ts'
 
 /** Devices, newest first, of all subjects or of one. */
 export function listDevices(

@@ -1,5 +1,5 @@
 import { mayMove, MOVES } from '../../protocol/states.ts'
-import { BATCH_SESSIONS } from '../batch.ts'
+import { BATCH_SESSIONS } from '../maintenance/batch.ts'
 import type { Service } from '../service.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { SessionId } from '@bonded/contract'
-import { type ReadReceipt, withProof } from '../read-receipt.ts'
+import { type ReadReceipt, withProof } from '../receipt/read-receipt.ts'
 import type { Service } from '../service.ts'
 import { OperatorError } from './operator-error.ts'
 

@@ -1,7 +1,7 @@
 import type { SessionId } from '@bonded/contract'
 import type { Session } from '../../domain/session.ts'
 import { hasMoved, isStoredFor, MOVES } from '../../protocol/states.ts'
-import { expireIfOverdue } from '../find-and-expire.ts'
+import { expireIfOverdue } from '../session/find-and-expire.ts'
 import type { Service } from '../service.ts'
 import { OperatorError, sessionNotFound } from './operator-error.ts'
 

@@ -1,6 +1,6 @@
 import type { AuditEntry, AuditTarget } from '../../domain/audit.ts'
 import type { AuditQuery } from '../../ports/tables/audit-table.ts'
-import { partiesOf, personReference } from '../audit.ts'
+import { partiesOf, personReference } from '../audit/audit.ts'
 import type { Service } from '../service.ts'
 
 /**

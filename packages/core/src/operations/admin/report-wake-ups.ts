@@ -1,5 +1,5 @@
 import type { Service } from '../service.ts'
-import { pushKeyOf } from '../wake-phones.ts'
+import { pushKeyOf } from '../inbox/wake-phones.ts'
 
 /**
  * How many phones the service can wake, and a warning if it can wake none of them. Undefined if no

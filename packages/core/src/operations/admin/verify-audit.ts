@@ -2,7 +2,7 @@ import { hex, markedEntries } from '../../domain/audit.ts'
 import { edgeTiles, MerkleTree, type Tile, TILE_WIDTH } from '../../domain/merkle.ts'
 import { base64, checkpointFacts, logOrigin } from '../../domain/receipt-log.ts'
 import type { LogHead } from '../../ports/tables/receipt-log-table.ts'
-import { readTiles } from '../read-tiles.ts'
+import { readTiles } from '../receipt/read-tiles.ts'
 import type { Service } from '../service.ts'
 import { AuditRows } from './audit-rows.ts'
 

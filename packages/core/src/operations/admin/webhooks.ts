@@ -9,12 +9,12 @@ import type {
   WebhookOwner,
 } from '../../ports/tables/webhook-table.ts'
 import type { Service } from '../service.ts'
-import * as deliveries from '../webhook-deliveries.ts'
-import * as endpoints from '../webhook-endpoints.ts'
+import * as deliveries from '../webhook/webhook-deliveries.ts'
+import * as endpoints from '../webhook/webhook-endpoints.ts'
 import { OperatorError } from './operator-error.ts'
 import { findTenant } from './tenants.ts'
 
-export type { EndpointWithVerifier } from '../webhook-endpoints.ts'
+export type { EndpointWithVerifier } from '../webhook/webhook-endpoints.ts'
 
 /** What the operator does with the webhooks of every tenant. A rejection is an `OperatorError`. */
 const by = 'operator'

@@ -1,6 +1,6 @@
 import { encodeQr, parseId } from '@bonded/contract'
 import type { FastifyInstance } from 'fastify'
-import { readQrCode } from '@bonded/core/operations/read-qr-code'
+import { readQrCode } from '@bonded/core/operations/session/read-qr-code'
 import type { Service } from '@bonded/core/operations/service'
 import { limitPage } from './page-limits.ts'
 import { qrText } from '../response/present.ts'

@@ -1,9 +1,9 @@
 import type { DeviceRecord, RegisteredDevice, RotatedToken, SubjectKey } from '@bonded/contract'
 import { iso } from '@bonded/core/domain/iso'
 import type { Device } from '@bonded/core/domain/session'
-import type { NewDeviceToken } from '@bonded/core/operations/device-token'
-import type { OwnDevice, SubjectDevice } from '@bonded/core/operations/read-devices'
-import type { Registered } from '@bonded/core/operations/register-device'
+import type { NewDeviceToken } from '@bonded/core/operations/device/device-token'
+import type { OwnDevice, SubjectDevice } from '@bonded/core/operations/device/read-devices'
+import type { Registered } from '@bonded/core/operations/device/register-device'
 
 /** Presents a new registration: the device and its token, which no later response repeats. */
 export function presentRegistered({ device, made }: Registered): RegisteredDevice {

@@ -1,6 +1,6 @@
 import type { SubjectDevices } from '@bonded/contract'
 import { iso } from '@bonded/core/domain/iso'
-import type { TenantSubject } from '@bonded/core/operations/subject-devices'
+import type { TenantSubject } from '@bonded/core/operations/tenant/subject-devices'
 
 /** Presents a user and their phones to a tenant, without an id that another tenant could know. */
 export function presentSubject({ subjectRef, blockedAt, devices }: TenantSubject): SubjectDevices {

@@ -7,7 +7,7 @@ import type {
 import { iso } from '@bonded/core/domain/iso'
 import type { Instant } from '@bonded/core/domain/session'
 import type { Attempt } from '@bonded/core/domain/webhooks'
-import type { EndpointWithVerifier } from '@bonded/core/operations/webhook-endpoints'
+import type { EndpointWithVerifier } from '@bonded/core/operations/webhook/webhook-endpoints'
 import type {
   DeliveryPage,
   WebhookDelivery,

@@ -16,14 +16,14 @@ import { needsAttestedKey } from '@bonded/core/domain/key-rules'
 import { BROWSER_PROOF_TTL_MS } from '@bonded/core/domain/lifetimes'
 import type { Instant, Session } from '@bonded/core/domain/session'
 import { type Tenant, titlesOf } from '@bonded/core/domain/tenant'
-import type { Invited } from '@bonded/core/operations/read-invitation'
+import type { Invited } from '@bonded/core/operations/phone/read-invitation'
 import type { Settings } from '@bonded/core/operations/service'
 import type {
   BackendView,
   PhoneView,
   SessionView,
   WatchedView,
-} from '@bonded/core/operations/session-view'
+} from '@bonded/core/operations/session/session-view'
 
 /** Presents the full view, for the tenant's backend. */
 export function presentFull(settings: Settings, view: BackendView): FullSession {

@@ -1,7 +1,7 @@
 import { ENDPOINTS } from '@bonded/contract'
 import { accept } from '@bonded/core/domain/rejection'
-import { attest } from '@bonded/core/operations/attest'
-import { viewForBackend, viewForPhone } from '@bonded/core/operations/session-view'
+import { attest } from '@bonded/core/operations/phone/attest'
+import { viewForBackend, viewForPhone } from '@bonded/core/operations/session/session-view'
 import { presentFull, presentPhone } from '../response/present.ts'
 import { serve } from '../serve.ts'
 

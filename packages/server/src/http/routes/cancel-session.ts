@@ -1,7 +1,7 @@
 import { ENDPOINTS, WATCH_HEADER } from '@bonded/contract'
 import { accept } from '@bonded/core/domain/rejection'
-import { cancelSession } from '@bonded/core/operations/cancel-session'
-import { viewForBrowser } from '@bonded/core/operations/session-view'
+import { cancelSession } from '@bonded/core/operations/session/cancel-session'
+import { viewForBrowser } from '@bonded/core/operations/session/session-view'
 import { presentPublic } from '../response/present.ts'
 import { serve } from '../serve.ts'
 

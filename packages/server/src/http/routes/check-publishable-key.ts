@@ -1,6 +1,6 @@
 import { ENDPOINTS } from '@bonded/contract'
 import { accept } from '@bonded/core/domain/rejection'
-import { checkPublishableKey } from '@bonded/core/operations/check-publishable-key'
+import { checkPublishableKey } from '@bonded/core/operations/session/check-publishable-key'
 import { serve } from '../serve.ts'
 
 export const checkPublishableKeyRoute = serve(

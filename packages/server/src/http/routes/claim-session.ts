@@ -1,7 +1,7 @@
 import { ENDPOINTS } from '@bonded/contract'
 import { accept } from '@bonded/core/domain/rejection'
-import { claimSession } from '@bonded/core/operations/claim-session'
-import { viewForPhone } from '@bonded/core/operations/session-view'
+import { claimSession } from '@bonded/core/operations/phone/claim-session'
+import { viewForPhone } from '@bonded/core/operations/session/session-view'
 import { presentPhone } from '../response/present.ts'
 import { serve } from '../serve.ts'
 

@@ -5,7 +5,7 @@ import {
   OUTCOME_HEADER,
 } from '@bonded/contract'
 import { accept } from '@bonded/core/domain/rejection'
-import { completeSession } from '@bonded/core/operations/complete-session'
+import { completeSession } from '@bonded/core/operations/session/complete-session'
 import { serve } from '../serve.ts'
 
 export const completeSessionRoute = serve(

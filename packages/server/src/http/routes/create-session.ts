@@ -1,7 +1,7 @@
 import { type CreateSessionRequest, ENDPOINTS, type Members, withoutNulls } from '@bonded/contract'
 import { accept } from '@bonded/core/domain/rejection'
-import { createSession, type SessionRequest } from '@bonded/core/operations/create-session'
-import { completionSecretOf, viewForBackend } from '@bonded/core/operations/session-view'
+import { createSession, type SessionRequest } from '@bonded/core/operations/session/create-session'
+import { completionSecretOf, viewForBackend } from '@bonded/core/operations/session/session-view'
 import { presentCreated } from '../response/present.ts'
 import { serve } from '../serve.ts'
 

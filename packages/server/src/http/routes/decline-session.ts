@@ -1,7 +1,7 @@
 import { ENDPOINTS } from '@bonded/contract'
 import { accept } from '@bonded/core/domain/rejection'
-import { declineSession } from '@bonded/core/operations/decline-session'
-import { viewForPhone } from '@bonded/core/operations/session-view'
+import { declineSession } from '@bonded/core/operations/phone/decline-session'
+import { viewForPhone } from '@bonded/core/operations/session/session-view'
 import { presentPhone } from '../response/present.ts'
 import { serve } from '../serve.ts'
 

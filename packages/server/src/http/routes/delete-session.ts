@@ -1,6 +1,6 @@
 import { ENDPOINTS } from '@bonded/contract'
 import { accept } from '@bonded/core/domain/rejection'
-import { killSession } from '@bonded/core/operations/kill-session'
+import { killSession } from '@bonded/core/operations/session/kill-session'
 import { serve } from '../serve.ts'
 
 export const deleteSessionRoute = serve(

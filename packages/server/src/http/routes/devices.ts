@@ -1,11 +1,11 @@
 import { ENDPOINTS } from '@bonded/contract'
 import { accept } from '@bonded/core/domain/rejection'
 import { iso } from '@bonded/core/domain/iso'
-import { listKeys, readDevice } from '@bonded/core/operations/read-devices'
-import { challengeDevice, registerDevice } from '@bonded/core/operations/register-device'
-import { recoverDevice } from '@bonded/core/operations/recover-device'
-import { removeDevice } from '@bonded/core/operations/remove-device'
-import { rotateDeviceToken } from '@bonded/core/operations/rotate-device-token'
+import { listKeys, readDevice } from '@bonded/core/operations/device/read-devices'
+import { challengeDevice, registerDevice } from '@bonded/core/operations/device/register-device'
+import { recoverDevice } from '@bonded/core/operations/device/recover-device'
+import { removeDevice } from '@bonded/core/operations/device/remove-device'
+import { rotateDeviceToken } from '@bonded/core/operations/device/rotate-device-token'
 import {
   presentDevice,
   presentKey,

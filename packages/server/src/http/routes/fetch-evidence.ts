@@ -1,6 +1,6 @@
 import { ENDPOINTS } from '@bonded/contract'
 import { accept } from '@bonded/core/domain/rejection'
-import { fetchEvidence } from '@bonded/core/operations/fetch-evidence'
+import { fetchEvidence } from '@bonded/core/operations/phone/fetch-evidence'
 import { serve } from '../serve.ts'
 
 export const fetchEvidenceRoute = serve(

@@ -1,8 +1,16 @@
 import { BROWSER_SECRET_HEADER, ENDPOINTS, type SessionId, WATCH_HEADER } from '@bonded/contract'
 import { accept, type Result } from '@bonded/core/domain/rejection'
-import { readAsBackend, openAsBrowser, readAsPhone } from '@bonded/core/operations/read-session'
-import { awaitChange } from '@bonded/core/operations/await-change'
-import { viewForBackend, viewForBrowser, viewForPhone } from '@bonded/core/operations/session-view'
+import {
+  readAsBackend,
+  openAsBrowser,
+  readAsPhone,
+} from '@bonded/core/operations/session/read-session'
+import { awaitChange } from '@bonded/core/operations/session/await-change'
+import {
+  viewForBackend,
+  viewForBrowser,
+  viewForPhone,
+} from '@bonded/core/operations/session/session-view'
 import { presentFull, presentPhone, presentPublic } from '../response/present.ts'
 import { type EndpointResponse, type Call, serve } from '../serve.ts'
 

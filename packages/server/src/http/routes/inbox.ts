@@ -2,8 +2,13 @@ import { ENDPOINTS, type Inbox } from '@bonded/contract'
 import { accept } from '@bonded/core/domain/rejection'
 import { iso } from '@bonded/core/domain/iso'
 import { titlesOf } from '@bonded/core/domain/tenant'
-import { countInbox, type InboxPage, openInbox, resumeInbox } from '@bonded/core/operations/inbox'
-import { setPush } from '@bonded/core/operations/wake-phones'
+import {
+  countInbox,
+  type InboxPage,
+  openInbox,
+  resumeInbox,
+} from '@bonded/core/operations/inbox/inbox'
+import { setPush } from '@bonded/core/operations/inbox/wake-phones'
 import { serve } from '../serve.ts'
 
 export const countInboxRoute = serve(ENDPOINTS.countInbox, async ({ service, caller }) => {

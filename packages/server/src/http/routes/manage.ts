@@ -1,6 +1,6 @@
 import type { Endpoint, TenantId } from '@bonded/contract'
 import { accept, type Result } from '@bonded/core/domain/rejection'
-import { managedTenant } from '@bonded/core/operations/managed-tenant'
+import { managedTenant } from '@bonded/core/operations/tenant/managed-tenant'
 import { type Call, type EndpointResponse, type Route, serve } from '../serve.ts'
 
 type Managing = Endpoint & { readonly callers: readonly ('backend' | 'portal')[] }

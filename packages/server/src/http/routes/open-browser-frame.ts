@@ -1,6 +1,6 @@
 import { ENDPOINTS, WATCH_HEADER } from '@bonded/contract'
 import { accept, reject } from '@bonded/core/domain/rejection'
-import { openBrowserFrame } from '@bonded/core/operations/open-browser-frame'
+import { openBrowserFrame } from '@bonded/core/operations/browser/open-browser-frame'
 import { presentFrame } from '../response/present.ts'
 import { serve } from '../serve.ts'
 

@@ -1,6 +1,6 @@
 import { ENDPOINTS, NONCE_HEADER } from '@bonded/contract'
 import { accept } from '@bonded/core/domain/rejection'
-import { readInvitation } from '@bonded/core/operations/read-invitation'
+import { readInvitation } from '@bonded/core/operations/phone/read-invitation'
 import { presentInvitation } from '../response/present.ts'
 import { serve } from '../serve.ts'
 

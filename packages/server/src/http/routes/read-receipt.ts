@@ -1,6 +1,6 @@
 import { BROWSER_SECRET_HEADER, ENDPOINTS } from '@bonded/contract'
 import { accept } from '@bonded/core/domain/rejection'
-import { readReceipt } from '@bonded/core/operations/read-receipt'
+import { readReceipt } from '@bonded/core/operations/receipt/read-receipt'
 import { serve } from '../serve.ts'
 
 export const readReceiptRoute = serve(

@@ -1,6 +1,6 @@
 import { ENDPOINTS } from '@bonded/contract'
 import { accept } from '@bonded/core/domain/rejection'
-import { readTimeline } from '@bonded/core/operations/read-timeline'
+import { readTimeline } from '@bonded/core/operations/session/read-timeline'
 import { serve } from '../serve.ts'
 
 export const readTimelineRoute = serve(

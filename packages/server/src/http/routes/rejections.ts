@@ -1,6 +1,6 @@
 import { ENDPOINTS, parseId, parseInstant, REJECTION_CURSOR } from '@bonded/contract'
 import { accept, reject } from '@bonded/core/domain/rejection'
-import { searchRejections } from '@bonded/core/operations/search-rejections'
+import { searchRejections } from '@bonded/core/operations/tenant/search-rejections'
 import type { RejectionKey } from '@bonded/core/ports/tables/rejection-table'
 import { presentRejections } from '../response/present-rejections.ts'
 import { manage } from './manage.ts'

@@ -1,6 +1,6 @@
 import { ENDPOINTS, WATCH_HEADER } from '@bonded/contract'
 import { accept } from '@bonded/core/domain/rejection'
-import { recordContainment } from '@bonded/core/operations/record-containment'
+import { recordContainment } from '@bonded/core/operations/browser/record-containment'
 import { serve } from '../serve.ts'
 
 export const reportContainmentRoute = serve(

@@ -1,6 +1,6 @@
 import { ENDPOINTS } from '@bonded/contract'
 import { accept, reject } from '@bonded/core/domain/rejection'
-import { checkReadiness } from '@bonded/core/operations/check-readiness'
+import { checkReadiness } from '@bonded/core/operations/maintenance/check-readiness'
 import { openApiDocument } from '../openapi.ts'
 import { iso } from '@bonded/core/domain/iso'
 import { serve } from '../serve.ts'

@@ -1,5 +1,5 @@
 import { ENDPOINTS } from '@bonded/contract'
-import { changeSubjectAtTenant, readSubject } from '@bonded/core/operations/subject-devices'
+import { changeSubjectAtTenant, readSubject } from '@bonded/core/operations/tenant/subject-devices'
 import { presentSubject } from '../response/present-subject.ts'
 import { manage } from './manage.ts'
 

@@ -5,7 +5,7 @@ import {
   listDeliveries,
   recoverEndpoint,
   retryEvent,
-} from '@bonded/core/operations/webhook-deliveries'
+} from '@bonded/core/operations/webhook/webhook-deliveries'
 import type { DeliveryKey } from '@bonded/core/ports/tables/webhook-table'
 import { presentDeliveries, presentEventLog } from '../response/present-webhook.ts'
 import { manage } from './manage.ts'

@@ -7,7 +7,7 @@ import {
   rotateEndpoint,
   testEndpoint,
   updateEndpoint,
-} from '@bonded/core/operations/webhook-endpoints'
+} from '@bonded/core/operations/webhook/webhook-endpoints'
 import { presentEndpoint, presentInPortal, presentWithSecret } from '../response/present-webhook.ts'
 import { iso } from '@bonded/core/domain/iso'
 import { PORTAL_TTL_MS } from '@bonded/core/domain/webhooks'

@@ -5,9 +5,9 @@ import { keyringOf } from '../../../src/adapters/keys/keyring.ts'
 import {
   createSession,
   type SessionRequest,
-} from '../../../../core/src/operations/create-session.ts'
-import { killSession } from '../../../../core/src/operations/kill-session.ts'
-import { readAsBackend } from '../../../../core/src/operations/read-session.ts'
+} from '../../../../core/src/operations/session/create-session.ts'
+import { killSession } from '../../../../core/src/operations/session/kill-session.ts'
+import { readAsBackend } from '../../../../core/src/operations/session/read-session.ts'
 import type { BackendCaller, Service } from '../../../../core/src/operations/service.ts'
 import { harness, ROOT_KEY } from '../../../../../tests/harness/harness.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { purgeSessions } from '../../../../core/src/operations/purge-sessions.ts'
+import { purgeSessions } from '../../../../core/src/operations/maintenance/purge-sessions.ts'
 import { harness, type Reply, SHOP_ORIGIN } from '../../../../../tests/harness/harness.ts'
 
 const h = await harness()

@@ -8,7 +8,7 @@ import {
   admitNode,
   measureLevel,
   reportNodes,
-} from '../../../../core/src/operations/node-levels.ts'
+} from '../../../../core/src/operations/maintenance/node-levels.ts'
 import { harness } from '../../../../../tests/harness/harness.ts'
 import { runSql } from '../../../../store/tests/servers/postgres.ts'
 

@@ -16,9 +16,12 @@ import {
   recoverEndpoint,
 } from '../../../../core/src/operations/admin/webhooks.ts'
 import { TOTALS_GROUPINGS } from '../../../../core/src/domain/totals.ts'
-import { expireSessions } from '../../../../core/src/operations/expire-sessions.ts'
-import { purgeSessions } from '../../../../core/src/operations/purge-sessions.ts'
-import { dueEndpoints, measureWebhooks } from '../../../../core/src/operations/send-webhooks.ts'
+import { expireSessions } from '../../../../core/src/operations/maintenance/expire-sessions.ts'
+import { purgeSessions } from '../../../../core/src/operations/maintenance/purge-sessions.ts'
+import {
+  dueEndpoints,
+  measureWebhooks,
+} from '../../../../core/src/operations/webhook/send-webhooks.ts'
 import { harness, ROOT_KEY } from '../../../../../tests/harness/harness.ts'
 import { keyringOf } from '../../../src/adapters/keys/keyring.ts'
 import { SessionKeys } from '../../../../store/src/tables/session-keys.ts'

@@ -6,7 +6,10 @@ import { test } from 'node:test'
 import type { TenantId } from '@bonded/contract'
 import { listNodes } from '../../../../core/src/operations/admin/list-nodes.ts'
 import { reportTotals } from '../../../../core/src/operations/admin/report-totals.ts'
-import { purgeLogs, purgeSessions } from '../../../../core/src/operations/purge-sessions.ts'
+import {
+  purgeLogs,
+  purgeSessions,
+} from '../../../../core/src/operations/maintenance/purge-sessions.ts'
 import type { Service } from '../../../../core/src/operations/service.ts'
 import type { Instant } from '../../../../core/src/domain/session.ts'
 import {
