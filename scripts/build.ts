@@ -99,11 +99,11 @@ async function writePulseScript(dist: string): Promise<void> {
 
 async function writePhonePage(dist: string): Promise<void> {
   const { bundle } = await import('../packages/phone-page/build/bundle.ts')
-  const { script, style, languages, start, tooOldWords, frame, portal, inbox, serviceWorker } =
+  const { script, style, languages, start, documentWords, frame, portal, inbox, serviceWorker } =
     await bundle()
   writeFileSync(join(dist, 'phone-page-languages.json'), JSON.stringify(languages))
   writeFileSync(join(dist, 'phone-page-start.js'), start)
-  writeFileSync(join(dist, 'phone-page-too-old-words.json'), JSON.stringify(tooOldWords))
+  writeFileSync(join(dist, 'phone-page-document-words.json'), JSON.stringify(documentWords))
   writeFileSync(join(dist, 'phone-page.js'), script)
   writeFileSync(join(dist, 'phone-page.css'), style)
   writeFileSync(join(dist, 'browser-frame.js'), frame.script)

@@ -19,11 +19,10 @@ interface DocumentFiles {
   readonly styleHash: string
 }
 
-/** What a browser that is too old reads. */
-interface TooOldWords {
-  readonly title: string
-  readonly body: string
-}
+/** What the document itself says: in a browser that is too old, and until its script has drawn. */
+type DocumentWords = Readonly<
+  Record<'tooOldTitle' | 'tooOldBody' | 'unloadedTitle' | 'unloadedBody' | 'retry', string>
+>
 
 /** The phone page and the service's frame, ready to be served. */
 export interface PhonePageFiles extends DocumentFiles {
@@ -41,7 +40,7 @@ export interface PhonePageFiles extends DocumentFiles {
   /** `sha256-…` of it, for `script-src`. */
   readonly startHash: string
   /** By the tag of the language, English among them. */
-  readonly tooOldWords: ReadonlyMap<string, TooOldWords>
+  readonly documentWords: ReadonlyMap<string, DocumentWords>
   /** The frame in which the browser of a tenant's page proves itself. It has its own languages. */
   readonly frame: DocumentFiles
   /** The portal in which a tenant sees its webhook deliveries. */
@@ -63,7 +62,7 @@ export interface PhonePageBundle {
   readonly style: string
   readonly languages: Readonly<Record<string, string>>
   readonly start: string
-  readonly tooOldWords: Readonly<Record<string, TooOldWords>>
+  readonly documentWords: Readonly<Record<string, DocumentWords>>
   readonly frame: Sources
   readonly portal: Sources
   readonly inbox: Sources
@@ -77,13 +76,13 @@ export interface PhonePageBundle {
  * @example const { script, style } = await loadPhonePage()
  */
 export async function loadPhonePage(): Promise<PhonePageFiles> {
-  const { languages, start, tooOldWords, frame, portal, inbox, serviceWorker, ...page } =
+  const { languages, start, documentWords, frame, portal, inbox, serviceWorker, ...page } =
     (await prebuilt()) ?? (await bundle())
   return {
     ...documentFiles(page),
     start,
     startHash: sha256Of(start),
-    tooOldWords: new Map(Object.entries(tooOldWords)),
+    documentWords: new Map(Object.entries(documentWords)),
     languages: new Map(Object.entries(languages)),
     languagesHash: hashOf(languages),
     frame: documentFiles(frame),
@@ -125,9 +124,9 @@ async function prebuilt(): Promise<PhonePageBundle | undefined> {
         await read('./phone-page-languages.json'),
       ) as PhonePageBundle['languages'],
       start: await read('./phone-page-start.js'),
-      tooOldWords: JSON.parse(
-        await read('./phone-page-too-old-words.json'),
-      ) as PhonePageBundle['tooOldWords'],
+      documentWords: JSON.parse(
+        await read('./phone-page-document-words.json'),
+      ) as PhonePageBundle['documentWords'],
       frame: { script: await read('./browser-frame.js'), style: await read('./browser-frame.css') },
       portal: {
         script: await read('./webhook-portal.js'),
@@ -217,9 +216,9 @@ export async function bundle(): Promise<PhonePageBundle> {
     style: textOf('style.css'),
     languages,
     start: start.outputFiles[0]!.text.trim(),
-    tooOldWords: JSON.parse(
-      await readWords('too-old-words.json'),
-    ) as PhonePageBundle['tooOldWords'],
+    documentWords: JSON.parse(
+      await readWords('document-words.json'),
+    ) as PhonePageBundle['documentWords'],
     frame: { script: textOf('frame.js'), style: textOf('frame-style.css') },
     portal: { script: textOf('portal.js'), style: textOf('portal-style.css') },
     inbox: { script: textOf('inbox.js'), style: textOf('inbox-style.css') },

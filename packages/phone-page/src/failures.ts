@@ -51,6 +51,7 @@ export const WAYS_ON: Readonly<Partial<Record<ProblemKind, readonly WayOn[]>>> =
   passkey_missing: ['retry', 'set_up_again'],
   not_created: ['retry', 'link'],
   open_in_browser: ['link'],
+  storage_missing: ['link'],
   storage_unavailable: ['retry'],
   app_required: ['decline'],
   cannot_attest: ['app'],

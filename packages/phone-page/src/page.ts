@@ -53,6 +53,8 @@ export function obstacle(appLink: string | null): PageScreen | undefined {
   // A device with only a fine pointer is a computer. The page is for a phone that the user carries.
   if (!matchMedia('(any-pointer: coarse)').matches) return { name: 'desktop', link: location.href }
   if (typeof PublicKeyCredential === 'undefined') return problemScreen('open_in_browser', appLink)
+  // It is missing at every attempt. No session is claimed yet, so another browser can go on.
+  if (typeof indexedDB === 'undefined') return problemScreen('storage_missing', appLink)
 }
 
 export function problemScreen(problem: ProblemKind, appLink: string | null): ProblemScreen {

@@ -27,7 +27,8 @@ function showTooOld(): void {
   var main = page.document.querySelector('main')!
   // The page's script, if this browser can read it, does not start in such an element.
   main.setAttribute('data-too-old', '')
-  main.querySelector('article')!.removeAttribute('hidden')
+  main.removeChild(main.firstElementChild!)
+  main.firstElementChild!.removeAttribute('hidden')
 }
 
 function requestInvitation(): void {

@@ -33,6 +33,8 @@ export interface FramedPage {
   /** The path with `:hash`. */
   readonly scriptPath: string
   readonly title: string
+  /** What the document says until its script has drawn. */
+  readonly unloaded?: string
   readonly load: () => Promise<DocumentFiles>
   /** Tenants without the page read like unknown ones. */
   readonly hasPage: (tenant: Tenant) => boolean
@@ -77,7 +79,7 @@ interface ServedPage {
 
 async function assemble(
   { script, scriptHash, scriptIntegrity, style, styleHash }: DocumentFiles,
-  { title, scriptPath }: FramedPage,
+  { title, scriptPath, unloaded = '' }: FramedPage,
 ): Promise<ServedPage> {
   const scriptName = `${scriptHash}.js`
   return {
@@ -106,7 +108,7 @@ async function assemble(
 <style>${style}</style>
 <script defer src="${scriptPath.replace(':hash', scriptName)}" integrity="${scriptIntegrity}" crossorigin="anonymous"></script>
 </head>
-<body><main></main></body>
+<body><main>${unloaded}</main></body>
 </html>
 `,
       'text/html; charset=utf-8',

@@ -22,8 +22,13 @@ export interface PhonePageFiles extends DocumentFiles {
   readonly start: string
   /** `sha256-…` of it. */
   readonly startHash: string
-  /** What a browser that is too old reads, by the tag of the language, English among them. */
-  readonly tooOldWords: ReadonlyMap<string, { readonly title: string; readonly body: string }>
+  /** What the document itself says, by the tag of the language, English among them. */
+  readonly documentWords: ReadonlyMap<
+    string,
+    Readonly<
+      Record<'tooOldTitle' | 'tooOldBody' | 'unloadedTitle' | 'unloadedBody' | 'retry', string>
+    >
+  >
   /** The service's frame in the pages of tenants. */
   readonly frame: DocumentFiles
   /** The portal of webhooks. */
@@ -137,9 +142,10 @@ async function assemble(
   settings: Settings,
   address: PageAddress,
 ): Promise<ServedPage> {
-  const { script, scriptHash, startHash, styleHash, languages, languagesHash, tooOldWords } = files
+  const { script, scriptHash, startHash, styleHash, languages, languagesHash, documentWords } =
+    files
   const socketOrigin = settings.publicOrigin.replace(/^http/, 'ws')
-  const tags = [...tooOldWords.keys()]
+  const tags = [...documentWords.keys()]
   return {
     script: await staticFile(script, 'text/javascript; charset=utf-8'),
     scriptHash,
@@ -209,11 +215,11 @@ function documentIn(
     start,
     languages,
     languagesHash,
-    tooOldWords,
+    documentWords,
   }: PhonePageFiles & PageAddress,
   { appScheme, appLinks }: Settings,
 ): string {
-  const { title, body } = tooOldWords.get(tag)!
+  const text = documentWords.get(tag)!
   const scheme =
     appLinks.apple.length + appLinks.android.length > 0
       ? `<meta name="bonded-app-scheme" content="${appScheme}">`
@@ -236,7 +242,7 @@ ${scheme}<title translate="no">Approve on your phone</title>
 ${words}<style>${style}</style>
 <script defer src="${path}/page-${scriptHash}.js" integrity="${scriptIntegrity}" crossorigin="anonymous"></script>
 </head>
-<body><main><noscript><article lang="en" dir="ltr"><h1>This page needs JavaScript</h1><p>Turn on JavaScript for this site, then open the link again.</p></article></noscript><article hidden data-screen="too_old"><h1>${title}</h1><p>${body}</p></article></main><script>${start}</script></body>
+<body><main><article class="unloaded"><h1>${text.unloadedTitle}</h1><p>${text.unloadedBody}</p><noscript><p lang="en" dir="ltr">This page needs JavaScript. Turn it on for this site.</p></noscript><a class="button" href="">${text.retry}</a></article><article hidden data-screen="too_old"><h1>${text.tooOldTitle}</h1><p>${text.tooOldBody}</p></article></main><script>${start}</script></body>
 </html>
 `
 }

@@ -28,6 +28,9 @@ export function serveWebhookPortal(
     path: PORTAL_PATH,
     scriptPath: `${PATH}/script/:hash`,
     title: 'Webhook deliveries',
+    // A link would lose the token, which is in the fragment of the address.
+    unloaded:
+      '<p class="unloaded">This page has not loaded yet. Check your connection, then load it again.</p>',
     load,
     hasPage: () => true,
     headers: {
