@@ -117,6 +117,23 @@ test('the credential never follows a redirect', async () => {
   assert.equal(h.service.seen[0]?.redirect, 'manual')
 })
 
+test('an error carries no hidden character of the answer', async () => {
+  const h = harness()
+  const text = 'a\u202eb\u001b[2J'
+  const members = ['code', 'message', 'requestId', 'reason', 'param', 'doc_url', 'reported_at']
+  const error = Object.fromEntries(members.map((name) => [name, text]))
+  h.service.fault({ status: 403, body: JSON.stringify({ error }) })
+  const failure = await h.gate.create(BOND).catch((thrown: unknown) => thrown as GateError)
+  assert.ok(failure instanceof GateError)
+  const escaped = String.raw`a\u{202e}b\u{1b}[2J`
+  const { message, reason, param, requestId, reportedAt, docUrl } = failure
+  assert.deepEqual(
+    [message, reason, param, requestId, reportedAt],
+    Array.from({ length: 5 }, () => escaped),
+  )
+  assert.equal(docUrl, 'https://bonded.test/api/v1/a%E2%80%AEb%1B[2J')
+})
+
 test('an error carries the reason, its page at the service, and the request id', async () => {
   const h = harness()
   h.service.fault({

@@ -176,31 +176,44 @@ export class Approvals<Args extends object> {
     }
   }
 
-  /** The status at this moment. `waiting` also while the service cannot be reached. */
+  /**
+   * The status at this moment.
+   *
+   * @throws {GateError} `retryable` while the service cannot be reached
+   */
   async status(approval: ApprovalRef): Promise<ApprovalStatus> {
     const row = await this.#find(approval)
     if (row.state !== 'waiting') return STARTED[row.state]
     try {
       return this.#statusOf(row, await getSession(this.#service, row.id))
     } catch (error) {
-      if (!(error instanceof GateError)) throw error
-      if (error.retryable) return 'waiting'
-      if (error.code === 'not_found') return 'expired'
+      if (error instanceof GateError && error.code === 'not_found') return 'expired'
       throw error
     }
   }
 
-  /** Resolves when the user has answered, or no longer can. */
+  /**
+   * Resolves when the user has answered, or no longer can.
+   *
+   * @throws {GateError} `retryable` if the service cannot be reached after that time either
+   */
   async wait(
     approval: ApprovalRef,
     { signal }: { readonly signal?: AbortSignal } = {},
   ): Promise<Exclude<ApprovalStatus, 'waiting'>> {
     const { aborted, end } = abortOf(signal)
+    const { clock } = this.#service
     try {
+      const { expires_at } = await Promise.race([aborted, this.#find(approval)])
+      const waits = (error: unknown) => {
+        if (error instanceof GateError && error.retryable && clock.now() < expires_at)
+          return 'waiting'
+        throw error
+      }
       for (let pauseMs = FIRST_POLL_MS; ; pauseMs = Math.min(pauseMs * 1.5, LONGEST_POLL_MS)) {
-        const status = await Promise.race([aborted, this.status(approval)])
+        const status = await Promise.race([aborted, this.status(approval).catch(waits)])
         if (status !== 'waiting') return status
-        await Promise.race([aborted, this.#service.clock.sleep(pauseMs)])
+        await Promise.race([aborted, clock.sleep(pauseMs)])
       }
     } finally {
       end()

@@ -113,16 +113,20 @@ export function rejectionOf(
   address: string,
   body?: object,
 ): GateError {
-  const message = escapeHidden(textOf(error, 'message') ?? `The service answered ${status}.`)
-  const param = textOf(error, 'param')
+  const text = (name: string) => {
+    const given = textOf(error, name)
+    return given === undefined ? undefined : escapeHidden(given)
+  }
+  const message = text('message') ?? `The service answered ${status}.`
+  const param = text('param')
   const sent = param === undefined ? '' : describeSent(param, body)
   return new GateError(codeOf(status, textOf(error, 'code')), message + sent, {
-    reason: textOf(error, 'reason'),
+    reason: text('reason'),
     param,
     docUrl: resolve(textOf(error, 'doc_url'), address),
-    requestId: textOf(error, 'requestId'),
+    requestId: text('requestId'),
     retryAfterMs,
-    reportedAt: textOf(error, 'reported_at'),
+    reportedAt: text('reported_at'),
     address,
   })
 }

@@ -268,6 +268,38 @@ test('a request that the service has deleted has expired', async () => {
   assert.equal(await approvals.wait({ id, owner: REQUEST.owner }), 'expired')
 })
 
+test('a status and the latest request report that the service cannot be reached', async () => {
+  const { approvals, service } = approvalsOf()
+  const { id } = await approvals.request(REQUEST)
+  for (const read of [
+    () => approvals.status({ id, owner: REQUEST.owner }),
+    () => approvals.latest(REQUEST),
+  ]) {
+    service.fault('refused', 'refused', 'refused', 'refused')
+    await assert.rejects(read, {
+      code: 'service_unavailable',
+      retryable: true,
+      message: /^The service at https?:\/\/\S+ did not answer: .*ECONNREFUSED/,
+    })
+  }
+  assert.equal(await approvals.status({ id, owner: REQUEST.owner }), 'waiting')
+})
+
+test('a wait through an outage ends with the time of the user', async () => {
+  const { approvals, service, clock } = approvalsOf()
+  const { id, expiresInMs } = await approvals.request(REQUEST)
+  const endsAt = clock.now() + expiresInMs
+  const sleep = clock.sleep.bind(clock)
+  service.fault('refused', 'refused', 'refused', 'refused')
+  clock.sleep = (ms) => {
+    service.fault('refused', 'refused', 'refused', 'refused')
+    return sleep(ms)
+  }
+  const waiting = approvals.wait({ id, owner: REQUEST.owner })
+  await assert.rejects(waiting, { code: 'service_unavailable', retryable: true })
+  assert.ok(clock.now() >= endsAt, 'not before')
+})
+
 test('a wait ends with its signal', async () => {
   const { approvals, clock } = approvalsOf()
   const { id } = await approvals.request(REQUEST)
