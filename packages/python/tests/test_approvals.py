@@ -304,6 +304,26 @@ class Scenarios:
             self.approvals.request(asked(args=long))
         self.assertEqual(raised.exception.code, "text_too_long")
 
+    def test_reports_an_outage_and_waits_through_it_until_the_time_of_the_user(self):
+        id = self.approvals.request(asked()).id
+        for read in (
+            lambda: self.approvals.status(id, OWNER),
+            lambda: self.approvals.latest(asked()),
+        ):
+            self.service.failing = [("GET", 503, {})] * 4
+            with self.assertRaises(bonded.BondedError) as raised:
+                read()
+            self.assertEqual(raised.exception.code, "service_unavailable")
+        self.service.failing = [("GET", 503, {})] * 8
+        self.service.sessions[id]["state"] = "expired"
+        self.assertEqual(self.approvals.wait(id, OWNER), "expired")
+        self.assertEqual(self.service.failing, [])
+        self.service.failing = [("GET", 503, {})] * 4
+        self.clock.sleep(25 * 60 * 60)
+        with self.assertRaises(bonded.BondedError) as raised:
+            self.approvals.wait(id, OWNER)
+        self.assertTrue(raised.exception.retryable)
+
     def test_waits_no_longer_than_the_caller_wants(self):
         id = self.approvals.request(asked()).id
         with self.assertRaises(TimeoutError):

@@ -336,8 +336,6 @@ class ApprovalFlows:
         try:
             session = yield from self._service.read(row.id)
         except BondedError as error:
-            if error.retryable:
-                return "waiting"
             if error.code == "not_found":
                 return "expired"
             raise
@@ -345,10 +343,15 @@ class ApprovalFlows:
 
     def wait(self, id: str, owner: str, timeout: float | None) -> Flow[str]:
         pause, waited = FIRST_POLL_SECONDS, 0.0
+        row = yield from self._find(id, owner)
         while True:
-            status = yield from self.status(id, owner)
-            if status != "waiting":
-                return status
+            try:
+                status = yield from self.status(id, owner)
+                if status != "waiting":
+                    return status
+            except BondedError as error:
+                if not error.retryable or self._now() >= row.expires_at:
+                    raise
             if timeout is not None and waited + pause > timeout:
                 raise TimeoutError("the user has not answered yet")
             yield Sleep(pause)

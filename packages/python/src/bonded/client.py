@@ -206,7 +206,7 @@ class Approvals:
         self._run(self._flows.withdraw(id, owner))
 
     def status(self, id: str, owner: str) -> str:
-        """The status at this moment. `waiting` also while the service cannot be reached."""
+        """The status at this moment. Raises `BondedError` while the service cannot be reached."""
         return self._run(self._flows.status(id, owner))
 
     def wait(self, id: str, owner: str, timeout: float | None = None) -> str:
