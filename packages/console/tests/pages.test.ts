@@ -124,6 +124,21 @@ async function live({ page, origin, h, advance }: Scene): Promise<void> {
     await page.clock.runFor(30_000)
     await created.getByText(String(before + count), { exact: true }).waitFor()
   }
+  // One read without an answer, and one with an error of a proxy.
+  const late = page.getByText(/^Not up to date since \d.*: the console does not answer\./)
+  await page.route('**/health', (route) => route.abort(), { times: 1 })
+  await page.clock.runFor(30_000)
+  await late.waitFor()
+  await page.clock.runFor(30_000)
+  await late.waitFor({ state: 'detached' })
+  const html = { status: 502, contentType: 'text/html', body: '<h1>Bad gateway</h1>' }
+  await page.route('**/health', (route) => route.fulfill(html), { times: 1 })
+  await page.clock.runFor(30_000)
+  await late.waitFor()
+  await h.create()
+  await page.clock.runFor(30_000)
+  await created.getByText(String(before + 3), { exact: true }).waitFor()
+  assert.equal(await late.count(), 0)
   // From now on the provider must confirm the groups of the operator.
   advance(10 * MINUTE)
   await page.clock.runFor(30_000)
