@@ -54,7 +54,7 @@ const TASKS: readonly Task[] = [
   { work: 'share_limits', everyMs: 250, batch: shareLimits },
 ]
 
-/** Stores last uses, and warns of each credential that expires soon once a day. */
+/** Stores last uses, and warns once a day of each credential that expires soon, or just has. */
 function expiryWarnings(): Task['batch'] {
   const warnedAt = new WeakMap<Service, Map<string, number>>()
   return async (service, log) => {
@@ -64,11 +64,11 @@ function expiryWarnings(): Task['batch'] {
     const current = expiring.map(({ key, tenantId, name, expiresAt }) => {
       const last = earlier.get(key)
       if (last !== undefined && now - last < DAY_MS) return [key, last] as const
-      const expires = new Date(expiresAt ?? now).toISOString()
-      log.warn(
-        { key_id: key, tenant_id: tenantId, name, expires_at: expires },
-        'a server credential expires soon',
-      )
+      const at = expiresAt ?? now
+      const expires_at = new Date(at).toISOString()
+      const credential = { key_id: key, tenant_id: tenantId, name, expires_at }
+      if (at > now) log.warn(credential, 'a server credential expires soon')
+      else log.warn(credential, 'a server credential has expired')
       return [key, now] as const
     })
     warnedAt.set(service, new Map(current))

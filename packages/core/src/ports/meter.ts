@@ -132,7 +132,7 @@ export interface Meter {
   workFailed(work: BackgroundWork): void
   /** Reports the log of receipts, as this node sees it. */
   measuredReceiptLog(figures: ReceiptLogFigures): void
-  /** Reports how many server credentials expire soon. All nodes see the same ones. */
+  /** Reports how many server credentials expire soon, or just have. All nodes see the same ones. */
   measuredCredentials(expiring: number): void
   /** Reports whether this node ignores a feature that is in use. */
   measuredLevel(isOutdated: boolean): void

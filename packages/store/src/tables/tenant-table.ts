@@ -164,7 +164,7 @@ export function tenantTable({ dialect }: Pick<Writing, 'dialect'>): TenantTable 
     *revoke(key, at) {
       const server = yield* row(
         `update server_credential set revoked_at = $2, expires_at = null where key_id = $1
-         and (revoked_at is null or revoked_at > $2 or (revoked_at = $2 and expires_at = $2))
+         and (revoked_at is null or revoked_at > $2 or revoked_at = expires_at)
          returning key_id`,
         [key, at],
       )

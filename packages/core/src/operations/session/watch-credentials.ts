@@ -4,8 +4,10 @@ import type { Service } from '../service.ts'
 
 /** How long before an expiry the service warns. */
 export const EXPIRY_WARNING_MS = 14 * 24 * 60 * 60_000
+/** How long after it the warning stays, so that an expiry over a weekend does not end it. */
+const EXPIRED_WARNING_MS = 7 * 24 * 60 * 60_000
 
-/** Stores the last uses of server credentials, and finds those that expire soon. */
+/** Stores the last uses of server credentials, and finds those that expire soon or just have. */
 export async function watchCredentials(
   service: Service,
 ): Promise<Batch & { readonly expiring: readonly KeyListing[] }> {
@@ -24,7 +26,7 @@ export async function watchCredentials(
   }
   const now = clock.now()
   const expiring = await store.read((tables) =>
-    tables.tenants.listExpiring(now, now + EXPIRY_WARNING_MS),
+    tables.tenants.listExpiring(now - EXPIRED_WARNING_MS, now + EXPIRY_WARNING_MS),
   )
   meter.measuredCredentials(expiring.length)
   return { done: 0, more: false, expiring }

@@ -278,7 +278,7 @@ function registerCredentials(registers: Registry[]): Pick<Meter, 'measuredCreden
   const { gauge } = metricsIn(registers)
   const expiring = gauge(
     'bonded_server_credentials_expiring',
-    'Server credentials that expire within 14 days.',
+    'Server credentials that expire within 14 days, or have expired in the last seven.',
   )
   return { measuredCredentials: (count) => expiring.set(count) }
 }

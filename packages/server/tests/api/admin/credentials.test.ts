@@ -139,5 +139,16 @@ test('the service warns 14 days before an expiry, once a day, and not of a rolle
   assert.deepEqual(await afterRounds(DAY_MS), [1, 2])
   await rollKey(h.service, { key: first.key, graceMs: DAY_MS })
   assert.deepEqual(await afterRounds(DAY_MS), [0, 2])
+
+  // Expired ones are reported until somebody revokes them, and seven days at most.
+  const [second] = [await issue(h, DAY_MS), await issue(h, DAY_MS)]
+  assert.deepEqual(await afterRounds(0), [2, 4])
+  const expired = () => lines.filter(({ msg }) => msg === 'a server credential has expired').length
+  assert.deepEqual(await afterRounds(DAY_MS), [2, 4])
+  assert.equal(expired(), 2)
+  await revokeKey(h.service, second.key)
+  await assert.rejects(revokeKey(h.service, second.key), /already revoked/)
+  assert.deepEqual(await afterRounds(5 * DAY_MS), [1, 4])
+  assert.deepEqual(await afterRounds(2 * DAY_MS), [0, 4])
   stop()
 })
