@@ -16,7 +16,10 @@ const UNREACHABLE = new PhoneError('unreachable')
 const refused = (reason: string, status: number) => new PhoneError('refused', { reason, status })
 
 /** An inbox whose polls the test runs, with what the service responds to each. */
-async function counting({ subscribe = async (): Promise<string> => '' } = {}) {
+async function counting({
+  subscribe = async (): Promise<string> => '',
+  unsubscribe = async (): Promise<void> => {},
+} = {}) {
   let screen: Screen = { name: 'loading' }
   let response: Error | number = 0
   let next = () => {}
@@ -28,6 +31,7 @@ async function counting({ subscribe = async (): Promise<string> => '' } = {}) {
         return response
       },
       open: async () => EMPTY,
+      push: async () => undefined,
     },
     store: { device: async () => ({}) },
     motion: { requestAccess: async () => {} },
@@ -35,7 +39,7 @@ async function counting({ subscribe = async (): Promise<string> => '' } = {}) {
     recovery: { await() {}, hurry() {}, stop() {} },
     isVisible: () => true,
     schedule: (_: number, act: () => void) => void (next = act),
-    notifications: { subscribe },
+    notifications: { subscribe, unsubscribe },
     show: (shown: Screen) => void (screen = shown),
   }
   const app = startInbox(given as unknown as Given)
@@ -98,4 +102,15 @@ test('a push service that refuses leaves the list, with a notice', async () => {
   await settled()
   const screen = shown()
   assert.equal('isBlocked' in screen ? screen.isBlocked : screen.name, true)
+})
+
+test('a browser that cannot end its subscription leaves the list, without notifications', async () => {
+  const unsubscribe = () => Promise.reject(new DOMException('injected', 'AbortError'))
+  const { app, settled, shown } = await counting({ unsubscribe })
+  app.open()
+  await settled()
+  app.notify?.({ ...EMPTY.push, is_on: true })
+  await settled()
+  const screen = shown()
+  assert.deepEqual('push' in screen ? screen.push : screen, EMPTY.push)
 })

@@ -239,7 +239,8 @@ export function startInbox(dependencies: InboxDependencies): InboxApp {
           const endpoint = push.is_on ? null : await subscribe()
           if (endpoint === undefined) return showList({ isBlocked: true })
           await signed(() => inbox.push(endpoint))
-          if (endpoint === null) await notifications.unsubscribe()
+          // The service has no endpoint any more, so a subscription that is left gets nothing.
+          if (endpoint === null) await notifications.unsubscribe().catch(() => {})
           showList({ push: { ...push, is_on: !push.is_on }, isBlocked: false })
         })),
     async beforeSigning() {
