@@ -90,7 +90,7 @@ export interface TenantTable {
   listKeys(tenantId: TenantId): Work<readonly KeyListing[]>
   /** Stores when a server credential was last used, unless a later use is stored. */
   recordUse(keyId: string, at: Instant): Work<void>
-  /** The server credentials of all tenants that expire in this time and are not revoked, the next one first. */
+  /** The server credentials of all tenants that expire in this time, the next one first. */
   listExpiring(from: Instant, to: Instant): Work<readonly KeyListing[]>
   /** Finds a key of any tenant by the key id of a server credential or by the publishable key. */
   findKey(key: string): Work<KeyListing | undefined>
