@@ -61,6 +61,36 @@ test('the public session is the create response without its completion secret', 
   assert.deepEqual(publicSession(created), { id: 'sess_1', watch_token: 'bwt_1' })
 })
 
+test('what no header may have is refused before a call', async () => {
+  const session_id = `sess_${'0'.repeat(22)}`
+  const given = { completion_secret: 'bcs_x', context_digest: 'd', outcome: 'accepted' }
+  for (const [name, header] of [
+    ['completion_secret', 'x-bond-completion-secret'],
+    ['context_digest', 'x-bond-context-digest'],
+    ['outcome', 'x-bond-outcome'],
+  ] as const)
+    for (const wrong of ['x\n', 'x\r\nx-other: y', 'x\0', 'é', '', ' ']) {
+      const texts = { ...given, [name]: wrong }
+      const store = memoryPendingStore()
+      await store.put({
+        session_id,
+        workflow: BOND.workflow,
+        action: BOND.action,
+        owner: OWNER,
+        completion_secret: new Secret(texts.completion_secret),
+        context_digest: texts.context_digest,
+        subject_ref: null,
+        created_at: '2026-11-21T09:30:00.000Z',
+        expires_at: '2026-11-21T09:35:00.000Z',
+        used_at: '2026-11-21T09:31:00.000Z',
+      })
+      const fetch: FetchLike = () => assert.fail('the gate called the service')
+      const gate = createGate({ ...options, store, fetch })
+      const completed = gate.complete(session_id, { outcome: texts.outcome as 'accepted' })
+      await assert.rejects(completed, { code: 'invalid_request', message: RegExp(`^${header} `) })
+    }
+})
+
 const options = {
   baseUrl: BASE_URL,
   serverCredential: SERVER_CREDENTIAL,

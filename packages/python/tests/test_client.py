@@ -231,6 +231,15 @@ class Clients(unittest.TestCase):
             sent = [request.headers[f"x-bond-{name}"] for name in names]
             self.assertEqual(sent, ["bcs_x", "d" * 43, "in_review"])
 
+    def test_refuses_what_no_header_may_have_before_a_call(self):
+        given = {"completion-secret": "bcs_x", "context-digest": "d" * 43, "outcome": "accepted"}
+        for name in given:
+            for wrong in ("x\n", "x\r\nX-Other: y", "x\0", "é", "x y", " "):
+                texts = {**given, name: wrong}.values()
+                error, count = self.raised_by(None, lambda service: service.complete(ID, *texts))
+                self.assertEqual((error.code, error.retryable, count), ("invalid_request", False, 0))
+                self.assertIn(name, str(error).lower())
+
     def test_sends_the_secret_of_the_browser_and_no_other_text_of_the_form(self):
         secret = "s" * 43
         for given in (secret, None, "", secret + "x", secret[1:] + "\n", [secret]):

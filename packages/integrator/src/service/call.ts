@@ -56,6 +56,8 @@ export const RETRY_POLICY: RetryPolicy = {
 }
 /** Leaves time for a second attempt when the first one hangs. */
 export const ATTEMPT_TIMEOUT_MS = 3_000
+const NO_HEADER =
+  'is empty, or has a line break or another character that no header may have. Pass it as you got it.'
 
 /**
  * Calls the service. Retries while that can help: after no response, a truncated response, 429 and
@@ -78,6 +80,9 @@ export async function call(service: Service, request: ServiceRequest): Promise<M
 async function send(service: Service, request: ServiceRequest, leftMs: number): Promise<Members> {
   const { route, path, headers, body } = request
   const url = service.baseUrl + path.slice(API_PATH.length)
+  // fetch removes a line break at an end, and fails for another one like for an outage.
+  for (const [name, value] of Object.entries(headers ?? {}))
+    if (!/^[!-~]+$/.test(value)) throw new GateError('invalid_request', `${name} ${NO_HEADER}`)
   const response = await exchange({
     route,
     url,

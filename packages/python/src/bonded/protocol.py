@@ -37,6 +37,9 @@ _SESSION_ID = re.compile("sess_[0-9A-Za-z]{22}")
 _COMPLETION_SECRET = re.compile("bcs_[0-9A-Za-z_-]{43}")
 _BROWSER_SECRET = re.compile("[A-Za-z0-9_-]{43}")
 _MAX_MEMBER = 512
+_NO_HEADER = (
+    "has a line break or another character that no header may have. Pass it as you got it."
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,6 +133,9 @@ class Service:
         """Calls the service, again while that can help: no answer, half of one, 429, and 5xx."""
         started = self._elapsed()
         sent = {"Authorization": f"Bearer {self._credential}", "Accept": "application/json"}
+        for name, value in (headers or {}).items():
+            if not re.fullmatch("[!-~]+", value):
+                raise BondedError("invalid_request", f"{name} {_NO_HEADER}")
         if body is not None:
             sent["Content-Type"] = "application/json"
         text = None if body is None else json.dumps(body)
