@@ -255,7 +255,7 @@ class Scenarios:
         with self.assertRaises(bonded.BondedError) as raised:
             self.approvals.request(asked())
         self.assertEqual(raised.exception.reason, "inbox_paused")
-        self.assertEqual(self.store._rows, {})
+        self.assertEqual(self.store._run("select * from approval", ())[0], [])
 
     def test_withdraws_a_request_so_that_it_runs_no_more(self):
         id = self.approved()

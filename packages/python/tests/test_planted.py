@@ -54,8 +54,8 @@ PLANTED = [
     ("gate.py", "(expects or proved) and", "expects and", "judges"),
     (
         "gate.py",
-        'is not True:\n        return "device',
-        'is False:\n        return "device',
+        'is not True:\n        yield "device',
+        'is False:\n        yield "device',
         "judges",
     ),
     ("gate.py", "if not time_of(", "if False and not time_of(", "judges"),

@@ -4,8 +4,10 @@ The rules are those of `@bonded/integrator/approval`, and so are the rows of its
 """
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
+import operator
 import secrets
 import urllib.parse
 from typing import Any, Callable, Mapping, Sequence
@@ -36,7 +38,7 @@ STARTED = {
     **dict.fromkeys(("done", "completed", "reported_late", "unreported"), "executed"),
 }
 _EARLIER = {"outcome_unknown": "unknown", "executed": "done"}
-_UNITS = (("day", 24 * 60 * 60), ("hour", 60 * 60), ("minute", 60))
+_UNITS = (("minute", 60), ("hour", 60 * 60), ("day", 24 * 60 * 60))
 _BEGUN = "ask_"
 
 Arguments = dict[str, Any]
@@ -44,17 +46,22 @@ Describe = Callable[[Arguments], Sequence[Pair]]
 
 
 @dataclasses.dataclass(frozen=True)
-class ApprovalRequest:
-    """Who asks whom for what.
+class Caller:
+    """Who asks, and whom.
 
     `owner` is who asks, from your own sign-in or configuration: only the same owner can use the
-    approval. `subject_ref` is the user's, of an earlier bond. Repeating a request with the same
-    `key` and arguments returns the same approval.
+    approval. `subject_ref` is the user's, of an earlier bond.
     """
 
     owner: str
     subject_ref: str
     requester: Mapping[str, str]
+
+
+@dataclasses.dataclass(frozen=True)
+class ApprovalRequest(Caller):
+    """Who asks whom for what. The same `key` and arguments again return the same approval."""
+
     args: Mapping[str, Any]
     key: str | None = None
 
@@ -98,15 +105,6 @@ class EarlierRequest:
     seconds_ago: float
 
 
-@dataclasses.dataclass(frozen=True)
-class Leased:
-    """The effect of running the action while its lease is renewed."""
-
-    call: Callable[..., Any]
-    arguments: tuple[Any, ...]
-    renew: Callable[[], object]
-
-
 Decide = Callable[[UnknownOutcome], Any]
 
 
@@ -114,10 +112,9 @@ def describe_in_english(earlier: EarlierRequest) -> Pair:
     """The user can read the pair a day later, so the time counts from the request, not from now."""
     ago = "less than a minute"
     for unit, seconds in _UNITS:
-        if earlier.seconds_ago >= seconds:
-            count = int(earlier.seconds_ago // seconds)
+        count = int(earlier.seconds_ago // seconds)
+        if count > 0:
             ago = f"{count} {unit}{'s' if count > 1 else ''}"
-            break
     has = "was" if earlier.outcome == "done" else "may have been"
     value = f"The same request {has} carried out {ago} before this one"
     return {"label": "Repeated", "value": value}
@@ -191,22 +188,6 @@ def _reject_proto(members: list[tuple[str, Any]]) -> None:
         raise NotCanonicalError("a member is named __proto__")
 
 
-@dataclasses.dataclass(frozen=True)
-class _Row:
-    id: str
-    state: str
-    changed_at: int
-    expires_at: int
-    data: Mapping[str, Any] = dataclasses.field(repr=False)
-
-
-def _parse(stored: StoredApproval) -> _Row | None:
-    if not is_session_id(stored.id):
-        return None
-    data = json.loads(stored.data)
-    return _Row(stored.id, stored.state, stored.changed_at, stored.expires_at, data)
-
-
 def _reject_state(state: str) -> None:
     if state in ("running", "unknown"):
         raise _unknown("The action was started before, and its end is not known.")
@@ -225,12 +206,9 @@ class ApprovalFlows:
 
     def __init__(self, service: Service, store: ApprovalStore, action: Action) -> None:
         self._service, self._store, self._of = service, store, action
-        self._policy = Policy(
-            action.workflow,
-            action.action,
-            passport_required=action.passport_required,
-            tenant_id=action.tenant_id,
-        )
+        self._purpose = {"workflow": action.workflow, "action": action.action}
+        passport, tenant_id = action.passport_required, action.tenant_id
+        self._policy = Policy(action.workflow, action.action, passport, tenant_id=tenant_id)
         # The requests that this process makes.
         self._asking: set[str] = set()
 
@@ -242,54 +220,46 @@ class ApprovalFlows:
             asked, digest, lookup, equal, begun = yield from self._equal(of)
             if of.key is not None:
                 for row in equal:
-                    if (row.data["asked"], row.data.get("key")) == (asked, of.key):
+                    if (row.members["asked"], row.members.get("key")) == (asked, of.key):
                         return self._opened(row)
             earlier = self._earlier(equal, now)
-            found = next(
-                (one for one in begun if of.key is None and self._fits(one, earlier, now)), None
-            )
+            # What ran after the other one began is not in its context.
+            since = now - earlier.seconds_ago * 1_000 if earlier else 0
+            begun = [one for one in begun if of.key is None and one.changed_at > since]
+            found = begun[0] if begun else None
             repeats = earlier and dict(self._of.describe_repeat(earlier))
-            ask = json.loads(found.data)["ask"] if found else secrets.token_urlsafe(24)
+            ask = found.members["ask"] if found else secrets.token_urlsafe(24)
             if of.key is not None:
                 ask = binding_digest({"lookup": lookup, "asked": asked, "key": of.key})
             beginning = {"asked": asked, "ask": ask, "key": of.key, "repeats": repeats}
             beginning = {name: value for name, value in beginning.items() if value is not None}
             id = f"{_BEGUN}{ask}"
-            begun_now = StoredApproval(
-                # With a key, it is found by its id. An equal request must not read all of them.
-                id,
-                json.dumps(beginning),
-                lookup if of.key is None else id,
-                "waiting",
-                now,
-                now,
-            )
+            # With a key, it is found by its id. An equal request must not read all of them.
+            found_by = lookup if of.key is None else id
+            begun_now = StoredApproval(id, json.dumps(beginning), found_by, "waiting", now, now)
             self._asking.add(ask)
             try:
                 yield Blocking(self._store.put, (begun_now,))
                 # Another call can have begun it before, when there was something else to say.
                 stored = (yield Blocking(self._store.find, (id,))) or begun_now
-                beginning = json.loads(stored.data)
+                beginning = stored.members
                 _, context = self._of.context_of(of.args, of.requester, beginning.get("repeats"))
-                created = yield from self._create(of.subject_ref, context, ask)
+                purpose = {**self._purpose, "subject_ref": of.subject_ref}
+                created = yield from self._service.create_from({**purpose, "context": context}, ask)
                 data = {
-                    "workflow": self._of.workflow,
-                    "action": self._of.action,
+                    **purpose,
                     "owner": of.owner,
-                    "subject_ref": of.subject_ref,
                     "requester": dict(of.requester),
                     "digest": digest,
                     "completion_secret": created["completion_secret"],
                     "inbox_url": urllib.parse.urljoin(created["universal_link"], "/inbox"),
                     **beginning,
                 }
-                expires_at = int(time_of(created["expires_at"]) * 1_000)
-                row = _Row(created["id"], "waiting", now, expires_at, data)
+                ends = int(time_of(created["expires_at"]) * 1_000)
+                text = json.dumps(data)
+                row = StoredApproval(created["id"], text, lookup, "waiting", now, ends)
                 # If it fails, another process may have the same session: a repetition continues it.
-                yield Blocking(
-                    self._store.put,
-                    (StoredApproval(row.id, json.dumps(data), lookup, "waiting", now, expires_at),),
-                )
+                yield Blocking(self._store.put, (row,))
                 # No caller knows the one that a process began. Once it has ended, ask anew.
                 if found is None or created.get("state") not in ("completed", "killed", "expired"):
                     left = float(created["expires_in_ms"]) / 1_000
@@ -302,21 +272,10 @@ class ApprovalFlows:
             finally:
                 self._asking.discard(ask)
 
-    def _create(self, subject_ref: str, context: object, ask: str) -> Flow[dict[str, Any]]:
-        return self._service.create_from(
-            {
-                "workflow": self._of.workflow,
-                "action": self._of.action,
-                "subject_ref": subject_ref,
-                "context": context,
-            },
-            ask,
-        )
-
     def latest(self, of: ApprovalRequest) -> Flow[tuple[OpenedRequest, str] | None]:
         asked, _, _, equal, _ = yield from self._equal(of)
         for row in equal:
-            if row.data["asked"] == asked:
+            if row.members["asked"] == asked:
                 return self._opened(row), (yield from self.status(row.id, of.owner))
         return None
 
@@ -363,7 +322,7 @@ class ApprovalFlows:
         row = yield from self._find(id, owner)
         _reject_state(row.state)
         approved, context = self._of.context_of(
-            args, row.data["requester"], row.data.get("repeats")
+            args, row.members["requester"], row.members.get("repeats")
         )
         until = yield from self._verify(row, context)
         if not (yield from self._move(row, "waiting", "running")):
@@ -373,7 +332,7 @@ class ApprovalFlows:
         try:
             if self._service.now() >= until:
                 raise NotStarted("The check took too long.")
-            result = yield Leased(run, (json.loads(approved), row.id), lambda: self._renew(row))
+            result = yield Blocking(run, (json.loads(approved), row.id), lambda: self._renew(row))
         except GeneratorExit:
             raise
         except BaseException as error:
@@ -385,17 +344,14 @@ class ApprovalFlows:
                 raise
             raise _unknown("The action raised.") from error
         # The action has happened: its result is the answer, even if its end cannot be stored.
-        try:
+        with contextlib.suppress(Exception):
             yield from self._happened(row)
-        except Exception:
-            pass
         return result
 
     def reconcile(self, decide: Decide | None) -> Flow[list[UnknownOutcome]]:
         found: list[UnknownOutcome] = []
-        for stored in (yield Blocking(self._store.unfinished)):
-            row = _parse(stored)
-            if row is None or not self._is_ours(row):
+        for row in (yield Blocking(self._store.unfinished)):
+            if not self._is_ours(row):
                 continue
             open_one = self._open_outcome(row)
             answer = None
@@ -416,99 +372,80 @@ class ApprovalFlows:
 
     def _equal(
         self, of: ApprovalRequest
-    ) -> Flow[tuple[str, str, str, list[_Row], list[StoredApproval]]]:
+    ) -> Flow[tuple[str, str, str, list[StoredApproval], list[StoredApproval]]]:
         """What was asked, equal requests by any caller, and those that a process only began."""
         _, context = self._of.context_of(of.args, of.requester)
         digest: str = context["digest"]
         asked = binding_digest(
             {"owner": of.owner, "subject_ref": of.subject_ref, "context": context}
         )
-        lookup = binding_digest(
-            {
-                "workflow": self._of.workflow,
-                "action": self._of.action,
-                "subject_ref": of.subject_ref,
-                "digest": digest,
-            }
-        )
+        lookup = binding_digest({**self._purpose, "subject_ref": of.subject_ref, "digest": digest})
         stored: Sequence[StoredApproval] = yield Blocking(self._store.with_lookup, (lookup,))
-        equal = [row for row in map(_parse, stored) if row is not None]
-        has_session = {row.data["ask"] for row in equal} | self._asking
-        begun = []
-        for one in stored:
-            data = json.loads(one.data) if one.id.startswith(_BEGUN) else {}
-            if data.get("asked") == asked and data["ask"] not in has_session:
-                begun.append(one)
+        equal = [row for row in stored if is_session_id(row.id)]
+        has_session = {row.members["ask"] for row in equal} | self._asking
+        begun = [one for one in stored if one.id.startswith(_BEGUN)]
+        begun = [one for one in begun if one.members["asked"] == asked]
+        begun = [one for one in begun if one.members["ask"] not in has_session]
         return asked, digest, lookup, equal, begun
 
-    def _fits(self, begun: StoredApproval, earlier: EarlierRequest | None, now: int) -> bool:
-        """What ran after the other one began is not in its context."""
-        return earlier is None or now - begun.changed_at < earlier.seconds_ago * 1_000
-
-    def _earlier(self, rows: Sequence[_Row], now: int) -> EarlierRequest | None:
+    def _earlier(self, rows: Sequence[StoredApproval], now: int) -> EarlierRequest | None:
         """The newest equal request that was started: an agent that lost its id asks again."""
-        newest = max(
-            (row for row in rows if STARTED.get(row.state) in _EARLIER),
-            key=_changed_at,
-            default=None,
-        )
-        if newest is None:
+        rows = [row for row in rows if STARTED.get(row.state) in _EARLIER]
+        if not rows:
             return None
+        newest = max(rows, key=operator.attrgetter("changed_at"))
         return EarlierRequest(
             _EARLIER[STARTED[newest.state]], max(0, now - newest.changed_at) / 1_000
         )
 
-    def _opened(self, row: _Row) -> OpenedRequest:
+    def _opened(self, row: StoredApproval) -> OpenedRequest:
         left = max(0, row.expires_at - self._now()) / 1_000
-        return OpenedRequest(row.id, row.data["inbox_url"], left)
+        return OpenedRequest(row.id, row.members["inbox_url"], left)
 
-    def _open_outcome(self, row: _Row) -> UnknownOutcome | None:
+    def _open_outcome(self, row: StoredApproval) -> UnknownOutcome | None:
         """The open outcome of a row, unless a process runs its action at this moment."""
         since = row.changed_at / 1_000
         is_over = row.state == "running" and self._service.now() >= since + LEASE_SECONDS
         if row.state != "unknown" and not is_over:
             return None
-        data = row.data
+        of = row.members
         return UnknownOutcome(
-            row.id, data["owner"], row.state, data["subject_ref"], data["digest"], since
+            row.id, of["owner"], row.state, of["subject_ref"], of["digest"], since
         )
 
     def _now(self) -> int:
         return int(self._service.now() * 1_000)
 
-    def _renew(self, row: _Row) -> None:
+    def _renew(self, row: StoredApproval) -> None:
         self._store.move(row.id, "running", "running", self._now())
 
-    def _is_ours(self, row: _Row) -> bool:
-        purpose = (row.data["workflow"], row.data["action"])
-        return purpose == (self._of.workflow, self._of.action)
+    def _is_ours(self, row: StoredApproval) -> bool:
+        return is_session_id(row.id) and self._purpose.items() <= row.members.items()
 
-    def _move(self, row: _Row, before: str, after: str) -> Flow[bool]:
+    def _move(self, row: StoredApproval, before: str, after: str) -> Flow[bool]:
         moved: bool = yield Blocking(self._store.move, (row.id, before, after, self._now()))
         return moved
 
     def _quietly(self, effect: Blocking) -> Flow[None]:
-        try:
+        with contextlib.suppress(Exception):
             yield effect
-        except Exception:
-            pass
 
-    def _find(self, id: str, owner: str) -> Flow[_Row]:
-        stored: StoredApproval | None = None
-        if isinstance(id, str):
-            stored = yield Blocking(self._store.find, (id,))
-        row = stored and _parse(stored)
-        if not row or not is_owner(owner) or row.data["owner"] != owner or not self._is_ours(row):
+    def _find(self, id: str, owner: str) -> Flow[StoredApproval]:
+        row: StoredApproval | None = None
+        if is_session_id(id):
+            row = yield Blocking(self._store.find, (id,))
+        is_theirs = row is not None and is_owner(owner) and row.members["owner"] == owner
+        if row is None or not is_theirs or not self._is_ours(row):
             message = "The store has no such approval of this owner."
             raise ApprovalError("approval_unknown", message)
         return row
 
-    def _judge(self, row: _Row, session: Mapping[str, Any]) -> tuple[str, list[str]]:
-        data = row.data
+    def _judge(self, row: StoredApproval, session: Mapping[str, Any]) -> tuple[str, list[str]]:
+        data = row.members
         stored = {**data, "session_id": row.id, "context_digest": data["digest"]}
         return judge_submit(session, stored, data["owner"], self._policy, data["digest"])
 
-    def _verify(self, row: _Row, context: object) -> Flow[float]:
+    def _verify(self, row: StoredApproval, context: object) -> Flow[float]:
         """Until when the action may begin, by the clock of this process."""
         # Before the call, whose duration must not extend the time.
         started = self._service.now()
@@ -524,7 +461,7 @@ class ApprovalFlows:
         left = time_of(session["expires_at"]) - time_of(session["server_time"])
         return started + min(left, VERDICT_SECONDS)
 
-    def _status_of(self, row: _Row, session: Mapping[str, Any]) -> str:
+    def _status_of(self, row: StoredApproval, session: Mapping[str, Any]) -> str:
         state, ended = session.get("state"), session.get("ended_reason")
         if state in ("pending", "step_up_required"):
             return "waiting"
@@ -535,15 +472,15 @@ class ApprovalFlows:
         decision, _ = self._judge(row, session)
         return {"accept": "approved", "review": "review", "reject": "ended"}[decision]
 
-    def _happened(self, row: _Row) -> Flow[None]:
+    def _happened(self, row: StoredApproval) -> Flow[None]:
         """Stores that the action has happened, also after a look-up that has found nothing of it."""
         for before in ("running", "unknown", "failed"):
             if (yield from self._move(row, before, "done")):
                 return (yield from self._complete(row))
 
-    def _complete(self, row: _Row) -> Flow[None]:
+    def _complete(self, row: StoredApproval) -> Flow[None]:
         """Shows the user that the action is done. `reconcile` repeats it where the service failed."""
-        data = row.data
+        data = row.members
         try:
             yield from self._service.complete(row.id, data["completion_secret"], data["digest"])
         except BondedError as error:
@@ -553,7 +490,3 @@ class ApprovalFlows:
                 yield from self._move(row, "done", after)
             return
         yield from self._move(row, "done", "completed")
-
-
-def _changed_at(row: _Row) -> int:
-    return row.changed_at

@@ -1,8 +1,9 @@
-"""Canonical JSON (RFC 8785), digests, and base64 with one form for each value."""
+"""Canonical JSON (RFC 8785), digests, signatures, and base64 with one form for each value."""
 from __future__ import annotations
 
 import base64
 import binascii
+import dataclasses
 import decimal
 import hashlib
 import json
@@ -10,7 +11,22 @@ import math
 import re
 from typing import Any, Mapping
 
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
 from .errors import NotCanonicalError
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """`reason` is None for what is accepted."""
+
+    reason: str | None = None
+
+    @property
+    def accepted(self) -> bool:
+        return self.reason is None
+
 
 MAX_INTEGER = 2**53 - 1
 # The white space of JavaScript, which differs from that of Python.
@@ -43,20 +59,14 @@ def binding_digest(record: Any) -> str:
 def indented_json(value: Any, indent: str = "\n") -> str:
     """The text of arguments, before escapes: as `JSON.stringify(value, null, 2)` writes it."""
     inner = indent + "  "
-    if isinstance(value, list) and value:
-        return (
-            "["
-            + inner
-            + f",{inner}".join(indented_json(one, inner) for one in value)
-            + indent
-            + "]"
-        )
-    if isinstance(value, dict) and value:
-        pairs = (
-            f"{_shown(name)}: {indented_json(value[name], inner)}" for name in _in_js_order(value)
-        )
-        return "{" + inner + f",{inner}".join(pairs) + indent + "}"
-    return _shown(value) if isinstance(value, str) else canonical_json(value)
+    if not value or not isinstance(value, (list, dict)):
+        return _shown(value) if isinstance(value, str) else canonical_json(value)
+    if isinstance(value, list):
+        first, last, members = "[", "]", [indented_json(one, inner) for one in value]
+    else:
+        pairs = ((_shown(one), indented_json(value[one], inner)) for one in _in_js_order(value))
+        first, last, members = "{", "}", [f"{name}: {member}" for name, member in pairs]
+    return first + inner + f",{inner}".join(members) + indent + last
 
 
 def _shown(text: str) -> str:
@@ -114,17 +124,33 @@ def _number(value: float) -> str:
     return f"{minus}{digits[0]}{fraction}e{point - 1:+d}"
 
 
+def object_in(data: str | bytes | None) -> dict[str, Any] | None:
+    """The object that a text is, or None for any other text."""
+    try:
+        value = json.loads(data.decode() if isinstance(data, bytes) else data or "")
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def is_signed(key: bytes, signature: bytes, data: bytes) -> bool:
+    """Whether this Ed25519 key signed it."""
+    try:
+        Ed25519PublicKey.from_public_bytes(key).verify(signature, data)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
 def b64url(data: bytes) -> str:
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
 def from_b64url(text: str) -> bytes | None:
     """The bytes, or None for anything that an encoder would not have written."""
-    try:
-        data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-    except (binascii.Error, ValueError):
-        return None
-    return data if b64url(data) == text else None
+    padded = text + "=" * (-len(text) % 4)
+    data = from_b64(padded.replace("-", "+").replace("_", "/"))
+    return data if data is not None and b64url(data) == text else None
 
 
 def from_b64(text: str) -> bytes | None:

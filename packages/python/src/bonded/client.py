@@ -6,7 +6,7 @@ import contextlib
 import inspect
 import threading
 import time
-from typing import Any, Callable, Iterator, Mapping, TypeVar
+from typing import Any, Callable, Iterator, Mapping, TypeVar, cast
 
 import httpx
 
@@ -16,7 +16,6 @@ from .approvals import (
     ApprovalFlows,
     ApprovalRequest,
     Decide,
-    Leased,
     OpenedRequest,
     UnknownOutcome,
 )
@@ -34,10 +33,11 @@ from .protocol import (
 from .stores import ApprovalStore
 
 T = TypeVar("T")
-Effect = Request | Sleep | Blocking | Leased
+Run = Callable[[dict[str, Any], str], Any]
+Effect = Request | Sleep | Blocking
 
 
-class Bonded:
+class Bonded(contextlib.AbstractContextManager["Bonded"]):
     """The calls of a backend. `base_url` is the origin of the service.
 
     Pass an `httpx.Client` as `http` for a proxy or certificates of your own. It must not follow
@@ -52,9 +52,6 @@ class Bonded:
 
     def close(self) -> None:
         self._http.close()
-
-    def __enter__(self) -> Bonded:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -75,25 +72,24 @@ class Bonded:
 
     def run(self, flow: Flow[T]) -> T:
         """Performs the effects of a flow, and returns its result."""
-        try:
-            effect = next(flow)
-            while True:
-                try:
-                    result = self._perform(effect)
-                except BaseException as error:
-                    effect = flow.throw(error)
-                else:
-                    effect = flow.send(result)
-        except StopIteration as end:
-            value: T = end.value
-            return value
+        resume: Callable[[Any], Any] = flow.send
+        given: object = None
+        while True:
+            try:
+                effect = resume(given)
+            except StopIteration as end:
+                return cast(T, end.value)
+            try:
+                resume, given = flow.send, self._perform(effect)
+            except BaseException as error:
+                resume, given = flow.throw, error
 
     def _perform(self, effect: Effect) -> Any:
         if isinstance(effect, Request):
             return self._send(effect)
         if isinstance(effect, Sleep):
             return time.sleep(effect.seconds)
-        with _leased(effect) if isinstance(effect, Leased) else contextlib.nullcontext():
+        with _leased(effect.renew):
             result = effect.call(*effect.arguments)
         if inspect.isawaitable(result):
             raise TypeError("a function with `async` needs AsyncApprovals: its end is not known")
@@ -102,7 +98,7 @@ class Bonded:
     def _send(self, request: Request) -> Answer:
         deadline = time.monotonic() + request.timeout
         try:
-            with self._http.stream(**_arguments(request)) as response:
+            with self._http.stream(**vars(request)) as response:
                 body = b""
                 for chunk in response.iter_bytes():
                     body += chunk
@@ -112,7 +108,7 @@ class Bonded:
             raise NoAnswer(_describe(failure)) from failure
 
 
-class AsyncBonded:
+class AsyncBonded(contextlib.AbstractAsyncContextManager["AsyncBonded"]):
     """The same for `asyncio`. See `Bonded`."""
 
     def __init__(
@@ -123,9 +119,6 @@ class AsyncBonded:
 
     async def close(self) -> None:
         await self._http.aclose()
-
-    async def __aenter__(self) -> AsyncBonded:
-        return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
@@ -146,25 +139,24 @@ class AsyncBonded:
 
     async def run(self, flow: Flow[T]) -> T:
         """Performs the effects of a flow, and returns its result."""
-        try:
-            effect = next(flow)
-            while True:
-                try:
-                    result = await self._perform(effect)
-                except BaseException as error:
-                    effect = flow.throw(error)
-                else:
-                    effect = flow.send(result)
-        except StopIteration as end:
-            value: T = end.value
-            return value
+        resume: Callable[[Any], Any] = flow.send
+        given: object = None
+        while True:
+            try:
+                effect = resume(given)
+            except StopIteration as end:
+                return cast(T, end.value)
+            try:
+                resume, given = flow.send, await self._perform(effect)
+            except BaseException as error:
+                resume, given = flow.throw, error
 
     async def _perform(self, effect: Effect) -> Any:
         if isinstance(effect, Request):
             return await self._send(effect)
         if isinstance(effect, Sleep):
             return await asyncio.sleep(effect.seconds)
-        with _leased(effect) if isinstance(effect, Leased) else contextlib.nullcontext():
+        with _leased(effect.renew):
             if inspect.iscoroutinefunction(effect.call):
                 return await effect.call(*effect.arguments)
             result = await asyncio.to_thread(effect.call, *effect.arguments)
@@ -173,7 +165,7 @@ class AsyncBonded:
     async def _send(self, request: Request) -> Answer:
         deadline = time.monotonic() + request.timeout
         try:
-            async with self._http.stream(**_arguments(request)) as response:
+            async with self._http.stream(**vars(request)) as response:
                 body = b""
                 async for chunk in response.aiter_bytes():
                     body += chunk
@@ -190,24 +182,24 @@ class Approvals:
     """
 
     def __init__(self, client: Bonded, store: ApprovalStore, action: Action) -> None:
-        self._run, self.action = client.run, action
-        self._flows = ApprovalFlows(client.service, store, action)
+        self.run, self.action = client.run, action
+        self.flows = ApprovalFlows(client.service, store, action)
 
     def request(self, of: ApprovalRequest) -> OpenedRequest:
         """Asks the user. Raises the service's rejection, such as `inbox_full` or `inbox_paused`."""
-        return self._run(self._flows.request(of))
+        return self.run(self.flows.request(of))
 
     def latest(self, of: ApprovalRequest) -> tuple[OpenedRequest, str] | None:
         """The newest request of this owner, user and arguments, also if it has ended."""
-        return self._run(self._flows.latest(of))
+        return self.run(self.flows.latest(of))
 
     def withdraw(self, id: str, owner: str) -> None:
         """Ends a request before its action runs. Repeat it after an error that is `retryable`."""
-        self._run(self._flows.withdraw(id, owner))
+        self.run(self.flows.withdraw(id, owner))
 
     def status(self, id: str, owner: str) -> str:
         """The status at this moment. Raises `BondedError` while the service cannot be reached."""
-        return self._run(self._flows.status(id, owner))
+        return self.run(self.flows.status(id, owner))
 
     def wait(self, id: str, owner: str, timeout: float | None = None) -> str:
         """Returns when the user has answered, or no longer can.
@@ -215,7 +207,7 @@ class Approvals:
         `approved`, `review`, `declined`, `reported`, `expired`, `executed`, `outcome_unknown`, or
         `ended`. Raises `TimeoutError` after so many seconds.
         """
-        return self._run(self._flows.wait(id, owner, timeout))
+        return self.run(self.flows.wait(id, owner, timeout))
 
     def execute(
         self, id: str, owner: str, args: Mapping[str, Any], run: Callable[[dict[str, Any], str], T]
@@ -230,7 +222,7 @@ class Approvals:
         """
         if inspect.iscoroutinefunction(run):
             raise TypeError("a function with `async` needs AsyncApprovals")
-        result: T = self._run(self._flows.execute(id, owner, args, run))
+        result: T = self.run(self.flows.execute(id, owner, args, run))
         return result
 
     def reconcile(self, decide: Decide | None = None) -> list[UnknownOutcome]:
@@ -244,79 +236,62 @@ class Approvals:
         can never happen: write that it is void under its id where the action writes too, and let
         the action refuse to run then. Where you cannot, return None.
         """
-        return self._run(self._flows.reconcile(decide))
+        return self.run(self.flows.reconcile(decide))
 
 
 class AsyncApprovals:
     """The same for `asyncio`. See `Approvals`. The store's calls run in a thread."""
 
     def __init__(self, client: AsyncBonded, store: ApprovalStore, action: Action) -> None:
-        self._run, self.action = client.run, action
-        self._flows = ApprovalFlows(client.service, store, action)
+        self.run, self.action = client.run, action
+        self.flows = ApprovalFlows(client.service, store, action)
 
     async def request(self, of: ApprovalRequest) -> OpenedRequest:
         """See `Approvals.request`."""
-        return await self._run(self._flows.request(of))
+        return await self.run(self.flows.request(of))
 
     async def latest(self, of: ApprovalRequest) -> tuple[OpenedRequest, str] | None:
         """See `Approvals.latest`."""
-        return await self._run(self._flows.latest(of))
+        return await self.run(self.flows.latest(of))
 
     async def withdraw(self, id: str, owner: str) -> None:
         """See `Approvals.withdraw`."""
-        await self._run(self._flows.withdraw(id, owner))
+        await self.run(self.flows.withdraw(id, owner))
 
     async def status(self, id: str, owner: str) -> str:
         """See `Approvals.status`."""
-        return await self._run(self._flows.status(id, owner))
+        return await self.run(self.flows.status(id, owner))
 
     async def wait(self, id: str, owner: str, timeout: float | None = None) -> str:
         """See `Approvals.wait`."""
-        return await self._run(self._flows.wait(id, owner, timeout))
+        return await self.run(self.flows.wait(id, owner, timeout))
 
-    async def execute(
-        self,
-        id: str,
-        owner: str,
-        args: Mapping[str, Any],
-        run: Callable[[dict[str, Any], str], Any],
-    ) -> Any:
+    async def execute(self, id: str, owner: str, args: Mapping[str, Any], run: Run) -> Any:
         """See `Approvals.execute`. A `run` without `async` runs in a thread."""
-        return await self._run(self._flows.execute(id, owner, args, run))
+        return await self.run(self.flows.execute(id, owner, args, run))
 
     async def reconcile(self, decide: Decide | None = None) -> list[UnknownOutcome]:
         """See `Approvals.reconcile`."""
-        return await self._run(self._flows.reconcile(decide))
+        return await self.run(self.flows.reconcile(decide))
 
 
 @contextlib.contextmanager
-def _leased(effect: Leased) -> Iterator[None]:
+def _leased(renew: Callable[[], object] | None) -> Iterator[None]:
     """Renews the lease, so that another process does not take this one for dead."""
     is_over = threading.Event()
 
-    def renew() -> None:
-        while not is_over.wait(RENEWAL_SECONDS):
+    def repeat() -> None:
+        while renew and not is_over.wait(RENEWAL_SECONDS):
             # After a failure, the next one renews.
             with contextlib.suppress(Exception):
-                effect.renew()
+                renew()
 
-    threading.Thread(target=renew, daemon=True).start()
+    if renew:
+        threading.Thread(target=repeat, daemon=True).start()
     try:
         yield
     finally:
         is_over.set()
-
-
-def _arguments(request: Request) -> dict[str, Any]:
-    content = None if request.body is None else request.body.encode()
-    return {
-        "method": request.method,
-        "url": request.url,
-        "headers": dict(request.headers),
-        "content": content,
-        "timeout": request.timeout,
-        "follow_redirects": False,
-    }
 
 
 def _check(body: bytes, deadline: float) -> None:

@@ -1,6 +1,8 @@
 """The errors of this package. Branch on `code`, never on the texts."""
 from __future__ import annotations
 
+import dataclasses
+
 # What to do about each error of a call.
 REMEDIES = {
     "service_unavailable": "Retry later. If it persists, check base_url, the network, and the status of the service.",
@@ -27,6 +29,7 @@ class NotCanonicalError(TypeError):
     """A value that has no canonical JSON. The message names it."""
 
 
+@dataclasses.dataclass(eq=False, repr=False)
 class BondedError(Exception):
     """A failed call: the message says what happened, and `remedy` what to do.
 
@@ -34,36 +37,29 @@ class BondedError(Exception):
     True
     """
 
-    def __init__(
-        self,
-        code: str,
-        message: str,
-        *,
-        status: int | None = None,
-        reason: str | None = None,
-        param: str | None = None,
-        doc_url: str | None = None,
-        address: str | None = None,
-        request_id: str | None = None,
-        retry_after: float | None = None,
-        reported_at: str | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.code, self.remedy = code, REMEDIES[code]
-        # The status of the answer. None: no answer came, or no call was made.
-        self.status = status
-        # The reason of the service's rejection, and the service's page about it.
-        self.reason, self.doc_url = reason, doc_url
-        # The address of the call, if something answered it.
-        self.address = address
-        # The member that the service rejected, such as context.display.0.value.
-        self.param = param
-        # By it, the operator finds this call.
-        self.request_id = request_id
-        # The wait in seconds that the service requested.
-        self.retry_after = retry_after
-        # Of a completion: the session had expired, and the service has kept the report of this time.
-        self.reported_at = reported_at
+    code: str
+    message: str
+    _: dataclasses.KW_ONLY
+    # The status of the answer. None: no answer came, or no call was made.
+    status: int | None = None
+    # The reason of the service's rejection.
+    reason: str | None = None
+    # The member that the service rejected, such as context.display.0.value.
+    param: str | None = None
+    # The service's page about the reason.
+    doc_url: str | None = None
+    # The address of the call, if something answered it.
+    address: str | None = None
+    # By it, the operator finds this call.
+    request_id: str | None = None
+    # The wait in seconds that the service requested.
+    retry_after: float | None = None
+    # Of a completion: the session had expired, and the service has kept the report of this time.
+    reported_at: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__init__(self.message)
+        self.remedy = REMEDIES[self.code]
 
     def __str__(self) -> str:
         """All that a log needs, because most logs have no other member of the error."""

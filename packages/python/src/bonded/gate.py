@@ -5,12 +5,13 @@ import dataclasses
 import datetime
 import math
 import re
-from typing import Any, Mapping
+from typing import Any, Iterator, Mapping
 
 MIN_CONFIDENCE = 0.55
 MIN_CONTINUITY = 0.6
 
 Verdict = tuple[str, list[str]]
+Members = Mapping[str, Any]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,78 +57,65 @@ def is_owner(owner: object) -> bool:
 
 
 def judge_submit(
-    session: Mapping[str, Any],
-    row: Mapping[str, Any] | None,
-    owner: str | None,
-    policy: Policy,
-    digest: str | None,
+    session: Members, row: Members | None, owner: str | None, policy: Policy, digest: str | None
 ) -> Verdict:
     """The checks of a protected submit, in the order of the contract: (decision, reasons).
 
     `session` is the answer to `read`, `row` your own row of the session, and `digest` the
     `binding_digest` of the form as it was submitted. After `accept`, act and then complete.
     """
-    reason = _session_rejection(session, row, owner, policy)
-    if reason is None and row is not None:
-        reason = _verification_rejection(session, row, policy, digest)
-    if reason is not None:
+    rejections = _rejections(session, row, owner, policy, digest) if row else ["session_not_ours"]
+    for reason in rejections:
         return "reject", [reason]
     doubts = _doubts(session["verification"])
     return ("review", doubts) if doubts else ("accept", [])
 
 
-def _session_rejection(
-    session: Mapping[str, Any], row: Mapping[str, Any] | None, owner: str | None, policy: Policy
-) -> str | None:
-    if not row:
-        return "session_not_ours"
+def _rejections(
+    session: Members, row: Members, owner: str | None, policy: Policy, digest: str | None
+) -> Iterator[str]:
+    """The reasons of all checks that fail, in the order of the contract."""
     if policy.needs_user and row["subject_ref"] is None:
-        return "subject_mismatch"
+        yield "subject_mismatch"
     if session.get("id") != row["session_id"]:
-        return "session_unavailable"
+        yield "session_unavailable"
     if session.get("state") != "bonded":
         is_suspended = session.get("ended_reason") == "tenant_suspended"
-        return "tenant_suspended" if is_suspended else "session_not_bonded"
+        yield "tenant_suspended" if is_suspended else "session_not_bonded"
     if policy.tenant_id is not None and session.get("tenant_id") != policy.tenant_id:
-        return "tenant_mismatch"
+        yield "tenant_mismatch"
     if session.get("workflow") != policy.workflow:
-        return "workflow_mismatch"
+        yield "workflow_mismatch"
     if session.get("action") != policy.action:
-        return "action_mismatch"
+        yield "action_mismatch"
     # By the service's own clock: a wrong one here neither ends a bond early nor prolongs it.
     if not time_of(session.get("expires_at")) > time_of(session.get("server_time")):
-        return "session_expired"
+        yield "session_expired"
     is_ours = is_owner(owner) and row["owner"] == owner
     if not is_ours or (row["workflow"], row["action"]) != (policy.workflow, policy.action):
-        return "session_not_ours"
-    return None
-
-
-def _verification_rejection(
-    session: Mapping[str, Any], row: Mapping[str, Any], policy: Policy, digest: str | None
-) -> str | None:
+        yield "session_not_ours"
     verification = session.get("verification")
     if not isinstance(verification, dict):
-        return "verification_missing"
+        yield "verification_missing"
+        return
     if verification.get("device_possession") is not True:
-        return "device_not_possessed"
+        yield "device_not_possessed"
     if verification.get("local_auth") != "verified":
-        return "local_auth_not_verified"
+        yield "local_auth_not_verified"
     if policy.passport_required and _member(verification, "passport", "tier") != "chip":
-        return "passport_chip_missing"
+        yield "passport_chip_missing"
     approved = _member(session, "context", "digest")
     if not digest or not approved:
-        return "context_missing"
+        yield "context_missing"
     if not digest == approved == row["context_digest"]:
-        return "context_mismatch"
+        yield "context_mismatch"
     if row["subject_ref"] is not None and session.get("subject_ref") != row["subject_ref"]:
-        return "subject_mismatch"
+        yield "subject_mismatch"
     # A proof that the policy does not expect passes nowhere: any origin would do.
     expects, proved = policy.browser_origin is not None, verification.get("browser") is not None
     origin = _member(verification, "browser", "origin")
     if (expects or proved) and (not expects or origin != policy.browser_origin):
-        return "browser_not_proved"
-    return None
+        yield "browser_not_proved"
 
 
 def _doubts(verification: Mapping[str, Any]) -> list[str]:

@@ -206,13 +206,11 @@ def _is_address(token: str, letters: str) -> bool:
     """Whether a token without blanks has the shape of an address, as a user reads it."""
     if _ADDRESS.search(token):
         return True
-    for found in _LABEL.finditer(token):
-        label = found[1]
-        # Other scripts in lower case only: in г.Москва, a name follows an abbreviation.
-        written = letters[found.start() + 1 : found.start() + 1 + len(label)]
-        if len(label) > 1 and (_alike(label) in _labels() or written in _labels()):
-            return True
-    return False
+    labels = [found for found in _LABEL.finditer(token) if len(found[1]) > 1]
+    # Other scripts in lower case only: in г.Москва, a name follows an abbreviation.
+    return any(
+        not _labels().isdisjoint((_alike(one[1]), letters[slice(*one.span(1))])) for one in labels
+    )
 
 
 def _is_imitated_word(word: str, letters: str, is_beside_latin: bool) -> bool:
@@ -292,12 +290,7 @@ def escape_lookalikes(line: str) -> str:
                 escape(start + at, len(part))
     text = "".join(escape_units(one) if escaped[at] else one for at, one in enumerate(line))
     text = _WORDS.sub(lambda word: _escape_mixed(word[0]), text)
-    text = _NUMBER.sub(
-        lambda number: _escape_all(_NOT_ASCII_NOR_BLANK, number[0])
-        if re.search("[0-9]", number[0])
-        else number[0],
-        text,
-    )
+    text = _NUMBER.sub(lambda number: _escape_number(number[0]), text)
     if not is_foreign:
         text = _IN_NUMBER.sub(lambda part: _escape_all(_NOT_ASCII, part[0]), text)
     text = _SIGN.sub(lambda sign: escape_units(sign[0]) if _is_misplaced(sign) else sign[0], text)
@@ -325,6 +318,10 @@ def _is_misplaced(found: re.Match[str]) -> bool:
 
 def _escape_all(pattern: re.Pattern[str], text: str) -> str:
     return pattern.sub(lambda one: escape_units(one[0]), text)
+
+
+def _escape_number(text: str) -> str:
+    return _escape_all(_NOT_ASCII_NOR_BLANK, text) if re.search("[0-9]", text) else text
 
 
 def _escape_mixed(word: str) -> str:

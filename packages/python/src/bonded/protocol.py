@@ -16,6 +16,7 @@ import urllib.parse
 import zlib
 from typing import Any, Callable, Generator, Mapping, NoReturn, Sequence, TypeVar
 
+from .canonical import object_in
 from .display import Pair, escape_hidden, shown_pairs
 from .errors import BondedError
 from .gate import Policy, require
@@ -37,9 +38,7 @@ _SESSION_ID = re.compile("sess_[0-9A-Za-z]{22}")
 _COMPLETION_SECRET = re.compile("bcs_[0-9A-Za-z_-]{43}")
 _BROWSER_SECRET = re.compile("[A-Za-z0-9_-]{43}")
 _MAX_MEMBER = 512
-_NO_HEADER = (
-    "has a line break or another character that no header may have. Pass it as you got it."
-)
+_NO_HEADER = "has a line break or another character that no header may have. Pass it as you got it."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,8 +48,9 @@ class Request:
     method: str
     url: str
     headers: Mapping[str, str] = dataclasses.field(repr=False)
-    body: str | None
+    content: bytes | None
     timeout: float
+    follow_redirects: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,10 +69,11 @@ class Sleep:
 
 @dataclasses.dataclass(frozen=True)
 class Blocking:
-    """The effect of a call that blocks: of a store, or of a function of yours without `async`."""
+    """The effect of a call that can block, such as one of a store. `renew` renews its lease."""
 
     call: Callable[..., Any]
     arguments: tuple[Any, ...] = ()
+    renew: Callable[[], object] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,20 +106,14 @@ class NoAnswer(Exception):
 class Service:
     """Where the service is, and who calls it. Its clocks can be moved by tests."""
 
-    def __init__(
-        self,
-        base_url: str,
-        server_credential: str,
-        *,
-        now: Callable[[], float] = time.time,
-        elapsed: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, base_url: str, server_credential: str) -> None:
         for name, value in (("base_url", base_url), ("server_credential", server_credential)):
             if not isinstance(value, str) or value == "":
                 _wrong(f"Pass {name}: a text.")
         self._base_url = _parse_base_url(base_url)
         self._credential = _parse_credential(server_credential)
-        self.now, self._elapsed = now, elapsed
+        self.now: Callable[[], float] = time.time
+        self._elapsed: Callable[[], float] = time.monotonic
 
     def call(
         self,
@@ -136,18 +131,14 @@ class Service:
         for name, value in (headers or {}).items():
             if not re.fullmatch("[!-~]+", value):
                 raise BondedError("invalid_request", f"{name} {_NO_HEADER}")
+            sent[name] = value
         if body is not None:
             sent["Content-Type"] = "application/json"
-        text = None if body is None else json.dumps(body)
+        content = None if body is None else json.dumps(body).encode()
         for attempt in range(1, attempts + 1):
             left = max(0.001, TOTAL_SECONDS - (self._elapsed() - started))
-            request = Request(
-                method,
-                f"{self._base_url}/sessions{path}",
-                {**sent, **(headers or {})},
-                text,
-                min(ATTEMPT_SECONDS, left),
-            )
+            url, timeout = f"{self._base_url}/sessions{path}", min(ATTEMPT_SECONDS, left)
+            request = Request(method, url, sent, content, timeout)
             try:
                 try:
                     answer: Answer = yield request
@@ -166,7 +157,7 @@ class Service:
         raise AssertionError("the last attempt returns or raises")
 
     def _read(self, answer: Answer, success: int, request: Request) -> dict[str, Any]:
-        members = _object_in(answer.text)
+        members = object_in(answer.text)
         if answer.status != success:
             raise self._rejection(answer, (members or {}).get("error"), request)
         if success == 204:
@@ -183,25 +174,23 @@ class Service:
         members = error if isinstance(error, dict) else {}
 
         def text_of(name: str) -> str | None:
-            value = members.get(name)
-            if not isinstance(value, str) or len(value) > _MAX_MEMBER:
-                return None
-            return escape_hidden(value)
+            value: Any = members.get(name)
+            is_text = isinstance(value, str) and len(value) <= _MAX_MEMBER
+            return escape_hidden(value) if is_text else None
 
         param = text_of("param")
         message = text_of("message") or f"The service answered {answer.status}."
-        sent = _sent(param, json.loads(request.body)) if param and request.body else ""
+        sent = _sent(param, json.loads(request.content)) if param and request.content else ""
         return BondedError(
             _code_of(answer.status, text_of("code")),
             message + sent,
             status=answer.status,
-            reason=text_of("reason"),
             param=param,
             doc_url=_resolved(text_of("doc_url"), request.url),
             address=request.url,
             request_id=text_of("requestId"),
             retry_after=self._retry_after(answer.retry_after),
-            reported_at=text_of("reported_at"),
+            **{name: text_of(name) for name in ("reason", "reported_at")},
         )
 
     def _retry_after(self, header: str | None) -> float | None:
@@ -218,24 +207,16 @@ class Service:
         require(digest=new.digest)
         display = shown_pairs(new.display)
         context = _given(display=display, digest=new.digest, requester=new.requester, text=new.text)
-        body = _given(
-            workflow=new.policy.workflow,
-            action=new.policy.action,
-            context=context,
-            end_user_address=new.end_user_address,
-            subject_ref=new.subject_ref,
-            phone_number=new.phone_number,
-        )
+        names = ("end_user_address", "subject_ref", "phone_number")
+        more = {"context": context, **{name: getattr(new, name) for name in names}}
+        body = _given(workflow=new.policy.workflow, action=new.policy.action, **more)
         # One key for all attempts: a repetition returns the session that exists already.
         return self.create_from(body, secrets.token_urlsafe(24))
 
     def create_from(self, body: Mapping[str, Any], key: str) -> Flow[dict[str, Any]]:
         session = yield from self.call("POST", "", {"Idempotency-Key": key}, body, success=201)
-        if not (
-            _matches(_SESSION_ID, session.get("id"))
-            and _matches(_COMPLETION_SECRET, session.get("completion_secret"))
-            and isinstance(session.get("expires_at"), str)
-        ):
+        is_open = is_session_id(session.get("id")) and isinstance(session.get("expires_at"), str)
+        if not is_open or not _matches(_COMPLETION_SECRET, session.get("completion_secret")):
             message = "The answer to create is not a session. Check base_url."
             raise BondedError("unexpected_answer", message)
         return session
@@ -290,14 +271,6 @@ def _path_part(text: str) -> str:
     return urllib.parse.quote(text, safe="")
 
 
-def _object_in(text: str) -> dict[str, Any] | None:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
 def _code_of(status: int, code: str | None) -> str:
     if status == 429 or status >= 500:
         return "rate_limited" if status == 429 else "service_unavailable"
@@ -313,9 +286,8 @@ def _sent(param: str, body: Any) -> str:
     """What the request has where the service rejects it. Never the value, which is a user's."""
     for name in param.split("."):
         if isinstance(body, list):
-            body = body[int(name)] if name.isdecimal() and int(name) < len(body) else None
-        else:
-            body = body.get(name) if isinstance(body, dict) else None
+            body = {str(index): one for index, one in enumerate(body)}
+        body = body.get(name) if isinstance(body, dict) else None
     if body is None or isinstance(body, dict):
         return ""
     if not isinstance(body, str):

@@ -3,31 +3,27 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import json
 import re
 from typing import Any, Iterator, Mapping, Sequence
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ec import ECDSA, SECP256R1, EllipticCurvePublicKey
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import load_der_public_key
 
-from .canonical import b64url, canonical_json, from_b64, from_b64url
+from .canonical import Verdict, b64url, canonical_json, from_b64, from_b64url, is_signed, object_in
 from .errors import BondedError, NotCanonicalError
 
 # A JSON Web Key Set: the content of /.well-known/jwks.json. Keep a copy with your receipts.
 KeySet = Mapping[str, Any]
 
-_TEXT, _NONE = str, type(None)
+_TEXT_OR_NONE = (str, type(None))
 _MEMBERS: Mapping[str, tuple[type, ...]] = {
-    **dict.fromkeys(("iss", "aud", "jti", "environment", "state", "session_id"), (_TEXT,)),
-    **dict.fromkeys(("workflow", "action", "tenant_name", "device_format"), (_TEXT,)),
-    **dict.fromkeys(("created_at", "bonded_at", "log_origin"), (_TEXT,)),
-    **dict.fromkeys(
-        ("requesting_origin", "subject_ref", "completed_at", "outcome"), (_TEXT, _NONE)
-    ),
-    **dict.fromkeys(("context", "workflow_title", "action_title"), (dict, _NONE)),
+    **dict.fromkeys(("iss", "aud", "jti", "environment", "state", "session_id"), (str,)),
+    **dict.fromkeys(("workflow", "action", "tenant_name", "device_format"), (str,)),
+    **dict.fromkeys(("created_at", "bonded_at", "log_origin"), (str,)),
+    **dict.fromkeys(("requesting_origin", "subject_ref", "completed_at", "outcome"), _TEXT_OR_NONE),
+    **dict.fromkeys(("context", "workflow_title", "action_title"), (dict, type(None))),
     **dict.fromkeys(("iat", "log_delay_seconds"), (int,)),
     **dict.fromkeys(("verification", "phone"), (dict,)),
 }
@@ -44,17 +40,12 @@ class Checkpoint:
 
 
 @dataclasses.dataclass(frozen=True)
-class ReceiptVerdict:
+class ReceiptVerdict(Verdict):
     """`reason` is None for a receipt that is accepted, which then has its claims."""
 
-    reason: str | None = None
     claims: Mapping[str, Any] | None = None
     # The checkpoint that covers the receipt, or the newer one. None without a proof.
     checkpoint: Checkpoint | None = None
-
-    @property
-    def accepted(self) -> bool:
-        return self.reason is None
 
 
 class _Rejected(Exception):
@@ -80,12 +71,9 @@ def verify_receipt(
     """
     try:
         claims = _claims_of(receipt, _keys_of(jwks))
-        for name, expected, reason in (
-            ("iss", issuer, "issuer_mismatch"),
-            ("aud", tenant_id, "tenant_mismatch"),
-            ("session_id", session_id, "session_mismatch"),
-        ):
-            _check(expected is None or claims[name] == expected, reason)
+        _check(issuer in (None, claims["iss"]), "issuer_mismatch")
+        _check(tenant_id in (None, claims["aud"]), "tenant_mismatch")
+        _check(session_id in (None, claims["session_id"]), "session_mismatch")
         _check_payload(claims)
         _check(_is_signed_by_phone(claims["phone"]), "phone_signature_mismatch")
         covered = None
@@ -134,37 +122,18 @@ def _keys_of(jwks: KeySet) -> list[tuple[str | None, bytes]]:
     return found
 
 
-def _is_signed(key: bytes, signature: bytes, data: bytes) -> bool:
-    try:
-        Ed25519PublicKey.from_public_bytes(key).verify(signature, data)
-    except (InvalidSignature, ValueError):
-        return False
-    return True
-
-
-def _object_in(data: bytes | None) -> dict[str, Any] | None:
-    try:
-        value = json.loads((data or b"").decode())
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
 def _claims_of(receipt: str, keys: list[tuple[str | None, bytes]]) -> dict[str, Any]:
     parts = receipt.split(".")
     _check(len(parts) == 3, "malformed")
-    head, signature = _object_in(from_b64url(parts[0])), from_b64url(parts[2])
-    is_receipt = head is not None and (head.get("alg"), head.get("typ")) == (
-        "EdDSA",
-        "bonded-receipt+jwt",
-    )
-    if head is None or signature is None or not is_receipt:
+    head, signature = object_in(from_b64url(parts[0])) or {}, from_b64url(parts[2])
+    is_receipt = (head.get("alg"), head.get("typ")) == ("EdDSA", "bonded-receipt+jwt")
+    if signature is None or not is_receipt:
         raise _Rejected("malformed")
     key = next((public for kid, public in keys if kid == head.get("kid")), None)
     if key is None:
         raise _Rejected("key_unknown")
-    _check(_is_signed(key, signature, f"{parts[0]}.{parts[1]}".encode()), "signature_mismatch")
-    claims = _object_in(from_b64url(parts[1])) or {}
+    _check(is_signed(key, signature, f"{parts[0]}.{parts[1]}".encode()), "signature_mismatch")
+    claims = object_in(from_b64url(parts[1])) or {}
     is_whole = all(isinstance(claims.get(name, ...), kinds) for name, kinds in _MEMBERS.items())
     _check(is_whole and not set(claims) - set(_MEMBERS) - {"device_ref"}, "malformed")
     phone = claims["phone"]
@@ -175,15 +144,9 @@ def _claims_of(receipt: str, keys: list[tuple[str | None, bytes]]) -> dict[str, 
 def _check_payload(claims: Mapping[str, Any]) -> None:
     """What the phone signed must be what the receipt says."""
     phone, context = claims["phone"], claims["context"]
-    payload = _object_in(phone["payload"].encode("utf-8", "replace")) or {}
-    said = {
-        "typ": "bonded-assertion/v1",
-        "session_id": claims["session_id"],
-        "tenant_id": claims["aud"],
-        "workflow": claims["workflow"],
-        "action": claims["action"],
-        "origin": claims["iss"],
-    }
+    payload = object_in(phone["payload"].encode("utf-8", "replace")) or {}
+    said = {"typ": "bonded-assertion/v1", "tenant_id": claims["aud"], "origin": claims["iss"]}
+    said |= {name: claims[name] for name in ("session_id", "workflow", "action")}
     is_same = all(payload.get(name) == value for name, value in said.items())
     _check(is_same and phone["format"] == claims["device_format"], "payload_mismatch")
     try:
@@ -198,7 +161,7 @@ def _is_signed_by_phone(phone: Mapping[str, Any]) -> bool:
     hashed = _sha256(phone["payload"].encode("utf-8", "replace"))
     if phone["format"] == "webauthn":
         client_data = from_b64url(str(phone.get("client_data_json", "")))
-        asked = _object_in(client_data) or {}
+        asked = object_in(client_data) or {}
         if (asked.get("type"), asked.get("challenge")) != ("webauthn.get", b64url(hashed)):
             return False
         hashed = _sha256(client_data or b"")
@@ -229,11 +192,8 @@ def _open_note(note: str, keys: list[tuple[str | None, bytes]]) -> list[str] | N
         for _, key in keys if signature else []:
             # The name, a newline, the type of the signature, and the key.
             key_id = _sha256(f"{origin}\n\x01".encode() + key)[:4]
-            if (
-                signature
-                and signature[:4] == key_id
-                and _is_signed(key, signature[4:], text.encode())
-            ):
+            given, signed = (signature or b"")[:4], (signature or b"")[4:]
+            if given == key_id and is_signed(key, signed, text.encode()):
                 return [origin, *rest]
     return None
 
@@ -274,8 +234,7 @@ def _service_log(origin: str) -> str:
 
 def _hashes(lines: Iterator[str] | Sequence[str]) -> list[bytes]:
     hashes = [from_b64(line) for line in lines]
-    if any(one is None for one in hashes):
-        raise _Rejected("proof_malformed")
+    _check(None not in hashes, "proof_malformed")
     return [one for one in hashes if one is not None]
 
 

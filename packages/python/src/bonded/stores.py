@@ -2,15 +2,13 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import sqlite3
 import threading
 from typing import Any, Callable, Protocol, Sequence
 
 from .errors import BondedError
-
-# The states that `reconcile` looks at. A store never removes a row in one of them.
-UNFINISHED = ("running", "unknown", "done")
 
 # The table, on PostgreSQL and SQLite, and that of the library of TypeScript. `SqliteApprovalStore`
 # creates it; run it with your own migrations on PostgreSQL. Let only the backend's role read it.
@@ -20,6 +18,7 @@ APPROVAL_TABLE = """create table if not exists approval (
 create index if not exists approval_lookup on approval (lookup, expires_at)"""
 
 _COLUMNS = "id, data, lookup, state, changed_at, expires_at"
+# The states that `reconcile` looks at. A store never removes a row in one of them.
 _OPEN = "('running', 'unknown', 'done')"
 _PUT = f"insert into approval ({_COLUMNS}) values (?, ?, ?, ?, ?, ?) on conflict do nothing"
 _FIND = f"select {_COLUMNS} from approval where id = ?"
@@ -43,6 +42,11 @@ class StoredApproval:
     # When the state changed, or the lease of a running action was renewed.
     changed_at: int
     expires_at: int
+
+    @property
+    def members(self) -> dict[str, Any]:
+        parsed: dict[str, Any] = json.loads(self.data)
+        return parsed
 
 
 class ApprovalStore(Protocol):
@@ -68,57 +72,13 @@ class ApprovalStore(Protocol):
         """
 
     def unfinished(self) -> Sequence[StoredApproval]:
-        """The rows in a state of `UNFINISHED`."""
+        """The rows that are `running`, `unknown`, or `done`."""
 
     def remove(self, id: str) -> None:
         """Deletes the row, but no unfinished one."""
 
     def remove_expired(self, before: int) -> int:
         """Deletes the rows that expired before this time, but no unfinished one. Returns how many."""
-
-
-class MemoryApprovalStore:
-    """A store in the memory of one process, for tests and demos. A restart deletes all rows."""
-
-    def __init__(self) -> None:
-        self._rows: dict[str, StoredApproval] = {}
-        self._lock = threading.Lock()
-
-    def put(self, row: StoredApproval) -> None:
-        with self._lock:
-            self._rows.setdefault(row.id, row)
-
-    def find(self, id: str) -> StoredApproval | None:
-        return self._rows.get(id)
-
-    def with_lookup(self, lookup: str) -> Sequence[StoredApproval]:
-        found = [row for row in list(self._rows.values()) if row.lookup == lookup]
-        return sorted(found, key=lambda row: -row.expires_at)
-
-    def move(self, id: str, before: str, after: str, at: int) -> bool:
-        with self._lock:
-            row = self._rows.get(id)
-            if row is None or row.state != before:
-                return False
-            self._rows[id] = dataclasses.replace(row, state=after, changed_at=at)
-            return True
-
-    def unfinished(self) -> Sequence[StoredApproval]:
-        return [row for row in list(self._rows.values()) if row.state in UNFINISHED]
-
-    def remove(self, id: str) -> None:
-        self._remove(lambda row: row.id == id)
-
-    def remove_expired(self, before: int) -> int:
-        return self._remove(lambda row: row.expires_at < before)
-
-    def _remove(self, is_wanted: Callable[[StoredApproval], bool]) -> int:
-        with self._lock:
-            rows = self._rows.values()
-            gone = [row.id for row in rows if is_wanted(row) and row.state not in UNFINISHED]
-            for id in gone:
-                del self._rows[id]
-            return len(gone)
 
 
 class _SqlApprovalStore:
@@ -218,6 +178,13 @@ class SqliteApprovalStore(_SqlApprovalStore):
     def _execute(self, sql: str, values: Sequence[object]) -> tuple[list[Any], int]:
         cursor = self._connection.execute(sql, values)
         return cursor.fetchall(), cursor.rowcount
+
+
+class MemoryApprovalStore(SqliteApprovalStore):
+    """A store in the memory of one process, for tests and demos. A restart deletes all rows."""
+
+    def __init__(self) -> None:
+        super().__init__(":memory:")
 
 
 class PostgresApprovalStore(_SqlApprovalStore):

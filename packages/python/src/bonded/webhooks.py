@@ -8,10 +8,7 @@ import re
 import time
 from typing import Callable, Mapping, Sequence
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
-from .canonical import from_b64
+from .canonical import Verdict, from_b64, is_signed
 from .errors import BondedError
 
 # Five minutes in either direction limit the replay of a recorded delivery.
@@ -21,19 +18,14 @@ _MAX_SIGNATURES = 6
 
 
 @dataclasses.dataclass(frozen=True)
-class WebhookVerdict:
+class WebhookVerdict(Verdict):
     """`reason` is None for a delivery that is accepted.
 
     A repeated delivery has the same `id`: store it, and act once.
     """
 
-    reason: str | None = None
     id: str | None = None
     sent_at: float | None = None
-
-    @property
-    def accepted(self) -> bool:
-        return self.reason is None
 
 
 def verify_webhook(
@@ -101,9 +93,5 @@ def _is_signed(version: str, key: bytes, header: str, signed: bytes) -> bool:
         if version == "v1":
             is_valid |= hmac.compare_digest(mac, signature)
         else:
-            try:
-                Ed25519PublicKey.from_public_bytes(key).verify(signature, signed)
-                is_valid = True
-            except (InvalidSignature, ValueError):
-                pass
+            is_valid |= is_signed(key, signature, signed)
     return is_valid
