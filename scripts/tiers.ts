@@ -88,6 +88,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'examples/phone-app/tests/{app,build}.test.ts',
     'examples/{django,express,fastify,hono,next,typescript}/tests/*.test.ts',
     'packages/integrator/tests/better-sqlite3/*.test.ts',
+    'packages/python/tests/frameworks/*.test.ts',
     'tests/machines/*.test.ts',
     'tests/site/*.test.ts',
   ],
