@@ -11,7 +11,7 @@ def describe(args):
 
 
 client = AsyncBonded(os.environ["BONDED_ORIGIN"], os.environ["BONDED_SERVER_CREDENTIAL"])
-store = SqliteApprovalStore(os.environ.get("BONDED_STORE", "approvals.sqlite3"))
+store = SqliteApprovalStore(os.environ.get("BONDED_STORE", "approvals.db"))
 approvals = AsyncApprovals(client, store, Action("agent_payments", "transfer", "1", describe))
 server = FastMCP("payments")
 # Over HTTP, pass a function of the access token, which finds the user in your data.

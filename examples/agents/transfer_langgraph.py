@@ -13,7 +13,7 @@ def describe(args):
 
 
 client = Bonded(os.environ["BONDED_ORIGIN"], os.environ["BONDED_SERVER_CREDENTIAL"])
-store = SqliteApprovalStore(os.environ.get("BONDED_STORE", "approvals.sqlite3"))
+store = SqliteApprovalStore(os.environ.get("BONDED_STORE", "approvals.db"))
 approvals = Approvals(client, store, Action("agent_payments", "transfer", "1", describe))
 
 

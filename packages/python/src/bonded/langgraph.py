@@ -27,7 +27,8 @@ def with_approval(
     answered: the value decides nothing. `caller` is a function of the configuration of the run. Take
     from there only what your server has set, such as its signed-in user.
 
-    With `Approvals`, invoke the graph without `async`; with `AsyncApprovals`, with it.
+    The graph needs a checkpointer. With `Approvals`, invoke it without `async`; with
+    `AsyncApprovals`, with it, from Python 3.11.
     """
     if not callable(caller):
         message = "caller must be a function of the configuration of the run."
