@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { gatedForm as expressForm } from '../src/form/express.ts'
 import { gatedForm as fastifyForm } from '../src/form/fastify.ts'
 import { gatedForm as fetchForm } from '../src/form/fetch.ts'
 import type { GatedFormOptions } from '../src/form/gated-form.ts'
 import { gatedForm as honoForm } from '../src/form/hono.ts'
+import { gatedForm as nodeForm } from '../src/form/node.ts'
 import {
   GATE_REMEDIES,
   type GateError,
@@ -86,6 +88,21 @@ const ADAPTERS: Record<string, (options: Options) => Send> = {
       const reply = await form[route]({ headers, body }, { code })
       return { status, headers: new Headers(sent), body: reply as Body }
     }
+  },
+  node: (options) => {
+    const form = nodeForm(options)
+    return (route, body, headers = PAGE) =>
+      new Promise((resolve, reject) => {
+        const sent = Object.assign(Readable.from([Buffer.from(JSON.stringify(body))]), {
+          method: 'POST',
+          headers,
+        })
+        const writeHead = (status: number, given: HeaderMap) => ({
+          end: (text: string) =>
+            resolve({ status, headers: new Headers(given), body: JSON.parse(text) as Body }),
+        })
+        void form[route](sent, { headersSent: false, writeHead }, reject)
+      })
   },
 }
 

@@ -1,3 +1,4 @@
+import { requireOptions } from '../required.ts'
 import { checkForm, type GatedFormOptions, replyToSession, replyToSubmit } from './gated-form.ts'
 import { type NodeHeaders, readerOf } from './node-headers.ts'
 
@@ -41,16 +42,19 @@ export function gatedForm<
   const handler =
     (reply: typeof replyToSubmit): ExpressHandler<Request> =>
     (request, response, next) => {
+      requireOptions(ROUTE, { response }, { response: ['status'] })
       const parts = { request, header: readerOf(request.headers), body: () => request.body }
       // Express 4 does not wait for promises, so it needs the error passed on.
-      reply(options, parts).then(
-        ({ status, headers, body }) =>
-          void response
+      reply(options, parts)
+        .then(({ status, headers, body }) => {
+          response
             .status(status)
             .set({ ...headers })
-            .json(body),
-        next,
-      )
+            .json(body)
+        })
+        .catch(next)
     }
   return { session: handler(replyToSession), submit: handler(replyToSubmit) }
 }
+
+const ROUTE = 'a route of Express (node:http has @bonded/integrator/node)'

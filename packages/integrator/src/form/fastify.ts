@@ -1,3 +1,4 @@
+import { requireOptions } from '../required.ts'
 import { checkForm, type GatedFormOptions, replyToSession, replyToSubmit } from './gated-form.ts'
 import { type NodeHeaders, readerOf } from './node-headers.ts'
 
@@ -37,6 +38,7 @@ export function gatedForm<
   const handler =
     (replyTo: typeof replyToSubmit): FastifyHandler<Request> =>
     async (request, reply) => {
+      requireOptions(ROUTE, { reply }, { reply: ['code'] })
       const parts = { request, header: readerOf(request.headers), body: () => request.body }
       const { status, headers, body } = await replyTo(options, parts)
       reply.code(status).headers({ ...headers })
@@ -44,3 +46,5 @@ export function gatedForm<
     }
   return { session: handler(replyToSession), submit: handler(replyToSubmit) }
 }
+
+const ROUTE = 'a route of Fastify (node:http has @bonded/integrator/node)'

@@ -259,7 +259,8 @@ function reply(status: number, body: object): FormReply {
   return { status, headers: { 'cache-control': 'no-store' }, body }
 }
 
-function problem(status: number, code: string, message: string): FormReply {
+/** An answer that the page shows. */
+export function problem(status: number, code: string, message: string): FormReply {
   return reply(status, { error: { code, message } })
 }
 

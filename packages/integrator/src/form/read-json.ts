@@ -8,7 +8,7 @@ const BODY_TIMEOUT_MS = 10_000
  * has not arrived in time.
  */
 export async function readJson(
-  request: Request,
+  request: Pick<Request, 'headers' | 'body'>,
   late: AbortSignal = AbortSignal.timeout(BODY_TIMEOUT_MS),
 ): Promise<unknown> {
   const type = request.headers.get('content-type') ?? ''
