@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { gatedForm as expressForm } from '../src/form/express.ts'
 import { gatedForm as fastifyForm } from '../src/form/fastify.ts'
@@ -16,6 +15,7 @@ import {
 } from '../src/index.ts'
 import { BASE_URL } from './fake-service.ts'
 import { TEXT_KINDS } from '../../../tests/harness/text-kinds.ts'
+import { callNode } from './call-node.ts'
 import { harness, OWNER, START_MS, WORKFLOW } from './harness.ts'
 
 interface Draft {
@@ -91,18 +91,10 @@ const ADAPTERS: Record<string, (options: Options) => Send> = {
   },
   node: (options) => {
     const form = nodeForm(options)
-    return (route, body, headers = PAGE) =>
-      new Promise((resolve, reject) => {
-        const sent = Object.assign(Readable.from([Buffer.from(JSON.stringify(body))]), {
-          method: 'POST',
-          headers,
-        })
-        const writeHead = (status: number, given: HeaderMap) => ({
-          end: (text: string) =>
-            resolve({ status, headers: new Headers(given), body: JSON.parse(text) as Body }),
-        })
-        void form[route](sent, { headersSent: false, writeHead }, reject)
-      })
+    return async (route, body, headers = PAGE) => {
+      const { status, headers: sent, text } = await callNode(form[route], { body, headers })
+      return { status, headers: new Headers(sent), body: JSON.parse(text) as Body }
+    }
   },
 }
 
@@ -276,10 +268,8 @@ test('rejects a body without a form before any call', async () => {
   const deep = `{"a":${'['.repeat(30_000)}${']'.repeat(30_000)}}`
   for (const body of [deep, '{"a":1e300}', '{"a":"\\ud800"}'])
     assert.equal((await h.send('submit', body)).body.error.code, 'form_invalid')
-  assert.equal(
-    (await h.send('submit', DRAFT, { ...PAGE, 'content-type': 'text/plain' })).status,
-    400,
-  )
+  const text = { ...PAGE, 'content-type': 'text/plain' }
+  assert.equal((await h.send('submit', DRAFT, text)).status, 400)
   assert.equal(h.service.seen.length, 0)
 })
 

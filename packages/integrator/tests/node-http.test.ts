@@ -47,7 +47,7 @@ async function program(form = options().form) {
   return {
     port,
     send,
-    [Symbol.asyncDispose]: async () => void server.close().closeAllConnections(),
+    [Symbol.asyncDispose]: async () => server.close().closeAllConnections(),
   }
 }
 
@@ -97,7 +97,7 @@ test('node: an error of the program answers 500, and the server goes on', async 
   assert.equal((await server.send('/bond-session', '{}')).status, 201)
 })
 
-test('node: an error of the gate is reported once, and a result that is no JSON is 500', async (t) => {
+test('node: an error of the gate is reported once, and a result without a JSON form answers 500', async (t) => {
   const log = t.mock.method(console, 'error', () => {})
   const { form, service } = options()
   const codes: string[] = []

@@ -65,7 +65,7 @@ function send(response: NodeResponse, { status, headers, body }: FormReply): voi
   response.writeHead(status, { ...headers, 'content-type': 'application/json' }).end(text)
 }
 
-/** The body, which is read only as far as it is asked for. */
+/** The body, of which only as much is read as a form may have. */
 function bodyOf(request: NodeRequest): Response {
   const chunks = request.iterator({ destroyOnReturn: false })
   const source: UnderlyingDefaultSource<Uint8Array<ArrayBuffer>> = {
