@@ -76,3 +76,36 @@ test('the workflow fails for a skipped test unless it only lacks the recordings'
     /test:totals -- "\$TEST_TOTALS" --without-vectors/,
   )
 })
+
+test('npm and the updates wait as many days for a new version, and none names another', () => {
+  const [, days] = /^min-release-age=(\d+)$/m.exec(read('.npmrc')) ?? []
+  assert.ok(Number(days) >= 7)
+  const { updates } = parse(read('.github/dependabot.yml')) as {
+    readonly updates: readonly { readonly cooldown?: { readonly 'default-days': number } }[]
+  }
+  for (const { cooldown } of updates) assert.equal(cooldown?.['default-days'], Number(days))
+})
+
+test('a release signs the image and attests its origin, by the digest that it has pushed', () => {
+  const { jobs } = parse(read('.github/workflows/release.yml')) as {
+    readonly jobs: Readonly<Record<string, Job>>
+  }
+  const { permissions, steps = [] } = jobs.image ?? {}
+  assert.equal(permissions?.['id-token'], 'write')
+  const digest = '${{ steps.push.outputs.digest }}'
+  const signed = steps.find(({ run }) => run?.startsWith('cosign sign --yes "$IMAGE@$DIGEST"'))
+  assert.equal(signed?.env?.DIGEST, digest)
+  const attested = steps.find(({ uses }) => uses?.startsWith('actions/attest-build-provenance@'))
+  assert.equal(attested?.with?.['subject-digest'], digest)
+  assert.match(read('.github/workflows/release.yml'), /^# Not verified yet:/m)
+})
+
+interface Job {
+  readonly permissions?: Readonly<Record<string, string>>
+  readonly steps?: readonly {
+    readonly run?: string
+    readonly uses?: string
+    readonly env?: Readonly<Record<string, string>>
+    readonly with?: Readonly<Record<string, unknown>>
+  }[]
+}
