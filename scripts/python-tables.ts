@@ -5,7 +5,7 @@ import {
   TOP_LEVEL_LABELS,
   USUAL_MARKS,
 } from '../packages/integrator/src/approval/lookalikes-table.ts'
-import { BULLET, QUOTES, SIGN } from '../packages/integrator/src/approval/lookalikes.ts'
+import { BULLET, QUOTES, SIGN, UNLISTED } from '../packages/integrator/src/approval/lookalikes.ts'
 
 /**
  * The characters that the Python package decides on, as classes of its regular expressions: Python
@@ -40,6 +40,7 @@ const CLASSES = {
   GREEK: String.raw`\p{sc=Greek}`,
   CYRILLIC: String.raw`\p{sc=Cyrillic}`,
   ARMENIAN: String.raw`\p{sc=Armenian}`,
+  OTHER_SCRIPT: String.raw`(?![\p{scx=Latin}\p{scx=Greek}\p{scx=Cyrillic}\p{scx=Armenian}\p{scx=Common}])[\p{L}\p{N}]`,
   NOT_LATIN: String.raw`(?![\p{sc=Latin}\p{sc=Common}])\p{L}`,
   OF_LATIN: String.raw`[\p{scx=Latin}\p{scx=Common}]`,
   QUOTE: String.raw`[\p{Pi}\p{Pf}\u201e]`,
@@ -96,7 +97,7 @@ function text(codes = ''): string {
   return String.fromCodePoint(...codes.split('+').map((code) => Number.parseInt(code, 16)))
 }
 
-/** What each character looks like in ASCII, and the compatibility forms among them. */
+/** What each character looks like in ASCII, and the letters that are forms, or of no language. */
 function lookalikes() {
   const listed = new Map(
     ASCII_LOOKALIKES.trim()
@@ -112,7 +113,8 @@ function lookalikes() {
     const plain = one.normalize('NFKC')
     const ascii = ASCII.test(plain) ? plain : (listed.get(one) ?? listed.get(plain))
     const code = one.codePointAt(0) ?? 0
-    if (ASCII.test(plain) && /[\p{L}\p{N}]/u.test(one)) forms.push(code)
+    const isForm = ASCII.test(plain) || UNLISTED.test(one.normalize('NFKD'))
+    if (isForm && /[\p{L}\p{N}]/u.test(one)) forms.push(code)
     if (ascii === undefined) continue
     sources.set(ascii, [...(sources.get(ascii) ?? []), code.toString(16)])
   }

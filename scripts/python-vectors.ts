@@ -285,10 +285,9 @@ async function contextVector({ to, args, repeats }: (typeof REQUESTS)[number]) {
 function shownTexts(): readonly object[] {
   const honest = Object.values(HONEST_TEXTS).flatMap((texts) => [...texts, texts.join(' ')])
   const lines = [...ATTACKS.map(([given]) => given), ...honest]
-  // In a line of another script, its letters imitate no digit.
+  // In a line of another script, one of its letters after a number may be a suffix.
   const numbers = [
     'Кв. 12О, этаж 3',
-    'Ада 1б2',
     'Pay 1О0',
     '10°°',
     'b' + 'о'.repeat(3),

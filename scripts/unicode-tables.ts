@@ -38,12 +38,13 @@ function readConfusables(text: string): ReadonlyMap<string, string> {
   )
 }
 
-/** Characters of CLDR's languages at the level "modern", with the languages that list them. */
-function readExemplars(wanted: RegExp): ReadonlyMap<string, ReadonlySet<string>> {
-  const levels = read('coverageLevels.txt').matchAll(/^(\w+) ;\s*modern/gm)
-  const modern = new Set(Array.from(levels, ([, language]) => `${language}.xml`))
+/** Characters of CLDR's languages at a level, with the languages that list them. */
+function readExemplars(wanted: RegExp, level = 'modern'): ReadonlyMap<string, ReadonlySet<string>> {
+  const levels = read('coverageLevels.txt').matchAll(new RegExp(`^(\\w+) ;\\s*${level}`, 'gm'))
+  const files = new Set(Array.from(levels, ([, language]) => `${language}.xml`))
   const found = new Map<string, Set<string>>()
-  for (const file of readdirSync(join(folder, 'main')).filter((name) => modern.has(name)))
+  const all = readdirSync(join(folder, 'main'))
+  for (const file of all.filter((name) => level === '' || files.has(name)))
     for (const [, type = 'main', set = ''] of read(`main/${file}`).matchAll(
       /<exemplarCharacters(?: type="(\w+)")?>\[(.*)\]</g,
     ))
@@ -85,7 +86,16 @@ const folded = (one: string) => {
 }
 const isAlike = (one: string) => !ASCII.test(one) && ASCII.test(folded(one))
 const EAST_ASIAN = /^(?:ja|ko|yue|zh)/
-const letters = readExemplars(/^(?:main|index)$/)
+const LETTERS = /^(?:main|index)$/
+const letters = readExemplars(LETTERS)
+// A letter that looks like ASCII is only of languages for which CLDR states a level.
+const listed = readExemplars(LETTERS, '\\w')
+const alphabets = [...readExemplars(LETTERS, '').keys()].filter(
+  (one) =>
+    /^(?=[^ -~])\p{sc=Latin}$/u.test(one) &&
+    one === one.normalize('NFKD').toLowerCase() &&
+    (!isAlike(one) || listed.has(one)),
+)
 const marks = readExemplars(/^(?:main|auxiliary|punctuation|numbers)$/)
 // Letters are judged by their words, except the ordinals ª and º, which have a compatibility form.
 const usual = [...marks].filter(
@@ -125,6 +135,9 @@ export const LATIN_LETTERS = '${[...letters.keys()]
     .filter((one) => isAlike(one) && /\p{sc=Latin}/u.test(one))
     .toSorted()
     .join('')}'
+
+/** The small letters of all languages in the Latin script, except ASCII, also with an accent. */
+export const ALPHABETS = '${alphabets.toSorted().join('')}'
 
 /** What looks like ASCII punctuation, or is a raised digit, and is usual in a language. */
 export const USUAL_MARKS = '${usual

@@ -41,6 +41,9 @@ export const ASCII_LOOKALIKES = `
 /** Those of them that are letters of a language in the Latin script. */
 export const LATIN_LETTERS = 'ÆæþıŒœƁƊƘƠơƳ'
 
+/** The small letters of all languages in the Latin script, except ASCII, also with an accent. */
+export const ALPHABETS = 'ßæðøþđħıłŋœŧƒƙƛƴǂǝǥɓɔɖɗəɛɣɨɩɬɲʉʊʋʒʕ'
+
 /** What looks like ASCII punctuation, or is a raised digit, and is usual in a language. */
 export const USUAL_MARKS =
   '\u00a0\u00aa\u00b2\u00b3\u00ba\u0181\u018a\u0198\u01a0\u01a1\u01b3\u02bb\u02bc\u0491\u055a\u055d\u05d9\u05f3\u05f4\u060d\u0660\u066b\u066d\u06d4\u06f0\u0903\u0a83\u13a4\u13ae\u2010\u2011\u2013\u2018\u2019\u201a\u201c\u201d\u201f\u2026\u202f\u2032\u2033\u2039\u203a\u2212'

@@ -1,5 +1,6 @@
 import { escapeUnits } from '@bonded/contract'
 import {
+  ALPHABETS,
   ASCII_LOOKALIKES,
   EAST_ASIAN_MARKS,
   LATIN_LETTERS,
@@ -67,15 +68,17 @@ const IN_NUMBER = new RegExp(
     // What looks like a decimal separator.
     String.raw`|(?<=\d)(?:${BULLET}|[\u02cf\u066b\u066c])+(?=\d)` +
     // Letters that look like 2, 3, 4, 5, 6 and 8.
-    String.raw`|(?<!\p{L})[\u00df\u0181\u01a7\u01b7\u01bc\u0417\u0427\u0431\u0437\u0447]+(?=\d)`,
+    String.raw`|(?<!\p{L})[\u00df\u0181\u01b7\u0417\u0427\u0431\u0437\u0447]+(?=\d)`,
   'gu',
 )
 /** Letters that look like 2, 3, 5, 6, 8, 0 and 1, and have no such entry in the table. */
 const DRAWN_DIGIT =
-  /[\u01a7\u01b7\u01bc\u01c0\u021c\u0222\u03e8\u0417\u0431\u0437\u04e1\u05df\u0b20\u0d20\u10bd\u12d0\u1d0f\u2d4f\u2d54\ua7ae\ua7fe\u{10320}]/u
+  /[\u01b7\u03e8\u0417\u0431\u0437\u04e1\u05df\u0b20\u0d20\u10bd\u12d0\u2d4f\u2d54\u{10320}]/u
 /** In a line of `Ø`, `ø` for a suffix of one letter, and `ß`: letters that continue a number. */
 const DRAWN =
-  /(?<=\d[.,']?)(?:Ø{2,}(?![A-Za-zØøß])|(?:Ø|[Øø]{2,})(?=[.,']\d\d(?!\d)))|(?<![0-9A-Za-zØøß])[Øø]{2,}(?=[.,]\d\d(?!\d))|(?<![0-9A-Za-zØøß])(?=[A-Za-zØø]*\d)(?=[\dØø]*[A-Za-z])[0-9A-Za-zØø]+(?![0-9A-Za-zØøß])/g
+  /(?<=\d[.,']?)(?:[Øø]{2,}(?![A-Za-zØøß])|[Øø]+(?=\d)|Ø(?=[.,']\d\d(?!\d)))|(?<![0-9A-Za-zØøß])[Øø]{2,}(?=\d|[.,]\d\d(?!\d))|(?<![0-9A-Za-zØøß])(?=[A-Za-zØø]*\d)(?=[\dØø]*[A-Za-z])[0-9A-Za-zØø]+(?![0-9A-Za-zØøß])/g
+/** Suffixes of two letters: Greek ordinals, Russian folios and Persian plurals. */
+const SUFFIX = /^(?:\u03bf\u03b9|\u043e\u0431|\u0647\u0627)$/
 /** The same where no other letter of the line is of another script. */
 const DRAWN_ALONE =
   /(?<=\d)(?:Ø+(?![A-Za-zØøß])|[Øø]+(?=[.,']?\d))|(?<![0-9A-Za-zØøß])[Øø]+(?=\d|[.,]\d\d(?!\d))/g
@@ -84,12 +87,26 @@ const IBAN_START =
   /(?<![0-9A-Za-z\u00df])[A-Z]{2}(?:\d\d| \d\d [0-9A-Z]{4}) [0-9A-Z]{4}(?![0-9A-Za-z\u00df])/g
 const LABEL = /[.]([^\s./:?#@()[\]'"-]+)/g
 const MIN_LETTERS = 4
+/** Forms of Russian, Kazakh and Ukrainian companies, beside a Latin name. */
+const LEGAL_FORM = /^(?:[\u0410\u041e]{2,3}|\u0422\u041e[\u041e\u0412])$/
 const LATIN = /\p{Script=Latin}/u
-/** Scripts whose letters pass for each other. */
-const ALIKE = [LATIN, /\p{Script=Greek}/u, /\p{Script=Cyrillic}/u, /\p{Script=Armenian}/u]
+/** Scripts whose letters pass for those of the others, and the rest. */
+const SCRIPTS = [
+  /\p{sc=Greek}/u,
+  /\p{sc=Cyrillic}/u,
+  /\p{sc=Armenian}/u,
+  /(?![\p{scx=Latin}\p{scx=Greek}\p{scx=Cyrillic}\p{scx=Armenian}\p{scx=Common}])[\p{L}\p{N}]/u,
+]
+/** In the compatibility form of a letter: small capitals, and others that no language has. */
+export const UNLISTED = new RegExp(`(?![a-z${ALPHABETS}])\\p{Script=Latin}`, 'iu')
 /** Letters of no single script, such as the apostrophe of Uzbek and the micro sign, are usual. */
 const NOT_LATIN = /(?![\p{Script=Latin}\p{Script=Common}])\p{L}/u
 const NOT_LATIN_ALL = new RegExp(NOT_LATIN, 'gu')
+/** Hyphens before Latin letters and digits, but not after others. Minus signs of numbers stay. */
+const HYPHENS = new RegExp(
+  String.raw`(?<![-\u058a\u05be\u1806\u2010\u2011]|${NOT_LATIN.source})(?:[-\u058a\u05be\u1806\u2010\u2011]|\u2212(?!\d))+(?=[0-9\p{sc=Latin}])`,
+  'gu',
+)
 /** An escape, or a word. Latin letters within Chinese, Japanese or Korean words are usual. */
 const WORDS = new RegExp(`${ESCAPE.source}|(?:(?!${UNSPACED.source})[\\p{L}\\p{M}\\p{N}])+`, 'gu')
 
@@ -160,7 +177,8 @@ function foldLine(line: string): string {
 function isImitation(one: string, isEastAsian: boolean): boolean {
   if (ASCII.test(one) || USUAL_MARKS.includes(one)) return false
   const ascii = asciiOf(one)
-  const isForm = /[\p{L}\p{N}]/u.test(one) && ASCII.test(one.normalize('NFKC'))
+  const plain = one.normalize('NFKD')
+  const isForm = /[\p{L}\p{N}]/u.test(one) && (ASCII.test(plain) || UNLISTED.test(plain))
   if (!isForm && !/[^0-9A-Za-z]/.test(ascii)) return false
   return !(isEastAsian && (EAST_ASIAN_MARKS.includes(one) || EAST_ASIAN_FORM.test(one)))
 }
@@ -193,11 +211,15 @@ function isImitatedWord(word: string, letters: readonly string[], isBesideLatin:
     !(USUAL_MARKS.includes(one) && /[\p{scx=Latin}\p{scx=Common}]/u.test(one)) &&
     // A mark, or a symbol at the end, such as ™, is not a letter.
     (at < letters.length - 1 ? word[at] !== OTHER : /[\p{L}\p{N}]/u.test(one))
-  // Forms of Russian companies are usual beside a Latin name.
   const isLike = letters.every((one, at) => word[at] !== OTHER || /\p{M}/u.test(one))
-  if (!isLike || /^[\u0410\u041e]{2,3}$/.test(letters.join(''))) return false
-  // A short word imitates only beside Latin letters.
-  if (isBesideLatin && letters.some((one) => NOT_LATIN.test(one))) return true
+  const text = letters.join('')
+  if (!isLike || LEGAL_FORM.test(text)) return false
+  // A short word imitates only beside Latin letters, or in capitals.
+  const isCapital = (one: string, at: number) =>
+    /[A-Z]/.test(word[at]!) || one !== one.toLowerCase()
+  const capitals = letters.filter(isCapital).length
+  const isRead = isBesideLatin || (capitals > 1 && !/[^\w&]/.test(word))
+  if (isRead && NOT_LATIN.test(text)) return true
   return (word.match(/[A-Za-z]/g)?.length ?? 0) >= MIN_LETTERS && letters.some(isForeign)
 }
 
@@ -227,27 +249,34 @@ export function escapeLookalikes(line: string): string {
     if (iban.includes(OTHER) ? /(?:\d[^\d]*){8}/.test(iban) : /\d\d/.test(iban))
       escape(index, iban.length)
   // A word that imitates a Latin one does not make its line foreign.
-  const isForeign = letters.some(
-    (one, at) =>
-      isPlain(at) && NOT_LATIN.test(one) && !LIKE_DIGIT.test(one) && !DRAWN_DIGIT.test(one),
-  )
+  const plain = letters
+    .filter((one, at) => isPlain(at) && !LIKE_DIGIT.test(one) && !DRAWN_DIGIT.test(one))
+    .join('')
+  const isForeign = NOT_LATIN.test(plain)
+  /** Scripts of which all letters in the line look like ASCII. */
+  const imitating = SCRIPTS.filter((script) => !script.test(plain))
   const digits = letters.map(drawn).join('')
   for (const pattern of isForeign ? [DRAWN] : [DRAWN, DRAWN_ALONE])
-    for (const { 0: part, index } of digits.matchAll(pattern)) escape(index, part.length)
+    for (const { 0: part, index } of digits.matchAll(pattern))
+      if (!SUFFIX.test(letters.slice(index, index + part.length).join('')))
+        escape(index, part.length)
   for (const { 0: part, index } of folded.matchAll(IBAN_START)) escape(index, part.length)
-  const isLatin = !isForeign && LATIN.test(line)
   const besideLatin = letters
     .map((one, at) => (one === folded[at] || folded[at] === '"' ? folded[at] : '-'))
     .join('')
-    .replaceAll(/[^"]+/g, (string) => (/[A-Za-z]/.test(string) ? '+' : '-').repeat(string.length))
+    .replaceAll(/[^"]+/g, (string) =>
+      (!isForeign && /[A-Za-z]/.test(string) ? '+' : '-').repeat(string.length),
+    )
   for (const { 0: token, index: start } of folded.matchAll(TOKEN)) {
     const lettersOf = (at: number, part: string) =>
       letters.slice(start + at, start + at + part.length)
     if (isAddress(token, lettersOf(0, token))) escape(start, token.length)
-    const parts = isLatin ? [{ 0: token, index: 0 }, ...token.matchAll(/[0-9A-Za-z\u00df]+/g)] : []
-    for (const { 0: part, index: at } of parts)
-      if (isImitatedWord(part, lettersOf(at, part), besideLatin[start] === '+'))
-        escape(start + at, part.length)
+    const whole = isForeign ? [] : [{ 0: token, index: 0 }]
+    for (const { 0: part, index: at } of [...whole, ...token.matchAll(/[0-9A-Za-z\u00df]+/g)]) {
+      const own = lettersOf(at, part)
+      if (isForeign && !imitating.some((script) => script.test(own.join('')))) continue
+      if (isImitatedWord(part, own, besideLatin[start] === '+')) escape(start + at, part.length)
+    }
   }
   return letters
     .map((one, at) => (escaped[at] ? escapeUnits(one) : one))
@@ -256,12 +285,12 @@ export function escapeLookalikes(line: string): string {
     .replace(NUMBER, (part) => (/\d/.test(part) ? part.replace(/[^\s -~]/g, escapeUnits) : part))
     .replace(IN_NUMBER, (part) => (isForeign ? part : part.replaceAll(/[^ -~]/g, escapeUnits)))
     .replace(MARKS, escapeUnits)
+    .replace(HYPHENS, (part) => part.replaceAll(/[^-]/g, escapeUnits))
     .replace(MEMBER.test(line) ? QUOTES : /(?!)/, (one) => (one > '~' ? escapeUnits(one) : one))
 }
 
 /** Whether a word has letters of two scripts that pass for each other, or others beside Latin. */
 function isMixed(word: string): boolean {
   if (word.startsWith('\\')) return false
-  const scripts = ALIKE.filter((script) => script.test(word)).length
-  return scripts > 1 || (LATIN.test(word) && NOT_LATIN.test(word))
+  return [LATIN, ...SCRIPTS].filter((script) => script.test(word)).length > 1
 }

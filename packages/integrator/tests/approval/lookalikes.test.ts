@@ -26,10 +26,19 @@ for (const [given, written] of ATTACKS)
     assert.equal(unescaped(text), given)
   })
 
+test('escapes a word of a list, where no key is beside it', () => {
+  const text = requestText({ to: ['раураӏ', 'ΙΒΜ', 'сор'] })
+  assert.deepEqual(text.match(/(?<=^ {4}").*(?=")/gm), [
+    String.raw`\u0440\u0430\u0443\u0440\u0430\u04cf`,
+    String.raw`\u0399\u0392\u039c`,
+    'сор',
+  ])
+})
+
 /** Letters and marks of CLDR's languages that a Latin word or a sentence has. A user reads them. */
 const IN_WORDS = new Set('ıæþœÆŒƁƊƘƠơƳ\u00aa\u00ba\u00b2\u00b3\u02bb\u02bc')
 const IN_SENTENCES = new Set(
-  '\u00a0\u2010\u2011\u2013\u2018\u2019\u201a\u201c\u201d\u201f\u2026\u202f\u2032\u2033\u2039\u203a\u2212',
+  '\u00a0\u2013\u2018\u2019\u201a\u201c\u201d\u201f\u2026\u202f\u2032\u2033\u2039\u203a',
 )
 
 test('escapes every code point that looks like ASCII, in an address and in a Latin word', () => {

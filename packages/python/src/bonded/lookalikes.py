@@ -61,8 +61,8 @@ _IBAN = re.compile(
 _DIGIT_ALIKE = f"{table.DIGIT}〇ロㅁㅇㅣ丨口"
 _is_in_group = re.compile(f"[{JS_SPACE}{_DIGIT_ALIKE}](?![0-9])[{_DIGIT_ALIKE}]").fullmatch
 _IBAN_DIGITS = re.compile("(?:[0-9][^0-9]*){8}")
-# Forms of Russian companies, beside a Latin name.
-_LEGAL_FORM = re.compile("[\u0410\u041e]{2,3}")
+# Forms of Russian, Kazakh and Ukrainian companies, beside a Latin name.
+_LEGAL_FORM = re.compile("[\u0410\u041e]{2,3}|\u0422\u041e[\u041e\u0412]")
 _LIKE_DIGIT = (
     "[\u00d8\u00f8\u0398\u039f\u03b8\u03bf\u03f4\u041e\u0427\u043e\u0447\u0472\u0473\u04e8\u04e9"
     "\u110b\u2205\u2300\u25cb\u25ef\u2b55\u3007\u3147\u3163\u4e28]"
@@ -77,20 +77,21 @@ _IN_NUMBER = re.compile(
     # What looks like a decimal separator.
     f"|(?<=[0-9])[{table.BULLET}\u02cf\u066b\u066c]+(?=[0-9])"
     # Letters that look like 2, 3, 4, 5, 6 and 8.
-    f"|(?<![{table.LETTER}])[\u00df\u0181\u01a7\u01b7\u01bc\u0417\u0427\u0431\u0437\u0447]+(?=[0-9])"
+    f"|(?<![{table.LETTER}])[\u00df\u0181\u01b7\u0417\u0427\u0431\u0437\u0447]+(?=[0-9])"
 )
 # Letters that look like 2, 3, 5, 6, 8, 0 and 1, and have no such entry in the table.
 _is_drawn_digit = one_of(
-    "\u01a7\u01b7\u01bc\u01c0\u021c\u0222\u03e8\u0417\u0431\u0437\u04e1\u05df\u0b20\u0d20\u10bd\u12d0\u1d0f"
-    "\u2d4f\u2d54\ua7ae\ua7fe\U00010320"
+    "\u01b7\u03e8\u0417\u0431\u0437\u04e1\u05df\u0b20\u0d20\u10bd\u12d0\u2d4f\u2d54\U00010320"
 )
 # In a line of `Ø`, `ø` for a suffix of one letter, and `ß`: letters that continue a number.
 _CENTS, _START = "(?=[.,'][0-9][0-9](?![0-9]))", "(?<![0-9A-Za-zØøß])"
 _DRAWN = re.compile(
-    f"(?:(?<=[0-9])|(?<=[0-9][.,']))(?:Ø{{2,}}(?![A-Za-zØøß])|(?:Ø|[Øø]{{2,}}){_CENTS})"
-    f"|{_START}[Øø]{{2,}}(?=[.,][0-9][0-9](?![0-9]))"
+    f"(?:(?<=[0-9])|(?<=[0-9][.,']))(?:[Øø]{{2,}}(?![A-Za-zØøß])|[Øø]+(?=[0-9])|Ø{_CENTS})"
+    f"|{_START}[Øø]{{2,}}(?=[0-9]|[.,][0-9][0-9](?![0-9]))"
     f"|{_START}(?=[A-Za-zØø]*[0-9])(?=[0-9Øø]*[A-Za-z])[0-9A-Za-zØø]+(?![0-9A-Za-zØøß])"
 )
+# Suffixes of two letters: Greek ordinals, Russian folios and Persian plurals.
+_SUFFIXES = ("\u03bf\u03b9", "\u043e\u0431", "\u0647\u0627")
 # The same where no other letter of the line is of another script.
 _DRAWN_ALONE = re.compile(
     "(?<=[0-9])(?:Ø+(?![A-Za-zØøß])|[Øø]+(?=[.,']?[0-9]))"
@@ -107,11 +108,17 @@ _NOT_ASCII = re.compile("[^ -~]")
 _NOT_ASCII_NOR_BLANK = re.compile(f"[^{JS_SPACE} -~]")
 
 _is_latin = re.compile(f"[{table.LATIN}]").search
-_ALIKE = [
+# Scripts whose letters pass for those of the others, and the rest.
+_SCRIPTS = [
     re.compile(f"[{script}]").search
-    for script in (table.LATIN, table.GREEK, table.CYRILLIC, table.ARMENIAN)
+    for script in (table.GREEK, table.CYRILLIC, table.ARMENIAN, table.OTHER_SCRIPT)
 ]
 _NOT_LATIN = re.compile(f"[{table.NOT_LATIN}]")
+# Hyphens before Latin letters and digits, but not after others. Minus signs of numbers stay.
+_HYPHEN = "-\u058a\u05be\u1806\u2010\u2011"
+_HYPHENS = re.compile(
+    f"(?<![{_HYPHEN}{table.NOT_LATIN}])(?:[{_HYPHEN}]|\u2212(?![0-9]))+(?=[0-9{table.LATIN}])"
+)
 _WORDS = re.compile(
     f"{_ESCAPE}|(?:(?![{table.UNSPACED}])[{table.LETTER}{table.MARK}{table.NUMBER}])+"
 )
@@ -218,8 +225,10 @@ def _is_imitated_word(word: str, letters: str, is_beside_latin: bool) -> bool:
     is_like = all(word[at] != _OTHER or _is_mark(one) for at, one in enumerate(letters))
     if not is_like or _LEGAL_FORM.fullmatch(letters):
         return False
-    # A short word imitates only beside Latin letters.
-    if is_beside_latin and _NOT_LATIN.search(letters):
+    # A short word imitates only beside Latin letters, or in capitals.
+    capitals = sum(word[at].isupper() or one != one.lower() for at, one in enumerate(letters))
+    is_read = is_beside_latin or (capitals > 1 and not re.search(r"[^\w&]", word, re.ASCII))
+    if is_read and _NOT_LATIN.search(letters):
         return True
     return len(_LETTERS.findall(word)) >= _MIN_LETTERS and any(
         not _is_ascii(one)
@@ -262,29 +271,33 @@ def escape_lookalikes(line: str) -> str:
         if digits.search(iban[0]):
             escape(iban.start(), len(iban[0]))
     # A word that imitates a Latin one does not make its line foreign.
-    is_foreign = any(
-        _NOT_LATIN.match(one) and not _is_like_digit(one) and not _is_drawn_digit(one)
-        for one in plain
-    )
+    own = "".join(one for one in plain if not _is_like_digit(one) and not _is_drawn_digit(one))
+    is_foreign = _NOT_LATIN.search(own) is not None
+    # Scripts of which all letters in the line look like ASCII.
+    imitating = [search for search in _SCRIPTS if not search(own)]
     drawn = "".join(map(_drawn, line))
     read = [(_DRAWN, drawn), (_IBAN_START, folded)]
     for pattern, each in read if is_foreign else [*read, (_DRAWN_ALONE, drawn)]:
         for found in pattern.finditer(each):
-            escape(found.start(), len(found[0]))
-    is_latin_line = not is_foreign and _is_latin(line) is not None
-    own = "".join(
+            if line[found.start() : found.end()] not in _SUFFIXES:
+                escape(found.start(), len(found[0]))
+    ascii_own = "".join(
         folded[at] if one == folded[at] or folded[at] == '"' else "-" for at, one in enumerate(line)
     )
     beside_latin = re.sub(
-        '[^"]+', lambda part: ("+" if _LETTERS.search(part[0]) else "-") * len(part[0]), own
+        '[^"]+',
+        lambda part: ("+" if not is_foreign and _LETTERS.search(part[0]) else "-") * len(part[0]),
+        ascii_own,
     )
     for found in _TOKEN.finditer(folded):
         start, token = found.start(), found[0]
         if _is_address(token, line[start : start + len(token)]):
             escape(start, len(token))
-        parts = [(0, token), *((part.start(), part[0]) for part in _PART.finditer(token))]
-        for at, part in parts if is_latin_line else []:
+        whole = [] if is_foreign else [(0, token)]
+        for at, part in (*whole, *((part.start(), part[0]) for part in _PART.finditer(token))):
             letters = line[start + at : start + at + len(part)]
+            if is_foreign and not any(search(letters) for search in imitating):
+                continue
             is_beside = beside_latin[start : start + 1] == "+"
             if _is_imitated_word(part, letters, is_beside):
                 escape(start + at, len(part))
@@ -294,6 +307,7 @@ def escape_lookalikes(line: str) -> str:
     if not is_foreign:
         text = _IN_NUMBER.sub(lambda part: _escape_all(_NOT_ASCII, part[0]), text)
     text = _SIGN.sub(lambda sign: escape_units(sign[0]) if _is_misplaced(sign) else sign[0], text)
+    text = _HYPHENS.sub(lambda part: _escape_all(_NOT_ASCII, part[0]), text)
     if not _draws_member(line):
         return text
     return _quotes.sub(lambda one: escape_units(one[0]) if one[0] > "~" else one[0], text)
@@ -328,10 +342,8 @@ def _escape_mixed(word: str) -> str:
     """Escapes the other letters of a word of two scripts that pass for each other."""
     if word.startswith("\\"):
         return word
-    is_mixed = sum(1 for search in _ALIKE if search(word)) > 1
-    if is_mixed or (_is_latin(word) and _NOT_LATIN.search(word)):
-        return _escape_all(_NOT_LATIN, word)
-    return word
+    is_mixed = sum(1 for search in (_is_latin, *_SCRIPTS) if search(word)) > 1
+    return _escape_all(_NOT_LATIN, word) if is_mixed else word
 
 
 def request_text(args: Any) -> str:
