@@ -39,9 +39,6 @@ export const NOT_RUN: Readonly<
     ['docker compose', `${DOCKER}Compose does`],
     ['kubectl apply', 'it needs a cluster of Kubernetes; the same test runs its containers'],
   ],
-  'docs/guides/operate/keys.md': [
-    ['ROTATION_SECONDS', `${MINUTES}the whole run has the same file, without a pace`],
-  ],
   'docs/guides/put-it-on-your-site.md': [
     ['<script', PAGE],
     ['<div', PAGE],

@@ -8,6 +8,8 @@ export const KINDS = {
     written: /^https?:\/\/[\w.:-]+(?:\/\w+)?$|^[A-Z]+_LINK$/,
     set: /^https?:\/\/[\w.:-]+(?:\/[\w/?=&%-]+)?$/,
   },
+  /** How long a load lasts, or how much of it comes in a second. */
+  load: { written: /^\d{3}$/, set: /^\d\d$/ },
   port: { written: /^\d{4}$/, set: /^\d{2,5}$/ },
   /** The id of a session, a tenant, or a user. */
   id: { written: /^(?:[a-z_]+_…|[A-Z_]+)$/, set: /^[\w-]{10,}$/ },
@@ -48,7 +50,7 @@ export const REPLACEMENTS: Readonly<Record<string, Readonly<Record<string, keyof
       'ten_…': 'id',
     },
     'docs/guides/operate/console.md': { 'https://login.example.com': 'address' },
-    'docs/guides/operate/keys.md': { KEY_ID: 'id', 'ten_…': 'id' },
+    'docs/guides/operate/keys.md': { '100': 'load', '600': 'load', KEY_ID: 'id', 'ten_…': 'id' },
     'docs/guides/operate/tenants.md': { 'pk_beta_…': 'key', 'ten_…': 'id' },
     'docs/guides/postgresql.md': {
       NODE_PASSWORD: 'password',
