@@ -21,11 +21,10 @@ export const RETRY_TEXT: Readonly<Record<Retry, string>> = {
 /** The guides of reasons that have the same answer to whether the caller may retry. */
 export function guides<Name extends Reason>(
   retry: Retry,
-  given: Readonly<Record<Name, Omit<ReasonGuide, 'retry'>>>,
+  given: Readonly<Record<Name, readonly [cause: string, remedy: string]>>,
 ): Readonly<Record<Name, ReasonGuide>> {
-  const entries = Object.entries<Omit<ReasonGuide, 'retry'>>(given)
-  return Object.fromEntries(entries.map(([name, guide]) => [name, { retry, ...guide }])) as Record<
-    Name,
-    ReasonGuide
-  >
+  const entries = Object.entries<readonly [string, string]>(given)
+  return Object.fromEntries(
+    entries.map(([name, [cause, remedy]]) => [name, { retry, cause, remedy }]),
+  ) as Record<Name, ReasonGuide>
 }
