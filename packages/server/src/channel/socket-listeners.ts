@@ -16,30 +16,14 @@ export function socketListeners({
   readonly onMessage: (socket: WebSocket) => void
   readonly onClose: (socket: WebSocket) => void
 }): SocketListeners {
+  const on = (handle: (socket: WebSocket) => void) =>
+    function listen(this: WebSocket) {
+      handle(this)
+    }
   return [
-    [
-      'error',
-      function terminate() {
-        this.terminate()
-      },
-    ],
-    [
-      'pong',
-      function pong() {
-        onPong(this)
-      },
-    ],
-    [
-      'message',
-      function message() {
-        onMessage(this)
-      },
-    ],
-    [
-      'close',
-      function close() {
-        onClose(this)
-      },
-    ],
+    ['error', on((socket) => socket.terminate())],
+    ['pong', on(onPong)],
+    ['message', on(onMessage)],
+    ['close', on(onClose)],
   ]
 }
