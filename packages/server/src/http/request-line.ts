@@ -46,51 +46,27 @@ export function requestLogger(
   log: Logger,
   { meter, tracer }: { readonly meter: Meter; readonly tracer?: Tracer | undefined },
 ): LogRequest {
-  return (
-    {
-      requestId,
-      traceId,
-      headers,
-      method,
-      route,
-      status,
-      rejection,
-      ms,
-      caller,
-      tenantId,
-      sessionId,
-    },
-    name,
-  ) => {
+  return (request, name) => {
+    const { ms, rejection, caller, tenantId, sessionId } = request
+    const reason = rejection?.reason
     // An explicit list is faster than a spread at every request. JSON omits undefined members.
     const line = {
-      requestId,
-      traceId,
-      method,
-      route,
-      status,
+      requestId: request.requestId,
+      traceId: request.traceId,
+      method: request.method,
+      route: request.route,
+      status: request.status,
       caller,
       tenantId,
       sessionId,
       ms: Math.round(ms * 10) / 10,
-      reason: rejection?.reason,
+      reason,
       step: rejection?.step,
     }
     log.info(line, 'request')
-    meter.responded({ route: name, ms, reason: rejection?.reason })
-    tracer?.responded({
-      requestId,
-      name,
-      route,
-      method,
-      status,
-      ms,
-      reason: rejection?.reason,
-      caller,
-      tenantId,
-      sessionId,
-      parent: traceId === undefined ? undefined : traceParentOf(headers),
-    })
+    meter.responded({ route: name, ms, reason })
+    const parent = () => (line.traceId === undefined ? undefined : traceParentOf(request.headers))
+    tracer?.responded({ ...line, name, ms, parent: parent() })
   }
 }
 
