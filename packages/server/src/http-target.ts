@@ -1,4 +1,5 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { ENDPOINTS } from '@bonded/contract'
 
 const ALIVE = JSON.stringify({ status: 'alive', reasons: [] })
@@ -43,4 +44,27 @@ export function listeningHost(host: string): string {
   // Without a host, Node listens on every address also where the kernel has no IPv6. `::` fails
   // there, and the files in `deploy` have it, because it is right for every other network.
   return host === '::' ? '' : host
+}
+
+/** A server that listens. Disposing it closes its connections. */
+export interface Listening extends AsyncDisposable {
+  readonly port: number
+}
+
+/** Lets a server listen, at the host of a setting. */
+export async function listening(
+  server: Server,
+  { host, port }: { readonly host: string; readonly port: number },
+): Promise<Listening> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  server.once('error', reject).listen(port, listeningHost(host), resolve)
+  await promise
+  return {
+    port: (server.address() as AddressInfo).port,
+    [Symbol.asyncDispose]() {
+      const closed = new Promise<void>((done) => server.close(() => done()))
+      server.closeAllConnections()
+      return closed
+    },
+  }
 }

@@ -1,17 +1,12 @@
 import { createServer, type IncomingMessage } from 'node:http'
-import { type AddressInfo, isIPv4, isIPv6 } from 'node:net'
-import { answersProbe, listeningHost, targetOf } from '../../http-target.ts'
+import { isIPv4, isIPv6 } from 'node:net'
+import { answersProbe, type Listening, listening, targetOf } from '../../http-target.ts'
 import type { PrometheusMeter } from './prometheus-meter.ts'
 
 /** A response takes milliseconds. A client that takes longer is not reading. */
 const REQUEST_TIMEOUT_MS = 5_000
 /** How often Node checks for slow requests. Its default of 30 s exceeds the limit above. */
 const SLOW_REQUEST_CHECK_MS = 1_000
-
-/** The server of `GET /metrics`. */
-export interface MetricsListener extends AsyncDisposable {
-  readonly port: number
-}
 
 /**
  * Serves the metrics on a separate port. The port has no authentication, so the operator decides
@@ -20,8 +15,7 @@ export interface MetricsListener extends AsyncDisposable {
 export async function listenForMetrics(
   meter: Pick<PrometheusMeter, 'read' | 'contentType'>,
   address: { host: string; port: number },
-): Promise<MetricsListener> {
-  const { host, port } = address
+): Promise<Listening> {
   const options = {
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionsCheckingInterval: SLOW_REQUEST_CHECK_MS,
@@ -39,18 +33,7 @@ export async function listenForMetrics(
       () => response.writeHead(500).end(),
     )
   })
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  server.once('error', reject)
-  server.listen(port, listeningHost(host), resolve)
-  await promise
-  return {
-    port: (server.address() as AddressInfo).port,
-    [Symbol.asyncDispose]() {
-      const closed = new Promise<void>((done) => server.close(() => done()))
-      server.closeAllConnections()
-      return closed
-    },
-  }
+  return listening(server, address)
 }
 
 /**

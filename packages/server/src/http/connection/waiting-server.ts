@@ -1,10 +1,10 @@
-import { createServer, type ServerResponse } from 'node:http'
+import { createServer } from 'node:http'
 import { ENDPOINTS, type Unreadiness } from '@bonded/contract'
 import type { Rejection } from '@bonded/core/domain/rejection'
 import type { Random } from '@bonded/core/ports/keyring'
 import { rejectionToWire } from '../response/rejection-to-wire.ts'
 import { requestIdOf } from '../request-line.ts'
-import { answersProbe, listeningHost, targetOf } from '../../http-target.ts'
+import { answersProbe, type Listening, listening, targetOf } from '../../http-target.ts'
 
 /** Nothing but probes and requests that come too early, each of which closes its connection. */
 const MAX_CONNECTIONS = 1_000
@@ -26,7 +26,7 @@ export async function listenWhileWaiting(address: {
   readonly port: number
   readonly random: Random
   readonly unready: () => readonly Unreadiness[]
-}): Promise<AsyncDisposable & { readonly port: number }> {
+}): Promise<Listening> {
   const options = {
     requestTimeout: REQUEST_TIMEOUT_MS,
     headersTimeout: REQUEST_TIMEOUT_MS,
@@ -40,41 +40,17 @@ export async function listenWhileWaiting(address: {
       method === 'GET' && path === ENDPOINTS.ready.path
         ? { reason: 'not_ready', unready: address.unready() }
         : UNAVAILABLE
-    reject(response, rejectionToWire(rejection, requestIdOf(request.headers, address.random)))
+    const requestId = requestIdOf(request.headers, address.random)
+    const { status, headers, body } = rejectionToWire(rejection, requestId)
+    response
+      .writeHead(status, {
+        ...headers,
+        'content-type': 'application/json; charset=utf-8',
+        'cache-control': 'no-store',
+        'x-content-type-options': 'nosniff',
+      })
+      .end(JSON.stringify(body))
   })
   server.maxConnections = MAX_CONNECTIONS
-  const { promise, resolve, reject: fail } = Promise.withResolvers<void>()
-  server.once('error', fail)
-  server.listen(address.port, listeningHost(address.host), resolve)
-  await promise
-  const bound = server.address()
-  return {
-    port: typeof bound === 'object' && bound !== null ? bound.port : address.port,
-    [Symbol.asyncDispose]() {
-      const closed = new Promise<void>((done) => server.close(() => done()))
-      server.closeAllConnections()
-      return closed
-    },
-  }
-}
-
-function reject(
-  response: ServerResponse,
-  { status, headers, body }: ReturnType<typeof rejectionToWire>,
-): void {
-  send(response, { status, headers, text: JSON.stringify(body) })
-}
-
-function send(
-  response: ServerResponse,
-  sent: { status: number; headers: Readonly<Record<string, string>>; text: string },
-): void {
-  response
-    .writeHead(sent.status, {
-      ...sent.headers,
-      'content-type': 'application/json; charset=utf-8',
-      'cache-control': 'no-store',
-      'x-content-type-options': 'nosniff',
-    })
-    .end(sent.text)
+  return listening(server, address)
 }
