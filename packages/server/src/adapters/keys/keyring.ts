@@ -12,6 +12,7 @@ import {
 import { decodeBase64url, evidenceMacInput, type SessionId, Secret } from '@bonded/contract'
 import type { Keyring, MessageSender } from '@bonded/core/ports/keyring'
 import type { RootKey } from '@bonded/core/domain/root-keys'
+import { GenerationCache } from '@bonded/core/collections/generation-cache'
 import { pushKeys } from './push-key.ts'
 import { seal, unseal } from './seal.ts'
 import { sessionIdKeys } from './session-id-key.ts'
@@ -38,10 +39,9 @@ type Purpose = (typeof PURPOSES)[number]
 
 const EXPIRY_BYTES = 6
 const SALT_BYTES = 10
-const CHALLENGE_MAC_BYTES = 16
 /** The id of a server credential, in ASCII. */
 const KEY_ID_BYTES = 10
-const PORTAL_MAC_BYTES = 16
+const BODY_MAC_BYTES = 16
 const BLOCK_BYTES = 16
 const PATTERN_BYTES = 4
 /**
@@ -70,22 +70,20 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
   }
   /** The key of a purpose, for the id of each root key. */
   const allOf = (purpose: Purpose) => new Map([...derived].map(([id, keys]) => [id, keys[purpose]]))
-  const mac = (keyId: string, purpose: Purpose, text: string | Uint8Array): Buffer =>
-    createHmac('sha256', keyFor(keyId, purpose)).update(text).digest()
   const textMac = (keyId: string, purpose: Purpose, text: string): string =>
     createHmac('sha256', keyFor(keyId, purpose)).update(text).digest('base64url')
   const watchTokenOf = (keyId: string, sessionId: SessionId) =>
     `bwt_${textMac(keyId, 'watch', sessionId)}`
   // Almost every call on a session uses these texts.
-  const textsOf = cacheSessionTexts(
-    (keyId: string): SessionTexts => ({
-      keyId,
-      completion: undefined,
-      watch: undefined,
-      nonces: [],
-      stepNonces: [],
-    }),
-  )
+  const cachedTexts = new GenerationCache<SessionId, SessionTexts>(MAX_CACHED_SESSIONS)
+  const textsOf = (keyId: string, sessionId: SessionId): SessionTexts => {
+    const cached = cachedTexts.get(sessionId)
+    if (cached?.keyId === keyId) return cached
+    // Texts of another root key replace those of a session.
+    const texts = { keyId, completion: undefined, watch: undefined, nonces: [], stepNonces: [] }
+    cachedTexts.set(sessionId, texts)
+    return texts
+  }
   // AES of one block is a keyed hash at a tenth of the cost of a MAC. ECB has no state between
   // blocks, so one cipher object serves every call.
   const markCiphers = new Map<string, Cipheriv>()
@@ -107,12 +105,26 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
       return undefined
     }
   }
-  const challengeMac = (keyId: string, body: Uint8Array) =>
-    mac(keyId, 'device-challenge', body).subarray(0, CHALLENGE_MAC_BYTES)
-
-  const portalMac = (keyId: string, body: Uint8Array) =>
-    mac(keyId, 'webhook-portal', body).subarray(0, PORTAL_MAC_BYTES)
-
+  const bodyMacOf = (keyId: string, purpose: Purpose, body: Uint8Array) =>
+    createHmac('sha256', keyFor(keyId, purpose)).update(body).digest().subarray(0, BODY_MAC_BYTES)
+  /** Signs a text of bytes that begins with the time at which it expires. */
+  const signBody = (purpose: Purpose, expiresAt: number, rest: Uint8Array) => {
+    const body = Buffer.concat([Buffer.alloc(EXPIRY_BYTES), rest])
+    body.writeUIntBE(expiresAt, 0, EXPIRY_BYTES)
+    return Buffer.concat([body, bodyMacOf(active.id, purpose, body)]).toString('base64url')
+  }
+  /** Reads what `signBody` signed; undefined unless a listed root key signed it. */
+  const readBody = (purpose: Purpose, text: string, restBytes: number) => {
+    // The decoder is strict: a challenge with two encodings could be used twice.
+    const decoded = decodeBase64url(text)
+    if (decoded?.length !== EXPIRY_BYTES + restBytes + BODY_MAC_BYTES) return undefined
+    const bytes = Buffer.from(decoded.buffer)
+    const body = bytes.subarray(0, EXPIRY_BYTES + restBytes)
+    const presented = bytes.subarray(body.length)
+    const isSigned = rootKeys.some(({ id }) => same(bodyMacOf(id, purpose, body), presented))
+    if (!isSigned) return undefined
+    return { expiresAt: body.readUIntBE(0, EXPIRY_BYTES), rest: body.subarray(EXPIRY_BYTES) }
+  }
   const noncesOf = (keyId: string, sessionId: SessionId) => {
     const { nonces, stepNonces } = textsOf(keyId, sessionId)
     return {
@@ -178,39 +190,17 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
     },
     idKeys: sessionIdKeys(allOf('session-ids')),
     pushKeys: pushKeys(allOf('push')),
-    deviceChallenge(expiresAt) {
-      const body = Buffer.alloc(EXPIRY_BYTES + SALT_BYTES)
-      body.writeUIntBE(expiresAt, 0, EXPIRY_BYTES)
-      randomBytes(SALT_BYTES).copy(body, EXPIRY_BYTES)
-      return Buffer.concat([body, challengeMac(active.id, body)]).toString('base64url')
-    },
-    deviceChallengeExpiry(challenge) {
-      // The decoder is strict: a challenge with two encodings could be used twice.
-      const decoded = decodeBase64url(challenge)
-      if (decoded === undefined) return undefined
-      const bytes = Buffer.from(decoded.buffer)
-      if (bytes.length !== EXPIRY_BYTES + SALT_BYTES + CHALLENGE_MAC_BYTES) return undefined
-      const body = bytes.subarray(0, EXPIRY_BYTES + SALT_BYTES)
-      const presented = bytes.subarray(EXPIRY_BYTES + SALT_BYTES)
-      const isAuthentic = rootKeys.some(({ id }) => same(challengeMac(id, body), presented))
-      return isAuthentic ? body.readUIntBE(0, EXPIRY_BYTES) : undefined
-    },
+    deviceChallenge: (expiresAt) =>
+      signBody('device-challenge', expiresAt, randomBytes(SALT_BYTES)),
+    deviceChallengeExpiry: (challenge) =>
+      readBody('device-challenge', challenge, SALT_BYTES)?.expiresAt,
     portalToken({ keyId, expiresAt }) {
-      const body = Buffer.alloc(EXPIRY_BYTES + KEY_ID_BYTES)
-      body.writeUIntBE(expiresAt, 0, EXPIRY_BYTES)
-      body.write(keyId, EXPIRY_BYTES, 'latin1')
-      const signed = Buffer.concat([body, portalMac(active.id, body)])
-      return new Secret(`wpt_${signed.toString('base64url')}`)
+      const id = Buffer.from(keyId, 'latin1')
+      return new Secret(`wpt_${signBody('webhook-portal', expiresAt, id)}`)
     },
     readPortalToken(token) {
-      const decoded = decodeBase64url(token.slice('wpt_'.length))
-      if (decoded?.length !== EXPIRY_BYTES + KEY_ID_BYTES + PORTAL_MAC_BYTES) return undefined
-      const bytes = Buffer.from(decoded.buffer)
-      const body = bytes.subarray(0, EXPIRY_BYTES + KEY_ID_BYTES)
-      const presented = bytes.subarray(body.length)
-      if (!rootKeys.some(({ id }) => same(portalMac(id, body), presented))) return undefined
-      const expiresAt = body.readUIntBE(0, EXPIRY_BYTES)
-      return { keyId: body.toString('latin1', EXPIRY_BYTES), expiresAt }
+      const read = readBody('webhook-portal', token.slice('wpt_'.length), KEY_ID_BYTES)
+      return read && { keyId: read.rest.toString('latin1'), expiresAt: read.expiresAt }
     },
     sha256: (text) => hash('sha256', text, 'base64url'),
     referenceOf: (key, id) => createHmac('sha256', key).update(id).digest('base64url'),
@@ -233,28 +223,6 @@ interface SessionTexts {
 
 /** The sessions whose texts are cached; about 1 MB. */
 const MAX_CACHED_SESSIONS = 1_000
-
-/** Caches the texts of recent sessions. Texts of another root key replace those of a session. */
-function cacheSessionTexts(
-  begin: (keyId: string) => SessionTexts,
-): (keyId: string, sessionId: SessionId) => SessionTexts {
-  let newer = new Map<SessionId, SessionTexts>()
-  let older = new Map<SessionId, SessionTexts>()
-  return (keyId, sessionId) => {
-    const recent = newer.get(sessionId)
-    if (recent?.keyId === keyId) return recent
-    const earlier = older.get(sessionId)
-    const texts = earlier?.keyId === keyId ? earlier : begin(keyId)
-    // Two generations: when the newer one is full, the older one is dropped as a whole, so that a
-    // call needs no bookkeeping.
-    if (newer.size >= MAX_CACHED_SESSIONS / 2) {
-      older = newer
-      newer = new Map()
-    }
-    newer.set(sessionId, texts)
-    return texts
-  }
-}
 
 /** An id and a number contain no line break, so two senders never have the same context. */
 function messageContext(keyId: string, { node, number }: MessageSender): string {
