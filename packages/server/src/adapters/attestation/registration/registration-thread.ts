@@ -51,21 +51,14 @@ export function registrationThread(options: {
       async verify(request) {
         const task: TaskOf<Format> = { format, request, now: clock.now() }
         const done = await pool.run(task)
-        switch (done.outcome) {
-          case 'full':
-            return reject('overloaded', { step: 'registrations_waiting' })
-          // Of both, the phone need not be the cause: a busy machine delays a genuine registration.
-          case 'failed':
-            return reject('overloaded', { step: 'registration_failed' })
-          case 'timed_out':
-            return reject('overloaded', { step: 'registration_timed_out' })
-          case 'responded': {
-            const { result, serials } = done.response
-            if (!result.ok) return result
-            const checked = await checkRevocation(serials, revocations)
-            return checked.ok ? result : checked
-          }
-        }
+        if (done.outcome === 'full') return reject('overloaded', { step: 'registrations_waiting' })
+        // The phone need not be the cause: a busy machine delays a genuine registration.
+        if (done.outcome !== 'responded')
+          return reject('overloaded', { step: `registration_${done.outcome}` })
+        const { result, serials } = done.response
+        if (!result.ok) return result
+        const checked = await checkRevocation(serials, revocations)
+        return checked.ok ? result : checked
       },
     }),
     [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),

@@ -1,7 +1,13 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { lowerPriority } from '../../workers/lower-priority.ts'
 import { makeAttestationVerifiers } from './attestation-verifiers.ts'
-import type { RegistrationTask, RegistrationTrust, RegistrationVerdict } from './task.ts'
+import type {
+  AttestedFormat,
+  RegistrationTask,
+  RegistrationTrust,
+  RegistrationVerdict,
+  TaskOf,
+} from './task.ts'
 
 // This module runs on a worker thread and verifies one registration at a time.
 lowerPriority()
@@ -13,13 +19,6 @@ parentPort?.on('message', (task: RegistrationTask) => {
 })
 parentPort?.postMessage('loaded')
 
-function responseTo(task: RegistrationTask): RegistrationVerdict {
-  switch (task.format) {
-    case 'apple-app-attest':
-      return verifiers[task.format](task.request, task.now)
-    case 'android-key':
-      return verifiers[task.format](task.request, task.now)
-    case 'webauthn':
-      return verifiers[task.format](task.request, task.now)
-  }
+function responseTo<Format extends AttestedFormat>(task: TaskOf<Format>): RegistrationVerdict {
+  return verifiers[task.format](task.request, task.now)
 }
