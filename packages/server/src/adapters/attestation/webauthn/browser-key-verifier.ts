@@ -3,20 +3,13 @@ import { decodeBase64url } from '@bonded/contract'
 import { accept, reject } from '@bonded/core/domain/rejection'
 import type { Clock } from '@bonded/core/ports/clock'
 import type { BrowserKeyVerifier } from '@bonded/core/ports/devices'
-import type { TrustedPhones } from '../phone-trust.ts'
+import { NO_APPS, type TrustedPhones } from '../phone-trust.ts'
 
 /** A browser key has no attestation, so no certificate is trusted, and each one is rejected. */
 const NO_TRUST: StatementTrust = {
   packed: [],
   apple: [],
-  android: {
-    roots: new Set(),
-    testRoots: new Set(),
-    apps: [],
-    minPatchLevel: null,
-    ownerBootKeys: new Set(),
-    userAuthenticationWithinSeconds: null,
-  },
+  android: { ...NO_APPS.android, roots: new Set() },
 }
 
 /** Verifies the registration of browser keys, for a relying party id: by default the host. */
