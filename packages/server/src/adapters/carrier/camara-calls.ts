@@ -23,11 +23,8 @@ export type CamaraCall = (typeof CAMARA_CALLS)[keyof typeof CAMARA_CALLS]
 type Members = Readonly<Record<string, unknown>>
 
 /** The members of a response, or the reason for its absence. */
-export function membersOf({ status, members, retryAfterMs }: Reply): CarrierResponse<Members> {
+export function membersOf({ status, members }: Reply): CarrierResponse<Members> {
   if (status === 200) return members === undefined ? unknown('malformed_answer') : learned(members)
-  if (status === 429)
-    return { ...unknown('rate_limited'), ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
-  if (status >= 500) return unknown('server_error')
   return rejection(status, members?.code)
 }
 
@@ -48,13 +45,8 @@ function rejection(status: number, code: unknown): Unknown {
   }
 }
 
-export function numberVerified({
-  devicePhoneNumberVerified: verified,
-}: Members): CarrierResponse<boolean> {
-  return typeof verified === 'boolean' ? learned(verified) : unknown('malformed_answer')
-}
-
-export function swapped({ swapped: value }: Members): CarrierResponse<boolean> {
+/** Reads a member that is true or false. */
+export function booleanOf(value: unknown): CarrierResponse<boolean> {
   return typeof value === 'boolean' ? learned(value) : unknown('malformed_answer')
 }
 

@@ -11,10 +11,9 @@ import {
   type DeviceStatus,
   deviceStatus,
   membersOf,
-  numberVerified,
+  booleanOf,
   CAMARA_CALLS,
   type CamaraCall,
-  swapped,
   swappedSince,
 } from './camara-calls.ts'
 
@@ -69,7 +68,9 @@ export function carrierClient(
       const headers = { authorization: `Bearer ${token}`, 'x-correlator': randomUUID() }
       const url = settings.apiRoot + camaraCall.path
       const reply = await exchange({ url, json: body, headers }, deadline)
-      return reply.known ? mapResponse(membersOf(reply.value), read) : reply
+      if (!reply.known) return reply
+      const members = membersOf(reply.value)
+      return members.known ? read(members.value) : members
     }
     const cacheKey = cacheToken ? pseudonym(`${subject} ${camaraCall.scope}`) : undefined
     const cached = cacheKey && tokens.get(cacheKey)
@@ -88,14 +89,16 @@ export function carrierClient(
   /** Requires a token that the phone obtained: only that ties the number to this phone. */
   const checkNumber = (phoneNumber: string, operatorToken: string, deadline: Deadline) => {
     const subject = `operatortoken:${operatorToken}`
-    const asked = { subject, body: { phoneNumber }, cacheToken: false, read: numberVerified }
+    const read = ({ devicePhoneNumberVerified: verified }: Members) => booleanOf(verified)
+    const asked = { subject, body: { phoneNumber }, cacheToken: false, read }
     return query(CAMARA_CALLS.verifyNumber, asked, deadline)
   }
 
   const checkSwap = async (number: string, deadline: Deadline) => {
     const { simSwapMaxAgeHours: maxAgeHours } = settings
     const subject = `tel:${number}`
-    const asked = { subject, body: { maxAge: maxAgeHours }, read: swapped }
+    const readSwapped = ({ swapped }: Members) => booleanOf(swapped)
+    const asked = { subject, body: { maxAge: maxAgeHours }, read: readSwapped }
     const checked = await query(CAMARA_CALLS.checkSwap, asked, deadline)
     if (checked.known || checked.reason !== 'out_of_range') return checked
     const read: Query<boolean>['read'] = (members) =>
@@ -135,13 +138,6 @@ interface Query<T> {
 }
 
 type Members = Readonly<Record<string, unknown>>
-
-function mapResponse<A, B>(
-  response: CarrierResponse<A>,
-  read: (value: A) => CarrierResponse<B>,
-): CarrierResponse<B> {
-  return response.known ? read(response.value) : response
-}
 
 async function guarded<T>(
   guard: Circuit,

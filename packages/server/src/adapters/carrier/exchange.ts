@@ -16,12 +16,11 @@ export interface Call {
 export interface Reply {
   readonly status: number
   readonly members: Readonly<Record<string, unknown>> | undefined
-  readonly retryAfterMs: number | undefined
 }
 
 /**
  * Makes one HTTP call. It follows no redirect, reads at most `MAX_RESPONSE_BYTES`, and ends at the
- * deadline.
+ * deadline. Throttling and server errors are `unknown`.
  */
 export async function exchange(call: Call, deadline: Deadline): Promise<CarrierResponse<Reply>> {
   const body = call.form ?? (call.json && JSON.stringify(call.json))
@@ -39,11 +38,9 @@ export async function exchange(call: Call, deadline: Deadline): Promise<CarrierR
     })
     const text = await readAtMost(response, MAX_RESPONSE_BYTES)
     if (text === undefined) return unknown('malformed_answer')
-    return learned({
-      status: response.status,
-      members: membersOf(text),
-      retryAfterMs: retryAfterMs(response),
-    })
+    const { status } = response
+    if (status === 429) return { ...unknown('rate_limited'), ...retryAfter(response) }
+    return status >= 500 ? unknown('server_error') : learned({ status, members: membersOf(text) })
   } catch {
     return unknown(deadline.signal.aborted ? 'timeout' : 'unreachable')
   }
@@ -72,7 +69,7 @@ function membersOf(text: string): Reply['members'] {
 /**
  * Parses `Retry-After` in seconds. The date form is ignored, because it needs synchronized clocks.
  */
-function retryAfterMs(response: Response): number | undefined {
-  const text = response.headers.get('retry-after') ?? ''
-  return /^\d{1,6}$/.test(text) ? Number(text) * 1000 : undefined
+function retryAfter({ headers }: Response): { readonly retryAfterMs?: number } {
+  const text = headers.get('retry-after') ?? ''
+  return /^\d{1,6}$/.test(text) ? { retryAfterMs: Number(text) * 1000 } : {}
 }

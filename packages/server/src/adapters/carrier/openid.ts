@@ -101,7 +101,7 @@ async function byCiba(
   let intervalMs = Math.max(interval, MIN_INTERVAL_S) * 1000
   for (;;) {
     const poll = { url: endpoints.token, form: { grant_type: CIBA_GRANT, auth_req_id: id } }
-    const reply = await fetchReply(await authenticated(settings, poll, clock), deadline)
+    const reply = await exchange(await authenticated(settings, poll, clock), deadline)
     if (!reply.known) return reply
     const { error } = reply.value.members ?? {}
     const pending =
@@ -133,19 +133,8 @@ async function authenticated(
 type Members = NonNullable<Reply['members']>
 
 async function fetchMembers(call: Call, deadline: Deadline): Promise<CarrierResponse<Members>> {
-  const reply = await fetchReply(call, deadline)
-  return reply.known ? membersOf(reply.value) : reply
-}
-
-/** Returns a reply with a success or an OAuth error. Throttling and server errors are `unknown`. */
-async function fetchReply(call: Call, deadline: Deadline): Promise<CarrierResponse<Reply>> {
   const reply = await exchange(call, deadline)
-  if (!reply.known) return reply
-  const { status, retryAfterMs } = reply.value
-  if (status === 429)
-    return { ...unknown('rate_limited'), ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
-  if (status >= 500) return unknown('server_error')
-  return reply
+  return reply.known ? membersOf(reply.value) : reply
 }
 
 function membersOf({ status, members }: Reply): CarrierResponse<Members> {
