@@ -8,9 +8,9 @@ import { consistencyOf } from '@bonded/core/operations/receipt/receipt-log'
 import type { Service } from '@bonded/core/operations/service'
 import { Rejected } from '../response/rejected.ts'
 import { limitPage } from './page-limits.ts'
+import { IMMUTABLE } from './static-file.ts'
 
 const HASH_BYTES = 32
-const FOREVER = 'public, max-age=31536000, immutable'
 /** `<L>/<N>` or `entries/<N>`, with three digits in each segment, and `.p/<W>` if partial. */
 const TILE =
   /^(?<level>0|[1-9]|[1-5]\d|6[0-3]|entries)\/(?<index>(?:x\d{3}\/){0,4}\d{3})(?:\.p\/(?<width>[1-9]\d{0,2}))?$/
@@ -50,7 +50,7 @@ export function serveReceiptLog(app: FastifyInstance, service: Service): void {
       if (proof === undefined) throw notFound()
       return reply
         .type('text/plain; charset=utf-8')
-        .header('cache-control', FOREVER)
+        .header('cache-control', IMMUTABLE)
         .send(proof.map((hash) => `${base64(hash)}\n`).join(''))
     },
   )
@@ -58,7 +58,7 @@ export function serveReceiptLog(app: FastifyInstance, service: Service): void {
   app.get<{ Params: { '*': string } }>(`${LOG_PATH}/tile/*`, options, async ({ params }, reply) => {
     const bytes = await tileBytes(service, params['*'])
     if (bytes === undefined) throw notFound()
-    return reply.type('application/octet-stream').header('cache-control', FOREVER).send(bytes)
+    return reply.type('application/octet-stream').header('cache-control', IMMUTABLE).send(bytes)
   })
 }
 
