@@ -28,23 +28,14 @@ export function readFile(
   ignored: readonly string[] = [],
 ): Raw {
   if (path === undefined) return {}
-  if (!existsSync(path)) {
-    mistakes.push({
-      setting: 'BONDED_CONFIG',
-      value: JSON.stringify(path),
-      expected: 'a file that exists',
-    })
+  const wrong = (expected: string) => {
+    mistakes.push({ setting: 'BONDED_CONFIG', value: JSON.stringify(path), expected })
     return {}
   }
+  if (!existsSync(path)) return wrong('a file that exists')
   const members = yamlOf(path)
-  if (typeof members !== 'object' || members === null || Array.isArray(members)) {
-    mistakes.push({
-      setting: 'BONDED_CONFIG',
-      value: JSON.stringify(path),
-      expected: 'a YAML file of settings',
-    })
-    return {}
-  }
+  if (typeof members !== 'object' || members === null || Array.isArray(members))
+    return wrong('a YAML file of settings')
   const raw: Raw = {}
   for (const [key, value] of Object.entries(members)) {
     const setting = SETTINGS.find((candidate) => candidate.key === key)
