@@ -26,6 +26,11 @@ export function iso(instant: Instant): string {
   return `${prefixes[slot]}${TWO_DIGITS[seconds]}.${rest < 100 ? String(rest).padStart(3, '0') : rest}Z`
 }
 
+/** Formats a time that may be absent. */
+export function isoOrNull(instant: Instant | null | undefined): string | null {
+  return typeof instant === 'number' ? iso(instant) : null
+}
+
 /** Reads a validated time of a request. Any other text is NaN, which every comparison rejects. */
 export function instantOf(text: string): Instant {
   return parseInstant(text) ?? Number.NaN

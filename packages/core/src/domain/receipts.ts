@@ -1,5 +1,5 @@
 import { type AppAttest, encodeBase64url, type ReceiptClaims } from '@bonded/contract'
-import { iso } from './iso.ts'
+import { iso, isoOrNull } from './iso.ts'
 import { LOG_DELAY_SECONDS, logOrigin } from './receipt-log.ts'
 import type { Device, Instant, Session } from './session.ts'
 import { type Tenant, titlesOf } from './tenant.ts'
@@ -111,7 +111,7 @@ export function receiptClaims(
     device_format: session.bondProof.format,
     created_at: iso(session.createdAt),
     bonded_at: iso(session.bondedAt),
-    completed_at: completed.completedAt === null ? null : iso(completed.completedAt),
+    completed_at: isoOrNull(completed.completedAt),
     outcome: completed.outcome,
     log_origin: logOrigin(issuer, logEpoch),
     log_delay_seconds: LOG_DELAY_SECONDS,

@@ -1,5 +1,5 @@
 import type { DeviceRecord, RegisteredDevice, RotatedToken, SubjectKey } from '@bonded/contract'
-import { iso } from '@bonded/core/domain/iso'
+import { iso, isoOrNull } from '@bonded/core/domain/iso'
 import type { Device } from '@bonded/core/domain/session'
 import type { NewDeviceToken } from '@bonded/core/operations/device/device-token'
 import type { OwnDevice, SubjectDevice } from '@bonded/core/operations/device/read-devices'
@@ -22,7 +22,7 @@ export function presentDevice({ device, tokenExpiresAt, keysChangedAt }: OwnDevi
     ...stateOf(device),
     ...browserKeyOf(device),
     device_token_expires_at: iso(tokenExpiresAt),
-    keys_changed_at: keysChangedAt === undefined ? null : iso(keysChangedAt),
+    keys_changed_at: isoOrNull(keysChangedAt),
   }
 }
 
@@ -54,7 +54,7 @@ function stateOf({ status, subjectBlocked, createdAt, lastIssuedAt }: Device) {
     // The phone does not learn whether its device or its whole subject is blocked.
     status: subjectBlocked === true ? ('blocked' as const) : status,
     created_at: iso(createdAt),
-    last_assertion_at: lastIssuedAt === null ? null : iso(lastIssuedAt),
+    last_assertion_at: isoOrNull(lastIssuedAt),
   }
 }
 

@@ -1,18 +1,18 @@
 import type { SubjectDevices } from '@bonded/contract'
-import { iso } from '@bonded/core/domain/iso'
+import { isoOrNull } from '@bonded/core/domain/iso'
 import type { TenantSubject } from '@bonded/core/operations/tenant/subject-devices'
 
 /** Presents a user and their phones to a tenant, without an id that another tenant could know. */
 export function presentSubject({ subjectRef, blockedAt, devices }: TenantSubject): SubjectDevices {
   return {
     subject_ref: subjectRef,
-    blocked_at: blockedAt === undefined ? null : iso(blockedAt),
+    blocked_at: isoOrNull(blockedAt),
     devices: devices.map(({ deviceRef, status, format, isAttested, lastBondedAt }) => ({
       device_ref: deviceRef,
       status,
       format,
       key_attested: isAttested,
-      last_bonded_at: lastBondedAt === undefined ? null : iso(lastBondedAt),
+      last_bonded_at: isoOrNull(lastBondedAt),
     })),
   }
 }

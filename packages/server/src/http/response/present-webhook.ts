@@ -4,8 +4,7 @@ import type {
   WebhookEndpointWithSecret,
   WebhookEventLog,
 } from '@bonded/contract'
-import { iso } from '@bonded/core/domain/iso'
-import type { Instant } from '@bonded/core/domain/session'
+import { iso, isoOrNull } from '@bonded/core/domain/iso'
 import type { Attempt } from '@bonded/core/domain/webhooks'
 import type { EndpointWithVerifier } from '@bonded/core/operations/webhook/webhook-endpoints'
 import type {
@@ -25,8 +24,8 @@ export function presentEndpoint(endpoint: WebhookEndpoint): WebhookEndpointRecor
     enabled: endpoint.disabledAt === null,
     disabled_reason: endpoint.disabledReason,
     failures: endpoint.failures,
-    paused_until: time(endpoint.pausedUntil || null),
-    previous_secret_until: time(endpoint.previousUntil),
+    paused_until: isoOrNull(endpoint.pausedUntil || null),
+    previous_secret_until: isoOrNull(endpoint.previousUntil),
     created_at: iso(endpoint.createdAt),
   }
 }
@@ -77,7 +76,7 @@ function summaryOf(delivery: WebhookDelivery): WebhookDeliveryList['deliveries']
     type: delivery.type,
     state: delivery.state,
     attempts: delivery.attempts,
-    next_attempt_at: time(delivery.dueAt),
+    next_attempt_at: isoOrNull(delivery.dueAt),
     created_at: iso(delivery.createdAt),
   }
 }
@@ -87,8 +86,4 @@ function presentAttempt(attempt: Attempt): WebhookEventLog['deliveries'][number]
   return 'status' in attempt
     ? { at: iso(at), ms, status: attempt.status, body: attempt.body, error: null }
     : { at: iso(at), ms, status: null, body: null, error: attempt.error }
-}
-
-function time(instant: Instant | null): string | null {
-  return instant === null ? null : iso(instant)
 }

@@ -11,7 +11,7 @@ import type {
 } from '@bonded/contract'
 import { credentialName, isAmount, WATCH_PARAMETER } from '@bonded/contract'
 import { waitingApproval, commitmentOf, requiresBrowser } from '@bonded/core/domain/browser-proof'
-import { iso } from '@bonded/core/domain/iso'
+import { iso, isoOrNull } from '@bonded/core/domain/iso'
 import { needsAttestedKey } from '@bonded/core/domain/key-rules'
 import { BROWSER_PROOF_TTL_MS } from '@bonded/core/domain/lifetimes'
 import type { Instant, Session } from '@bonded/core/domain/session'
@@ -273,8 +273,4 @@ function sharedMembers(settings: Settings, view: SessionView, pinned = false) {
     seq: session.seq,
     ...(session.bondedAt === null ? {} : { reported_at: isoOrNull(session.completedAt) }),
   }
-}
-
-function isoOrNull(at: Instant | null): string | null {
-  return at === null ? null : iso(at)
 }
