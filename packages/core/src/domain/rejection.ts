@@ -32,6 +32,11 @@ export function accept<T>(value: T): Result<T> {
   return { ok: true, value }
 }
 
+/** The rejection, or a value made from the value. */
+export function mapResult<T, U>(result: Result<T>, make: (value: T) => U): Result<U> {
+  return result.ok ? accept(make(result.value)) : result
+}
+
 /** A rejection. */
 export function reject(
   reason: Reason,

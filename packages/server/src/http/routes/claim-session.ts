@@ -1,5 +1,5 @@
 import { ENDPOINTS } from '@bonded/contract'
-import { accept } from '@bonded/core/domain/rejection'
+import { mapResult } from '@bonded/core/domain/rejection'
 import { claimSession } from '@bonded/core/operations/phone/claim-session'
 import { viewForPhone } from '@bonded/core/operations/session/session-view'
 import { presentPhone } from '../response/present.ts'
@@ -16,11 +16,9 @@ export const claimSessionRoute = serve(
       shows: body.shows ?? [],
       address: address(),
     })
-    return claimed.ok
-      ? accept([
-          'phone',
-          presentPhone(service.settings, viewForPhone(service, claimed.value, caller.device)),
-        ])
-      : claimed
+    return mapResult(claimed, (value) => [
+      'phone',
+      presentPhone(service.settings, viewForPhone(service, value, caller.device)),
+    ])
   },
 )

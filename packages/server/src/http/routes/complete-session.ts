@@ -4,7 +4,7 @@ import {
   CONTEXT_DIGEST_HEADER,
   OUTCOME_HEADER,
 } from '@bonded/contract'
-import { accept } from '@bonded/core/domain/rejection'
+import { mapResult } from '@bonded/core/domain/rejection'
 import { completeSession } from '@bonded/core/operations/session/complete-session'
 import { serve } from '../serve.ts'
 
@@ -17,8 +17,6 @@ export const completeSessionRoute = serve(
       contextDigest: headers[CONTEXT_DIGEST_HEADER],
       outcome: headers[OUTCOME_HEADER],
     })
-    return completed.ok
-      ? accept(['completed', { ok: true, session_id: completed.value.id }])
-      : completed
+    return mapResult(completed, (value) => ['completed', { ok: true, session_id: value.id }])
   },
 )

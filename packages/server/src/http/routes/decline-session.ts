@@ -1,5 +1,5 @@
 import { ENDPOINTS } from '@bonded/contract'
-import { accept } from '@bonded/core/domain/rejection'
+import { mapResult } from '@bonded/core/domain/rejection'
 import { declineSession } from '@bonded/core/operations/phone/decline-session'
 import { viewForPhone } from '@bonded/core/operations/session/session-view'
 import { presentPhone } from '../response/present.ts'
@@ -12,11 +12,9 @@ export const declineSessionRoute = serve(
       id: params.session_id,
       request: body,
     })
-    return declined.ok
-      ? accept([
-          'phone',
-          presentPhone(service.settings, viewForPhone(service, declined.value, caller.device)),
-        ])
-      : declined
+    return mapResult(declined, (value) => [
+      'phone',
+      presentPhone(service.settings, viewForPhone(service, value, caller.device)),
+    ])
   },
 )

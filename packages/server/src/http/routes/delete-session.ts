@@ -1,12 +1,10 @@
 import { ENDPOINTS } from '@bonded/contract'
-import { accept } from '@bonded/core/domain/rejection'
+import { mapResult } from '@bonded/core/domain/rejection'
 import { killSession } from '@bonded/core/operations/session/kill-session'
 import { serve } from '../serve.ts'
 
 export const deleteSessionRoute = serve(
   ENDPOINTS.deleteSession,
-  async ({ service, caller, params }) => {
-    const killed = await killSession(service, caller, params.session_id)
-    return killed.ok ? accept(null) : killed
-  },
+  async ({ service, caller, params }) =>
+    mapResult(await killSession(service, caller, params.session_id), () => null),
 )

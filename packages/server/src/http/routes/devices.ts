@@ -1,5 +1,5 @@
 import { ENDPOINTS } from '@bonded/contract'
-import { accept } from '@bonded/core/domain/rejection'
+import { accept, mapResult } from '@bonded/core/domain/rejection'
 import { iso } from '@bonded/core/domain/iso'
 import { listKeys, readDevice } from '@bonded/core/operations/device/read-devices'
 import { challengeDevice, registerDevice } from '@bonded/core/operations/device/register-device'
@@ -26,13 +26,13 @@ export const registerDeviceRoute = serve(
   ENDPOINTS.registerDevice,
   async ({ service, caller, body }) => {
     const registered = await registerDevice(service, caller, body)
-    return registered.ok ? accept(['registered', presentRegistered(registered.value)]) : registered
+    return mapResult(registered, (value) => ['registered', presentRegistered(value)])
   },
 )
 
 export const recoverDeviceRoute = serve(ENDPOINTS.recoverDevice, async ({ service, body }) => {
   const recovered = await recoverDevice(service, body)
-  return recovered.ok ? accept(['recovered', presentRegistered(recovered.value)]) : recovered
+  return mapResult(recovered, (value) => ['recovered', presentRegistered(value)])
 })
 
 export const listKeysRoute = serve(ENDPOINTS.listKeys, async ({ service, caller }) => {
@@ -49,7 +49,7 @@ export const listKeysRoute = serve(ENDPOINTS.listKeys, async ({ service, caller 
 
 export const getDeviceRoute = serve(ENDPOINTS.getDevice, async ({ service, caller, params }) => {
   const own = await readDevice(service, caller, params.device_id)
-  return own.ok ? accept(['device', presentDevice(own.value)]) : own
+  return mapResult(own, (value) => ['device', presentDevice(value)])
 })
 
 export const rotateDeviceTokenRoute = serve(
@@ -59,9 +59,7 @@ export const rotateDeviceTokenRoute = serve(
       id: params.device_id,
       request: body,
     })
-    return rotated.ok
-      ? accept(['rotated', presentRotatedToken(caller.device, rotated.value)])
-      : rotated
+    return mapResult(rotated, (value) => ['rotated', presentRotatedToken(caller.device, value)])
   },
 )
 
@@ -72,6 +70,6 @@ export const removeDeviceRoute = serve(
       id: params.device_id,
       request: body,
     })
-    return removed.ok ? accept(null) : removed
+    return mapResult(removed, () => null)
   },
 )

@@ -1,5 +1,5 @@
 import { ENDPOINTS, type Inbox } from '@bonded/contract'
-import { accept } from '@bonded/core/domain/rejection'
+import { accept, mapResult } from '@bonded/core/domain/rejection'
 import { iso } from '@bonded/core/domain/iso'
 import { titlesOf } from '@bonded/core/domain/tenant'
 import {
@@ -16,20 +16,17 @@ export const countInboxRoute = serve(ENDPOINTS.countInbox, async ({ service, cal
   return accept(['count', { server_time: iso(service.clock.now()), waiting }])
 })
 
-export const openInboxRoute = serve(ENDPOINTS.openInbox, async ({ service, caller, body }) => {
-  const opened = await openInbox(service, caller, body)
-  return opened.ok ? accept(['inbox', presentInbox(opened.value)]) : opened
-})
+export const openInboxRoute = serve(ENDPOINTS.openInbox, async ({ service, caller, body }) =>
+  mapResult(await openInbox(service, caller, body), (opened) => ['inbox', presentInbox(opened)]),
+)
 
-export const resumeInboxRoute = serve(ENDPOINTS.resumeInbox, async ({ service, caller, body }) => {
-  const resumed = await resumeInbox(service, caller, body)
-  return resumed.ok ? accept(null) : resumed
-})
+export const resumeInboxRoute = serve(ENDPOINTS.resumeInbox, async ({ service, caller, body }) =>
+  mapResult(await resumeInbox(service, caller, body), () => null),
+)
 
-export const setPushRoute = serve(ENDPOINTS.setPush, async ({ service, caller, body }) => {
-  const set = await setPush(service, caller, body)
-  return set.ok ? accept(null) : set
-})
+export const setPushRoute = serve(ENDPOINTS.setPush, async ({ service, caller, body }) =>
+  mapResult(await setPush(service, caller, body), () => null),
+)
 
 /** Presents a page of the inbox. An item has only the requester of the context. */
 function presentInbox({ now, items, cursor, paused, push }: InboxPage): Inbox {

@@ -1,5 +1,5 @@
 import type { Endpoint, TenantId } from '@bonded/contract'
-import { accept, type Result } from '@bonded/core/domain/rejection'
+import { mapResult, type Result } from '@bonded/core/domain/rejection'
 import { managedTenant } from '@bonded/core/operations/tenant/managed-tenant'
 import { type Call, type EndpointResponse, type Route, serve } from '../serve.ts'
 
@@ -15,6 +15,6 @@ export function manage<const E extends Managing, T>(
     const tenant = managedTenant(call.caller)
     if (!tenant.ok) return tenant
     const done = await act(call, tenant.value)
-    return done.ok ? accept(present(done.value)) : done
+    return mapResult(done, (value) => present(value))
   })
 }

@@ -1,5 +1,5 @@
 import { ENDPOINTS, NONCE_HEADER } from '@bonded/contract'
-import { accept } from '@bonded/core/domain/rejection'
+import { mapResult } from '@bonded/core/domain/rejection'
 import { readInvitation } from '@bonded/core/operations/phone/read-invitation'
 import { presentInvitation } from '../response/present.ts'
 import { serve } from '../serve.ts'
@@ -11,8 +11,6 @@ export const readInvitationRoute = serve(
       id: params.session_id,
       nonce: headers[NONCE_HEADER],
     })
-    return found.ok
-      ? accept(['invitation', presentInvitation(service.settings, found.value)])
-      : found
+    return mapResult(found, (value) => ['invitation', presentInvitation(service.settings, value)])
   },
 )

@@ -1,5 +1,5 @@
 import { BROWSER_SECRET_HEADER, ENDPOINTS } from '@bonded/contract'
-import { accept } from '@bonded/core/domain/rejection'
+import { mapResult } from '@bonded/core/domain/rejection'
 import { readReceipt } from '@bonded/core/operations/receipt/read-receipt'
 import { serve } from '../serve.ts'
 
@@ -10,8 +10,6 @@ export const readReceiptRoute = serve(
       id: params.session_id,
       browserSecret: headers[BROWSER_SECRET_HEADER],
     })
-    return found.ok
-      ? accept(['receipt', { receipt: found.value.jws, proof: found.value.proof }])
-      : found
+    return mapResult(found, (value) => ['receipt', { receipt: value.jws, proof: value.proof }])
   },
 )

@@ -1,5 +1,5 @@
 import { ENDPOINTS, WATCH_HEADER } from '@bonded/contract'
-import { accept } from '@bonded/core/domain/rejection'
+import { mapResult } from '@bonded/core/domain/rejection'
 import { recordContainment } from '@bonded/core/operations/browser/record-containment'
 import { serve } from '../serve.ts'
 
@@ -11,6 +11,6 @@ export const reportContainmentRoute = serve(
       watchToken: headers[WATCH_HEADER],
       report: body,
     })
-    return recorded.ok ? accept(null) : recorded
+    return mapResult(recorded, () => null)
   },
 )
