@@ -4,14 +4,14 @@ import { fc } from '../../../tests/random.ts'
 import { screenOf } from '../src/screen.ts'
 import type { SessionResponse } from '../src/session/get-session.ts'
 import { readSnapshot, type Snapshot, unseen } from '../src/session/snapshot.ts'
+import { reduceWatch } from '../src/session/watch-reducer.ts'
 import {
   initialWatch,
   type ReadPurpose,
-  reduceWatch,
   type WatchEffect,
   type WatchEvent,
   type WatchState,
-} from '../src/session/watch-reducer.ts'
+} from '../src/session/watch-state.ts'
 
 const snapshotAt = (now: number, members: object = {}): Snapshot =>
   readSnapshot({ seq: 1, state: 'pending', expires_in_ms: 300_000, ...members }, now)!

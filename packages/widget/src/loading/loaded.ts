@@ -5,4 +5,5 @@
 export { encodeQr } from '@bonded/contract'
 export { fitIn } from '../container/fit.ts'
 export { watchContainer } from '../container/watch-container.ts'
-export { initialWatch, reduceWatch } from '../session/watch-reducer.ts'
+export { reduceWatch } from '../session/watch-reducer.ts'
+export { initialWatch } from '../session/watch-state.ts'

@@ -2,12 +2,18 @@ import { awaitsPhone, CLOSE, hasEnded } from '@bonded/contract'
 import type { Moment, Mutable, Reaction } from '../reducer.ts'
 import type { UnavailableReason } from '../outcome.ts'
 import { advance } from './advance.ts'
-import { delayMs, failedAgain, isLost, NO_OUTAGE, type Outage } from './backoff.ts'
+import { delayMs, failedAgain, isLost, NO_OUTAGE } from './backoff.ts'
 import type { SessionResponse } from './get-session.ts'
 import type { Instant, Snapshot } from './snapshot.ts'
+import {
+  type Check,
+  NO_TIMERS,
+  type Timers,
+  type WatchEffect,
+  type WatchEvent,
+  type WatchState,
+} from './watch-state.ts'
 
-/** The interval of heartbeat frames, until the service names it. A poll waits no longer. */
-const HEARTBEAT_MS = 3_000
 /** The user reads “Reconnecting…” this long after the time of a missing response. */
 const LATE_MS = 2_000
 /** Stays under the 120 calls a minute of protocol 10, even if a proxy cuts waiting short. */
@@ -26,119 +32,10 @@ const DO_NOT_RETURN: readonly number[] = [CLOSE.badFrame, CLOSE.superseded]
 /** A cancel without a response of the service within this time counts as lost. */
 const CANCEL_LIMIT_MS = 3_000
 
-/**
- * | phase | the watch |
- * |---|---|
- * | `listening` | has a channel, open or opening |
- * | `resting` | waits until the service lets it send GET |
- * | `polling` | has sent GET |
- * | `pausing` | waits before the next channel or poll |
- * | `sleeping` | sends nothing: the page is in the back-forward cache |
- * | `ended` | does nothing more |
- */
-type Phase = 'listening' | 'resting' | 'polling' | 'pausing' | 'sleeping' | 'ended'
-
-/** When a timer is due; `Infinity` for one that is not set. */
-interface Timers {
-  /** The end of `resting` and `pausing`. */
-  readonly turn: Instant
-  readonly firstResponse: Instant
-  readonly silence: Instant
-  readonly contact: Instant
-  readonly cancel: Instant
-}
-
-const NO_TIMERS: Timers = {
-  turn: Infinity,
-  firstResponse: Infinity,
-  silence: Infinity,
-  contact: Infinity,
-  cancel: Infinity,
-}
-
-/** A session that is being watched. */
-export interface WatchState {
-  readonly phase: Phase
-  readonly timers: Timers & Readonly<Record<string, Instant>>
-  readonly snapshot: Snapshot
-  /** Whether the service itself has shown this session to this page's key. */
-  readonly confirmed: boolean
-  /** Whether a channel has delivered a frame, so that the next one continues after it. */
-  readonly hasFrame: boolean
-  readonly frameAt: Instant
-  /** When the channel opened; `Infinity` for one that has not. */
-  readonly openedAt: Instant
-  readonly failedChannels: number
-  /** A restarting service spreads the return of its pages. */
-  readonly returnAt: Instant
-  readonly heartbeatMs: number
-  readonly hasContact: boolean
-  readonly outage: Outage
-}
-
-/** A GET beside an open channel, and what was known when it was sent. */
-interface Check {
-  readonly known: Snapshot
-  readonly isSilent: boolean
-}
-
-/** Why the session was read. */
-export type ReadPurpose = 'poll' | 'first' | Check
-
-/** What happens to a watch. */
-export type WatchEvent =
-  | readonly ['start']
-  | readonly ['opened']
-  /** Undefined: a frame that this version cannot read. */
-  | readonly ['frame', snapshot: Snapshot | undefined]
-  | readonly ['closed', code: number, waitMs: number]
-  | readonly ['responded', of: ReadPurpose, response: SessionResponse]
-  /** Why the service does not show the session: the response that takes the place of the first. */
-  | readonly ['explained', of: ReadPurpose, response: SessionResponse]
-  | readonly ['cancelResponded', response: SessionResponse]
-  | readonly ['slept', isFinal: boolean]
-  | readonly ['woke']
-  | readonly ['cancel']
-  | readonly ['stop']
-  | readonly ['tick']
-
-/** What a watch does. */
-export type WatchEffect =
-  | readonly ['open', after: number | undefined]
-  | readonly ['close']
-  | readonly ['read', of: ReadPurpose, waitMs: number, after: number]
-  | readonly ['explain', of: ReadPurpose, kind: 'gone' | 'blocked']
-  /** Aborts the poll, whose response no longer counts. */
-  | readonly ['abort']
-  | readonly ['cancel']
-  | readonly ['snapshot', snapshot: Snapshot]
-  | readonly ['contact', hasContact: boolean]
-  | readonly ['unavailable', reason: UnavailableReason]
-  /** Removes the listeners of the page. */
-  | readonly ['end']
-
 /** The next state while it is being made, with what the reducer may read and will return. */
 interface Draft extends Mutable<WatchState>, Moment {
   readonly timers: Mutable<Timers> & Record<string, Instant>
   readonly effects: WatchEffect[]
-}
-
-/** A watch that has not started. */
-export function initialWatch(snapshot: Snapshot, confirmed: boolean): WatchState {
-  return {
-    phase: 'pausing',
-    timers: { ...NO_TIMERS },
-    snapshot,
-    confirmed,
-    hasFrame: false,
-    frameAt: 0,
-    openedAt: Infinity,
-    failedChannels: 0,
-    returnAt: 0,
-    heartbeatMs: HEARTBEAT_MS,
-    hasContact: true,
-    outage: NO_OUTAGE,
-  }
 }
 
 /** What an event changes in a watch, and what the watch then does. An ended one ignores events. */

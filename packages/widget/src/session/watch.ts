@@ -7,7 +7,7 @@ import { readFrame } from './frame.ts'
 import { cancelSession, getSession, type SessionResponse } from './get-session.ts'
 import type { SessionAddress, Snapshot } from './snapshot.ts'
 import { onSleep, onWake } from './wake.ts'
-import type { WatchEffect, WatchEvent, WatchState } from './watch-reducer.ts'
+import type { WatchEffect, WatchEvent, WatchState } from './watch-state.ts'
 
 /** A session that is being watched. */
 export interface Watching {
