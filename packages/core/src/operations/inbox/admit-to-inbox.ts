@@ -1,17 +1,11 @@
 import { admittedFrom, inboxWait } from '../../domain/inbox.ts'
 import { accept, type Result, reject } from '../../domain/rejection.ts'
 import type { Device, Session } from '../../domain/session.ts'
-import type { Tenant } from '../../domain/tenant.ts'
 import type { Tables } from '../../ports/store.ts'
 import type { Work } from '../../ports/work.ts'
 import { runReadingChecks } from '../../protocol/run-checks.ts'
+import type { Invited } from '../phone/read-invitation.ts'
 import type { Service } from '../service.ts'
-
-/** What admits a new session to the inbox of its subject. */
-interface Asking {
-  readonly session: Session
-  readonly tenant: Tenant
-}
 
 /**
  * Returns the session as it waits in the inbox of the subject that it names. An unknown subject and
@@ -21,7 +15,7 @@ interface Asking {
 export function* admitToInbox(
   service: Service,
   tables: Tables,
-  { session, tenant, caller }: Asking & { readonly caller: string },
+  { session, tenant, caller }: Invited & { readonly caller: string },
 ): Work<Result<Session>> {
   const noPhone = reject('subject_has_no_phone', { param: 'subject_ref' })
   const reference = session.wantedSubjectRef ?? ''
@@ -49,7 +43,7 @@ export function* admitToInbox(
 export function* mayServe(
   { clock }: Pick<Service, 'clock'>,
   tables: Tables,
-  of: Asking & { readonly device: Device },
+  of: Invited & { readonly device: Device },
 ): Work<boolean> {
   const { session, tenant, device } = of
   const stats = yield* tables.sessions.deviceStats(session, device)

@@ -16,6 +16,7 @@ import { awaitsPhone, usesStepNonce } from '../../protocol/states.ts'
 import { mayServe } from './admit-to-inbox.ts'
 import { recordPause } from '../audit/audit.ts'
 import { takeDeviceRequest } from '../device/device-request.ts'
+import type { Invited } from '../phone/read-invitation.ts'
 import { noncesFor, type PhoneCaller, type Service } from '../service.ts'
 import { pushKeyOf } from './wake-phones.ts'
 
@@ -23,9 +24,7 @@ import { pushKeyOf } from './wake-phones.ts'
 const PAGE = 20
 
 /** A request that waits for the user, with the nonce by which this phone opens it. */
-export interface WaitingRequest {
-  readonly session: Session
-  readonly tenant: Tenant
+export interface WaitingRequest extends Invited {
   readonly nonce: string
 }
 

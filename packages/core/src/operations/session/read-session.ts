@@ -9,9 +9,9 @@ import { accept, type Result, reject } from '../../domain/rejection.ts'
 import type { Session } from '../../domain/session.ts'
 import { runReadingChecks } from '../../protocol/run-checks.ts'
 import { isReadable, stateAt, usesStepNonce } from '../../protocol/states.ts'
-import type { Tenant } from '../../domain/tenant.ts'
 import { findAndExpireSession, readAndExpire, readWatchedSession } from './find-and-expire.ts'
 import { loadAndExpireAttempt } from '../phone/phone-attempt.ts'
+import type { Invited } from '../phone/read-invitation.ts'
 import type { BackendCaller, BrowserCaller, PhoneCaller, Service } from '../service.ts'
 
 /** Returns a session to its tenant's backend. */
@@ -57,9 +57,7 @@ export async function storeOrigin(
 }
 
 /** What a phone reads: the session, its tenant, and the nonce that the view may show. */
-export interface PhoneReading {
-  readonly session: Session
-  readonly tenant: Tenant
+export interface PhoneReading extends Invited {
   readonly nonce: string
 }
 
