@@ -1,17 +1,10 @@
 import { createRequire } from 'node:module'
 import { isIP } from 'node:net'
+import type { AcceptedRpIds } from '@bonded/core/operations/admin/relying-parties'
 import type { SettingReader } from './setting-reader.ts'
 
 /** The relying party ids of this service's WebAuthn keys. */
-export interface RelyingParty {
-  /** The relying party id of new keys. A key cannot be moved to another one. */
-  readonly rpId: string
-  /**
-   * Of keys that were registered before it changed. Undefined accepts any: in `bonded dev`, whose
-   * address changes with its tunnel.
-   */
-  readonly formerRpIds: readonly string[] | undefined
-}
+export type RelyingParty = AcceptedRpIds
 
 const HOST_NAME =
   /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/

@@ -3,8 +3,12 @@ import { OperatorError } from './operator-error.ts'
 
 /** The relying party ids that a service accepts keys of. */
 export interface AcceptedRpIds {
+  /** The relying party id of new keys. A key cannot be moved to another one. */
   readonly rpId: string
-  /** Undefined accepts any. */
+  /**
+   * Of keys that were registered before it changed. Undefined accepts any: in `bonded dev`, whose
+   * address changes with its tunnel.
+   */
   readonly formerRpIds: readonly string[] | undefined
 }
 
