@@ -1,7 +1,7 @@
 import { GateError } from '../errors.ts'
 import type { GatePolicy } from './dependencies.ts'
 
-type BrowserRule = NonNullable<GatePolicy['requireBrowser']>[string]
+export type BrowserRule = NonNullable<GatePolicy['requireBrowser']>[string]
 
 /** What the gate requires of the browser in a workflow, if anything. */
 export function browserRuleOf(

@@ -1,9 +1,9 @@
 import { isExactOrigin } from '@bonded/contract'
 import { GateError } from '../errors.ts'
+import type { BrowserRule } from './browser-rule.ts'
 import type { GatePolicy } from './dependencies.ts'
 
 type PassportRule = NonNullable<GatePolicy['passport']>[string]
-type BrowserRule = NonNullable<GatePolicy['requireBrowser']>[string]
 
 const PASSPORT_RULES: readonly PassportRule[] = ['none', 'optional', 'required']
 
