@@ -14,7 +14,7 @@ import { signPayload } from './assertion.ts'
 import type { PhoneDevice } from './device.ts'
 import { PhoneError } from './errors.ts'
 import { renewToken, withFreshToken } from './keys/renew-token.ts'
-import type { AbortSignalLike } from './ports.ts'
+import type { Waiting } from './ports.ts'
 import { queue } from './queue.ts'
 import { type ServerTime, syncTo, timestampAt } from './server-time.ts'
 import { call } from './service/call.ts'
@@ -49,10 +49,6 @@ export interface OpenedInbox {
   readonly paused: readonly InboxPause[]
   /** How the service can wake this phone; null or absent if it cannot. */
   readonly push?: InboxPush | null
-}
-
-interface Waiting {
-  readonly signal?: AbortSignalLike | undefined
 }
 
 /** The requests that wait for the user of a phone. A phone without a device has no inbox. */

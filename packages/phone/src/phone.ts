@@ -18,7 +18,7 @@ import {
   removeKey,
 } from './keys/subject-keys.ts'
 import { originOf } from './origin.ts'
-import type { AbortSignalLike } from './ports.ts'
+import type { Waiting } from './ports.ts'
 import { queue } from './queue.ts'
 import { type Approving, approve } from './session/approve.ts'
 import {
@@ -39,10 +39,6 @@ import type { KeyRequirement } from './signers/webauthn.ts'
  * signatures.
  */
 export type PhoneOptions = PhoneDependencies
-
-interface Waiting {
-  readonly signal?: AbortSignalLike | undefined
-}
 
 /** A phone towards one service. */
 export interface Phone {

@@ -93,6 +93,11 @@ export interface AbortSignalLike {
   removeEventListener(type: 'abort', listener: () => void): void
 }
 
+/** What ends a call before its response. */
+export interface Waiting {
+  readonly signal?: AbortSignalLike | undefined
+}
+
 /** The part of a request that the phone needs. A token must not follow a redirect. */
 export interface RequestLike {
   readonly method: 'GET' | 'POST' | 'DELETE'

@@ -7,16 +7,12 @@ import {
 import { signPayload } from '../assertion.ts'
 import type { PhoneDevice } from '../device.ts'
 import { isRejection, PhoneError } from '../errors.ts'
-import type { AbortSignalLike } from '../ports.ts'
+import type { Waiting } from '../ports.ts'
 import { serverMsAt, type ServerTime, syncTo, timestampAt } from '../server-time.ts'
 import { call } from '../service/call.ts'
 import { readToken } from '../service/read-response.ts'
 import { withServerTime } from '../service/resync.ts'
 import type { ClaimedSession, PhoneDependencies } from '../session/claimed-session.ts'
-
-interface Waiting {
-  readonly signal?: AbortSignalLike | undefined
-}
 
 /**
  * Rotates the device token and stores the new one. The old token works until the new one is first

@@ -15,7 +15,7 @@ import { signPayload } from '../assertion.ts'
 import { hashOf } from '../bytes.ts'
 import { type PhoneDevice, registrationOf } from '../device.ts'
 import { isRejection, PhoneError } from '../errors.ts'
-import type { AbortSignalLike } from '../ports.ts'
+import type { Waiting } from '../ports.ts'
 import { type ServerTime, syncTo, timestampAt } from '../server-time.ts'
 import { call } from '../service/call.ts'
 import { readKeys, readRegistered } from '../service/read-response.ts'
@@ -34,10 +34,6 @@ export interface ListedKey extends SubjectKey {
  * `[secret]`.
  */
 export type AddedKey = Omit<PhoneDevice, 'format'>
-
-interface Waiting {
-  readonly signal?: AbortSignalLike | undefined
-}
 
 /**
  * The keys of the phone's subject, oldest first. Show them to the user: an unknown key may be an
