@@ -11,7 +11,7 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'A bank audits every line that decides whether a key or a passport is genuine.',
   },
   'packages/ciba': {
-    ceiling: 800,
+    ceiling: 956,
     reason: 'The OpenID provider translates a standard, and has no rules of its own.',
   },
   'packages/cli': {
@@ -67,11 +67,11 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'It runs in the pages of tenants, whose security teams review it.',
   },
   packages: {
-    ceiling: 53_820,
+    ceiling: 53_931,
     reason: 'A team that adopts the service maintains all of it, so a new line needs a reason.',
   },
   'packages and proofs': {
-    ceiling: 56_295,
+    ceiling: 56_406,
     reason: 'Code that moves from the packages to the proofs still has to be maintained.',
   },
   'lines of Python': {

@@ -8,6 +8,7 @@ import {
   REQUESTER_KINDS,
 } from '@bonded/contract'
 import type { Requester } from '@bonded/integrator/approval'
+import { parseWebhookHosts, readDestination } from '@bonded/server/adapters/webhooks/destination'
 import { isThisMachine } from '@bonded/server/settings/this-machine'
 import type { JWK } from 'oidc-provider'
 import { type Static, type TProperties, type TSchema, Type } from 'typebox'
@@ -57,6 +58,8 @@ const CibaClient = closed({
   /** The users that it can ask, each as the tenant's `subject_ref`. */
   subjects: some(Type.String({ pattern: '^[0-9A-Za-z_-]{43}$' }), distinct),
   types: some(Text, distinct),
+  /** Where a client in ping mode is notified. Without it, the client polls. */
+  notification_endpoint: Type.Optional(Text),
   /** Its public keys. */
   jwks: closed({ keys: some(Type.Unsafe<JWK>({ type: 'object', required: ['kty'] }), distinct) }),
 })
@@ -74,12 +77,19 @@ const CibaConfig = closed({
   signing_keys: Text,
   /** The label of a client's `binding_message`. */
   message_label: Text,
+  /** Hosts with ports to which a notification may go whatever their address. */
+  private_hosts: Type.Array(Text, distinct),
   types: some(ApprovalType),
   clients: some(CibaClient),
 })
 export type CibaConfig = Static<typeof CibaConfig>
 
-const DEFAULTS = { host: '127.0.0.1', port: 8790, message_label: 'Message' }
+const DEFAULTS = {
+  host: '127.0.0.1',
+  port: 8790,
+  message_label: 'Message',
+  private_hosts: [],
+}
 
 /**
  * Reads a configuration file. Relative paths in it begin at its folder.
@@ -98,6 +108,9 @@ function* problemsOf({ issuer, types, clients, ...config }: CibaConfig): Generat
   const isSecure = () => issuer.startsWith('https:') || isThisMachine(new URL(issuer).hostname)
   if (!isExactOrigin(issuer) || !isSecure())
     yield '/issuer: must be an origin with https, without a path, such as https://approve.example'
+  const { private_hosts } = config
+  if (parseWebhookHosts(private_hosts.join(',')) === undefined)
+    yield '/private_hosts: must be hosts with ports, such as app.internal:8443'
   if (!isDisplayText(config.message_label)) yield '/message_label: is no text that a phone may show'
   for (const [index, type] of types.entries())
     for (const problem of typeProblems(type, config)) yield `/types/${index}${problem}`
@@ -112,6 +125,9 @@ function* problemsOf({ issuer, types, clients, ...config }: CibaConfig): Generat
       yield `${at}/requester/name: is no text that a phone may show`
     if (!isDisplayValue(requester.detail ?? 'none'))
       yield `${at}/requester/detail: is no text that a phone may show`
+    const endpoint = client.notification_endpoint
+    const destination = endpoint === undefined ? {} : readDestination(endpoint, private_hosts)
+    if (typeof destination === 'string') yield `${at}/notification_endpoint: ${destination}`
     for (const name of client.types)
       if (!types.some(({ type }) => type === name)) yield `${at}/types: ${name} is not in /types`
     for (const [key, jwk] of jwks.keys.entries())

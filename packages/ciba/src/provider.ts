@@ -24,6 +24,8 @@ const LONGEST_REQUEST_S = 86_400
 const REFUSED = ['login_hint_token', 'id_token_hint', 'request_context', 'user_code', 'acr_values']
 
 export interface ProviderOptions {
+  /** Sends notifications. */
+  readonly fetch: NonNullable<Configuration['fetch']>
   readonly config: CibaConfig
   readonly jwks: JWKS
   readonly rows: SqliteRows
@@ -34,7 +36,7 @@ type NamesOf = Parameters<Provider['registerGrantType']>[2]
 
 /** The OpenID provider: clients poll it, and users answer on their phones. */
 export function cibaProvider(options: ProviderOptions): Provider {
-  const { config, jwks, rows, requests } = options
+  const { config, jwks, rows, requests, fetch } = options
   /** Answers a poll before the library does, which issues the tokens. */
   class CibaProvider extends Provider {
     override registerGrantType<Params extends object>(
@@ -50,6 +52,7 @@ export function cibaProvider(options: ProviderOptions): Provider {
     clients: config.clients.map(metadataOf),
     jwks,
     adapter: (kind) => rows.adapter(kind),
+    fetch,
     clientAuthMethods: ['private_key_jwt'],
     clientBasedCORS: () => false,
     scopes: ['openid'],
@@ -115,7 +118,7 @@ function featuresOf(config: CibaConfig, requests: Requests): Configuration['feat
 function cibaFeature(config: CibaConfig, requests: Requests): CIBAConfiguration {
   return {
     enabled: true,
-    deliveryModes: ['poll'],
+    deliveryModes: ['poll', 'ping'],
     // Only what `validateRequestContext` accepts gets here.
     processLoginHintToken: () => undefined,
     processLoginHint: (_ctx, hint) => hint,
@@ -137,7 +140,8 @@ function cibaFeature(config: CibaConfig, requests: Requests): CIBAConfiguration 
   }
 }
 
-function metadataOf({ client_id, types, jwks }: CibaConfig['clients'][number]): ClientMetadata {
+function metadataOf(client: CibaConfig['clients'][number]): ClientMetadata {
+  const { client_id, types, jwks, notification_endpoint: endpoint } = client
   return {
     client_id,
     jwks,
@@ -145,7 +149,8 @@ function metadataOf({ client_id, types, jwks }: CibaConfig['clients'][number]): 
     response_types: [],
     redirect_uris: [],
     token_endpoint_auth_method: 'private_key_jwt',
-    backchannel_token_delivery_mode: 'poll',
+    backchannel_token_delivery_mode: endpoint === undefined ? 'poll' : 'ping',
+    ...(endpoint !== undefined && { backchannel_client_notification_endpoint: endpoint }),
     dpop_bound_access_tokens: true,
     id_token_signed_response_alg: 'ES256',
     authorization_details_types: [...types],

@@ -69,6 +69,8 @@ export interface RequestsOptions {
   readonly store: ApprovalStore
   readonly rows: SqliteRows
   readonly log: Logger
+  /** Called when a notice waits for the user of a request. */
+  readonly noticed: () => void
   /** Seconds since the epoch. */
   readonly now: () => number
 }
@@ -128,7 +130,11 @@ export class Requests {
       // The client does not wait for longer than the user can answer.
       const seconds = Math.min(request.expiration, Math.floor(expiresInMs / 1_000))
       request.exp = this.#options.now() + seconds
+      // First: a process that is killed now leaves a notice of a request that no client knows.
+      const isNotified = client.notification_endpoint !== undefined
+      if (isNotified) this.#options.rows.enterNotice(id, { auth_req_id: request.jti }, seconds)
       await request.save()
+      if (isNotified) this.#options.noticed()
       ctx.body = { ...(ctx.body as object), expires_in: seconds }
     } catch (error) {
       // Nothing could use what the user approves.
@@ -248,7 +254,9 @@ export class Requests {
       await grant.save()
       const { authorization_details } = argsOf(paramsOf(request))
       const rar = [authorization_details]
-      await provider.backchannelResult(request, grant, { acr: APPROVAL_ACR, rar })
+      // `backchannelResult` would notify a client in ping mode now, which it was before it asked.
+      Object.assign(request, { grantId: grant.jti, acr: APPROVAL_ACR, rar })
+      await request.save()
       await issue()
       const { scope: _none, ...tokens } = ctx.body as Record<string, unknown>
       // The service returns another one once the session is completed.
@@ -257,6 +265,8 @@ export class Requests {
       const expiresAt = this.#options.now() + Number(tokens['expires_in'])
       const jkt = String(ctx.oidc.entities.AccessToken?.jkt)
       const sealed = sealAnswer({ body, expiresAt }, { authReqId: request.jti, jkt })
+      // The id of the request opens the answer, so the file never has both.
+      this.#options.rows.removeNotice(approval)
       if (this.#options.rows.enterAnswer(approval, sealed) !== sealed)
         throw new Error('The approval was ended before its token was issued.')
       ctx.body = body

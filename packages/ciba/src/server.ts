@@ -3,14 +3,19 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
 import { SettingsFileError } from '@bonded/cli/program/settings-file-error'
+import { Secret } from '@bonded/contract'
 import { sqliteApprovalStore } from '@bonded/integrator/approval'
 import { guardConnections } from '@bonded/server/http/connection/connection-guard'
 import { answersProbe, listeningHost, targetOf } from '@bonded/server/http-target'
 import type { Logger } from 'pino'
 import type { errors, KoaContextWithOIDC, Provider } from 'oidc-provider'
+import { checkedSend, fetchBy } from './checked-send.ts'
 import type { CibaConfig } from './config.ts'
+import { Notices } from './notices.ts'
+import { notifierOf } from './ping.ts'
 import { cibaProvider } from './provider.ts'
 import { Requests } from './requests.ts'
+import { ServiceClient } from './service-client.ts'
 import { signingKeys } from './signing-keys.ts'
 import { SqliteRows } from './sqlite-rows.ts'
 
@@ -32,6 +37,7 @@ const SLOW_REQUEST_CHECK_MS = 1_000
 export interface RunningCiba extends AsyncDisposable {
   readonly port: number
   readonly requests: Requests
+  readonly notices: Notices
 }
 
 /**
@@ -48,8 +54,14 @@ export async function serveCiba(
   const db = openDatabase(config.database)
   const rows = new SqliteRows(db, now)
   const store = sqliteApprovalStore(db)
-  const requests = new Requests({ config, credential, store, rows, log, now })
-  const provider = cibaProvider({ config, jwks, rows, requests })
+  const noticed = () => notices.watch()
+  const requests = new Requests({ config, credential, store, rows, log, noticed, now })
+  const stop = new AbortController()
+  const fetch = fetchBy(checkedSend(config.private_hosts, stop.signal))
+  const provider = cibaProvider({ config, jwks, rows, requests, fetch })
+  const service = new ServiceClient(config.service, new Secret(credential))
+  const deliver = notifierOf(provider, log)
+  const notices = new Notices({ rows, service, deliver, log, stop: stop.signal })
   await rejectClients(provider, config)
   logErrors(provider, log)
   const server = createServer(
@@ -65,6 +77,7 @@ export async function serveCiba(
   })
   let sweeping = Promise.resolve()
   const sweep = () => {
+    notices.watch()
     sweeping = sweeping
       .then(() => requests.sweep())
       .catch((err: unknown) => log.warn({ err }, 'expired requests are ended later'))
@@ -74,13 +87,16 @@ export async function serveCiba(
   return {
     port: (server.address() as AddressInfo).port,
     requests,
+    notices,
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
+      stop.abort()
       const closed = new Promise((resolve) => void server.close(resolve))
       server.closeIdleConnections()
       await closed
       guard[Symbol.dispose]()
       await sweeping
+      await notices[Symbol.asyncDispose]()
       db.close()
     },
   }
@@ -90,7 +106,9 @@ export async function serveCiba(
 function openDatabase(file: string): DatabaseSync {
   closeSync(openSync(file, 'a', 0o600))
   const db = new DatabaseSync(file)
-  db.exec('pragma busy_timeout = 5000; pragma journal_mode = wal; pragma synchronous = full')
+  // What is deleted is overwritten: a notice contains a secret.
+  db.exec(`pragma busy_timeout = 5000; pragma journal_mode = wal; pragma synchronous = full;
+    pragma secure_delete = on`)
   return db
 }
 

@@ -1,5 +1,6 @@
 import {
   exchange,
+  GET_SESSION,
   isRetryableStatus,
   parseMembers,
   type Route,
@@ -12,6 +13,10 @@ import { GateError } from '@bonded/integrator'
 import { RECEIPT_KEYS_PATH } from '@bonded/server/http/pages/receipt-keys'
 
 const TIMEOUT_MS = 5_000
+/** The service responds to a read after this time at the latest. */
+const WAIT_MS = 25_000
+/** The user can still answer. */
+const WAITING: ReadonlySet<unknown> = new Set(['pending', 'step_up_required'])
 
 /** The calls that a backend of approvals does not make. */
 export class ServiceClient {
@@ -46,13 +51,37 @@ export class ServiceClient {
     throw new GateError('unexpected_answer', 'The service’s answer has no receipt.')
   }
 
-  async #call(route: Route, path: string): Promise<string> {
+  /** Resolves when the user has answered, or can answer no more. */
+  async untilAnswered(id: string, stop: AbortSignal): Promise<void> {
+    const path = requestPath(GET_SESSION, { session_id: id })
+    try {
+      for (let after = 0; ; ) {
+        const signal = AbortSignal.any([stop, AbortSignal.timeout(WAIT_MS + TIMEOUT_MS)])
+        const query = `?wait_ms=${WAIT_MS}&after=${after}`
+        const { state, seq } =
+          parseMembers(await this.#call(GET_SESSION, path + query, signal)) ?? {}
+        if (typeof seq !== 'number')
+          throw new GateError('unexpected_answer', 'The service’s answer is no session.')
+        if (!WAITING.has(state)) return
+        after = seq
+      }
+    } catch (error) {
+      // The service has deleted the session, which has ended long before.
+      if (!(error instanceof GateError && error.code === 'not_found')) throw error
+    }
+  }
+
+  async #call(
+    route: Route,
+    path: string,
+    signal: AbortSignal = AbortSignal.timeout(TIMEOUT_MS),
+  ): Promise<string> {
     const result = await exchange({
       route,
       url: this.#origin + path,
       fetch,
       bearer: this.#credential.reveal(),
-      init: { redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) } as const,
+      init: { redirect: 'manual', signal } as const,
     })
     if (result.kind === 'accepted') return result.text
     if (result.kind === 'no_response')

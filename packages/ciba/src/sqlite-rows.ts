@@ -8,9 +8,22 @@ export interface ExpiredRequest {
   readonly payload: AdapterPayload
 }
 
+/** What is sent when the user has answered a request. */
+export interface Notice {
+  /** The id of the approval. */
+  readonly approval: string
+  /** What the receiver needs. It contains a secret, so the row is removed once it is sent. */
+  readonly content: Readonly<Record<string, string>>
+  /** How long to wait after a further failure. */
+  readonly pauseS: number
+}
+
 const REQUEST = 'BackchannelAuthenticationRequest'
 const REPLAY = 'ReplayDetection'
 const ANSWER = 'Answer'
+const NOTICE = 'Notice'
+/** A failed notice is sent again after this time, and then after twice the time. */
+const [FIRST_PAUSE_S, LONGEST_PAUSE_S] = [10, 600]
 /** Longer than a request waits: a process that stood still must find that it may not answer. */
 const ANSWER_KEPT_S = 2 * 86_400
 const TABLE = `create table if not exists oidc (
@@ -81,6 +94,39 @@ export class SqliteRows {
       where kind = '${ANSWER}' and key = ?`
     const answer = this.#db.prepare(sql).get(approval)?.['answer']
     return answer === undefined ? undefined : String(answer)
+  }
+
+  /** Stores what to send about an approval, in place of what a killed process has stored. */
+  enterNotice(approval: string, content: Notice['content'], seconds: number): void {
+    const sql = `insert into oidc (kind, key, payload, expires_at) values ('${NOTICE}', ?, ?, ?)
+      on conflict do update set payload = excluded.payload, expires_at = excluded.expires_at`
+    const payload = JSON.stringify({ content, due: 0, pause: FIRST_PAUSE_S })
+    this.#db.prepare(sql).run(approval, payload, this.#now() + seconds)
+  }
+
+  /** The notices that may be sent now, once their users have answered. */
+  dueNotices(): readonly Notice[] {
+    const sql = `select key, payload ->> '$.content' as content, payload ->> '$.pause' as pause
+      from oidc where kind = '${NOTICE}' and payload ->> '$.due' <= ?`
+    return this.#db
+      .prepare(sql)
+      .all(this.#now())
+      .map(({ key, content, pause }) => ({
+        approval: String(key),
+        content: JSON.parse(String(content)) as Notice['content'],
+        pauseS: Number(pause),
+      }))
+  }
+
+  postponeNotice({ approval, pauseS }: Notice): void {
+    const sql = `update oidc set payload = json_set(payload, '$.due', ?, '$.pause', ?)
+      where kind = '${NOTICE}' and key = ?`
+    const pause = Math.min(2 * pauseS, LONGEST_PAUSE_S)
+    this.#db.prepare(sql).run(this.#now() + pauseS, pause, approval)
+  }
+
+  removeNotice(approval: string): void {
+    this.#db.prepare(`delete from oidc where kind = '${NOTICE}' and key = ?`).run(approval)
   }
 
   /** Whether a client has the id of a request with this approval, or is about to get it. */

@@ -6,6 +6,7 @@ import { after, test } from 'node:test'
 import { randomDPoPKeyPair } from 'openid-client'
 import { firstOutput } from '../../../tests/harness/first-output.ts'
 import { cibaSetup, DETAILS, openidClient, phoneOf } from './harness.ts'
+import { startReceiver } from './receiver.ts'
 
 const MAIN = join(import.meta.dirname, '../../service/src/main.ts')
 const processes: ChildProcess[] = []
@@ -14,11 +15,11 @@ after(() => {
 })
 
 /** Starts the command, and resolves when it is ready. */
-async function serve(file: string, credential: string): Promise<ChildProcess> {
+async function serve(file: string, credential: string, env = {}): Promise<ChildProcess> {
   const { NODE_TEST_CONTEXT: _testContext, ...inherited } = process.env
   const words = ['--conditions=@bonded/source', '--disable-warning=ExperimentalWarning', MAIN]
   const child = spawn(process.execPath, [...words, 'ciba', 'serve', '--config', file, '--json'], {
-    env: { ...inherited, BONDED_SERVER_CREDENTIAL: credential },
+    env: { ...inherited, ...env, BONDED_SERVER_CREDENTIAL: credential },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   processes.push(child)
@@ -51,4 +52,29 @@ test('requests and used approvals survive a kill of the process', async () => {
   const ended = once(third, 'exit')
   third.kill('SIGTERM')
   assert.deepEqual(await ended, [0, null])
+})
+
+test('the notification of a client survives kills before the answer and before its response', async (t) => {
+  const receiver = await startReceiver(t)
+  await using setup = await cibaSetup({ receiver })
+  const { file, credential, issuer, agent, inbox } = setup
+  const phone = phoneOf(inbox)
+  const env = { NODE_EXTRA_CA_CERTS: receiver.certificate }
+  const first = await serve(file, credential, env)
+  const { ask, poll } = await openidClient(issuer, agent)
+  const { auth_req_id } = await ask({
+    login_hint: inbox.subjectRef,
+    client_notification_token: 'YDFrbK3vYSzTWJrGn9eZyw',
+  })
+  await kill(first)
+  await phone.approve()
+  receiver.statuses.push(0)
+  const second = await serve(file, credential, env)
+  const { body } = await receiver.next()
+  assert.deepEqual(body, { auth_req_id })
+  // It does not know whether the client has read it.
+  await kill(second)
+  await serve(file, credential, env)
+  assert.deepEqual((await receiver.next()).body, { auth_req_id })
+  assert.deepEqual((await poll(auth_req_id)).authorization_details, [DETAILS])
 })

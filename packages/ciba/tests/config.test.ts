@@ -66,6 +66,15 @@ test('names everything that is wrong with a configuration', () => {
       { clients: [{ ...CLIENT, jwks: { keys: [privateKey.export({ format: 'jwk' })] } }] },
       ['/clients/0/jwks/keys/0: must be a public key'],
     ],
+    [{ private_hosts: ['app.internal'] }, ['/private_hosts: must be hosts with ports']],
+    [
+      { clients: [{ ...CLIENT, notification_endpoint: 'http://app.example/ciba' }] },
+      ['/clients/0/notification_endpoint: it is not an https URL'],
+    ],
+    [
+      { clients: [{ ...CLIENT, notification_endpoint: 'https://10.0.0.1/ciba' }] },
+      ['/clients/0/notification_endpoint: its address is not public'],
+    ],
     [
       { clients: [{ ...CLIENT, requester: { kind: 'agent', name: 'a\u202eb' } }] },
       ['/clients/0/requester/name: is no text'],

@@ -1,4 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto'
+import { EventEmitter, once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,7 +28,11 @@ export type TestClient = ReturnType<typeof newClient>
 /** The configuration of a provider whose clients can ask for payments of these users. */
 export function configOf(
   given: { issuer: string; service: string },
-  clients: readonly { client: TestClient; subjects: readonly string[] }[],
+  clients: readonly {
+    client: TestClient
+    subjects: readonly string[]
+    notification_endpoint?: string
+  }[],
 ) {
   return {
     ...given,
@@ -54,7 +59,8 @@ export function configOf(
         ],
       },
     ],
-    clients: clients.map(({ client: { client_id, jwk }, subjects }) => ({
+    clients: clients.map(({ client: { client_id, jwk }, subjects, ...notified }) => ({
+      ...notified,
       client_id,
       requester: { kind: 'agent', name: 'Invoice agent' },
       subjects,
@@ -71,6 +77,8 @@ interface CibaOptions {
   readonly workflow?: string
   /** Whether the service makes receipts. */
   readonly receipts?: boolean
+  /** Where the first client is notified. Without it, the client polls. */
+  readonly receiver?: { readonly endpoint: string; readonly host: string }
 }
 
 /** A service whose user has a phone, and the file of a provider with two clients. */
@@ -78,6 +86,7 @@ export async function cibaSetup({
   subjects = [],
   workflow = 'agent',
   receipts = true,
+  receiver,
 }: CibaOptions = {}) {
   const clock = new TestClock()
   // A provider has the clock of the machine.
@@ -89,10 +98,15 @@ export async function cibaSetup({
   const [agent, other] = [newClient('invoice-agent'), newClient('other-agent')]
   const file = join(folder, 'ciba.yaml')
   const { types, ...given } = configOf({ issuer, service }, [
-    { client: agent, subjects: [inbox.subjectRef, ...subjects] },
+    {
+      client: agent,
+      subjects: [inbox.subjectRef, ...subjects],
+      ...(receiver && { notification_endpoint: receiver.endpoint }),
+    },
     { client: other, subjects: ['x'.repeat(43)] },
   ])
-  const config = { ...given, types: types.map((type) => ({ ...type, workflow })) }
+  const private_hosts = receiver === undefined ? [] : [receiver.host]
+  const config = { ...given, private_hosts, types: types.map((type) => ({ ...type, workflow })) }
   writeFileSync(file, stringify(config))
   return {
     inbox,
@@ -115,7 +129,12 @@ export async function cibaHarness(t: TestContext, options: CibaOptions = {}) {
   const setup = await cibaSetup(options)
   mock.timers.enable({ apis: ['Date'], now: Date.now() })
   const lines: string[] = []
-  const log = pino({}, { write: (line: string) => void lines.push(line) })
+  const written = new EventEmitter()
+  const write = (line: string) => {
+    lines.push(line)
+    written.emit('line')
+  }
+  const log = pino({}, { write })
   const start = () => serveCiba(readConfig(setup.file), { credential: setup.credential, log })
   let running: RunningCiba = await start()
   t.after(async () => {
@@ -130,6 +149,15 @@ export async function cibaHarness(t: TestContext, options: CibaOptions = {}) {
     lines,
     get running() {
       return running
+    },
+    /** The first line of the log with this message, once it is there. */
+    async logged(msg: string): Promise<Record<string, unknown>> {
+      for (;;) {
+        const parsed = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+        const found = parsed.find((line) => line['msg'] === msg)
+        if (found !== undefined) return found
+        await once(written, 'line')
+      }
     },
     async restart() {
       await running[Symbol.asyncDispose]()
