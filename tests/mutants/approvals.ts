@@ -1,8 +1,9 @@
 import { against, INTEGRATOR } from './against.ts'
 
 const APPROVALS = `${INTEGRATOR}/src/approval/approvals.ts`
-const MCP = `${INTEGRATOR}/src/mcp/mcp.ts`
+const MCP = `${INTEGRATOR}/src/mcp/approved-tool.ts`
 const MCP_TESTS = `${INTEGRATOR}/tests/mcp/mcp.test.ts`
+const MCP_REFUSALS = `${INTEGRATOR}/tests/mcp/refusals.test.ts`
 const TESTS = `${INTEGRATOR}/tests/approval/approvals.test.ts`
 const LEASE_TESTS = `${INTEGRATOR}/tests/approval/lease.test.ts`
 
@@ -136,18 +137,34 @@ export const APPROVAL_MUTANTS = [
     [
       'all users of an MCP server over HTTP are one caller',
       MCP,
-      'if (extra.requestInfo === undefined && extra.authInfo === undefined) return caller',
-      "if (typeof caller === 'object') return caller",
-      MCP_TESTS,
-      'one caller for all users',
+      'if (declared !== undefined && isHttp)',
+      'if (declared === undefined && isHttp)',
+      MCP_REFUSALS,
+      'SDK 1, fetch: a caller that is declared',
+    ],
+    [
+      'all users of a server of SDK 2 over HTTP without tokens are one caller',
+      `${INTEGRATOR}/src/mcp/mcp2.ts`,
+      'isHttp: http !== undefined || sessionId !== undefined',
+      'isHttp: http?.authInfo !== undefined',
+      MCP_REFUSALS,
+      'SDK 2, stateless HTTP of 2026-07-28: a caller that is declared',
+    ],
+    [
+      'a call of the other generation, whose members have other names, does not look like HTTP',
+      `${INTEGRATOR}/src/mcp/mcp.ts`,
+      "if (typeof extra.sendRequest !== 'function')",
+      'if (extra.sendRequest === null)',
+      MCP_REFUSALS,
+      'a module refuses calls of the other generation',
     ],
     [
       'a call without a token has a caller',
       MCP,
-      'if (extra.authInfo !== undefined) return',
-      'if (extra !== undefined) return',
-      MCP_TESTS,
-      'a request without a verified token',
+      "if (auth && typeof caller === 'function') return caller(auth)",
+      "if (typeof caller === 'function') return caller(auth as Auth)",
+      MCP_REFUSALS,
+      'SDK 1, fetch: without a token',
     ],
   ]),
 ]

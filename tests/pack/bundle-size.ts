@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 
 /** Peers of a module, which the program that uses it has. */
-const PEERS = ['@modelcontextprotocol/sdk', 'zod']
+const PEERS = ['@modelcontextprotocol/sdk', '@modelcontextprotocol/server', 'zod']
 
 /** Bytes of a bundle with everything that an installed package exports, minified and compressed. */
 export async function bundleBytes(name: string, folder: string): Promise<number> {

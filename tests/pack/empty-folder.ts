@@ -24,7 +24,12 @@ const INSTALLED_RUNTIMES = join(ROOT, 'node_modules/.cache/pack-runtimes')
  * Optional peers: of @bonded/attestation, which adds curves to Deno and Bun, and those of tools of
  * an MCP server.
  */
-const PEERS = ['@noble/curves@2.4.0', '@modelcontextprotocol/sdk@1.32.2', 'zod@4.6.7']
+const PEERS = [
+  '@noble/curves@2.4.0',
+  '@modelcontextprotocol/sdk@1.32.2',
+  '@modelcontextprotocol/server@2.4.0',
+  'zod@4.6.7',
+]
 
 /**
  * Inherits nothing of the test's own process: no source condition, no test context, no npm

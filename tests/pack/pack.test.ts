@@ -272,7 +272,9 @@ const BUDGET_BYTES = {
   // their rule 1.5 kB.
   '@bonded/integrator/approval': 41_500,
   // Without the SDK and zod, which the server has, and the approvals, which it is given.
-  '@bonded/integrator/mcp': 2_600,
+  // The declaration of a caller, and the refusals of what JSON does not have, have 0.7 kB.
+  '@bonded/integrator/mcp': 3_400,
+  '@bonded/integrator/mcp2': 3_550,
   '@bonded/phone': 20_700,
   '@bonded/attestation': 38_000,
 }

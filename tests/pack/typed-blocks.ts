@@ -45,7 +45,7 @@ import type { CreatedSession } from '@bonded/contract'
 import type * as integrator from '@bonded/integrator'
 import type { Approvals, Requester } from '@bonded/integrator/approval'
 import type { verifyWitnessedReceipt } from '@bonded/integrator/witnesses'
-import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
+import type { requireBearerAuth } from '@modelcontextprotocol/server'
 import type { PhoneOptions, requestOf } from '@bonded/phone'
 type Transfer = { to: string; cents: number }
 type Caller = { owner: string; subjectRef: string; requester: Requester }
@@ -65,7 +65,8 @@ declare global {
   const service: { baseUrl: string; serverCredential: string }, owner: string, subjectRef: string
   const DatabaseSync: typeof Database, euros: (cents: number) => string
   const transfer: (args: object, id: string) => Promise<string>
-  const server: McpServer, approvals: Approvals<Transfer>, userOf: (client: string) => Caller
+  const { verifier }: Parameters<typeof requireBearerAuth>[0], approvals: Approvals<Transfer>
+  const userOf: (client: string) => Caller
   const scannedText: string, scanned: string, session: CreatedSession
   const { signer, sha256, store, fetchWithTimeout, clock, gather }: PhoneOptions &
     { fetchWithTimeout: PhoneOptions['fetch'] }

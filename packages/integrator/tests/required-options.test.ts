@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { memoryApprovalStore } from '../src/approval/memory-store.ts'
 import { GateError, memoryPendingStore, Secret } from '../src/index.ts'
+import { stdio } from '../src/mcp/mcp.ts'
 import { BASE_URL, SERVER_CREDENTIAL } from './fake-service.ts'
 
 process.env['BONDED_TEST_DOUBLE'] = 'on'
@@ -41,6 +42,23 @@ const db = new DatabaseSync(':memory:')
 db.exec('pragma synchronous = full')
 const approvals = { execute: none, latest: none, request: none, status: none, action: 'send' }
 
+const caller = { owner: 'a', subjectRef: 's', requester: { kind: 'agent', name: 'A' } } as const
+const tool: Row = {
+  options: {
+    server: { registerTool: none },
+    description: 'Sends money.',
+    inputSchema: {},
+    run: none,
+    approvals,
+    caller: stdio(caller),
+  },
+  call: (exported) => (options) => {
+    const { server, approvals: ofTool, caller, ...tool } = options
+    const given = { approvals: ofTool, caller }
+    return (exported as (...all: unknown[]) => unknown)(server, tool, given)
+  },
+}
+
 /** Every public function with required options, by its entry of the package. */
 const TABLE: Readonly<Record<string, Row>> = {
   '. createGate': { options: { ...service, store: memoryPendingStore() }, call: first },
@@ -59,21 +77,10 @@ const TABLE: Readonly<Record<string, Row>> = {
     },
     call: first,
   },
-  './mcp withApproval': {
-    options: {
-      server: { registerTool: none },
-      description: 'Sends money.',
-      inputSchema: {},
-      run: none,
-      approvals,
-      caller: { owner: 'a' },
-    },
-    call: (exported) => (options) => {
-      const { server, approvals: ofTool, caller, ...tool } = options
-      const given = { approvals: ofTool, caller }
-      return (exported as (...all: unknown[]) => unknown)(server, tool, given)
-    },
-  },
+  './mcp withApproval': tool,
+  './mcp stdio': { options: caller, call: first },
+  './mcp2 withApproval': tool,
+  './mcp2 stdio': { options: caller, call: first },
   './postgres postgresPendingStore': {
     options: { pool: { query: none, connect: none } },
     call: only('pool'),

@@ -4,6 +4,7 @@ import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
 import { createApprovals, memoryApprovalStore } from '../../src/approval/approval.ts'
 import { ACTION, AGENT, type Transfer } from '../approval/harness.ts'
 import { connectClient, serverOf } from './harness.ts'
+import { stdio } from '../../src/mcp/mcp.ts'
 import { inboxHarness } from '../../../../tests/harness/inbox.ts'
 
 const ARGS: Transfer = { to: 'DE02 1203 0000 0000 2020 51', cents: 125_000 }
@@ -24,7 +25,8 @@ async function toolHarness() {
     workflow: 'day',
     action: 'act',
   })
-  const server = serverOf([approvals], { owner: 'anna', subjectRef, requester: AGENT }, () =>
+  const caller = stdio({ owner: 'anna', subjectRef, requester: AGENT })
+  const server = serverOf([approvals], caller, () =>
     Promise.reject(new Error('the bank timed out')),
   )
   const [of, to] = InMemoryTransport.createLinkedPair()

@@ -14,7 +14,7 @@ import {
   createApprovals,
   memoryApprovalStore,
 } from '../../src/approval/approval.ts'
-import { type Caller, withApproval } from '../../src/mcp/mcp.ts'
+import { type Caller, stdio, withApproval } from '../../src/mcp/mcp.ts'
 import { ACTION, AGENT, type Transfer } from '../approval/harness.ts'
 import { BASE_URL, fakeService, SERVER_CREDENTIAL } from '../fake-service.ts'
 
@@ -23,6 +23,9 @@ export const CALLERS: Readonly<Record<string, Caller>> = {
   anna: { owner: 'anna', subjectRef: 'a'.repeat(43), requester: AGENT },
   bert: { owner: 'bert', subjectRef: 'b'.repeat(43), requester: AGENT },
 }
+
+/** One user, for whom a server over stdio was started. */
+export const ANNA = stdio(CALLERS['anna'] as Caller)
 
 /** The approvals of two tools, in one store, and the fake service that they ask. */
 export function twoTools() {
@@ -39,27 +42,26 @@ export function twoTools() {
 }
 
 export type Run = (approved: Readonly<Transfer>) => Promise<void>
+export type CallerOption = Parameters<typeof withApproval>[2]['caller']
+
+/** A tool that calls `run`, of a server of either generation. */
+export const transferTool = (run: Run) => ({
+  description: 'Moves money.',
+  inputSchema: { to: z.string(), cents: z.int() },
+  async run(approved: Readonly<Transfer>) {
+    await run(approved)
+    return { content: [{ type: 'text' as const, text: JSON.stringify({ status: 'sent' }) }] }
+  },
+})
 
 /** A server with these tools, which call `run`. */
 export function serverOf(
   approvals: readonly Approvals<Transfer>[],
-  caller: Parameters<typeof withApproval>[2]['caller'],
+  caller: CallerOption,
   run: Run,
 ): McpServer {
   const server = new McpServer({ name: 'bank', version: '1.0.0' })
-  for (const each of approvals)
-    withApproval(
-      server,
-      {
-        description: 'Moves money.',
-        inputSchema: { to: z.string(), cents: z.int() },
-        async run(approved) {
-          await run(approved)
-          return { content: [{ type: 'text', text: JSON.stringify({ status: 'sent' }) }] }
-        },
-      },
-      { approvals: each, caller },
-    )
+  for (const each of approvals) withApproval(server, transferTool(run), { approvals: each, caller })
   return server
 }
 

@@ -9,6 +9,7 @@ import { type Caller, withApproval } from '../../src/mcp/mcp.ts'
 import { ARGS, type Transfer } from '../approval/harness.ts'
 import { strangeSessionId } from '../fake-service.ts'
 import {
+  ANNA,
   CALLERS,
   connectClient,
   type Elicited,
@@ -18,7 +19,7 @@ import {
   twoTools,
 } from './harness.ts'
 
-const ANNA = CALLERS['anna'] as Caller
+const { subjectRef, requester } = CALLERS['anna'] as Caller
 const INBOX = 'https://bonded.test/inbox'
 
 /** The two tools over HTTP, a client of Anna, and what ran. */
@@ -82,7 +83,7 @@ for (const revision of SUPPORTED_PROTOCOL_VERSIONS)
     assert.deepEqual(asked, { status: 'approval_required', approval_id, inbox_url: INBOX })
     assert.deepEqual(await anna.call('transfer', { ...ARGS }), asked)
     assert.deepEqual(service.ids(), [approval_id])
-    assert.equal(service.session(approval_id)?.subject_ref, ANNA.subjectRef)
+    assert.equal(service.session(approval_id)?.subject_ref, subjectRef)
     assert.equal((await anna.call('get_approval', { approval_id })).status, 'waiting')
     const early = await anna.call('transfer', { ...ARGS, approval_id })
     assert.equal(early.status, 'not_approved')
@@ -155,7 +156,7 @@ test('one of many concurrent calls with an approval runs', async () => {
 test('an approval of another tool, and an unknown id, run nothing', async () => {
   await using bank = await overHttp()
   const approved = await bank.approved()
-  for (const approval_id of [approved, strangeSessionId(), '', 'constructor']) {
+  for (const approval_id of [approved, strangeSessionId()]) {
     const { status } = await bank.anna.call('refund', { ...ARGS, approval_id })
     assert.equal(status, 'approval_unknown')
   }
@@ -166,8 +167,8 @@ test('arguments that are named as the caller change neither the owner nor the us
   await using bank = await overHttp()
   const named = { owner: 'bert', subjectRef: 'b'.repeat(43), requester: { kind: 'person' } }
   const { approval_id = '' } = await bank.anna.call('transfer', { ...ARGS, ...named })
-  assert.equal(bank.service.session(approval_id)?.subject_ref, ANNA.subjectRef)
-  assert.deepEqual(bank.service.session(approval_id)?.context?.requester, ANNA.requester)
+  assert.equal(bank.service.session(approval_id)?.subject_ref, subjectRef)
+  assert.deepEqual(bank.service.session(approval_id)?.context?.requester, requester)
   await using bert = await connectClient(httpTransport(bank.http.url, 'bert'))
   bank.service.bond(approval_id)
   const stolen = await bert.call('transfer', { ...ARGS, approval_id, owner: 'anna' })
@@ -266,22 +267,25 @@ test('a client whose elicitation fails gets the answer to its call', async () =>
   assert.match(await bank.opened(), /^sess_/)
 })
 
-test('one caller for all users of an HTTP server is refused', async () => {
-  const tools = twoTools()
-  await using http = await serveHttp(() => serverOf([tools.transfer], ANNA, async () => {}))
-  await using anna = await connectClient(httpTransport(http.url, 'anna'))
-  for (const [name, args] of [
-    ['transfer', ARGS],
-    ['get_approval', { approval_id: strangeSessionId() }],
-  ] as const)
-    assert.equal((await anna.call(name, { ...args })).status, 'invalid_configuration')
-  assert.deepEqual(tools.service.ids(), [])
-})
+// Models write these for an argument that they must fill in, and have no value for.
+for (const none of [null, '', ' ', 'none', 'null', 'N/A', 'constructor'])
+  test(`a call with the approval id ${JSON.stringify(none)} asks, and runs nothing`, async () => {
+    await using bank = await overHttp()
+    const first = await bank.anna.call('transfer', { ...ARGS, approval_id: none })
+    assert.equal(first.status, 'approval_required')
+    const id = first.approval_id ?? ''
+    bank.service.bond(id)
+    const again = await bank.anna.call('transfer', { ...ARGS, approval_id: none })
+    assert.deepEqual([again.status, again.approval_id], ['approved', id])
+    assert.deepEqual(bank.ran, [])
+  })
 
-test('a request without a verified token is refused where tokens name the caller', async () => {
-  await using agent = await inProcess(() => ANNA)
-  assert.equal((await agent.call('transfer', { ...ARGS })).status, 'unauthorized')
-  assert.deepEqual(agent.service.ids(), [])
+test('a call that waits for the user is not an error, which an agent would repair', async () => {
+  await using bank = await overHttp()
+  const call = (more: object) =>
+    bank.anna.client.callTool({ name: 'transfer', arguments: { ...ARGS, ...more } })
+  assert.equal((await call({})).isError, false)
+  assert.equal((await call({ approval_id: strangeSessionId() })).isError, true)
 })
 
 test('the agent gets the reason of a rejection, and no detail of a fault', async () => {
@@ -296,19 +300,4 @@ test('the agent gets the reason of a rejection, and no detail of a fault', async
     agent.errors.map(({ message }) => message).at(-1),
     'postgres at 10.0.0.7 is gone',
   )
-})
-
-test('a tool with an argument named approval_id is refused', () => {
-  const { transfer: approvals } = twoTools()
-  const tool = {
-    description: '',
-    inputSchema: { approval_id: z.string() },
-    run: async () => ({ content: [] }),
-  }
-  const register = () =>
-    withApproval(new McpServer({ name: 'bank', version: '1.0.0' }), tool, {
-      approvals: approvals as never,
-      caller: ANNA,
-    })
-  assert.throws(register, { code: 'invalid_configuration' })
 })
