@@ -52,7 +52,7 @@ class StdioCaller {
  * over HTTP is refused. For a transport of your own, this declaration is the only proof: its calls
  * must all be of this user.
  *
- * @example withApproval(server, tool, { approvals, caller: stdio({ owner, subjectRef, requester }) })
+ * @example stdio({ owner: 'agent-1', subjectRef, requester })
  */
 export function stdio(caller: Caller): StdioCaller {
   const kinds = { owner: 'a text', subjectRef: 'a text', requester: 'an object' } as const
