@@ -77,13 +77,12 @@ test('the workflow fails for a skipped test unless it only lacks the recordings'
   )
 })
 
-test('npm and the updates wait as many days for a new version, and none names another', () => {
-  const [, days] = /^min-release-age=(\d+)$/m.exec(read('.npmrc')) ?? []
-  assert.ok(Number(days) >= 7)
+test('each kind of update waits a week for a new version', () => {
   const { updates } = parse(read('.github/dependabot.yml')) as {
     readonly updates: readonly { readonly cooldown?: { readonly 'default-days': number } }[]
   }
-  for (const { cooldown } of updates) assert.equal(cooldown?.['default-days'], Number(days))
+  assert.ok(updates.length > 0)
+  for (const { cooldown } of updates) assert.equal(cooldown?.['default-days'], 7)
 })
 
 test('a release signs the image and attests its origin, by the digest that it has pushed', () => {

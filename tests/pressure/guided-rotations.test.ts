@@ -15,4 +15,5 @@ test('the guide rotates every key at a pace', { timeout: 1_800_000 }, () =>
     const [, calls] = /(\d+) calls, \d+ events, 0 failed/.exec(stdout) ?? []
     // A lifecycle has several calls.
     assert.ok(Number(calls) > 11 * 20, stdout)
-  }))
+  }),
+)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CompletionOutcome } from '@bonded/contract'
-import type { FetchLike, PhoneDevice } from '@bonded/phone'
+import { type FetchLike, type PhoneDevice, PhoneError } from '@bonded/phone'
 import type { Harness } from '../../../tests/harness/harness.ts'
 import { en } from '../src/messages.ts'
 import { type App, startApp } from '../src/session/app.ts'
@@ -123,6 +123,25 @@ for (const [os, makePhone] of Object.entries(PLATFORMS)) {
     await shown.see('working')
     assert.equal((await shown.see('request')).notice, 'not_verified_by_user')
     assert.equal((await h.get(session)).body.hint, 'scanned')
+    shown.app.choose('approve')
+    await shown.see('approved')
+  })
+
+  test(`${os}: a key that fails once keeps the request open, and signs at the next try`, async () => {
+    await using h = await serviceForApps()
+    const device = makePhone()
+    const { assert: sign } = device.signer
+    using shown = new AppOnPhone(h, device)
+    await shown.setUp()
+    shown.app.open((await h.create(PAYMENT)).universal_link)
+    await shown.see('request')
+    Object.assign(device.signer, {
+      assert: () => Promise.reject(new PhoneError('authenticator_unusable', { reason: 'failed' })),
+    })
+    shown.app.choose('approve')
+    await shown.see('working')
+    assert.equal((await shown.see('request')).notice, 'not_verified_by_user')
+    Object.assign(device.signer, { assert: sign })
     shown.app.choose('approve')
     await shown.see('approved')
   })

@@ -1,4 +1,5 @@
 import {
+  escapeHidden,
   exchange,
   GET_SESSION,
   isRetryableStatus,
@@ -87,7 +88,8 @@ export class ServiceClient {
     if (result.kind === 'no_response')
       throw new GateError('service_unavailable', 'The service did not answer.', result)
     const { status, error } = result
-    const reason = textOf(error, 'reason')
+    const given = textOf(error, 'reason')
+    const reason = given && escapeHidden(given)
     const unavailable = isRetryableStatus(status)
     const code = unavailable ? 'service_unavailable' : status === 404 ? 'not_found' : 'forbidden'
     throw new GateError(code, `The service answered ${status}, ${reason ?? 'without a reason'}.`, {

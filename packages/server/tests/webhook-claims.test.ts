@@ -63,7 +63,8 @@ test('the lease of a sender that died ends', async () => {
   await h.service.store.write((tables) => tables.webhooks.claim(endpoint.id, claim))
   await send(h, endpoint)
   assert.equal(receiver.received.length, 0)
-  await until(h, () => receiver.received.length === 1)
+  // Both can come in one round.
+  await until(h, () => receiver.received.length > 0)
   assert.ok(h.clock.now() >= now + LEASE_MS)
 })
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { reportWebhooks } from '../../core/src/operations/admin/report-webhooks.ts'
 import { testEndpoint, updateEndpoint } from '../../core/src/operations/admin/webhooks.ts'
+import { resultOf } from '../../core/src/operations/webhook/webhook-lane.ts'
 import { ATTEMPT_DELAYS_MS, BREAKER_FAILURES } from '../../core/src/domain/webhooks.ts'
 import type { WebhookEndpoint } from '../../core/src/ports/tables/webhook-table.ts'
 import type { Harness } from '../../../tests/harness/harness.ts'
@@ -35,6 +36,15 @@ test('counts attempts by result, and reports the queue and its oldest delivery',
   const { warnings, endpoints } = await reportWebhooks(h.service)
   assert.equal(endpoints, 1)
   assert.match(warnings.join(), new RegExp(`${endpoint.id} of ${h.shop.tenant.id} has failed`))
+})
+
+test('counts what this service could not send apart from what got no response', () => {
+  for (const error of ['secret_unavailable', 'service_failed'] as const)
+    assert.equal(resultOf({ error }), 'not_sent')
+  for (const error of ['timed_out', 'closed_early', 'tls_failed'] as const)
+    assert.equal(resultOf({ error }), 'no_response')
+  assert.equal(resultOf({ status: 500, body: '' }), 'rejected')
+  assert.equal(resultOf({ status: 204, body: '' }), 'delivered')
 })
 
 test('counts a delivery whose tenth attempt failed', async () => {

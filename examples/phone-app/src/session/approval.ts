@@ -121,9 +121,15 @@ export function startApproval(handoff: Handoff, given: ApprovalDependencies): Ap
         else if (ended_reason === 'suspended') end('suspended')
         else end(state === 'expired' ? expired() : 'canceled')
       },
-      // The service has deleted the session, or contact is lost for longer than it lives.
-      () => {
-        if (STILL_OPEN.has(screen.name)) end(expired())
+      (failure: unknown) => {
+        if (!STILL_OPEN.has(screen.name)) return
+        // The service has deleted the session, or contact is lost for longer than it lives.
+        const isOver =
+          isRejection(failure, 'session_not_found') ||
+          ['offline', 'busy'].includes(problemOf(failure))
+        // An approval stays one, and a problem can say that nothing was approved.
+        if (isOver || screen.name === 'approved') end(expired())
+        else fail(failure)
       },
     )
   }
@@ -218,7 +224,9 @@ export function startApproval(handoff: Handoff, given: ApprovalDependencies): Ap
       const problem = problemOf(failure)
       const isOpen = claimed?.session.state === 'pending'
       if (failure instanceof PhoneError && failure.code === 'cancelled') return
-      if (problem === 'not_verified' && isOpen) presentRequest('not_verified_by_user')
+      // A key that has signed before can sign again, where the phone still has it.
+      const mayRetry = problem === 'not_verified' || problem === 'phone_unsupported'
+      if (mayRetry && isOpen) presentRequest('not_verified_by_user')
       else if (problem === 'offline' && isOpen) presentRequest('connection_lost')
       else if (isRejection(failure, 'policy_not_met')) end('not_verified')
       else fail(failure)

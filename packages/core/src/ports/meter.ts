@@ -38,8 +38,11 @@ export { SHED_PRIORITIES, type ShedPriority } from '@bonded/contract'
 export const SHED_STANDINGS = ['within', 'above', 'unknown'] as const
 export type ShedStanding = (typeof SHED_STANDINGS)[number]
 
-/** The results of an attempt to deliver an event: a status of 200 to 299, another one, or none. */
-export const WEBHOOK_RESULTS = ['delivered', 'rejected', 'no_response'] as const
+/**
+ * The results of an attempt to deliver an event: a status of 200 to 299, another one, none, or a
+ * failure of the service itself, after which the receiver has got nothing.
+ */
+export const WEBHOOK_RESULTS = ['delivered', 'rejected', 'no_response', 'not_sent'] as const
 export type WebhookResult = (typeof WEBHOOK_RESULTS)[number]
 
 /**

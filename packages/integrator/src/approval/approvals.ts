@@ -205,7 +205,7 @@ export class Approvals<Args extends object> {
     const { clock } = this.#service
     try {
       const { expires_at } = await Promise.race([aborted, this.#find(approval)])
-      const waits = (error: unknown) => {
+      const waits = (error: unknown): 'waiting' => {
         if (error instanceof GateError && error.retryable && clock.now() < expires_at)
           return 'waiting'
         throw error

@@ -184,7 +184,10 @@ export class WebhookLane {
   }
 }
 
+/** The errors that no receiver causes. */
+const OWN_FAILURES: ReadonlySet<string> = new Set(['secret_unavailable', 'service_failed'])
+
 export function resultOf(result: AttemptResult): WebhookResult {
-  if (!('status' in result)) return 'no_response'
+  if (!('status' in result)) return OWN_FAILURES.has(result.error) ? 'not_sent' : 'no_response'
   return succeeded(result) ? 'delivered' : 'rejected'
 }
