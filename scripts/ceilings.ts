@@ -31,7 +31,7 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'A reviewer must be able to read all rules of the service within days.',
   },
   'packages/integrator': {
-    ceiling: 3_795,
+    ceiling: 3_950,
     reason: 'A tenant installs it in the backend that it protects, and reviews it before.',
   },
   'packages/phone': {
@@ -47,7 +47,7 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'The tools of a first trial stay smaller than the service that they try.',
   },
   'packages/server': {
-    ceiling: 9_300,
+    ceiling: 9_100,
     reason: 'Everything that an anonymous caller reaches is here, so it is what an attacker reads.',
   },
   'packages/service': {
@@ -67,19 +67,19 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'It runs in the pages of tenants, whose security teams review it.',
   },
   packages: {
-    ceiling: 53_931,
+    ceiling: 53_938,
     reason: 'A team that adopts the service maintains all of it, so a new line needs a reason.',
   },
   'packages and proofs': {
-    ceiling: 56_406,
+    ceiling: 56_438,
     reason: 'Code that moves from the packages to the proofs still has to be maintained.',
   },
   'lines of Python': {
-    ceiling: 1_950,
+    ceiling: 1_960,
     reason: 'A tenant installs it in the backend that it protects, and reviews it before.',
   },
   'words of Markdown': {
-    ceiling: 148_200,
+    ceiling: 150_000,
     reason: 'A reader finds an answer only in documents that are short enough to search.',
   },
   'bytes of the hosted script': {

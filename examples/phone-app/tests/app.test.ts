@@ -130,7 +130,7 @@ for (const [os, makePhone] of Object.entries(PLATFORMS)) {
   test(`${os}: a key that fails once keeps the request open, and signs at the next try`, async () => {
     await using h = await serviceForApps()
     const device = makePhone()
-    const { assert: sign } = device.signer
+    const sign = device.signer.assert.bind(device.signer)
     using shown = new AppOnPhone(h, device)
     await shown.setUp()
     shown.app.open((await h.create(PAYMENT)).universal_link)

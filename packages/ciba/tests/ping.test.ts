@@ -22,7 +22,7 @@ async function pinged(t: TestContext) {
     receiver,
     auth_req_id,
     /** How many notifications wait. The watcher has ended its turn before. */
-    async waiting(): Promise<number> {
+    waiting: async (): Promise<number> => {
       await new Promise((resolve) => void setImmediate(resolve))
       using db = new DatabaseSync(join(h.folder, 'ciba.db'))
       const row = db.prepare("select count(*) as count from oidc where kind = 'Notice'").get()
@@ -108,7 +108,7 @@ test('a client in ping mode can poll, and its request is then in no file', async
   db.exec('pragma wal_checkpoint(truncate)')
   const file = readFileSync(join(h.folder, 'ciba.db'), 'latin1')
   for (const secret of [auth_req_id, tokens.access_token])
-    assert.equal(file.includes(String(secret)), false)
+    assert.equal(file.includes(secret), false)
 })
 
 test('a client in ping mode cannot ask without a token for its notification', async (t) => {

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -31,13 +31,16 @@ export async function startReceiver(t: Pick<TestContext, 'after'>) {
   let arrived = Promise.withResolvers<void>()
   /** The status of each response in turn. Later ones are 204, and 0 is none. */
   const statuses: number[] = []
-  const server = createServer({ key: readFileSync(key), cert }, async (request, response) => {
+  const receive = async (request: IncomingMessage, response: ServerResponse) => {
     const body: unknown = JSON.parse(await text(request))
     all.push({ path: request.url, headers: request.headers, body })
     arrived.resolve()
     arrived = Promise.withResolvers()
     const status = statuses.shift() ?? 204
     if (status !== 0) response.writeHead(status, { location: '/elsewhere' }).end()
+  }
+  const server = createServer({ key: readFileSync(key), cert }, (request, response) => {
+    void receive(request, response)
   })
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo

@@ -109,9 +109,8 @@ export class Approvals<Args extends object> {
     if (same) return openedOf(same, now)
     const earlier = earlierOf(equal, now)
     // What ran after the other one began is not in its context.
-    const found = begun.find(
-      (one) => key === undefined && now - one.at < (earlier?.agoMs ?? Infinity),
-    )
+    const since = now - (earlier?.agoMs ?? Infinity)
+    const found = key === undefined ? begun.find(({ at }) => at > since) : undefined
     const repeats = earlier && (this.#options.describeRepeat ?? describeInEnglish)(earlier)
     const ask =
       found?.ask ??
@@ -138,8 +137,7 @@ export class Approvals<Args extends object> {
       // If it fails, another process may have the same session, and a repetition continues it.
       await store.put({ id, data: JSON.stringify(data), lookup, state: 'waiting', ...times })
       // No caller knows the one that a process began. Once it has ended, this is a new request.
-      const isOver = found !== undefined && hasEnded(state)
-      return isOver ? await this.request(request) : { id, inboxUrl, expiresInMs }
+      return found && hasEnded(state) ? await this.request(request) : { id, inboxUrl, expiresInMs }
     } catch (error) {
       // It has no session. When it is repeated, the phone may have something else to say.
       if (error instanceof GateError && (!error.retryable || error.reason === 'inbox_full'))

@@ -333,4 +333,5 @@ export const ATTACKS: readonly (readonly [given: string, written: string])[] = [
   ['pay֊pal', String.raw`pay\u058apal`],
   ['Café‐Bar', String.raw`Café\u2010Bar`],
   ['Оплата dry‐run', String.raw`Оплата dry\u2010run`],
+  ['deploy 一一dry-run', String.raw`deploy \u4e00\u4e00dry-run`],
 ]

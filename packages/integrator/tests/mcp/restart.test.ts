@@ -15,7 +15,6 @@ import { StdioClientTransport as StdioClient2 } from '@modelcontextprotocol/clie
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { inboxHarness } from '../../../../tests/harness/inbox.ts'
 import { ARGS } from '../approval/harness.ts'
 import type { Answer } from './harness.ts'
@@ -110,7 +109,7 @@ async function overHttp(
   const [url] = (await Promise.race([line, ended])) as [string]
   if (generation === '1') {
     const client = new Client(NAMED)
-    await client.connect(new StreamableHTTPClientTransport(new URL(url), AUTHORIZED) as Transport)
+    await client.connect(new StreamableHTTPClientTransport(new URL(url), AUTHORIZED))
     return { client: client as AnyClient, kill }
   }
   const client = new Client2(NAMED, MODERN)

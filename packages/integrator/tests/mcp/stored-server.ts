@@ -2,7 +2,6 @@ import { DatabaseSync } from 'node:sqlite'
 import { toNodeHandler } from '@modelcontextprotocol/node'
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { createMcpHandler } from '@modelcontextprotocol/server'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { createApprovals, sqliteApprovalStore } from '../../src/approval/approval.ts'
@@ -38,7 +37,7 @@ if (transport === 'http') {
     })
     if (generation === '2') return handle(verified as Parameters<typeof handle>[0], response)
     const each = new StreamableHTTPServerTransport({})
-    await open1().connect(each as Transport)
+    await open1().connect(each)
     return each.handleRequest(verified, response)
   })
   console.log(http.url.href)

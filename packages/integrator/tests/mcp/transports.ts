@@ -58,14 +58,14 @@ export interface Served {
 export function serverOf2({ approvals, caller, run }: Served): McpServer2 {
   const server = new McpServer2({ name: 'bank', version: '2.0.0' })
   for (const each of approvals)
-    withApproval2(server, transferTool(run), { approvals: each, caller: caller as never })
+    withApproval2(server, transferTool(run), { approvals: each, caller })
   return server
 }
 
 const NAMED = { name: 'agent', version: '1.0.0' }
 const URL_OF_NONE = new URL('http://bank.test/mcp')
 const open1 = ({ approvals, caller, run }: Served) => serverOf(approvals, caller, run)
-const stateless = { sessionIdGenerator: undefined }
+const stateless = {}
 const sessions = { sessionIdGenerator: () => randomUUID() }
 type Disposable = { readonly client: AnyClient; readonly close?: () => Promise<void> }
 type Connect = (served: Served) => Promise<Disposable>
@@ -87,12 +87,12 @@ function pipes() {
 }
 
 const http1 =
-  (options: { sessionIdGenerator: (() => string) | undefined }): Connect =>
+  (options: { sessionIdGenerator?: () => string }): Connect =>
   async (served) => {
     let kept: StreamableHTTPServerTransport | undefined
     const http = await listen(async (request, response) => {
-      const transport = kept ?? new StreamableHTTPServerTransport(options as never)
-      if (transport !== kept) await open1(served).connect(transport as Transport)
+      const transport = kept ?? new StreamableHTTPServerTransport(options)
+      if (transport !== kept) await open1(served).connect(transport)
       if (options.sessionIdGenerator !== undefined) kept = transport
       await transport.handleRequest(
         Object.assign(request, served.auth && { auth: served.auth }),
@@ -118,8 +118,8 @@ const sse1: Connect = async (served) => {
 
 const web1: Connect = async (served) => {
   const fetch = fetchOf(async (request) => {
-    const transport = new WebStandardStreamableHTTPServerTransport(stateless as never)
-    await open1(served).connect(transport as Transport)
+    const transport = new WebStandardStreamableHTTPServerTransport(stateless)
+    await open1(served).connect(transport)
     return transport.handleRequest(request, { authInfo: served.auth as never })
   })
   return { client: await connected1(new StreamableHTTPClientTransport(URL_OF_NONE, { fetch })) }

@@ -115,7 +115,7 @@ _SCRIPTS = [
 ]
 _NOT_LATIN = re.compile(f"[{table.NOT_LATIN}]")
 # Hyphens before Latin letters and digits, but not after others. Minus signs of numbers stay.
-_HYPHEN = "-\u058a\u05be\u1806\u2010\u2011"
+_HYPHEN = "-\u058a\u05be\u1806\u2010\u2011\u4e00"
 _HYPHENS = re.compile(
     f"(?<![{_HYPHEN}\u2212{table.NOT_LATIN}])(?:[{_HYPHEN}]|\u2212(?![0-9]))+(?=[0-9{table.LATIN}])"
 )

@@ -89,15 +89,13 @@ export function carrierClient(
   /** Requires a token that the phone obtained: only that ties the number to this phone. */
   const checkNumber = (phoneNumber: string, operatorToken: string, deadline: Deadline) => {
     const subject = `operatortoken:${operatorToken}`
-    const read = ({ devicePhoneNumberVerified: verified }: Members) => booleanOf(verified)
-    const asked = { subject, body: { phoneNumber }, cacheToken: false, read }
+    const asked = { subject, body: { phoneNumber }, cacheToken: false, read: readVerified }
     return query(CAMARA_CALLS.verifyNumber, asked, deadline)
   }
 
   const checkSwap = async (number: string, deadline: Deadline) => {
     const { simSwapMaxAgeHours: maxAgeHours } = settings
     const subject = `tel:${number}`
-    const readSwapped = ({ swapped }: Members) => booleanOf(swapped)
     const asked = { subject, body: { maxAge: maxAgeHours }, read: readSwapped }
     const checked = await query(CAMARA_CALLS.checkSwap, asked, deadline)
     if (checked.known || checked.reason !== 'out_of_range') return checked
@@ -128,6 +126,9 @@ export function carrierClient(
     },
   }
 }
+
+const readVerified = ({ devicePhoneNumberVerified: verified }: Members) => booleanOf(verified)
+const readSwapped = ({ swapped }: Members) => booleanOf(swapped)
 
 interface Query<T> {
   readonly subject: string
