@@ -63,7 +63,7 @@ export const AUDIT_MUTANTS: readonly Mutant[] = [
     ],
     [
       'a command reads data of a user without an audit entry',
-      `${CLI}/src/open.ts`,
+      `${CLI}/src/program/open.ts`,
       "if (auditClass === 'reads_person') await recordAction(service, action)",
       "if (auditClass === 'changes') await recordAction(service, action)",
       'packages/service/tests/audited-commands.test.ts',

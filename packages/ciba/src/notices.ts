@@ -27,7 +27,7 @@ export class Notices implements AsyncDisposable {
     this.#options = options
   }
 
-  /** Watches the notices that it does not watch yet. Call it after each request and periodically. */
+  /** Watches the notices that it does not watch yet. Call it after requests and periodically. */
   watch(): void {
     const { rows, log, stop } = this.#options
     for (const notice of stop.aborted ? [] : rows.dueNotices()) {

@@ -66,6 +66,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   './fastify gatedForm': form,
   './fetch gatedForm': form,
   './hono gatedForm': form,
+  './node gatedForm': form,
   './approval createApprovals': {
     options: {
       service,

@@ -45,9 +45,10 @@ for (const path of ['/bond', '/inbox'])
       await context.close()
     })
 
-test('a browser without JavaScript says at once what the page needs', browserTest, async () => {
+test('a browser without JavaScript says what the page needs', browserTest, async () => {
   const { page, context } = await bank.phone({}, { javaScriptEnabled: false })
   await page.goto(`${bank.origin}/bond`)
+  await page.getByRole('heading', { name: 'This page has not loaded yet' }).waitFor()
   assert.equal(
     await page.locator('main').innerText(),
     'This page has not loaded yet\n\nCheck your connection, then try again.\n\n' +

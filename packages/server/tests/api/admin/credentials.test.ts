@@ -140,7 +140,7 @@ test('the service warns 14 days before an expiry, once a day, and not of a rolle
   await rollKey(h.service, { key: first.key, graceMs: DAY_MS })
   assert.deepEqual(await afterRounds(DAY_MS), [0, 2])
 
-  // Expired ones are reported until somebody revokes them, and seven days at most.
+  // Expired ones are reported until they are revoked, and seven days at most.
   const [second] = [await issue(h, DAY_MS), await issue(h, DAY_MS)]
   assert.deepEqual(await afterRounds(0), [2, 4])
   const expired = () => lines.filter(({ msg }) => msg === 'a server credential has expired').length
