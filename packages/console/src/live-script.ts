@@ -12,6 +12,11 @@ export const LIVE_SCRIPT = staticFile(
 let isOpen = false
 let readAt = new Date()
 const say = (text) => { document.querySelector('[role=status]').textContent = text }
+const late = () => say('Not up to date since ' + readAt.toLocaleTimeString() + ': the console does not answer. It is tried again every 30 seconds.')
+const end = () => {
+  clearInterval(timer)
+  say('The figures are not updated any more. Load this page again.')
+}
 const read = () => {
   if (document.hidden || isOpen || live().contains(document.activeElement)) return
   isOpen = true
@@ -21,13 +26,13 @@ const read = () => {
   request.timeout = 25_000
   request.onloadend = () => {
     isOpen = false
-    if (!request.response || request.status >= 429)
-      return say('Not up to date since ' + readAt.toLocaleTimeString() + ': the console does not answer. It is tried again every 30 seconds.')
+    // A sign-in leads to another origin, which reads as a failure, too.
+    if (!request.response)
+      return fetch(location.href, { method: 'HEAD', redirect: 'manual' }).then(
+        ({ type }) => type === 'opaqueredirect' ? end() : late(), late)
+    if (request.status >= 429) return late()
     const fresh = request.responseURL === location.href && request.response.querySelector('.live')
-    if (!fresh) {
-      clearInterval(timer)
-      return say('The figures are not updated any more. Load this page again.')
-    }
+    if (!fresh) return end()
     live().replaceWith(document.adoptNode(fresh))
     readAt = new Date()
     say('')
