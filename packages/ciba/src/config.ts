@@ -60,6 +60,8 @@ const CibaClient = closed({
   types: some(Text, distinct),
   /** Where a client in ping mode is notified. Without it, the client polls. */
   notification_endpoint: Type.Optional(Text),
+  /** The algorithm of its requests. Without it, the client need not sign them. */
+  request_signing_alg: Type.Optional(Type.Unsafe<'ES256' | 'PS256'>({ enum: ['ES256', 'PS256'] })),
   /** Its public keys. */
   jwks: closed({ keys: some(Type.Unsafe<JWK>({ type: 'object', required: ['kty'] }), distinct) }),
 })

@@ -21,7 +21,9 @@ const TOKEN_TTL_S = 60
 /** No workflow lets a user answer for longer. A request ends with its session. */
 const LONGEST_REQUEST_S = 86_400
 /** Ways to name the user that this provider does not have, and what it would ignore. */
-const REFUSED = ['login_hint_token', 'id_token_hint', 'request_context', 'user_code', 'acr_values']
+const REFUSED = ['login_hint_token', 'id_token_hint', 'request_context', 'user_code']
+/** The algorithms of FAPI 1.0. */
+const REQUEST_ALGORITHMS = ['ES256', 'PS256'] as const
 
 export interface ProviderOptions {
   /** Sends notifications. */
@@ -54,6 +56,10 @@ export function cibaProvider(options: ProviderOptions): Provider {
     adapter: (kind) => rows.adapter(kind),
     fetch,
     clientAuthMethods: ['private_key_jwt'],
+    enabledJWA: {
+      clientAuthSigningAlgValues: [...REQUEST_ALGORITHMS, 'EdDSA', 'Ed25519'],
+      requestObjectSigningAlgValues: REQUEST_ALGORITHMS,
+    },
     clientBasedCORS: () => false,
     scopes: ['openid'],
     claims: { openid: ['sub', 'acr'] },
@@ -88,6 +94,9 @@ function featuresOf(config: CibaConfig, requests: Requests): Configuration['feat
     rpInitiatedLogout: { enabled: false },
     pushedAuthorizationRequests: { enabled: false },
     dPoP: { enabled: true },
+    // With both of these, a client can sign its requests as FAPI-CIBA requires.
+    requestObjects: { enabled: true },
+    fapi: { enabled: true, profile: '1.0 Final' },
     ciba: cibaFeature(config, requests),
     resourceIndicators: {
       enabled: true,
@@ -132,6 +141,11 @@ function cibaFeature(config: CibaConfig, requests: Requests): CIBAConfiguration 
       const { params = {} } = ctx.oidc
       for (const name of REFUSED)
         if (params[name] !== undefined) throw new errors.InvalidRequest(`${name} is not supported`)
+      const acr = params['acr_values']
+      if (acr !== undefined && !String(acr).split(' ').includes(APPROVAL_ACR))
+        throw new errors.UnmetAuthenticationRequirements(
+          'a user only approves, and signs in nowhere',
+        )
       if (detailsIn(ctx).length !== 1)
         throw new errors.InvalidAuthorizationDetails('send authorization_details with one element')
       if (params['resource'] !== audienceOf(config, ctx)) throw new errors.InvalidTarget()
@@ -142,6 +156,7 @@ function cibaFeature(config: CibaConfig, requests: Requests): CIBAConfiguration 
 
 function metadataOf(client: CibaConfig['clients'][number]): ClientMetadata {
   const { client_id, types, jwks, notification_endpoint: endpoint } = client
+  const alg = client.request_signing_alg
   return {
     client_id,
     jwks,
@@ -151,6 +166,7 @@ function metadataOf(client: CibaConfig['clients'][number]): ClientMetadata {
     token_endpoint_auth_method: 'private_key_jwt',
     backchannel_token_delivery_mode: endpoint === undefined ? 'poll' : 'ping',
     ...(endpoint !== undefined && { backchannel_client_notification_endpoint: endpoint }),
+    ...(alg !== undefined && { backchannel_authentication_request_signing_alg: alg }),
     dpop_bound_access_tokens: true,
     id_token_signed_response_alg: 'ES256',
     authorization_details_types: [...types],

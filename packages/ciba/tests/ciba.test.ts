@@ -207,13 +207,15 @@ test('rejects details that the configuration does not describe', async (t) => {
   for (const params of [
     { id_token_hint: 'e30.e30.e30' },
     { login_hint_token: 'user' },
-    { login_hint, acr_values: 'urn:mace:incommon:iap:gold' },
     { login_hint, request_context: '{}' },
     { login_hint, binding_message: 'a\u202eb' },
     { login_hint, resource: 'https://other.example/' },
     { login_hint, requested_expiry: '0' },
   ])
     await assert.rejects(h.ask(params), { status: 400 }, JSON.stringify(params))
+  await assert.rejects(h.ask({ login_hint, acr_values: 'urn:mace:incommon:iap:gold' }), {
+    error: 'unmet_authentication_requirements',
+  })
   assert.equal(await h.waiting(), 0)
 })
 

@@ -66,6 +66,10 @@ test('names everything that is wrong with a configuration', () => {
       { clients: [{ ...CLIENT, jwks: { keys: [privateKey.export({ format: 'jwk' })] } }] },
       ['/clients/0/jwks/keys/0: must be a public key'],
     ],
+    [
+      { clients: [{ ...CLIENT, request_signing_alg: 'RS256' }] },
+      ['/clients/0/request_signing_alg: must'],
+    ],
     [{ private_hosts: ['app.internal'] }, ['/private_hosts: must be hosts with ports']],
     [
       { clients: [{ ...CLIENT, notification_endpoint: 'http://app.example/ciba' }] },

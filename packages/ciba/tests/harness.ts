@@ -32,6 +32,7 @@ export function configOf(
     client: TestClient
     subjects: readonly string[]
     notification_endpoint?: string
+    request_signing_alg?: string
   }[],
 ) {
   return {
@@ -77,6 +78,8 @@ interface CibaOptions {
   readonly workflow?: string
   /** Whether the service makes receipts. */
   readonly receipts?: boolean
+  /** The algorithm with which clients must sign their requests. */
+  readonly signing?: string
   /** Where the first client is notified. Without it, the client polls. */
   readonly receiver?: { readonly endpoint: string; readonly host: string }
 }
@@ -87,6 +90,7 @@ export async function cibaSetup({
   workflow = 'agent',
   receipts = true,
   receiver,
+  signing,
 }: CibaOptions = {}) {
   const clock = new TestClock()
   // A provider has the clock of the machine.
@@ -97,13 +101,15 @@ export async function cibaSetup({
   const service = `http://127.0.0.1:${inbox.h.running.port}`
   const [agent, other] = [newClient('invoice-agent'), newClient('other-agent')]
   const file = join(folder, 'ciba.yaml')
+  const signed = signing === undefined ? {} : { request_signing_alg: signing }
   const { types, ...given } = configOf({ issuer, service }, [
     {
       client: agent,
+      ...signed,
       subjects: [inbox.subjectRef, ...subjects],
       ...(receiver && { notification_endpoint: receiver.endpoint }),
     },
-    { client: other, subjects: ['x'.repeat(43)] },
+    { ...signed, client: other, subjects: ['x'.repeat(43)] },
   ])
   const private_hosts = receiver === undefined ? [] : [receiver.host]
   const config = { ...given, private_hosts, types: types.map((type) => ({ ...type, workflow })) }
@@ -215,7 +221,8 @@ export async function openidClient(issuer: string, { client_id, privateKey }: Te
     client_id,
     { id_token_signed_response_alg: 'ES256' },
     client.PrivateKeyJwt({ key, kid: client_id }),
-    { execute: [client.allowInsecureRequests] },
+    // A busy machine takes long, and no test is about that.
+    { execute: [client.allowInsecureRequests], timeout: 600 },
   )
   const keys = await client.randomDPoPKeyPair('ES256')
   return {

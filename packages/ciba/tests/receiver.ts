@@ -37,7 +37,8 @@ export async function startReceiver(t: Pick<TestContext, 'after'>) {
     arrived.resolve()
     arrived = Promise.withResolvers()
     const status = statuses.shift() ?? 204
-    if (status !== 0) response.writeHead(status, { location: '/elsewhere' }).end()
+    if (status !== 0)
+      response.writeHead(status, { location: '/elsewhere' }).end(status === 204 ? '' : '{}')
   }
   const server = createServer({ key: readFileSync(key), cert }, (request, response) => {
     void receive(request, response)
