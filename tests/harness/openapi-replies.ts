@@ -7,6 +7,7 @@ import type { Reply } from './harness.ts'
 interface Operation {
   readonly operationId: string
   readonly description?: string
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[]
   readonly requestBody?: { content?: { 'application/json': { schema: object } } }
   readonly responses: Readonly<
     Record<string, { headers?: object; content?: { 'application/json': { schema: object } } }>
@@ -14,7 +15,10 @@ interface Operation {
 }
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
-  readonly components: { readonly schemas: Readonly<Record<string, object>> }
+  readonly components: {
+    readonly schemas: Readonly<Record<string, object>>
+    readonly securitySchemes: Readonly<Record<string, { readonly description: string }>>
+  }
 }
 
 /** The published OpenAPI document. */

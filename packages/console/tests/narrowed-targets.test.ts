@@ -72,6 +72,27 @@ test('the figures are of the tenant, the workflow, and the hours that the addres
   assert.equal(createdIn(present.page), 2)
 })
 
+test('a past time has all of its hours, and those of no other time', async () => {
+  await using h = await harness()
+  // It is half past nine. The time asked for ends at eight.
+  const eight = -1.5 * HOUR
+  for (const [span, ms] of [
+    ['hour', 2 * HOUR],
+    ['day', DAY],
+  ] as const) {
+    for (const at of [eight - ms - 1, eight - ms, eight - 1, eight]) {
+      h.clock.set(at)
+      await h.create({ workflow: span === 'hour' ? 'strict' : 'credit_application' })
+    }
+    h.clock.set(0)
+    const workflow = span === 'hour' ? 'strict' : 'credit_application'
+    const tenant = h.shop.tenant.id
+    const query = `span=${span}&end=2026-11-21T08:00&tenant=${tenant}&workflow=${workflow}`
+    const page = await pageAt(h, `/health?${query}`)
+    assert.match(page, /Created by .*?in total 2\b/, span)
+  }
+})
+
 test('the tenants are those that the search names', async () => {
   await using h = await harness()
   const other = (await h.addTenant({ name: 'Other' })).tenant.id
@@ -201,6 +222,23 @@ test('an action changes what its address names, and nothing that is like it', as
   assert.deepEqual(await changedBy(`/tenants/${a.tenant}/suspend`), [a.tenant])
   await suspendTenant(service, b.tenant)
   assert.deepEqual(await changedBy(`/tenants/${a.tenant}/resume`), [a.tenant])
+})
+
+test('a delivery shows when it was created, and when its next attempt is', async () => {
+  await using h = await harness({ webhooks: NO_RECEIVER })
+  const tenantId = h.shop.tenant.id
+  await heldEndpoint(h.service, tenantId)
+  await h.create()
+  const { deliveries } = await listDeliveries(h.service, { tenantId, limit: 1 })
+  const [delivery] = deliveries
+  assert.ok(delivery)
+  const dueAt = Date.parse('2026-11-22T10:00:00.000Z')
+  await h.service.store.write(({ webhooks }) => webhooks.retry(delivery, dueAt))
+  const page = await pageAt(h, `/events/${delivery.eventId}`)
+  assert.match(
+    page,
+    /Created<.*?2026-11-21 09:30:00 UTC.*?Next attempt<.*?2026-11-22 10:00:00 UTC/s,
+  )
 })
 
 test('a delivery is shown and sent again for its event, its endpoint, and its time', async () => {

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'node:test'
+import { reportTotals } from '../../core/src/operations/admin/report-totals.ts'
 import { reportWebhooks } from '../../core/src/operations/admin/report-webhooks.ts'
+import { purgeSessions } from '../../core/src/operations/maintenance/purge-sessions.ts'
 import { DatabaseClock } from '../../store/src/clock/database-clock.ts'
 import { ClockGuard } from '../src/clock-guard.ts'
 import { TestClock } from '../../../tests/harness/test-clock.ts'
-import type { Harness } from '../../../tests/harness/harness.ts'
+import { type Harness, harness } from '../../../tests/harness/harness.ts'
 import { accepts, fails } from './webhook-receiver.ts'
 import { attempted, logOf, scene, until } from './webhook-scene.ts'
 
@@ -48,6 +50,25 @@ for (const [name, stepMs] of [
     assert.equal((await h.get(session)).body.state, 'completed')
     assert.deepEqual(await unsentTypes(h), [])
   })
+
+test('a clock that is years ahead when logs are purged deletes none of them', async () => {
+  await using h = await harness()
+  await h.create()
+  h.clock.advance(59 * MINUTE_MS)
+  // Stores the total, without which the report would count the session itself.
+  while ((await purgeSessions(h.service)).more);
+  const created = async () =>
+    (await reportTotals(h.service, { since: 0, by: 'hour', limit: 9 })).sum.created
+  assert.equal(await created(), 1)
+  h.clock.set(401 * DAY_MS)
+  h.clock.advance(2 * MINUTE_MS)
+  for (let turns = 0; turns < 20; turns++) await turn()
+  assert.equal(await created(), 1)
+  // The clock has kept its new time for an hour when the logs are next purged.
+  h.clock.advance(HOUR_MS)
+  for (let reads = 0; reads < 500 && (await created()) > 0; reads++) await turn()
+  assert.equal(await created(), 0)
+})
 
 test('repairs at the start what a clock that was ahead has postponed', async () => {
   await using s = await scene()

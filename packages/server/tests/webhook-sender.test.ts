@@ -227,6 +227,32 @@ test('during a rotation both secrets sign, for 24 hours', async () => {
   assert.equal(await signatures(), 1)
 })
 
+test('a secret that is replaced while deliveries are sent signs those that begin afterwards', async () => {
+  await using s = await scene()
+  const { h, receiver } = s
+  const { endpoint } = await s.add()
+  const waiting: (() => void)[] = []
+  receiver.behavior.now = (response, socket) => waiting.push(() => accepts(response, socket))
+  await testEndpoint(h.service, endpoint.id)
+  await until(h, () => receiver.received.length === 1)
+  const { verifier } = await rotateEndpoint(h.service, endpoint.id)
+  await testEndpoint(h.service, endpoint.id)
+  // The first request is open, so that the endpoint's sender goes on.
+  await until(h, () => receiver.received.length === 2)
+  const [before, after] = receiver.received
+  const secret = new Secret(verifier)
+  for (const [delivery, decision] of [
+    [before, 'reject'],
+    [after, 'accept'],
+  ] as const) {
+    assert.ok(delivery)
+    const { headers, body } = delivery
+    const signed = { headers: headers as Record<string, string>, body }
+    assert.equal((await verifyWebhook({ ...signed, secret, clock: h.clock })).decision, decision)
+  }
+  for (const respond of waiting) respond()
+})
+
 test('a changed device is reported to tenants with a bond of its user, by their own reference', async () => {
   await using s = await scene({ receivers: 2 })
   const { h, all } = s

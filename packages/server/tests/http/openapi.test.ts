@@ -27,6 +27,26 @@ test('lists every endpoint of the table, and the service responds to each', asyn
   }
 })
 
+test('documents for every endpoint the credentials of its callers', () => {
+  const credentials = {
+    anonymous: undefined,
+    backend: 'sk_beta_…',
+    browser: 'pk_beta_…',
+    phone: 'dt_…',
+    portal: 'wpt_…',
+  }
+  const { securitySchemes } = document.components
+  for (const { method, path, callers } of Object.values(ENDPOINTS) as Endpoint[]) {
+    const { security = [] } = document.paths[path]?.[method.toLowerCase()] ?? {}
+    const documented = security.map((schemes) => {
+      const [name] = Object.keys(schemes)
+      return name && securitySchemes[name]?.description.split(':')[0]
+    })
+    const expected = callers.map((caller) => credentials[caller])
+    assert.deepEqual(documented.toSorted(), expected.toSorted(), `${method} ${path}`)
+  }
+})
+
 test('names every request and response schema, so that generated clients have named types', () => {
   const unnamed = Object.values(document.paths).flatMap((methods) =>
     Object.values(methods).flatMap(({ operationId, requestBody, responses }) => {

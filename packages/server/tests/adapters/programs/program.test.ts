@@ -35,11 +35,13 @@ function write(script: string): string {
 }
 
 test('a program gets the environment without the settings of the service', async (t) => {
-  process.env.BONDED_ROOT_KEYS = 'a secret of the service'
+  // Not each of them is a key: a URL has a password, and a credential acts for a tenant.
+  const names = ['ROOT_KEYS', 'DATABASE_URL', 'SERVER_CREDENTIAL', 'TRACES_HEADERS']
+  const secrets = names.map((name) => `BONDED_${name}`)
+  for (const name of secrets) process.env[name] = 'a secret of the service'
   process.env.ANOTHER = 'for the program'
   t.after(() => {
-    delete process.env.BONDED_ROOT_KEYS
-    delete process.env.ANOTHER
+    for (const name of [...secrets, 'ANOTHER']) delete process.env[name]
   })
   const printed = await runProgram(write('env'), { ...LIMITS, maxCharacters: 100_000 })
   assert.doesNotMatch(printed, /BONDED_|a secret of the service/)
