@@ -40,3 +40,22 @@ test('sqlite: moves no row within an open transaction, whose rollback would undo
   db.exec('commit')
   assert.equal((await store.find('a'))?.state, 'waiting')
 })
+
+test('sqlite: a change that cannot be committed fails, and leaves nothing', async () => {
+  const db = new DatabaseSync(':memory:')
+  const store = sqliteApprovalStore(db)
+  await store.put({ ...ROW, id: 'a' })
+  // SQLite checks a deferred key with the commit, which then fails as on a full disk.
+  db.exec(`pragma foreign_keys = on; create table parent (id primary key);
+    create table child (id references parent deferrable initially deferred)`)
+  const { name } = db
+    .prepare("select name from sqlite_schema where type = 'table' and name like '%approval%'")
+    .get({}) as { name: string }
+  for (const change of ['insert', 'update'])
+    db.exec(`create trigger fail_${change} after ${change} on ${name}
+      begin insert into child values (1); end`)
+  await assert.rejects(store.put({ ...ROW, id: 'b' }), /FOREIGN KEY/)
+  await assert.rejects(store.move('a', 'waiting', 'running', 3), /FOREIGN KEY/)
+  assert.equal(await store.find('b'), undefined)
+  assert.equal((await store.find('a'))?.state, 'waiting')
+})
