@@ -182,6 +182,10 @@ export const COMMAND_ARGUMENTS = {
       'webhook update': '--url --enable --disable --logged-characters',
       trigger: '--workflow',
     }),
+    ...because('what the user reads and approves', { approve: '<command> --env' }),
+    ...because('where the request is asked, and the approvals are stored', {
+      approve: '--workflow --store',
+    }),
     ...because('what the operator confirms', {
       apply: '--plan --allow-similar-name',
       restore: '--replace --keep-live-sessions',

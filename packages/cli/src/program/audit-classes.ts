@@ -71,7 +71,8 @@ export const AUDIT_CLASSES: Readonly<Record<string, AuditClass>> = {
   'webhook delivery': 'reads_person',
   'webhook retry': 'changes',
   'webhook recover': 'changes',
-  // It is a backend of a tenant.
+  // Both are backends of a tenant.
+  approve: 'neither',
   'ciba serve': 'neither',
   // It records each page and action under the command that does the same.
   console: 'neither',

@@ -22,12 +22,27 @@ export const EXIT_CODES = {
     meaning: 'the service or its database does not answer now: try again later',
     codes: ['database_busy', 'database_locked', 'database_unreachable', 'unreachable'],
   },
+  declined: {
+    exit: 123,
+    meaning: '`bonded approve`: the user declined, and the command did not run',
+    codes: ['approval_declined'],
+  },
+  expired: {
+    exit: 124,
+    meaning: '`bonded approve`: the user did not answer in time, and the command did not run',
+    codes: ['approval_expired'],
+  },
+  not_run: {
+    exit: 125,
+    meaning: '`bonded approve`: the command did not run for another reason',
+    codes: ['not_run'],
+  },
 } as const satisfies Record<string, ExitCode>
 
 /** The exit code of a failure. */
 export function exitCodeOf({ code, usage }: Pick<Explained, 'code' | 'usage'>): number {
-  const { usage: wrong, failed, not_found, unavailable } = EXIT_CODES
+  const { usage: wrong, failed, ...others } = EXIT_CODES
   if (usage) return wrong.exit
-  const listed: readonly ExitCode[] = [not_found, unavailable]
+  const listed: readonly ExitCode[] = Object.values(others)
   return listed.find(({ codes }) => codes?.includes(code))?.exit ?? failed.exit
 }

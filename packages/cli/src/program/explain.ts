@@ -9,6 +9,7 @@ import { ConfigError } from '@bonded/server/settings/config'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { IdKeyError } from '@bonded/core/ports/keyring'
 import { StoreError, type StoreFailure } from '@bonded/core/ports/store'
+import { NotRun } from '../agent/not-run.ts'
 import { explainStore } from './explain-store.ts'
 import { explainSystem } from './explain-system.ts'
 import { SettingsFileError } from './settings-file-error.ts'
@@ -75,7 +76,8 @@ function explainRaw(failure: unknown): Explained {
 function explainFailure(failure: unknown): { code: string; message: string } {
   if (failure instanceof OperatorError)
     return { code: failure.code, message: asSentence(failure.message) }
-  if (failure instanceof BackupError) return { code: failure.code, message: failure.message }
+  if (failure instanceof BackupError || failure instanceof NotRun)
+    return { code: failure.code, message: failure.message }
   if (failure instanceof MigrationError)
     return {
       code: 'schema_mismatch',

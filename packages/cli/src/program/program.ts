@@ -30,6 +30,7 @@ export const OPERATOR_COMMANDS: Commands = {
   audit: async () => (await import('../audit/audit.ts')).auditCommand(),
   receipt: async () => (await import('../user/receipt.ts')).receiptCommand(),
   webhook: async () => (await import('../tenant/webhook.ts')).webhookCommand(),
+  approve: async () => (await import('../agent/approve.ts')).approveCommand(),
 }
 
 /** A package that adds commands. */

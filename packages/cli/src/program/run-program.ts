@@ -14,11 +14,14 @@ interface Runnable {
 
 /** Runs the command that these words name. Prints a failure, and sets the exit code. */
 export async function runProgram(words: readonly string[], { open, explain }: Runnable) {
+  // What follows two dashes are the words of another command.
+  const end = words.indexOf('--')
+  const own = end === -1 ? words : words.slice(0, end)
   /** Whether a failure is one line of JSON on stderr, as `--json` asks. */
-  const isJson = words.includes('--json')
+  const isJson = own.includes('--json')
   try {
     const program = await open(isJson)
-    const given = helpArguments(program, words) ?? words
+    const given = helpArguments(program, own) ?? words
     await program.parseAsync(given, { from: 'user' }).catch(exceptAfterHelp)
     await written()
   } catch (thrown) {
