@@ -266,6 +266,8 @@ async function contextVector({ to, args, repeats }: (typeof REQUESTS)[number]) {
     describe: () => [
       { label: 'To', value: to },
       { label: 'Получатель', value: '1О0' },
+      // Its label decides: alone, the word reads HP.
+      { label: 'Банк', value: 'НР' },
       { label: 'Note', value: '' },
     ],
   }

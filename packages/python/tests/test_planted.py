@@ -70,7 +70,8 @@ class Planted(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             copy = pathlib.Path(folder) / "bonded"
             shutil.copytree(SOURCES / "bonded", copy, ignore=shutil.ignore_patterns("__pycache__"))
-            for name, before, after, test in PLANTED:
+            # Without a planted difference all pass, so a failure below has no other cause.
+            for name, before, after, test in [("gate.py", "import", "import", "test"), *PLANTED]:
                 with self.subTest(module=name, planted=after):
                     source = (SOURCES / "bonded" / name).read_text(encoding="utf-8")
                     self.assertEqual(source.count(before) > 0, True, "the part exists")
@@ -80,6 +81,6 @@ class Planted(unittest.TestCase):
                     run = subprocess.run(
                         command, cwd=TESTS, env=env, capture_output=True, text=True
                     )
-                    self.assertEqual(run.returncode, 1, run.stderr)
-                    self.assertIn("FAILED", run.stderr)
+                    self.assertEqual(run.returncode, int(before != after), run.stderr)
+                    self.assertIn("OK" if before == after else "FAILED", run.stderr)
                     (copy / name).write_text(source, encoding="utf-8")
