@@ -54,7 +54,8 @@ class Vectors(unittest.TestCase):
     def test_makes_the_context_and_the_digests_of_a_request_as_the_library_does(self):
         for vector in VECTORS["contexts"]:
             pairs = [{"label": "To", "value": vector["to"]}]
-            pairs += [{"label": "Получатель", "value": "1О0"}, {"label": "Note", "value": ""}]
+            pairs += [{"label": "Получатель", "value": "1О0"}, {"label": "Банк", "value": "НР"}]
+            pairs += [{"label": "Note", "value": ""}]
             action = approvals.Action("w", "a", "1", lambda _: pairs)
             _, context = action.context_of(
                 json.loads(vector["json"]), vector["requester"], vector.get("repeats")
