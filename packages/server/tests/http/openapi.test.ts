@@ -43,7 +43,7 @@ test('documents for every endpoint the credentials of its callers', () => {
       return name && securitySchemes[name]?.description.split(':')[0]
     })
     const expected = callers.map((caller) => credentials[caller])
-    assert.deepEqual(documented.toSorted(), expected.toSorted(), `${method} ${path}`)
+    assert.deepEqual(new Set(documented), new Set(expected), `${method} ${path}`)
   }
 })
 
