@@ -23,7 +23,8 @@ import { text } from 'node:stream/consumers'
  * and starts it beside a sandbox of its own. PORT and BONDED_PORT choose the ports.
  */
 const ROOT = resolve(import.meta.dirname, '..')
-const EXAMPLES = ['express', 'typescript', 'fastify', 'hono', 'next', 'django']
+const AGENTS = ['ai-sdk', 'openai-agents']
+const EXAMPLES = ['express', 'typescript', 'fastify', 'hono', 'next', 'django', ...AGENTS]
 const { PORT = '8788', BONDED_PORT = '8787' } = process.env
 const BONDED = join(ROOT, 'packages/service/bin/bonded.js')
 /** What @bonded/integrator is packed from. */
@@ -42,6 +43,9 @@ if (!EXAMPLES.includes(NAME)) {
   console.error(`Usage: npm run example -- ${EXAMPLES.join(' | ')}`)
   process.exit(2)
 }
+const isAgent = AGENTS.includes(NAME)
+/** What the sites share, or the agents. */
+const SHARED = join(ROOT, 'examples', isAgent ? 'agents' : 'site')
 
 const origin = `http://localhost:${BONDED_PORT}`
 const data = mkdtempSync(join(tmpdir(), 'bonded-example-'))
@@ -53,7 +57,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.on(signal, () => void stop().then(() => process.exit(0)))
 
 try {
-  for (const port of [BONDED_PORT, PORT]) await checkFree(port)
+  for (const port of [BONDED_PORT, ...(isAgent ? [] : [PORT])]) await checkFree(port)
   await install()
   const service = start(process.execPath, [BONDED, 'serve'], {
     cwd: ROOT,
@@ -74,14 +78,21 @@ try {
       NEXT_TELEMETRY_DISABLED: '1',
       PYTHONPATH: [join(folder, 'vendor'), folder].join(delimiter),
       DATABASE: join(data, 'site.sqlite3'),
+      ...(isAgent && { BONDED_SUBJECT: await enroll(tenant) }),
     },
   })
-  await answers(`http://localhost:${PORT}/`, example)
-  console.log(`Ready: http://localhost:${PORT}
+  if (!isAgent) await answers(`http://localhost:${PORT}/`, example)
+  console.log(
+    isAgent
+      ? `Approve what the agent waits for, in place of SESSION, with
+  npx bonded phone inbox --approve SESSION --data-dir ${data}`
+      : `Ready: http://localhost:${PORT}
 Choose "Continue to approval", and save a screenshot of the page. Approve it with
   npx bonded phone approve --qr screenshot.png --data-dir ${data}
-Stop with Ctrl+C.`)
-  await once(example, 'exit')
+Stop with Ctrl+C.`,
+  )
+  const [code] = (await once(example, 'exit')) as [number | null]
+  process.exitCode = code ?? 0
 } catch (failure) {
   console.error(failure instanceof Error ? failure.message : failure)
   process.exitCode = 1
@@ -95,7 +106,8 @@ async function install(): Promise<void> {
   mkdirSync(join(folder, 'vendor'), { recursive: true })
   const own = (path: string) => !isInstalled(path.slice(join(ROOT, 'examples', NAME).length + 1))
   cpSync(join(ROOT, 'examples', NAME), folder, { recursive: true, filter: own })
-  cpSync(join(ROOT, 'examples/site'), folder, { recursive: true })
+  if (isAgent) cpSync(join(SHARED, 'transfers.ts'), join(folder, 'transfers.ts'))
+  else cpSync(SHARED, folder, { recursive: true })
   if (NAME === 'django') {
     cpSync(join(ROOT, 'packages/python/src'), folder, { recursive: true })
     const wanted = ['-r', 'requirements.txt', '--require-hashes', '--no-deps', '--quiet']
@@ -243,7 +255,7 @@ interface Keys {
 
 async function createTenant(): Promise<Keys> {
   const words = ['tenant', 'create', '--name', 'My shop', '--environment', 'sandbox', '--demo']
-  const workflow = ['--workflow-file', join(ROOT, 'examples/site/workflow.json'), '--json']
+  const workflow = ['--workflow-file', join(SHARED, 'workflow.json'), '--json']
   const child = spawn(
     process.execPath,
     [BONDED, ...words, '--origin', `http://localhost:${PORT}`, ...workflow],
@@ -254,4 +266,22 @@ async function createTenant(): Promise<Keys> {
     },
   )
   return JSON.parse(await text(child.stdout)) as Keys
+}
+
+/** Bonds the simulated phone on a page of the tenant. Returns the `subject_ref` of its user. */
+async function enroll({ server_credential }: Keys): Promise<string> {
+  const call = async (path: string, body?: object) => {
+    const response = await fetch(`${origin}/api/v1/sessions${path}`, {
+      ...(body && { method: 'POST', body: JSON.stringify(body) }),
+      headers: {
+        authorization: `Bearer ${server_credential}`,
+        'content-type': 'application/json',
+      },
+    })
+    return (await response.json()) as { id: string; universal_link: string; subject_ref: string }
+  }
+  const { id, universal_link } = await call('', { workflow: 'enrollment' })
+  const words = ['phone', 'approve', '--no-wait', '--qr', universal_link, '--data-dir', data]
+  await run(process.execPath, [BONDED, ...words], ROOT)
+  return (await call(`/${id}`)).subject_ref
 }

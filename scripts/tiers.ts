@@ -86,7 +86,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
    */
   app: [
     'examples/phone-app/tests/{app,build}.test.ts',
-    'examples/{django,express,fastify,hono,next,typescript}/tests/*.test.ts',
+    'examples/{ai-sdk,django,express,fastify,hono,next,openai-agents,typescript}/tests/*.test.ts',
     'packages/integrator/tests/better-sqlite3/*.test.ts',
     'packages/python/tests/frameworks/*.test.ts',
     'tests/machines/*.test.ts',

@@ -28,7 +28,9 @@ const FOLDERS = globSync('{packages,examples}/*/package.json', { cwd: ROOT })
   // The example app is not a workspace.
   .filter(
     (folder) =>
-      !/^examples\/(?:django|express|fastify|hono|next|phone-app|typescript)$/.test(folder),
+      !/^examples\/(?:ai-sdk|django|express|fastify|hono|next|openai-agents|phone-app|typescript)$/.test(
+        folder,
+      ),
   )
 
 interface Manifest {

@@ -67,6 +67,8 @@ const OTHER_NODE = [
   '.github/workflows/libraries.yml',
   // Projects of their own, which the reader copies.
   'examples/agents/README.md',
+  'examples/ai-sdk/package.json',
+  'examples/openai-agents/package.json',
   'examples/typescript/package.json',
 ]
 

@@ -18,7 +18,7 @@ const NO_REGISTRY =
 /** Starts an example by the command of its README, and sends forms through its gate. */
 export function testExample(name: string): void {
   test(`one command starts the ${name} site, and an approved form passes its gate`, async (t) => {
-    const example = await startExample(name)
+    const example = await startExample(name, /Ready: http[^]*Stop with/)
     if (typeof example === 'string') {
       console.warn(`LOUD: ${example}`)
       return t.skip(example)
@@ -31,8 +31,35 @@ export function testExample(name: string): void {
   })
 }
 
+/** Starts an agent by the command of its README, and approves what its tool asks for. */
+export function testAgent(name: string): void {
+  test(`one command starts an agent with ${name}, whose tool runs once what the phone approved`, async (t) => {
+    const waiting = /Waiting for the approval of (sess_\w+)/
+    const example = await startExample(name, waiting)
+    if (typeof example === 'string') {
+      console.warn(`LOUD: ${example}`)
+      return t.skip(example)
+    }
+    try {
+      const [, id = ''] = waiting.exec(example.printed()) ?? []
+      assert.doesNotMatch(example.printed(), /Sent/)
+      const shown = await example.approve(id)
+      assert.match(shown, /Invoice agent/)
+      assert.match(shown, /"cents": 125000/)
+      assert.match(shown, /"to": "DE02 1203 0000 0000 2020 51"/)
+      assert.doesNotMatch(shown, /"user"/)
+      assert.deepEqual(await example.ended, [0, null])
+      const sent = example.printed().match(/^Sent .*$/gm)
+      assert.deepEqual(sent, [`Sent 125000 cents to DE02 1203 0000 0000 2020 51 as ${id}`])
+      assert.match(example.printed(), /^The agent read: .*sent/m)
+    } finally {
+      await example.stop()
+    }
+  })
+}
+
 /** Returns why the example cannot be installed here. */
-async function startExample(name: string) {
+async function startExample(name: string, isReady: RegExp) {
   const guide = { path: `examples/${name}/README.md`, test: import.meta.filename }
   const command = await walkGuide(guide, async (next) => next()().trim())
   // What the demo leaves: its simulated phone is an iPhone, which the example's service rejects.
@@ -55,8 +82,7 @@ async function startExample(name: string) {
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (chunk) => {
         printed += String(chunk)
-        if (printed.includes(`Ready: http://localhost:${port}`) && printed.includes('Stop with'))
-          done(true)
+        if (isReady.test(printed)) done(true)
       })
     void ended.then(() => done(false))
   })
@@ -66,17 +92,21 @@ async function startExample(name: string) {
     await ended
     rmSync(folder, { recursive: true, force: true })
   }
-  const approve = async (link: string) => {
-    const [, words = ''] = /^ *npx bonded (phone approve --qr .*)$/m.exec(printed) ?? []
-    const phone = words.replace('screenshot.png', link).split(' ')
+  const approve = async (request: string) => {
+    const [, words = ''] = /^ *npx bonded (phone .*)$/m.exec(printed) ?? []
+    const phone = words.replace(/screenshot\.png|SESSION/, request).split(' ')
     const bonded = join(ROOT, 'packages/service/bin/bonded.js')
     // Without blocking: the site closes a connection after seconds, which this process would learn
     // only when it uses it again.
-    await promisify(execFile)(process.execPath, [bonded, ...phone, '--no-wait'], {
-      env: { ...process.env, BONDED_DATA_DIR: folder, BONDED_PORT: env.BONDED_PORT },
-    })
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [bonded, ...phone, '--no-wait'],
+      { env: { ...process.env, BONDED_DATA_DIR: folder, BONDED_PORT: env.BONDED_PORT } },
+    )
+    return stdout
   }
-  if (await ready) return { origin: `http://localhost:${port}`, approve, stop }
+  const origin = `http://localhost:${port}`
+  if (await ready) return { origin, approve, stop, ended, printed: () => printed }
   await stop()
   if (NO_REGISTRY.test(printed)) return `no registry has the packages of examples/${name}`
   throw new Error(`${command} failed: ${printed}`)
@@ -84,8 +114,11 @@ async function startExample(name: string) {
 
 interface Example {
   readonly origin: string
-  /** Runs the command that the example prints, with a link in place of the screenshot. */
-  readonly approve: (link: string) => Promise<void>
+  /**
+   * Runs the command that the example prints, for a link or a session. Resolves to what the phone
+   * showed.
+   */
+  readonly approve: (request: string) => Promise<string>
 }
 
 /** The page and the phone of an example: a stranger, a changed form, the approved one, twice. */

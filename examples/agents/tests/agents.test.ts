@@ -6,9 +6,8 @@ import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import type { InboxItem } from '@bonded/contract'
-import { MockLanguageModelV3 } from 'ai/test'
 import { inboxHarness } from '../../../tests/harness/inbox.ts'
-import { type Ledger, reconcileTransfers, runAgent, transferApprovals } from '../transfer-agent.ts'
+import { type Ledger, payApproved, reconcileTransfers, transferApprovals } from '../transfers.ts'
 
 const ARGS = { to: 'DE02 1203 0000 0000 2020 51', cents: 125_000 }
 const HOOK = resolve(import.meta.dirname, '../claude-code-hook.ts')
@@ -43,49 +42,23 @@ async function userWithPhone() {
   return { ...parts, service, answer }
 }
 
-const USAGE = {
-  inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
-  outputTokens: { total: 1, text: 1, reasoning: 0 },
-}
-
-/** A model that calls the tool, and then repeats its result. */
-function scriptedModel() {
-  return new MockLanguageModelV3({
-    async doGenerate({ prompt }) {
-      const last = prompt.at(-1)
-      const result = last?.role === 'tool' ? JSON.stringify(last.content) : undefined
-      const call = {
-        type: 'tool-call',
-        toolCallId: 'call-1',
-        toolName: 'transfer',
-        input: JSON.stringify({ ...ARGS, subjectRef: 'x' }),
-      } as const
-      return {
-        content: [result === undefined ? call : { type: 'text', text: result }],
-        finishReason: { unified: result === undefined ? 'tool-calls' : 'stop', raw: undefined },
-        usage: USAGE,
-        warnings: [],
-      }
-    },
-  })
-}
-
 for (const [action, sends, expected] of [
   ['approve', [ARGS], /sent sess_/],
   ['decline', [], /Not sent: declined/],
 ] as const)
-  test(`an agent of the AI SDK sends ${sends.length} transfers after ${action}`, async () => {
+  test(`the tool of an agent sends ${sends.length} transfers after ${action}`, async () => {
     await using user = await userWithPhone()
     const sent: object[] = []
-    const output = runAgent(
-      scriptedModel(),
-      'Pay the invoice.',
-      transferApprovals(user.service),
-      { id: 'user-1', subjectRef: user.subjectRef },
-      async (transfer, id) => {
-        sent.push(transfer)
-        return `sent ${id}`
+    const output = payApproved(
+      {
+        approvals: transferApprovals(user.service),
+        user: { id: 'user-1', subjectRef: user.subjectRef },
+        send: async (transfer, id) => {
+          sent.push(transfer)
+          return `sent ${id}`
+        },
       },
+      ARGS,
     )
     const context = await user.answer(action)
     assert.equal(context?.requester?.name, 'Invoice agent')
@@ -109,20 +82,21 @@ for (const [isEntered, state] of [
     }
     const approvals = transferApprovals(user.service)
     let id = ''
-    const output = runAgent(
-      scriptedModel(),
-      'Pay the invoice.',
-      approvals,
-      { id: 'user-1', subjectRef: user.subjectRef },
-      async (_transfer, of) => {
-        id = of
-        if (isEntered) await ledger.enter(of, 'sent')
-        throw new Error('the connection was reset')
+    const output = payApproved(
+      {
+        approvals,
+        user: { id: 'user-1', subjectRef: user.subjectRef },
+        send: async (_transfer, of) => {
+          id = of
+          if (isEntered) await ledger.enter(of, 'sent')
+          throw new Error('the connection was reset')
+        },
       },
+      ARGS,
     )
+    const thrown = assert.rejects(output, { code: 'outcome_unknown' })
     await user.answer('approve')
-    await output
-    await output
+    await thrown
     await reconcileTransfers(approvals, ledger)
     assert.deepEqual(await approvals.reconcile(), [])
     assert.equal((await user.h.get({ id })).body.state, state)

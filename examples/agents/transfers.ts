@@ -4,8 +4,6 @@ import {
   createApprovals,
   memoryApprovalStore,
 } from '@bonded/integrator/approval'
-import { generateText, type LanguageModel, stepCountIs, tool } from 'ai'
-import * as z from 'zod/v4'
 
 interface Transfer {
   readonly to: string
@@ -29,38 +27,27 @@ export function transferApprovals(
   })
 }
 
-/** An agent with one tool. `user` is of your sign-in: the model never names it. */
-export async function runAgent(
-  model: LanguageModel,
-  prompt: string,
-  approvals: Approvals<Transfer>,
-  user: { readonly id: string; readonly subjectRef: string },
-  send: (transfer: Readonly<Transfer>, id: string) => Promise<string>,
+/** Your sign-in knows the user: the model never names it. */
+interface Payment {
+  readonly approvals: Approvals<Transfer>
+  readonly user: { readonly id: string; readonly subjectRef: string }
+  readonly send: (transfer: Readonly<Transfer>, id: string) => Promise<string>
+}
+
+/** The tool: asks the user, waits for the answer, and sends once what the user has approved. */
+export async function payApproved(
+  { approvals, user, send }: Payment,
+  args: Transfer,
+  signal?: AbortSignal,
 ): Promise<string> {
-  const transfer = tool({
-    description: 'Transfers money. The user has to approve each transfer on the phone.',
-    inputSchema: z.object({ to: z.string(), cents: z.int() }),
-    async execute(args, { abortSignal }) {
-      const owner = user.id
-      const requester = { kind: 'agent', name: 'Invoice agent' } as const
-      const { id } = await approvals.request({
-        owner,
-        subjectRef: user.subjectRef,
-        requester,
-        args,
-      })
-      const status = await approvals.wait({ id, owner }, abortSignal && { signal: abortSignal })
-      if (status !== 'approved') return `Not sent: ${status}.`
-      return approvals.execute({ id, owner, args }, (approved) => send(approved, id))
-    },
-  })
-  const { text } = await generateText({
-    model,
-    prompt,
-    tools: { transfer },
-    stopWhen: stepCountIs(5),
-  })
-  return text
+  const owner = user.id
+  const requester = { kind: 'agent', name: 'Invoice agent' } as const
+  const { id } = await approvals.request({ owner, subjectRef: user.subjectRef, requester, args })
+  // Here your program shows the user the address of the inbox.
+  console.error(`Waiting for the approval of ${id}`)
+  const status = await approvals.wait({ id, owner }, signal && { signal })
+  if (status !== 'approved') return `Not sent: ${status}.`
+  return approvals.execute({ id, owner, args }, (approved) => send(approved, id))
 }
 
 /** Where transfers are entered, once for each id. */

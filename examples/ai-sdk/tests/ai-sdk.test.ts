@@ -1,0 +1,3 @@
+import { testAgent } from '../../../tests/harness/example.ts'
+
+testAgent('ai-sdk')
