@@ -15,7 +15,7 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'The OpenID provider translates a standard, and has no rules of its own.',
   },
   'packages/cli': {
-    ceiling: 4_000,
+    ceiling: 4_200,
     reason: 'A command reads its options and calls an operation, which has the rules.',
   },
   'packages/console': {
@@ -67,11 +67,11 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'It runs in the pages of tenants, whose security teams review it.',
   },
   packages: {
-    ceiling: 53_938,
+    ceiling: 54_150,
     reason: 'A team that adopts the service maintains all of it, so a new line needs a reason.',
   },
   'packages and proofs': {
-    ceiling: 56_438,
+    ceiling: 56_625,
     reason: 'Code that moves from the packages to the proofs still has to be maintained.',
   },
   'lines of Python': {
@@ -96,7 +96,7 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
       'An operator has to understand every setting, and every pair of them is a case to test.',
   },
   commands: {
-    ceiling: 76,
+    ceiling: 77,
     reason: 'An operator has to find the right command in the help.',
   },
 }
