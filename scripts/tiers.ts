@@ -49,7 +49,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'packages/ciba/tests/{blocked,ciba,ciba-process,fapi-ciba,flood,killed-provider,ping,repeated-answer}.test.ts',
     'packages/console/tests/{actions,console,console-process,flood,lies,pages,passkeys}.test.ts',
     'packages/cli/tests/**/beside-a-service.test.ts',
-    'packages/cli/tests/**/{audit,cli,doctor,killed-commands,operator,receipt,stats,subject-data,webhook}.test.ts',
+    'packages/cli/tests/**/{approve,audit,cli,doctor,killed-commands,operator,receipt,stats,subject-data,webhook}.test.ts',
     'packages/server/tests/{wake-up,webhook}-kill.test.ts',
     'packages/integrator/tests/receipt-python.test.ts',
     'packages/python/tests/*.test.ts',
