@@ -34,8 +34,12 @@ export class RunningCommand {
     let child
     try {
       this.stopped.throwIfAborted()
-      const own = { argv0, cwd: folder, env: environment, detached: true }
-      child = spawn(program.file, words, { ...own, stdio: ['ignore', 'inherit', 'inherit'] })
+      const own = { argv0, cwd: folder, detached: true }
+      child = spawn(program.file, words, {
+        ...own,
+        env: environment,
+        stdio: ['ignore', 'inherit', 'inherit'],
+      })
       this.#child = child
       await once(child, 'spawn')
     } catch (cause) {
