@@ -270,7 +270,7 @@ const BUDGET_BYTES = {
   // The gate, and the rules of display with the texts that they look for, have most of it. The
   // look-alikes of ASCII and the top-level labels, which only a backend loads, have 10.5 kB, and
   // their rule 1.5 kB.
-  '@bonded/integrator/approval': 41_500,
+  '@bonded/integrator/approval': 42_000,
   // Without the SDK and zod, which the server has, and the approvals, which it is given.
   // The declaration of a caller, and the refusals of what JSON does not have, have 0.7 kB.
   '@bonded/integrator/mcp': 3_400,
