@@ -10,6 +10,9 @@ export interface Cost {
   readonly cpuSeconds: number
 }
 
+/** How long a process may last after its last test, where a test has left something open. */
+const LEFT_OPEN_MS = 60_000
+
 /**
  * Runs test files in this process, one after another. Each file is a suite of its own, so that its
  * hooks apply only to its tests, and reports name it.
@@ -44,6 +47,11 @@ export async function runBatch(files: readonly string[], tier = 'test'): Promise
       )
     running = undefined
   }
+  setTimeout(() => {
+    const left = process.getActiveResourcesInfo().join(', ')
+    process.stderr.write(`after its last test, ${files.at(-1)} keeps its process: ${left}\n`)
+    process.exit(1)
+  }, LEFT_OPEN_MS).unref()
 }
 
 /** A file may start a server or a browser when it is evaluated, so no other one runs with it. */

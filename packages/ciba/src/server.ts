@@ -91,10 +91,7 @@ export async function serveCiba(
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
       stop.abort()
-      const closed = new Promise((resolve) => void server.close(resolve))
-      server.closeIdleConnections()
-      await closed
-      guard[Symbol.dispose]()
+      await guard.end()
       await sweeping
       await notices[Symbol.asyncDispose]()
       db.close()

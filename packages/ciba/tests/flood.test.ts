@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { pipelineUnread, rawRequest } from '../../../tests/harness/raw-http.ts'
+import { pipelineUnread, rawClient, rawRequest } from '../../../tests/harness/raw-http.ts'
 import { cibaHarness } from './harness.ts'
 
 test('destroys a connection that pipelines requests and reads nothing, and answers others', {
@@ -10,4 +10,12 @@ test('destroys a connection that pipelines requests and reads nothing, and answe
   const { port } = new URL(issuer)
   await pipelineUnread(Number(port), { request: rawRequest('GET /jwks'), signal: t.signal })
   assert.equal((await fetch(`${issuer}/jwks`)).status, 200)
+})
+
+test('stops beside a connection that has sent nothing', { timeout: 30_000 }, async (t) => {
+  const { issuer, restart } = await cibaHarness(t)
+  using silent = await rawClient(Number(new URL(issuer).port))
+  assert.equal((await fetch(`${issuer}/jwks`)).status, 200)
+  await restart()
+  assert.equal(await silent.closed, '')
 })

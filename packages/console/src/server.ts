@@ -87,12 +87,7 @@ export async function serveConsole(given: {
   })
   return {
     port: (server.address() as AddressInfo).port,
-    async [Symbol.asyncDispose]() {
-      const closed = new Promise((resolve) => void server.close(resolve))
-      server.closeIdleConnections()
-      await closed
-      guard[Symbol.dispose]()
-    },
+    [Symbol.asyncDispose]: () => guard.end(),
   }
 }
 

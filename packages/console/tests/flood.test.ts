@@ -40,6 +40,19 @@ test('answers others while 40 forms arrive, and logs none of those that end earl
   assert.deepEqual(lines, [])
 })
 
+test('stops beside connections that have sent nothing, or half of a request', {
+  timeout: 20_000,
+}, async (t) => {
+  const { origin, port, running } = await setup(t)
+  // A browser opens a connection ahead of need, and leaves it open.
+  using silent = await rawClient(port)
+  using half = await rawClient(port)
+  half.send('GET / HTTP/1.1\r\nHost: x\r\n')
+  assert.equal((await fetch(`${origin}/health/alive`)).status, 200)
+  await running[Symbol.asyncDispose]()
+  assert.deepEqual(await Promise.all([silent.closed, half.closed]), ['', ''])
+})
+
 test('closes a connection whose headers do not arrive, soon after their time', {
   // Node’s own check of them is every 30 seconds.
   timeout: 20_000,

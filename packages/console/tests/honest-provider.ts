@@ -61,6 +61,10 @@ export async function honestProvider(origin: string, { client_id } = CLIENT) {
     operator,
     /** The parameters of each authorization request. */
     seen,
-    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => void server.close(() => resolve())),
+    async [Symbol.asyncDispose]() {
+      const closed = new Promise((resolve) => void server.close(resolve))
+      server.closeAllConnections()
+      await closed
+    },
   }
 }

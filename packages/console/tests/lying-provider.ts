@@ -80,6 +80,10 @@ export async function lyingProvider() {
   return {
     issuer,
     state,
-    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => void server.close(() => resolve())),
+    async [Symbol.asyncDispose]() {
+      const closed = new Promise((resolve) => void server.close(resolve))
+      server.closeAllConnections()
+      await closed
+    },
   }
 }

@@ -125,7 +125,7 @@ async function firewall(t: TestContext, status: number): Promise<string> {
     response.writeHead(status, { 'content-type': 'text/html' }).end('<h1>Blocked</h1>'),
   ).listen(0, '127.0.0.1')
   await once(server, 'listening')
-  t.after(() => server.close())
+  t.after(() => server.close().closeAllConnections())
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 

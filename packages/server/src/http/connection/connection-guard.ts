@@ -9,6 +9,8 @@ export const WRITE_STALL_MS = 10_000
 const DISCARD_MS = 1_000
 /** How often the guard checks its connections. */
 const SWEEP_MS = 1_000
+/** How long requests may take once their server stops: a body may arrive for ten seconds. */
+const REQUESTS_END_MS = 11_000
 
 /** The state that the guard tracks for an open connection. Most of thousands are idle channels. */
 interface Connection {
@@ -39,6 +41,11 @@ const STOP_PARSING = 2
 export interface ConnectionGuard extends Disposable {
   /** Destroys connections that read no response, or that keep sending a discarded body. */
   readonly sweep: () => void
+  /**
+   * Closes the server: completes each request that has arrived within a second of the call, for
+   * eleven seconds, and destroys every other connection.
+   */
+  readonly end: () => Promise<void>
 }
 
 /**
@@ -82,7 +89,19 @@ export function guardConnections(
         socket.destroy()
   }
   const timer = setInterval(sweep, SWEEP_MS).unref()
-  return { sweep, [Symbol.dispose]: () => clearInterval(timer) }
+  async function end(): Promise<void> {
+    const closed = new Promise((resolve) => void server.close(resolve))
+    // Node closes none that has sent nothing, and browsers open such connections ahead of need.
+    const idle = setInterval(() => {
+      for (const [socket, { pending }] of connections) if (pending === 0) socket.destroy()
+    }, SWEEP_MS)
+    const late = setTimeout(() => server.closeAllConnections(), REQUESTS_END_MS)
+    await closed
+    clearInterval(idle)
+    clearTimeout(late)
+    clearInterval(timer)
+  }
+  return { sweep, end, [Symbol.dispose]: () => clearInterval(timer) }
 }
 
 /**
