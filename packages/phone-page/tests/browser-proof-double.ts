@@ -49,11 +49,15 @@ export class BrowserProofDouble {
       return route.fulfill({ json: this.#view((await response.json()) as PhoneSession) })
     }
     if (!/\/sessions\/[^/]+(\/claim)?$/.test(pathname)) return route.continue()
-    // A page that is closed ends its requests.
-    const response = await route.fetch().catch(() => undefined)
-    if (response === undefined) return
+    // A page that is closed ends its requests, also between a response and its body.
+    const found = await route
+      .fetch()
+      .then(async (response) => ({ response, body: await response.json() }))
+      .catch(() => undefined)
+    if (found === undefined) return
+    const { response, body } = found
     if (!response.ok()) return route.fulfill({ response })
-    return route.fulfill({ response, json: this.#view((await response.json()) as PhoneSession) })
+    return route.fulfill({ response, json: this.#view(body as PhoneSession) })
   }
 
   #view(session: PhoneSession): PhoneSession {
