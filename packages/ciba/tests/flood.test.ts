@@ -13,9 +13,9 @@ test('destroys a connection that pipelines requests and reads nothing, and answe
 })
 
 test('stops beside a connection that has sent nothing', { timeout: 30_000 }, async (t) => {
-  const { issuer, restart } = await cibaHarness(t)
-  using silent = await rawClient(Number(new URL(issuer).port))
-  assert.equal((await fetch(`${issuer}/jwks`)).status, 200)
-  await restart()
+  const ciba = await cibaHarness(t)
+  using silent = await rawClient(Number(new URL(ciba.issuer).port))
+  assert.equal((await fetch(`${ciba.issuer}/jwks`)).status, 200)
+  await ciba.restart()
   assert.equal(await silent.closed, '')
 })

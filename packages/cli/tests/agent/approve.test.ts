@@ -154,8 +154,9 @@ for (const [signal, code] of [
 
 test('passes SIGTERM on to the command that runs, and ends as the command does', async (t) => {
   const { start, request } = await setting(t)
-  // The shell waits for a child of its own, which the signal ends too.
-  const script = 'trap "exit 9" TERM; echo started; sleep 600'
+  // Its child has begun before the signal, which ends it too. A shell that is about to start one
+  // in the foreground would first wait for the end of that one.
+  const script = 'trap "exit 9" TERM; sleep 600 & echo started; wait'
   const { child, errors, ended } = start(['--env', 'PATH', '--', 'sh', '-c', script])
   await (await request()).approve()
   assert.equal(await firstOutput(child), 'started\n')
