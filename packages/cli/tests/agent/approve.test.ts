@@ -154,9 +154,9 @@ for (const [signal, code] of [
 
 test('passes SIGTERM on to the command that runs, and ends as the command does', async (t) => {
   const { start, request } = await setting(t)
-  // Its child has begun before the signal, which ends it too. A shell that is about to start one
-  // in the foreground would first wait for the end of that one.
-  const script = 'trap "exit 9" TERM; sleep 600 & echo started; wait'
+  // The child of the shell says that it has begun: a signal between its fork and its start is lost,
+  // and it would keep the output open for its ten minutes.
+  const script = 'trap "exit 9" TERM; sh -c "echo started; exec sleep 600" & wait'
   const { child, errors, ended } = start(['--env', 'PATH', '--', 'sh', '-c', script])
   await (await request()).approve()
   assert.equal(await firstOutput(child), 'started\n')
