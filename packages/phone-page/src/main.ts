@@ -90,10 +90,8 @@ function challengeAhead(): void {
   if (document.visibilityState !== 'visible') return
   const url = urlOf(requestPath(CHALLENGE_DEVICE, {}))
   const headers = { accept: 'application/json', 'content-type': 'application/json' }
-  network.expect(
-    url,
-    network.fetch(url, { method: 'POST', headers, body: '{}', redirect: 'error' }),
-  )
+  const request = { method: 'POST', headers, body: '{}', redirect: 'error' } as const
+  network.expect(url, network.fetch(url, request))
 }
 
 function urlOf(path: string): string {

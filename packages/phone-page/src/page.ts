@@ -52,9 +52,11 @@ export function startDrawing({
 export function obstacle(appLink: string | null): PageScreen | undefined {
   // A device with only a fine pointer is a computer. The page is for a phone that the user carries.
   if (!matchMedia('(any-pointer: coarse)').matches) return { name: 'desktop', link: location.href }
-  if (typeof PublicKeyCredential === 'undefined') return problemScreen('open_in_browser', appLink)
+  // A browser inside another app can have the class of passkeys, and not their prompts.
+  if (!window.PublicKeyCredential || !navigator.credentials)
+    return problemScreen('open_in_browser', appLink)
   // It is missing at every attempt. No session is claimed yet, so another browser can go on.
-  if (typeof indexedDB === 'undefined') return problemScreen('storage_missing', appLink)
+  if (!window.indexedDB) return problemScreen('storage_missing', appLink)
 }
 
 export function problemScreen(problem: ProblemKind, appLink: string | null): ProblemScreen {

@@ -101,23 +101,26 @@ test(
   },
 )
 
-test(
-  'tells the user of a browser without passkeys to open the link in another one',
-  browserTest,
-  async () => {
-    const { page, context } = await sandbox.phone()
-    await context.addInitScript('delete globalThis.PublicKeyCredential')
-    const { universal_link } = await sandbox.create()
-    await page.goto(universal_link)
-    await screen(page, 'problem')
-    assert.equal(await heading(page), 'Open this link in Safari or Chrome')
-    assert.equal(await page.locator('.link').textContent(), universal_link)
-    await press(page, 'Copy link')
-    await page.getByRole('button', { name: '✓ Copy link' }).waitFor()
-    assert.equal(await page.evaluate('getSelection().toString()'), universal_link)
-    await context.close()
-  },
-)
+for (const missing of ['globalThis.PublicKeyCredential', 'Navigator.prototype.credentials'])
+  test(
+    `a browser without ${missing} tells its user to open the link in another one`,
+    browserTest,
+    async () => {
+      const { page, context, open } = await sandbox.phone()
+      await open(await sandbox.create())
+      await context.addInitScript(`delete ${missing}`)
+      for (const address of [(await sandbox.create()).universal_link, `${sandbox.origin}/inbox`]) {
+        await page.goto(address)
+        await screen(page, 'problem')
+        assert.equal(await heading(page), 'Open this link in Safari or Chrome')
+        assert.equal(await page.locator('.link').textContent(), address)
+        await press(page, 'Copy link')
+        await page.getByRole('button', { name: '✓ Copy link' }).waitFor()
+        assert.equal(await page.evaluate('getSelection().toString()'), address)
+      }
+      await context.close()
+    },
+  )
 
 for (const [outcome, title, body] of [
   ['accepted', 'Your request is complete', 'Harbour Bank has completed it.'],

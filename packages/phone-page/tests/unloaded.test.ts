@@ -69,17 +69,21 @@ test('a portal whose script does not arrive says so', browserTest, async () => {
   assert.equal(await page.getByText('This page has not loaded yet').count(), 0)
 })
 
-test('a browser without a database shows the link at once', browserTest, async () => {
-  const { page, context } = await bank.phone()
-  await page.addInitScript('delete globalThis.indexedDB; delete Window.prototype.indexedDB')
-  for (const address of [(await bank.create()).universal_link, `${bank.origin}/inbox`]) {
-    await page.goto(address)
-    await screen(page, 'problem')
-    assert.equal(await heading(page), 'Open this link in Safari or Chrome')
-    await page.getByText('This browser cannot store your setup.').waitFor()
-    assert.equal(await page.locator('.link').innerText(), address)
-    assert.deepEqual(await page.getByRole('button').allTextContents(), ['Copy link'])
-    await press(page, 'Copy link')
-  }
-  await context.close()
-})
+for (const [name, script] of [
+  ['without a database', 'delete globalThis.indexedDB; delete Window.prototype.indexedDB'],
+  ['whose database is null', `Object.defineProperty(globalThis, 'indexedDB', { value: null })`],
+] as const)
+  test(`a browser ${name} shows the link at once`, browserTest, async () => {
+    const { page, context } = await bank.phone()
+    await page.addInitScript(script)
+    for (const address of [(await bank.create()).universal_link, `${bank.origin}/inbox`]) {
+      await page.goto(address)
+      await screen(page, 'problem')
+      assert.equal(await heading(page), 'Open this link in Safari or Chrome')
+      await page.getByText('This browser cannot store your setup.').waitFor()
+      assert.equal(await page.locator('.link').innerText(), address)
+      assert.deepEqual(await page.getByRole('button').allTextContents(), ['Copy link'])
+      await press(page, 'Copy link')
+    }
+    await context.close()
+  })

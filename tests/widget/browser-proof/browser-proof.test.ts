@@ -140,24 +140,25 @@ test(
   },
 )
 
-test(
-  'a browser without WebAuthn ends the bond, and the session is not bonded',
-  browserTest,
-  async () => {
-    const { page, phone, close } = await bank.approved((page) =>
-      page.addInitScript('delete globalThis.PublicKeyCredential'),
-    )
-    assert.deepEqual(await outcomeOf(page), {
-      state: 'unavailable',
-      sessionId: null,
-      reason: 'browser_unsupported',
-    })
-    await page.getByText('Open this page on your phone instead').waitFor()
-    await screen(phone.page, 'ended')
-    assert.equal((await bank.sandbox.stateOf(bank.session)).state, 'killed')
-    await close()
-  },
-)
+for (const missing of ['globalThis.PublicKeyCredential', 'Navigator.prototype.credentials'])
+  test(
+    `a browser without ${missing} ends the bond, and the session is not bonded`,
+    browserTest,
+    async () => {
+      const { page, phone, close } = await bank.approved((page) =>
+        page.addInitScript(`delete ${missing}`),
+      )
+      assert.deepEqual(await outcomeOf(page), {
+        state: 'unavailable',
+        sessionId: null,
+        reason: 'browser_unsupported',
+      })
+      await page.getByText('Open this page on your phone instead').waitFor()
+      await screen(phone.page, 'ended')
+      assert.equal((await bank.sandbox.stateOf(bank.session)).state, 'killed')
+      await close()
+    },
+  )
 
 const ELEMENT = `
 import '@bonded/widget/element'

@@ -14,17 +14,12 @@ function main(root: HTMLElement): void {
   const tell = (type: string, origin: string) =>
     window.parent.postMessage({ bonded: FRAME_PROTOCOL, type }, origin)
   const nothing = () => {}
-  if (!isPlaced({ self: window, parent: window.parent, top: window.top })) {
-    const look = lookOf(null, { onConfirm: nothing, onReopen: nothing })
-    return drawFrame(root, { name: 'misplaced' }, look)
-  }
+  const stop = (name: 'misplaced' | 'unsupported') =>
+    drawFrame(root, { name }, lookOf(null, { onConfirm: nothing, onReopen: nothing }))
+  if (!isPlaced({ self: window, parent: window.parent, top: window.top })) return stop('misplaced')
   // Without the permission, every prompt would fail as if the user had canceled it.
   if (!isPermitted(document)) {
-    drawFrame(
-      root,
-      { name: 'unsupported' },
-      lookOf(null, { onConfirm: nothing, onReopen: nothing }),
-    )
+    stop('unsupported')
     return tell('blocked', '*')
   }
   const onMessage = (event: MessageEvent<unknown>) => {

@@ -1,9 +1,10 @@
 /**
- * Whether this browser has passkeys for the user's page. Nothing in the page makes the service
- * require less, so a page that says no only ends its own bond.
+ * Whether this browser has passkeys for the user's page: a page that is not secure has none, and a
+ * browser inside an app can lack their prompts. Nothing in the page makes the service require less,
+ * so a page that says no only ends its own bond.
  */
 export function hasPasskeys(): boolean {
-  return isSecureContext && typeof PublicKeyCredential !== 'undefined' && !isInForeignFrame()
+  return !!window.PublicKeyCredential && !!navigator.credentials && !isInForeignFrame()
 }
 
 /**
