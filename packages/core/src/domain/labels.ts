@@ -69,7 +69,7 @@ function read(label: string): ReadLabel {
   const keys = lookalikeKeys(label)
   const own = keys.map((key) => reserved?.get(key)).find((found) => found !== undefined)
   const detail = !isHighlyRestrictive(label)
-    ? 'A word of the label mixes scripts, or is of a script that is not in general use.'
+    ? 'A word of the label mixes scripts, or has letters that are not in general use.'
     : own !== undefined
       ? `The label looks like "${own}", which is a reserved label: phones show it themselves.`
       : undefined

@@ -1,5 +1,5 @@
 import { withoutJoiners } from '@bonded/contract'
-import { CONFUSABLES } from './confusables-table.ts'
+import { ALPHABETS, CONFUSABLES } from './confusables-table.ts'
 
 /**
  * The recommended scripts (UAX 31, table 5). Text of any other script is rare enough to be used for
@@ -25,6 +25,12 @@ const PROFILES = [...SCRIPTS.map((script) => [script]), ...MIXTURES].map(
     ),
 )
 
+/** Small capitals, phonetic letters, and all other Latin letters that are in no alphabet. */
+const UNLISTED = new RegExp(`(?![a-z${ALPHABETS}])\\p{sc=Latin}`, 'u')
+
+/** Whether each Latin letter of a text is in the alphabet of a language, also with an accent. */
+export const isListed = (text: string) => !UNLISTED.test(text.normalize('NFKD').toLowerCase())
+
 const ASCII = /^[ -~]*$/
 const BETWEEN_WORDS = /[^\p{L}\p{M}\p{N}]+/u
 /** What does not count when two labels are compared: white space, punctuation, most symbols. */
@@ -33,7 +39,8 @@ const UNCOUNTED = /[^\p{L}\p{M}\p{N}\p{Sc}]+/gu
 /**
  * Whether each word of a text is at UTS 39's level Highly Restrictive: of one recommended script,
  * or of a mixture that is usual in Chinese, Japanese and Korean. Word by word, because labels such
- * as "IBAN получателя" are usual, and only letters within one word pass for each other.
+ * as "IBAN получателя" are usual, and only letters within one word pass for each other. Its Latin
+ * letters are those of languages.
  *
  * @example isHighlyRestrictive('Аmount') // false: the first letter is Cyrillic
  */
@@ -41,7 +48,7 @@ export function isHighlyRestrictive(text: string): boolean {
   if (ASCII.test(text)) return true
   // A joiner within a word must not split it.
   const words = withoutJoiners(text).split(BETWEEN_WORDS)
-  return words.every((word) => PROFILES.some((profile) => profile.test(word)))
+  return words.every((word) => isListed(word) && PROFILES.some((profile) => profile.test(word)))
 }
 
 /**

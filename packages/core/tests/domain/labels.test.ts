@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { findLabelProblem } from '../../src/domain/labels.ts'
 import { isHighlyRestrictive, lookAlike } from '../../src/domain/lookalikes.ts'
 import { RESERVED_LABELS } from '../../src/domain/reserved-labels.ts'
+import { nameProblems } from '../../src/operations/admin/tenants.ts'
 import { reservedLabels } from '../../../../scripts/reserved-labels.ts'
 
 const problemOf = (...labels: string[]) => findLabelProblem(labels.map((label) => ({ label })))
@@ -32,12 +33,52 @@ test('rejects labels that look like one another', () => {
   assert.equal(problemOf('Amount', 'To', 'Total amount', 'Line 1', 'Line 2', '€', '¥'), undefined)
 })
 
-test('rejects a word that mixes scripts, and scripts that are not in general use', () => {
-  for (const label of ['Аmount', 'Amоunt', 'Payee аmount', 'Αmount', 'ᎪᎷᎾᏌᏁᎢ', 'Amᴑuntⲟ', '𐌀mount'])
+/** Latin letters that are in no alphabet of CLDR: small capitals, phonetic and archaic ones. */
+const OF_NO_LANGUAGE = ['ʙᴀɴᴋ', 'Hᴀʀʙᴏᴜʀ Bank', 'ꜱᴛᴀᴛᴇ', 'ɡoogle', 'pɑypɑl', 'ᵽay', 'Ꝑay', 'Ƿay']
+
+test('rejects a word that mixes scripts, or has letters that are not in general use', () => {
+  const mixed = ['Аmount', 'Amоunt', 'Payee аmount', 'Αmount', 'ᎪᎷᎾᏌᏁᎢ', 'Amᴑuntⲟ', '𐌀mount']
+  for (const label of [...mixed, ...OF_NO_LANGUAGE])
     assert.deepEqual(problemOf(label), {
       param: 'context.display.0.label',
-      detail: 'A word of the label mixes scripts, or is of a script that is not in general use.',
+      detail: 'A word of the label mixes scripts, or has letters that are not in general use.',
     })
+})
+
+test('a tenant has no name with letters of no language', () => {
+  for (const name of OF_NO_LANGUAGE)
+    assert.deepEqual(
+      nameProblems(name).map(({ path }) => path),
+      [['name']],
+      name,
+    )
+  // A word of two scripts may be a name, and is compared with those of the other tenants.
+  assert.deepEqual(nameProblems('ЮMoney'), [])
+})
+
+test('accepts the names that organizations have in the alphabets of all languages', () => {
+  for (const name of [
+    'Yıldız Bankası, İSTANBUL',
+    'Łódź',
+    'S.à r.l.',
+    'Đặng Thị Ngọc',
+    'Ærø',
+    'Þórr Ðan',
+    'ƏCNƏBİ Əliyev',
+    'Ŋdi',
+    'Hawaiʻi',
+    'O’Brien & Söhne, GROẞE STRAẞE',
+    'Ƙasar Ɓagwai, ɗan kasuwa',
+    'Ɛʋegbe, Ŋutsu la ƒle',
+    'Ŧiŋ, Ǥiõll, Ɲɔgɔn',
+    'Enkɨtɔk, Nʉmba; Ǝmɛ; Kǝlɩ; Ʊlʊ',
+    'ŒUVRE, cœur',
+    'Ẹ\u0301gbẹ\u0301, Olúwas\u0323eun',
+    'ǁKaras, ǃNamiǂNûs',
+    'Nº 3, 2ª via, 25 m², 5 µm, Coca-Cola™',
+    'ＢＡＮＫ銀行',
+  ])
+    assert.ok(isHighlyRestrictive(name) && nameProblems(name).length === 0, name)
 })
 
 test('accepts the labels that banks write in the scripts of all languages', () => {

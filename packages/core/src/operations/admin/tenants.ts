@@ -9,7 +9,7 @@ import {
 import { requiresBrowser } from '../../domain/browser-proof.ts'
 import { MAX_PAGE_SECONDS } from '../../domain/lifetimes.ts'
 import { type SomeLimits, TENANT_LIMITS } from '../../domain/limits.ts'
-import { isHighlyRestrictive, lookAlike } from '../../domain/lookalikes.ts'
+import { isHighlyRestrictive, isListed, lookAlike } from '../../domain/lookalikes.ts'
 import type { Tenant } from '../../domain/tenant.ts'
 import type { Service } from '../service.ts'
 import { createCredential } from './credential.ts'
@@ -121,8 +121,8 @@ export interface TenantProblem {
 
 /** What is wrong with the name of a tenant. */
 export function nameProblems(name: string): readonly TenantProblem[] {
-  if (isDisplayText(name) && Array.from(name).length <= MAX_NAME_LENGTH) return []
-  const message = `The name must have 1 to ${MAX_NAME_LENGTH} visible characters, and none that hides or reorders text`
+  if (isDisplayText(name) && isListed(name) && Array.from(name).length <= MAX_NAME_LENGTH) return []
+  const message = `The name must have 1 to ${MAX_NAME_LENGTH} visible characters, and none that is in no alphabet, or hides or reorders text`
   return [{ path: ['name'], message }]
 }
 
