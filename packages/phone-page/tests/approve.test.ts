@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { browserMissing } from '../../../tests/browser.ts'
+import { quietZoneOf, readQr } from '../../widget/tests/read-qr.ts'
 import { press, screen } from './phone-browser.ts'
 import { Sandbox } from './sandbox.ts'
 
@@ -297,9 +298,12 @@ test(
 
 test('shows a computer the way to a phone', browserTest, async () => {
   const page = await sandbox.computer()
-  await page.goto((await sandbox.create()).universal_link)
+  const { universal_link } = await sandbox.create()
+  await page.goto(universal_link)
   await screen(page, 'desktop')
-  await page.getByRole('img', { name: 'QR code' }).waitFor()
+  const png = await page.getByRole('img', { name: 'QR code' }).screenshot()
+  assert.equal(readQr(png), universal_link)
+  assert.ok(Math.min(...quietZoneOf(png)) >= 4)
 })
 
 test('reports an incomplete link', browserTest, async () => {

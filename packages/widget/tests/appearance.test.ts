@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { browserTest, computed, Harness, init, noBrowser, require } from './harness.ts'
+import { quietZoneOf } from './read-qr.ts'
 
 let h: Harness
 before(async () => {
@@ -61,6 +62,15 @@ for (const theme of ['light', 'dark'] as const)
       t.diagnostic(`least contrast ${least.toFixed(2)}`)
     },
   )
+
+test('the QR code has a light border of four modules on each side', browserTest, async () => {
+  for (const height of [168, 440]) {
+    const body = `<div data-pulse-widget style="min-height:${height}px;max-width:360px"></div>`
+    const page = await h.waiting({ body, colorScheme: 'light' })
+    const border = quietZoneOf(await page.locator('.qr').screenshot())
+    assert.ok(Math.min(...border) >= 4, `${height} px: ${border.join(', ')}`)
+  }
+})
 
 test('applies theme, accent, radius and font to the card', browserTest, async () => {
   const page = await h.open({ colorScheme: 'light' })

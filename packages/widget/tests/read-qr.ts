@@ -51,6 +51,27 @@ function doubled({ width, height, data }: Picture): Picture {
   return larger
 }
 
+/**
+ * The light border of a QR code in modules, at its left, top, right and bottom. ISO 18004 requires
+ * four. The upper side of a finder pattern, which begins at the top left, has seven modules.
+ *
+ * @param png a picture of the code with its border, and nothing around
+ */
+export function quietZoneOf(png: Buffer): readonly number[] {
+  const { width, height, data }: Picture = PNG.sync.read(png)
+  const isDark = (x: number, y: number) => (data[4 * (y * width + x)] ?? 0) < 0x80
+  const columns = Array.from({ length: width }, (_, x) => x)
+  const rows = Array.from({ length: height }, (_, y) => y)
+  const darkRows = rows.filter((y) => columns.some((x) => isDark(x, y)))
+  const darkColumns = columns.filter((x) => rows.some((y) => isDark(x, y)))
+  const [left = 0, right = 0] = [darkColumns[0], darkColumns.at(-1)]
+  const [top = 0, bottom = 0] = [darkRows[0], darkRows.at(-1)]
+  const side = columns.findIndex((x) => x > left && !isDark(x, top + 1)) - left
+  return [left, top, width - 1 - right, height - 1 - bottom].map((px) =>
+    Math.round((px * 7) / side),
+  )
+}
+
 /** Why the second decoder cannot run here; false when it can. */
 export const noZbar = spawnSync('zbarimg', ['--version']).error
   ? 'NO ZBARIMG: the QR code is read by ONE decoder only. Install it: apt-get install zbar-tools.'
