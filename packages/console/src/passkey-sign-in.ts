@@ -1,6 +1,7 @@
 import { createPublicKey } from 'node:crypto'
 import { verifyWebAuthnAssertion, verifyWebAuthnRegistration } from '@bonded/attestation/webauthn'
 import { decodeBase64url } from '@bonded/contract'
+import { NO_TRUST } from '@bonded/server/adapters/attestation/webauthn/browser-key-verifier'
 import {
   type Answer,
   ATTEMPT_COOKIE,
@@ -16,23 +17,10 @@ import { PASSKEY_SCRIPT } from './passkey-script.ts'
 import type { Passkeys } from './passkeys.ts'
 import { messagePage } from './pages/message.ts'
 import { SCRIPT_POLICY } from './static-file.ts'
-import type { SignInMethod, SignInParts } from './sign-in.ts'
+import { MESSAGES, type SignInMethod, type SignInParts } from './sign-in.ts'
 import type { SignedIn } from './sessions.ts'
 
 const ENROLL = '/enroll/'
-/** The console requests no statement: the invitation names the operator. */
-const NO_TRUST = {
-  packed: [],
-  apple: [],
-  android: {
-    roots: new Set<string>(),
-    testRoots: new Set<string>(),
-    apps: [],
-    minPatchLevel: null,
-    ownerBootKeys: new Set<string>(),
-    userAuthenticationWithinSeconds: null,
-  },
-}
 
 /** Signs operators in by passkeys of this machine, which an address of the command line enrolls. */
 export class PasskeySignIn implements SignInMethod {
@@ -94,9 +82,10 @@ ${form({ action: url.pathname, challenge, verb: 'Create a passkey', name })}`
   async #finish(call: Call): Promise<Answer> {
     const attempt = this.#attemptOf(call)
     const bytes = bytesIn(call, ['id', 'clientDataJSON', 'authenticatorData', 'signature'])
-    const passkey = bytes && this.#passkeys.find(bytes.id)
-    if (attempt === undefined || bytes === undefined || passkey === undefined)
-      return this.#rejected('The passkey is not enrolled on this machine, or the page was too old.')
+    if (attempt === undefined || bytes === undefined) return this.#rejected(MESSAGES.not_begun_here)
+    const passkey = this.#passkeys.find(bytes.id)
+    if (passkey === undefined)
+      return this.#rejected('This passkey is not enrolled on this machine. Use another one.')
     const verified = verifyWebAuthnAssertion({
       publicKey: createPublicKey({
         key: Buffer.from(passkey.publicKey, 'base64url'),
@@ -116,7 +105,9 @@ ${form({ action: url.pathname, challenge, verb: 'Create a passkey', name })}`
     const isCopy = (counter > 0 || passkey.counter > 0) && counter <= passkey.counter
     if (!verified.ok || isCopy || !this.#attempts.use(call.cookies.get(ATTEMPT_COOKIE) ?? '')) {
       await this.#parts.record('console sign-in', actor, 'passkey_rejected')
-      return this.#rejected('The passkey does not verify.')
+      return this.#rejected(
+        'The passkey does not verify. Usually the sign-in was opened again since then, or the console was restarted.',
+      )
     }
     await this.#parts.record('console sign-in', actor)
     if (counter > passkey.counter) this.#passkeys.add(bytes.id, { ...passkey, counter })
@@ -144,7 +135,8 @@ ${form({ action: url.pathname, challenge, verb: 'Create a passkey', name })}`
       },
       NO_TRUST,
     )
-    if (!registered.ok) return this.#rejected('The passkey does not verify.')
+    if (!registered.ok)
+      return this.#rejected('The passkey does not verify. Open the address again.')
     const holder = this.#passkeys.invitation(token, now())
     if (holder === undefined || !this.#passkeys.use(token))
       return this.#rejected('The address was used, or has expired.')

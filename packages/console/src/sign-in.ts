@@ -44,7 +44,7 @@ export interface SignInMethod {
 }
 
 /** What the page says. */
-const MESSAGES: Readonly<Record<SignInFailure, string>> = {
+export const MESSAGES: Readonly<Record<SignInFailure, string>> = {
   provider_unavailable:
     'The sign-in provider did not answer, or not as it should. Try again in a minute, or ask its administrator.',
   provider_misconfigured:

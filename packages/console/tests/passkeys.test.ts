@@ -3,6 +3,7 @@ import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import pino from 'pino'
+import type { Page } from 'playwright-core'
 import { browserMissing, openBrowser } from '../../../tests/browser.ts'
 import { freePort } from '../../store/tests/servers/free-port.ts'
 import { harness } from '../../../tests/harness/harness.ts'
@@ -22,22 +23,26 @@ const AUTHENTICATOR = {
   automaticPresenceSimulation: true,
 } as const
 
-test('an address enrolls one passkey, which signs in with its role while its file exists', {
-  skip: browserMissing,
-}, async () => {
+interface Scene {
+  readonly h: Awaited<ReturnType<typeof harness>>
+  readonly origin: string
+  readonly passkeys: Passkeys
+  readonly page: Page
+}
+
+/** A console with passkeys, and a browser with an authenticator. */
+async function withConsole(use: (scene: Scene) => Promise<void>): Promise<void> {
   await using h = await harness()
   const port = await freePort()
   const origin = `http://localhost:${port}`
   const passkeys = new Passkeys(h.folder)
-  const { service, clock } = h
-  const log = pino({ level: 'silent' })
   await using running = await serveConsole({
-    service,
+    service: h.service,
     origin,
     signIn: (parts) => new PasskeySignIn(passkeys, { ...parts, origin }),
     host: '127.0.0.1',
     port,
-    log,
+    log: pino({ level: 'silent' }),
   })
   assert.equal(running.port, port)
   await using browser = await openBrowser()
@@ -45,7 +50,19 @@ test('an address enrolls one passkey, which signs in with its role while its fil
   const devtools = await page.context().newCDPSession(page)
   await devtools.send('WebAuthn.enable')
   await devtools.send('WebAuthn.addVirtualAuthenticator', { options: AUTHENTICATOR })
+  await use({ h, origin, passkeys, page })
+}
 
+const browserTest = { skip: browserMissing }
+
+test(
+  'an address enrolls one passkey, which signs in with its role while its file exists',
+  browserTest,
+  () => withConsole(enrollAndSignIn),
+)
+
+async function enrollAndSignIn({ h, origin, passkeys, page }: Scene): Promise<void> {
+  const { service, clock } = h
   const late = passkeys.invite({ name: 'bob', role: 'admin' }, clock.now() - 10 * MINUTE)
   assert.equal((await send(`${origin}/enroll/${late}`)).status, 403)
   const address = `${origin}/enroll/${passkeys.invite({ name: 'ada', role: 'support' }, clock.now())}`
@@ -89,4 +106,78 @@ test('an address enrolls one passkey, which signs in with its role while its fil
       ['console sign-in', 'ada', 'console', 'passkey_rejected'],
     ],
   )
-})
+}
+
+test('the sign-in says why the browser returned no passkey', browserTest, () =>
+  withConsole(async ({ h, origin, passkeys, page }) => {
+    const address = `${origin}/enroll/${passkeys.invite({ name: 'ada', role: 'support' }, h.clock.now())}`
+    const says = async (verb: string, text: string) => {
+      await page.getByRole('button', { name: verb }).click()
+      await page.getByText(text, { exact: true }).waitFor()
+    }
+    await page.goto(address)
+    for (const [name, text] of [
+      ['NotAllowedError', CANCELED],
+      ['InvalidStateError', 'This device already has the passkey. Sign in with it.'],
+      [
+        'ConstraintError',
+        'This device cannot check who uses it. Turn on a screen lock, or use a security key with a PIN.',
+      ],
+      [
+        'NotSupportedError',
+        'This device cannot create a passkey of ES256. Use a security key or a phone.',
+      ],
+      [
+        'SecurityError',
+        'The browser permits no passkeys at this address. Open the one that bonded console printed.',
+      ],
+      ['UnknownError', 'The browser returned no passkey (UnknownError). Try again.'],
+    ] as const) {
+      await page.evaluate(
+        `navigator.credentials.create = () => Promise.reject(new DOMException('', '${name}'))`,
+      )
+      await says('Create a passkey', text)
+    }
+    await page.goto(`${origin}/sign-in`)
+    await page.evaluate(
+      `navigator.credentials.get = () => Promise.reject(new DOMException('', 'NotAllowedError'))`,
+    )
+    await says('Sign in with a passkey', CANCELED)
+    await page.addInitScript('delete Navigator.prototype.credentials')
+    await page.goto(`${origin}/sign-in`)
+    await says(
+      'Sign in with a passkey',
+      'This browser cannot use passkeys. Open this address in another browser.',
+    )
+  }),
+)
+
+const CANCELED =
+  'You closed the prompt, its time was over, or this device has no such passkey. Try again.'
+
+test('the console says why it rejects a passkey', browserTest, () =>
+  withConsole(async ({ h, origin, passkeys, page }) => {
+    const now = () => h.clock.now()
+    await page.goto(`${origin}/enroll/${passkeys.invite({ name: 'ada', role: 'support' }, now())}`)
+    await page.getByRole('button', { name: 'Create a passkey' }).click()
+    await page.waitForURL(`${origin}/sign-in`)
+    const says = async (text: string) => {
+      await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
+      await page.waitForURL(`${origin}/passkey`)
+      assert.equal(await page.textContent('main p'), text)
+      await page.goto(`${origin}/sign-in`)
+    }
+    const other = await page.context().newPage()
+    await other.goto(`${origin}/sign-in`)
+    await says(
+      'The passkey does not verify. Usually the sign-in was opened again since then, or the console was restarted.',
+    )
+    await page.context().clearCookies()
+    await says(
+      'Your browser sent no cookie of a sign-in that began here in the last 10 minutes. Usually it blocks cookies, the sign-in began in another browser, or the console was restarted.',
+    )
+    for (const file of readdirSync(join(h.folder, 'console')))
+      rmSync(join(h.folder, 'console', file))
+    await says('This passkey is not enrolled on this machine. Use another one.')
+  }),
+)

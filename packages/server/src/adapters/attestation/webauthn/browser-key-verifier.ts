@@ -5,8 +5,8 @@ import type { Clock } from '@bonded/core/ports/clock'
 import type { BrowserKeyVerifier } from '@bonded/core/ports/devices'
 import { NO_APPS, type TrustedPhones } from '../phone-trust.ts'
 
-/** A browser key has no attestation, so no certificate is trusted, and each one is rejected. */
-const NO_TRUST: StatementTrust = {
+/** For keys without an attestation: no certificate is trusted, and each one is rejected. */
+export const NO_TRUST: StatementTrust = {
   packed: [],
   apple: [],
   android: { ...NO_APPS.android, roots: new Set() },
