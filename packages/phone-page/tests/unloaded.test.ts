@@ -45,6 +45,28 @@ for (const path of ['/bond', '/inbox'])
       await context.close()
     })
 
+test(
+  'the link to try again has its text in the middle, on a phone of any size',
+  browserTest,
+  async () => {
+    for (const height of [560, 844]) {
+      const look = { viewport: { width: 360, height }, colorScheme: 'dark' } as const
+      const { page, context } = await bank.phone({}, { ...look, javaScriptEnabled: false })
+      await page.goto(`${bank.origin}/bond`)
+      await page.getByRole('link', { name: 'Try again' }).waitFor()
+      const [above, below] = await page.evaluate<[number, number]>(`(() => {
+        const link = document.querySelector('.unloaded .button')
+        const text = document.createRange()
+        text.selectNodeContents(link)
+        const [inner, outer] = [text, link].map((part) => part.getBoundingClientRect())
+        return [inner.top - outer.top, outer.bottom - inner.bottom]
+      })()`)
+      assert.ok(Math.abs(above - below) <= 1, `${height}: ${above} px above, ${below} px below`)
+      await context.close()
+    }
+  },
+)
+
 test('a browser without JavaScript says what the page needs', browserTest, async () => {
   const { page, context } = await bank.phone({}, { javaScriptEnabled: false })
   await page.goto(`${bank.origin}/bond`)
