@@ -29,10 +29,11 @@ PLANTED = [
     ("lookalikes.py", "_MIN_LETTERS = 4", "_MIN_LETTERS = 5", "text_of_a_request"),
     (
         "lookalikes.py",
-        'is_beside = beside_latin[start : start + 1] == "+"',
-        "is_beside = False",
+        'beside_latin[start : start + 1] == "+"',
+        "False",
         "text_of",
     ),
+    ("lookalikes.py", "(?![ksvwz](?![a-z]))", "", "text_of"),
     ("lookalikes.py", "if not is_foreign:", "if True:", "text_of"),
     ("lookalikes.py", "if not _draws_member(line):", "if True:", "text_of"),
     ("lookalikes.py", "at and _is_in_group(", "False and _is_in_group(", "text_of"),

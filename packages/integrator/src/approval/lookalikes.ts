@@ -104,7 +104,9 @@ const NOT_LATIN = /(?![\p{Script=Latin}\p{Script=Common}])\p{L}/u
 const NOT_LATIN_ALL = new RegExp(NOT_LATIN, 'gu')
 /** Hyphens before Latin letters and digits, but not after others. Minus signs of numbers stay. */
 const HYPHENS = new RegExp(
-  String.raw`(?<![-\u058a\u05be\u1806\u2010\u2011\u2212\u4e00]|${NOT_LATIN.source})(?:[-\u058a\u05be\u1806\u2010\u2011\u4e00]|\u2212(?!\d))+(?=[0-9\p{sc=Latin}])`,
+  String.raw`(?<![-\u058a\u05be\u1806\u2010\u2011\u2212\u4e00]|${NOT_LATIN.source})(?:[-\u058a\u05be\u1806\u2010\u2011\u4e00]|\u2212(?!\d))+(?=[0-9\p{sc=Latin}])` +
+    // En dashes that draw an option: two, or one before consonants, except a preposition.
+    String.raw`|(?<![^\s"])(?:(?=-*\u2013)[-\u2013]{2,}(?=[A-Za-z])|\u2013(?=(?![ksvwz](?![a-z]))[b-df-hj-np-tv-xz]+(?![\p{L}\p{M}\p{N}.'\u2019])))`,
   'gu',
 )
 /** An escape, or a word. Latin letters within Chinese, Japanese or Korean words are usual. */

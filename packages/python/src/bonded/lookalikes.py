@@ -118,14 +118,16 @@ _NOT_LATIN = re.compile(f"[{table.NOT_LATIN}]")
 _HYPHEN = "-\u058a\u05be\u1806\u2010\u2011\u4e00"
 _HYPHENS = re.compile(
     f"(?<![{_HYPHEN}\u2212{table.NOT_LATIN}])(?:[{_HYPHEN}]|\u2212(?![0-9]))+(?=[0-9{table.LATIN}])"
+    # En dashes that draw an option: two, or one before consonants, except a preposition.
+    f'|(?<![^{JS_SPACE}"])(?:(?=-*\u2013)[-\u2013]{{2,}}(?=[A-Za-z])|\u2013(?=(?![ksvwz](?![a-z]))'
+    f"[b-df-hj-np-tv-xz]+(?![{table.LETTER}{table.MARK}{table.NUMBER}.'\u2019])))"
 )
 _WORDS = re.compile(
     f"{_ESCAPE}|(?:(?![{table.UNSPACED}])[{table.LETTER}{table.MARK}{table.NUMBER}])+"
 )
 _is_of_latin, _is_mark = one_of(table.OF_LATIN), one_of(table.MARK)
-_is_greek_or_cyrillic = one_of(table.GREEK, table.CYRILLIC)
+_is_greek_or_cyrillic, _is_armenian = one_of(table.GREEK, table.CYRILLIC), one_of(table.ARMENIAN)
 _is_letter, _is_letter_or_mark = one_of(table.LETTER), one_of(table.LETTER, table.MARK)
-_is_armenian = one_of(table.ARMENIAN)
 _is_unspaced, _is_south_east = one_of(table.UNSPACED), one_of(table.SOUTH_EAST_ASIAN)
 _is_east_asian, _is_form = one_of(table.EAST_ASIAN), one_of(table.ASCII_FORM)
 _is_east_asian_form = one_of("\u2460-\u24ff\u3000-\u33ff\ufe30-\ufe6f\uff01-\uffef")
@@ -298,8 +300,7 @@ def escape_lookalikes(line: str) -> str:
             letters = line[start + at : start + at + len(part)]
             if is_foreign and not any(search(letters) for search in imitating):
                 continue
-            is_beside = beside_latin[start : start + 1] == "+"
-            if _is_imitated_word(part, letters, is_beside):
+            if _is_imitated_word(part, letters, beside_latin[start : start + 1] == "+"):
                 escape(start + at, len(part))
     text = "".join(escape_units(one) if escaped[at] else one for at, one in enumerate(line))
     text = _WORDS.sub(lambda word: _escape_mixed(word[0]), text)
