@@ -2,6 +2,9 @@ import { against, CIBA } from './against.ts'
 
 const TESTS = `${CIBA}/tests/ciba.test.ts`
 const ROWS = `${CIBA}/src/sqlite-rows.ts`
+const BEARER = `${CIBA}/src/keycloak-bearer.ts`
+const CHANNEL = `${CIBA}/src/keycloak.ts`
+const CHANNEL_TESTS = `${CIBA}/tests/keycloak-hostile.test.ts`
 const ROW_TESTS = `${CIBA}/tests/sqlite-rows.test.ts`
 
 /** The OpenID provider: a token for another user, another key or other details, or a second one. */
@@ -39,6 +42,30 @@ export const CIBA_MUTANTS = [
       TESTS,
       'an approval that has ended gives no token',
     ],
+    [
+      'a token of the realm for another audience asks a user',
+      BEARER,
+      'const rules = { issuer, audience: issuer, ',
+      'const rules = { issuer, ',
+      CHANNEL_TESTS,
+      'rejects every bearer token',
+    ],
+    [
+      'a refresh token of the realm asks a user',
+      BEARER,
+      "if (typ !== 'Bearer' || ",
+      "if (typ === 'ID' || ",
+      CHANNEL_TESTS,
+      'rejects every bearer token',
+    ],
+    [
+      'a call of Keycloak names another user than its token',
+      CHANNEL,
+      'if (login_hint !== user.login_hint)',
+      'if (login_hint === undefined)',
+      CHANNEL_TESTS,
+      'rejects a body that names another user',
+    ],
   ]),
   ...against('replayed', [
     [
@@ -56,6 +83,14 @@ export const CIBA_MUTANTS = [
       "where kind = ? and key = ?'",
       ROW_TESTS,
       'of two tokens for one request',
+    ],
+    [
+      'a call of Keycloak asks the user twice',
+      CHANNEL,
+      'if (!rows.seeOnce(`${realm.issuer} ${jti}`, exp))',
+      "if (!rows.seeOnce(`${realm.issuer} ${jti}`, exp) && jti === '')",
+      CHANNEL_TESTS,
+      'accepts each jti once',
     ],
   ]),
 ]

@@ -24,6 +24,15 @@ const distinct = { uniqueItems: true }
 const closed = <T extends TProperties>(members: T) =>
   Type.Object(members, { additionalProperties: false })
 
+const Pairs = some(closed({ label: Text, value: Text }), { ...distinct, maxItems: 6 })
+/** A user, as the tenant's `subject_ref`. */
+const Subject = Type.String({ pattern: '^[0-9A-Za-z_-]{43}$' })
+const Asker = closed({
+  kind: Type.Unsafe<Requester['kind']>({ enum: REQUESTER_KINDS }),
+  name: Text,
+  detail: Type.Optional(Text),
+})
+
 /** What clients can ask for: one workflow with `delivery: inbox`, and one action of it. */
 const ApprovalType = closed({
   /** The type of its `authorization_details` (RFC 9396). */
@@ -43,20 +52,16 @@ const ApprovalType = closed({
   optional: Type.Optional(Type.Array(Text, distinct)),
   /** What the phone shows before the details. `{name}` is a member, `{name.name}` one of it. */
   // Of the eight pairs, one is for the message, and one says that a request is repeated.
-  display: some(closed({ label: Text, value: Text }), { ...distinct, maxItems: 6 }),
+  display: Pairs,
 })
 export type ApprovalType = Static<typeof ApprovalType>
 
 /** A client, which authenticates by `private_key_jwt`. */
 const CibaClient = closed({
   client_id: Type.String({ pattern: '^[!-~]{1,200}$' }),
-  requester: closed({
-    kind: Type.Unsafe<Requester['kind']>({ enum: REQUESTER_KINDS }),
-    name: Text,
-    detail: Type.Optional(Text),
-  }),
-  /** The users that it can ask, each as the tenant's `subject_ref`. */
-  subjects: some(Type.String({ pattern: '^[0-9A-Za-z_-]{43}$' }), distinct),
+  requester: Asker,
+  /** The users that it can ask. */
+  subjects: some(Subject, distinct),
   types: some(Text, distinct),
   /** Where a client in ping mode is notified. Without it, the client polls. */
   notification_endpoint: Type.Optional(Text),
@@ -65,6 +70,28 @@ const CibaClient = closed({
   /** Its public keys. */
   jwks: closed({ keys: some(Type.Unsafe<JWK>({ type: 'object', required: ['kty'] }), distinct) }),
 })
+
+/** A realm of Keycloak, which asks its users whether to sign in. */
+const KeycloakRealm = closed({
+  /** The URL of the realm: the `iss` and the `aud` of its tokens. */
+  issuer: Text,
+  /** Where the realm publishes its keys. */
+  jwks_uri: Text,
+  /** Where it gets the answers. */
+  callback: Text,
+  /** A workflow with `delivery: inbox`, and an action of it that no type has. */
+  workflow: Text,
+  action: Text,
+  /** What the phone shows of every sign-in. */
+  display: Pairs,
+  /** The label of the client's message, which Keycloak does not sign. */
+  claim_label: Text,
+  /** The clients of the realm that can ask. */
+  clients: some(closed({ client_id: Text, requester: Asker })),
+  /** The users that they can ask: the id and the user name in Keycloak, and the user here. */
+  users: some(closed({ sub: Text, login_hint: Text, subject_ref: Subject })),
+})
+export type KeycloakRealm = Static<typeof KeycloakRealm>
 
 const CibaConfig = closed({
   /** The public origin of this provider. */
@@ -81,8 +108,9 @@ const CibaConfig = closed({
   message_label: Text,
   /** Hosts with ports to which a notification may go whatever their address. */
   private_hosts: Type.Array(Text, distinct),
-  types: some(ApprovalType),
-  clients: some(CibaClient),
+  types: Type.Array(ApprovalType),
+  clients: Type.Array(CibaClient),
+  keycloak: Type.Optional(KeycloakRealm),
 })
 export type CibaConfig = Static<typeof CibaConfig>
 
@@ -91,6 +119,8 @@ const DEFAULTS = {
   port: 8790,
   message_label: 'Message',
   private_hosts: [],
+  types: [],
+  clients: [],
 }
 
 /**
@@ -110,7 +140,10 @@ function* problemsOf({ issuer, types, clients, ...config }: CibaConfig): Generat
   const isSecure = () => issuer.startsWith('https:') || isThisMachine(new URL(issuer).hostname)
   if (!isExactOrigin(issuer) || !isSecure())
     yield '/issuer: must be an origin with https, without a path, such as https://approve.example'
-  const { private_hosts } = config
+  const { private_hosts, keycloak } = config
+  // The channel for Keycloak needs neither.
+  for (const [name, list] of Object.entries({ types, clients }))
+    if (list.length === 0 && keycloak === undefined) yield `/${name}: must not be empty`
   if (parseWebhookHosts(private_hosts.join(',')) === undefined)
     yield '/private_hosts: must be hosts with ports, such as app.internal:8443'
   if (!isDisplayText(config.message_label)) yield '/message_label: is no text that a phone may show'
@@ -123,10 +156,7 @@ function* problemsOf({ issuer, types, clients, ...config }: CibaConfig): Generat
   yield* repeated('/clients', 'client_id', clients)
   for (const [index, { requester, jwks, ...client }] of clients.entries()) {
     const at = `/clients/${index}`
-    if (!isDisplayText(requester.name))
-      yield `${at}/requester/name: is no text that a phone may show`
-    if (!isDisplayValue(requester.detail ?? 'none'))
-      yield `${at}/requester/detail: is no text that a phone may show`
+    yield* requesterProblems(at, requester)
     const endpoint = client.notification_endpoint
     const destination = endpoint === undefined ? {} : readDestination(endpoint, private_hosts)
     if (typeof destination === 'string') yield `${at}/notification_endpoint: ${destination}`
@@ -136,6 +166,36 @@ function* problemsOf({ issuer, types, clients, ...config }: CibaConfig): Generat
       if ('d' in jwk || jwk.kty === 'oct')
         yield `${at}/jwks/keys/${key}: must be a public key: replace the key, because it was shared`
   }
+  if (keycloak === undefined) return
+  for (const problem of realmProblems(keycloak, private_hosts)) yield `/keycloak${problem}`
+  if (uses.some(({ use }) => use === `${keycloak.workflow} ${keycloak.action}`))
+    yield '/keycloak/action: is of a type too'
+}
+
+function* realmProblems(
+  { display, claim_label, clients, users, ...realm }: KeycloakRealm,
+  hosts: readonly string[],
+): Generator<string> {
+  if (!URL.canParse(realm.issuer)) yield '/issuer: must be the URL of the realm'
+  for (const name of ['jwks_uri', 'callback'] as const) {
+    const destination = readDestination(realm[name], hosts)
+    if (typeof destination === 'string') yield `/${name}: ${destination}`
+  }
+  if (![...display.map(({ label }) => label), claim_label].every(isDisplayText))
+    yield '/display: a label is no text that a phone may show'
+  if (!display.every(({ value }) => isDisplayValue(value)))
+    yield '/display: a value is no text that a phone may show'
+  if (!areLabelsDistinct([...display, { label: claim_label }, { label: REPEATED }]))
+    yield `/display: two labels look alike, or one looks like ${claim_label} or ${REPEATED}`
+  yield* repeated('/clients', 'client_id', clients)
+  yield* repeated('/users', 'sub', users)
+  for (const [index, { requester }] of clients.entries())
+    yield* requesterProblems(`/clients/${index}`, requester)
+}
+
+function* requesterProblems(at: string, { name, detail = 'none' }: Static<typeof Asker>) {
+  if (!isDisplayText(name)) yield `${at}/requester/name: is no text that a phone may show`
+  if (!isDisplayValue(detail)) yield `${at}/requester/detail: is no text that a phone may show`
 }
 
 function* typeProblems(

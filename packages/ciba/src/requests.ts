@@ -325,7 +325,7 @@ function describe(
 }
 
 /** An action that was started cannot be withdrawn: its token is issued, or it is reconciled. */
-function unlessStarted(error: unknown): void {
+export function unlessStarted(error: unknown): void {
   if (!(error instanceof ApprovalError)) throw error
 }
 

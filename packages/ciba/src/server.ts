@@ -11,13 +11,14 @@ import type { Logger } from 'pino'
 import type { errors, KoaContextWithOIDC, Provider } from 'oidc-provider'
 import { checkedSend, fetchBy } from './checked-send.ts'
 import type { CibaConfig } from './config.ts'
+import { KeycloakChannel, type KeycloakOptions } from './keycloak.ts'
 import { Notices } from './notices.ts'
 import { notifierOf } from './ping.ts'
 import { cibaProvider } from './provider.ts'
 import { Requests } from './requests.ts'
 import { ServiceClient } from './service-client.ts'
 import { signingKeys } from './signing-keys.ts'
-import { SqliteRows } from './sqlite-rows.ts'
+import { type Notice, SqliteRows } from './sqlite-rows.ts'
 
 /** The library has more routes, which need no client and have no use here. */
 const ROUTES = [
@@ -38,6 +39,7 @@ export interface RunningCiba extends AsyncDisposable {
   readonly port: number
   readonly requests: Requests
   readonly notices: Notices
+  readonly keycloak: KeycloakChannel | undefined
 }
 
 /**
@@ -60,13 +62,17 @@ export async function serveCiba(
   const fetch = fetchBy(checkedSend(config.private_hosts, stop.signal))
   const provider = cibaProvider({ config, jwks, rows, requests, fetch })
   const service = new ServiceClient(config.service, new Secret(credential))
-  const deliver = notifierOf(provider, log)
+  const keycloak = keycloakOf(config, { credential, store, rows, log, noticed, now })
+  const ping = notifierOf(provider, log)
+  // Without a realm, its notices are dropped: the operator has removed it.
+  const deliver = async (notice: Notice): Promise<boolean> =>
+    notice.content['bearer'] === undefined ? ping(notice) : (keycloak?.deliver(notice) ?? true)
   const notices = new Notices({ rows, service, deliver, log, stop: stop.signal })
   await rejectClients(provider, config)
   logErrors(provider, log)
   const server = createServer(
     { connectionsCheckingInterval: SLOW_REQUEST_CHECK_MS },
-    handlerOf(provider, config.issuer),
+    handlerOf(provider, config.issuer, keycloak),
   )
   const guard = guardConnections(server)
   server.maxConnections = MAX_CONNECTIONS
@@ -80,6 +86,7 @@ export async function serveCiba(
     notices.watch()
     sweeping = sweeping
       .then(() => requests.sweep())
+      .then(() => keycloak?.sweep())
       .catch((err: unknown) => log.warn({ err }, 'expired requests are ended later'))
   }
   sweep()
@@ -88,6 +95,7 @@ export async function serveCiba(
     port: (server.address() as AddressInfo).port,
     requests,
     notices,
+    keycloak,
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
       stop.abort()
@@ -97,6 +105,16 @@ export async function serveCiba(
       db.close()
     },
   }
+}
+
+function keycloakOf(
+  { keycloak: realm, service, private_hosts }: CibaConfig,
+  given: Omit<KeycloakOptions, 'realm' | 'service' | 'send'>,
+): KeycloakChannel | undefined {
+  if (realm === undefined) return undefined
+  // A callback that was sent is not aborted, because its outcome would be unknown.
+  const send = checkedSend(private_hosts, new AbortController().signal)
+  return new KeycloakChannel({ ...given, realm, service, send })
 }
 
 /** Requests have secrets of sessions, so only the account of the process reads them. */
@@ -139,12 +157,18 @@ function logErrors(provider: Provider, log: Logger): void {
 }
 
 /** The provider reads its own address from headers, which are therefore set to the issuer. */
-function handlerOf(provider: Provider, issuer: string): RequestListener {
+function handlerOf(
+  provider: Provider,
+  issuer: string,
+  keycloak: KeycloakChannel | undefined,
+): RequestListener {
   const { host, protocol } = new URL(issuer)
   const handle = provider.callback()
   return (request, response) => {
     if (answersProbe(request, response)) return
     const { method, path } = targetOf(request)
+    if (keycloak !== undefined && method === 'POST' && path === '/keycloak')
+      return void keycloak.handle(request, response)
     if (!ROUTES.includes(`${method} ${path}`)) return void response.writeHead(404).end()
     // No page of a browser is a client.
     delete request.headers.origin

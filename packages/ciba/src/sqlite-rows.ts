@@ -96,6 +96,13 @@ export class SqliteRows {
     return answer === undefined ? undefined : String(answer)
   }
 
+  /** Stores that an id was seen, until it expires. True once. */
+  seeOnce(id: string, expiresAt: number): boolean {
+    const sql = `insert into oidc (kind, key, payload, expires_at) values ('${REPLAY}', ?, '{}', ?)
+      on conflict do nothing`
+    return this.#db.prepare(sql).run(hash(id), expiresAt).changes === 1
+  }
+
   /** Stores what to send about an approval, in place of what a killed process has stored. */
   enterNotice(approval: string, content: Notice['content'], seconds: number): void {
     const sql = `insert into oidc (kind, key, payload, expires_at) values ('${NOTICE}', ?, ?, ?)

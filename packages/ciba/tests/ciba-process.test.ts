@@ -6,6 +6,7 @@ import { after, test } from 'node:test'
 import { randomDPoPKeyPair } from 'openid-client'
 import { firstOutput } from '../../../tests/harness/first-output.ts'
 import { cibaSetup, DETAILS, openidClient, phoneOf } from './harness.ts'
+import { startKeycloak } from './keycloak.ts'
 import { startReceiver } from './receiver.ts'
 
 const MAIN = join(import.meta.dirname, '../../service/src/main.ts')
@@ -77,4 +78,17 @@ test('the notification of a client survives kills before the answer and before i
   await serve(file, credential, env)
   assert.deepEqual((await receiver.next()).body, { auth_req_id })
   assert.deepEqual((await poll(auth_req_id)).authorization_details, [DETAILS])
+})
+
+test('Keycloak gets an answer that the user gave while no process ran', async (t) => {
+  const realm = await startKeycloak(t)
+  await using setup = await cibaSetup({ realm })
+  const { file, credential, issuer, inbox } = setup
+  const first = await serve(file, credential)
+  const { authReqId } = await realm.ask(`${issuer}/keycloak`)
+  await kill(first)
+  await phoneOf(inbox).approve()
+  await serve(file, credential)
+  assert.deepEqual((await realm.next()).body, { status: 'SUCCEED' })
+  assert.equal(realm.poll(authReqId), 'tokens')
 })

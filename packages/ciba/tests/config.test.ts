@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { stringify } from 'yaml'
+import { parse, stringify } from 'yaml'
 import { SettingsFileError } from '@bonded/cli/program/settings-file-error'
 import { readConfig } from '../src/config.ts'
 import { explain } from '../src/index.ts'
@@ -21,6 +21,9 @@ const VALID = configOf({ issuer: 'https://approve.example', service: 'https://bo
 ])
 const [TYPE] = VALID.types
 const [CLIENT] = VALID.clients
+const GUIDE = join(import.meta.dirname, '../../../docs/guides/openid-providers.md')
+const [, YAML = ''] = /```yaml\n(.*?)```/s.exec(readFileSync(GUIDE, 'utf8')) ?? []
+const { keycloak: REALM } = parse(YAML.replace('SUBJECT_REF', 's'.repeat(43)))
 
 function read(config: unknown) {
   const file = join(folder, 'ciba.yaml')
@@ -32,6 +35,44 @@ test('reads a configuration, with paths beside its file', () => {
   const config = read(VALID)
   assert.equal(config.database, join(folder, 'ciba.db'))
   assert.equal(config.host, '127.0.0.1')
+})
+
+test('reads the realm of the guide, alone and beside clients', () => {
+  const { types: _types, clients: _clients, ...alone } = VALID
+  for (const given of [alone, VALID])
+    assert.deepEqual(read({ ...given, keycloak: REALM }).keycloak, REALM)
+})
+
+test('names everything that is wrong with a realm of Keycloak', () => {
+  const [realmClient] = REALM.clients
+  const [user] = REALM.users
+  const { workflow, action } = TYPE as { workflow: string; action: string }
+  for (const [change, problem] of [
+    [{ issuer: 'bank' }, '/keycloak/issuer: must be the URL of the realm'],
+    [{ callback: undefined }, '/keycloak: must'],
+    [{ jwks: {} }, '/keycloak/jwks: is no member'],
+    [{ jwks_uri: 'http://id.example/certs' }, '/keycloak/jwks_uri: it is not an https URL'],
+    [{ callback: 'https://10.0.0.1/callback' }, '/keycloak/callback: its address is not public'],
+    [{ callback: 'https://id.example:8443/' }, '/keycloak/callback: its port is not 443'],
+    [{ workflow, action }, '/keycloak/action: is of a type too'],
+    [{ display: [] }, '/keycloak/display: must'],
+    [{ display: [{ label: 'To', value: 'a\u202eb' }] }, '/keycloak/display: a value is no text'],
+    [{ claim_label: 'a\u202eb' }, '/keycloak/display: a label is no text'],
+    [{ claim_label: 'sign in to' }, '/keycloak/display: two labels look alike'],
+    [{ clients: [] }, '/keycloak/clients: must'],
+    [{ clients: [realmClient, realmClient] }, '/keycloak/clients/1: shop is there twice'],
+    [
+      { clients: [{ ...realmClient, requester: { kind: 'service', name: 'a\u202eb' } }] },
+      '/keycloak/clients/0/requester/name: is no text',
+    ],
+    [{ users: [user, user] }, `/keycloak/users/1: ${user.sub} is there twice`],
+    [{ users: [{ ...user, subject_ref: 'ada' }] }, '/keycloak/users/0/subject_ref: must'],
+  ] as const)
+    assert.throws(
+      () => read({ ...VALID, keycloak: { ...REALM, ...change } }),
+      (error: Error) => error instanceof SettingsFileError && error.message.includes(problem),
+      problem,
+    )
 })
 
 test('names everything that is wrong with a configuration', () => {

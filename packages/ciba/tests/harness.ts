@@ -13,6 +13,7 @@ import { inboxHarness } from '../../../tests/harness/inbox.ts'
 import { TestClock } from '../../../tests/harness/test-clock.ts'
 import { readConfig } from '../src/config.ts'
 import { type RunningCiba, serveCiba } from '../src/server.ts'
+import type { Keycloak } from './keycloak.ts'
 
 export const GRANT = 'urn:openid:params:grant-type:ciba'
 export const AUDIENCE = 'https://bank.example/payments'
@@ -82,6 +83,8 @@ interface CibaOptions {
   readonly signing?: string
   /** Where the first client is notified. Without it, the client polls. */
   readonly receiver?: { readonly endpoint: string; readonly host: string }
+  /** A realm that asks the user. */
+  readonly realm?: Pick<Keycloak, 'config' | 'host'>
 }
 
 /** A service whose user has a phone, and the file of a provider with two clients. */
@@ -90,6 +93,7 @@ export async function cibaSetup({
   workflow = 'agent',
   receipts = true,
   receiver,
+  realm,
   signing,
 }: CibaOptions = {}) {
   const clock = new TestClock()
@@ -111,8 +115,14 @@ export async function cibaSetup({
     },
     { ...signed, client: other, subjects: ['x'.repeat(43)] },
   ])
-  const private_hosts = receiver === undefined ? [] : [receiver.host]
-  const config = { ...given, private_hosts, types: types.map((type) => ({ ...type, workflow })) }
+  const private_hosts = [receiver, realm].flatMap((one) => one?.host ?? [])
+  const keycloak = realm?.config(inbox.subjectRef)
+  const config = {
+    ...given,
+    keycloak,
+    private_hosts,
+    types: types.map((type) => ({ ...type, workflow })),
+  }
   writeFileSync(file, stringify(config))
   return {
     inbox,
