@@ -40,9 +40,10 @@ function rawSignature(der: Uint8Array | undefined): Uint8Array<ArrayBuffer> | un
   for (const end of [HALF_BYTES, 2 * HALF_BYTES]) {
     const length = der[at + 1] ?? 0
     const digits = der.subarray(at + 2, at + 2 + length)
-    // A leading zero keeps the number positive.
+    // A leading zero keeps the number positive. DER has no other one, and no negative r or s.
     const number = digits[0] === 0 ? digits.subarray(1) : digits
     if (der[at] !== 0x02 || digits.length !== length || number.length > HALF_BYTES) return undefined
+    if ((number[0] ?? 0) >= 0x80 !== (digits[0] === 0)) return undefined
     raw.set(number, end - number.length)
     at += 2 + length
   }
