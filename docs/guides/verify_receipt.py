@@ -117,6 +117,11 @@ def ec_multiply(scalar, point):
     return result
 
 
+def der_integer(number):
+    data = number.to_bytes(number.bit_length() // 8 + 1, "big")
+    return bytes([2, len(data)]) + data
+
+
 def ecdsa(spki, message, der):
     """The key is the last 65 bytes of an SPKI; the signature is a DER sequence of r and s."""
     x, y = int.from_bytes(spki[-64:-32], "big"), int.from_bytes(spki[-32:], "big")
@@ -125,7 +130,7 @@ def ecdsa(spki, message, der):
         return False
     split = 4 + der[3]
     r, s = int.from_bytes(der[4:split], "big"), int.from_bytes(der[split + 2:], "big")
-    if der[2] != 2 or der[split] != 2 or not (0 < r < N and 0 < s < N):
+    if der[2:] != der_integer(r) + der_integer(s) or not (0 < r < N and 0 < s < N):
         return False
     w, e = pow(s, -1, N), int.from_bytes(sha256(message), "big")
     point = ec_add(ec_multiply(e * w % N, G), ec_multiply(r * w % N, (x, y)))
@@ -205,7 +210,7 @@ def service_log(origin):
 def verify_inclusion(receipt, proof, origin, keys):
     head, _, checkpoint = proof.partition("\n\n")
     version, index, *path = [line for line in head.split("\n") if not line.startswith("extra ")]
-    check(version == "c2sp.org/tlog-proof@v1" and re.fullmatch(r"index \d{1,15}", index), "not a proof")
+    check(version == "c2sp.org/tlog-proof@v1" and re.fullmatch(r"index (0|[1-9]\d{0,14})", index), "not a proof")
     name, size, root = open_checkpoint(checkpoint, keys)
     # A log that was closed is continued by another one of the same service.
     check(service_log(name) == service_log(origin), "the checkpoint is of another log")
