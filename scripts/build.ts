@@ -4,10 +4,12 @@ import {
   cpSync,
   existsSync,
   globSync,
+  mkdirSync,
   readFileSync,
   rmSync,
   writeFileSync,
 } from 'node:fs'
+import { stripTypeScriptTypes } from 'node:module'
 import { dirname, join, relative, resolve } from 'node:path'
 import { inOrder, NAMES, PACKAGES, SCOPE, VENDORED } from './packages.ts'
 
@@ -35,7 +37,10 @@ async function build(name: string): Promise<void> {
   for (const other of VENDORED[name] ?? []) vendor(dist, other)
   if (name === 'widget') await writePulseScript(dist)
   if (name === 'phone-page') await writePhonePage(dist)
-  if (name === 'sandbox') copyExamples(dist)
+  if (name === 'sandbox') {
+    copyExamples(dist)
+    copyPhone(join(ROOT, 'examples/demo'), join(dist, 'examples/demo'))
+  }
   // npm packs only the license in the package's own folder.
   copyFileSync(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'))
 }
@@ -86,6 +91,19 @@ function copyExamples(dist: string): void {
     recursive: true,
     filter: (path) => !path.endsWith('__pycache__'),
   })
+}
+
+/** `bonded try` has the demo's phone, whose sources a published package cannot run. */
+function copyPhone(from: string, to: string): void {
+  for (const file of ['src/phone/software-phone.ts', 'src/pages/markup.ts']) {
+    const target = join(to, file.replace(/\.ts$/, '.js'))
+    mkdirSync(dirname(target), { recursive: true })
+    const code = stripTypeScriptTypes(readFileSync(join(from, file), 'utf8'))
+    writeFileSync(target, code.replaceAll(/(from '\.[^']+)\.ts'/g, "$1.js'"))
+  }
+  mkdirSync(join(to, 'browser'), { recursive: true })
+  for (const name of ['software-key.js', 'passkey.js'])
+    copyFileSync(join(from, 'browser', name), join(to, 'browser', name))
 }
 
 /** A published service serves these files, and needs no bundler. */

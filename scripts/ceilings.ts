@@ -43,7 +43,7 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'A phone without an app loads these pages over a mobile network.',
   },
   'packages/sandbox': {
-    ceiling: 1_650,
+    ceiling: 1_750,
     reason: 'The tools of a first trial stay smaller than the service that they try.',
   },
   'packages/server': {
@@ -67,11 +67,11 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'It runs in the pages of tenants, whose security teams review it.',
   },
   packages: {
-    ceiling: 54_150,
+    ceiling: 54_283,
     reason: 'A team that adopts the service maintains all of it, so a new line needs a reason.',
   },
   'packages and proofs': {
-    ceiling: 56_625,
+    ceiling: 56_758,
     reason: 'Code that moves from the packages to the proofs still has to be maintained.',
   },
   'lines of Python': {
@@ -96,7 +96,7 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
       'An operator has to understand every setting, and every pair of them is a case to test.',
   },
   commands: {
-    ceiling: 77,
+    ceiling: 78,
     reason: 'An operator has to find the right command in the help.',
   },
 }

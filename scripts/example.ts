@@ -20,11 +20,14 @@ import { text } from 'node:stream/consumers'
 
 /**
  * `npm run example NAME`: installs an example from its lockfile and the packed @bonded/integrator,
- * and starts it beside a sandbox of its own. PORT and BONDED_PORT choose the ports.
+ * and starts it beside a sandbox of its own. PORT and BONDED_PORT choose the ports. `bonded try`
+ * starts those of `TRIED`.
  */
 const ROOT = resolve(import.meta.dirname, '..')
 const AGENTS = ['ai-sdk', 'openai-agents']
-const EXAMPLES = ['express', 'typescript', 'fastify', 'hono', 'next', 'django', ...AGENTS]
+/** Agents that `bonded try` starts, beside a phone in the browser. */
+const TRIED = ['mcp', 'langgraph']
+const EXAMPLES = ['express', 'typescript', 'fastify', 'hono', 'next', 'django', ...AGENTS, ...TRIED]
 const { PORT = '8788', BONDED_PORT = '8787' } = process.env
 const BONDED = join(ROOT, 'packages/service/bin/bonded.js')
 /** What @bonded/integrator is packed from. */
@@ -57,6 +60,16 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.on(signal, () => void stop().then(() => process.exit(0)))
 
 try {
+  process.exitCode = await (TRIED.includes(NAME) ? tryAgent() : startBesideSandbox())
+} catch (failure) {
+  console.error(failure instanceof Error ? failure.message : failure)
+  process.exitCode = 1
+} finally {
+  await stop()
+}
+
+/** Starts an example with a service of its own. Resolves to its exit code. */
+async function startBesideSandbox(): Promise<number> {
   for (const port of [BONDED_PORT, ...(isAgent ? [] : [PORT])]) await checkFree(port)
   await install()
   const service = start(process.execPath, [BONDED, 'serve'], {
@@ -91,13 +104,30 @@ Choose "Continue to approval", and save a screenshot of the page. Approve it wit
   npx bonded phone approve --qr screenshot.png --data-dir ${data}
 Stop with Ctrl+C.`,
   )
-  const [code] = (await once(example, 'exit')) as [number | null]
-  process.exitCode = code ?? 0
-} catch (failure) {
-  console.error(failure instanceof Error ? failure.message : failure)
-  process.exitCode = 1
-} finally {
-  await stop()
+  return ended(example)
+}
+
+/** Starts an agent that waits for the phone of `bonded try`. Resolves to its exit code. */
+async function tryAgent(): Promise<number> {
+  const vendor = join(data, 'vendor')
+  const command =
+    NAME === 'mcp'
+      ? ['node', '--conditions=@bonded/source', 'examples/agents/mcp-agent.ts']
+      : ['python3', 'examples/agents/langgraph_agent.py']
+  if (NAME === 'langgraph') {
+    console.error('Installing LangGraph with pip in a temporary folder.')
+    const wanted = ['langgraph>=1', 'httpx', 'cryptography']
+    const quiet = ['--quiet', '--disable-pip-version-check']
+    await run('python3', ['-m', 'pip', 'install', ...quiet, '--target', vendor, ...wanted], data)
+  }
+  const env = { PYTHONPATH: [vendor, join(ROOT, 'packages/python/src')].join(delimiter) }
+  const words = [BONDED, 'try', '--agent', '--', ...command]
+  return ended(start(process.execPath, words, { cwd: ROOT, env }))
+}
+
+async function ended(child: ChildProcess): Promise<number> {
+  const [code] = (await once(child, 'exit')) as [number | null]
+  return code ?? 0
 }
 
 /** Copies the example and the parts that all of them share, and installs what they need. */

@@ -182,7 +182,10 @@ export const COMMAND_ARGUMENTS = {
       'webhook update': '--url --enable --disable --logged-characters',
       trigger: '--workflow',
     }),
-    ...because('what the user reads and approves', { approve: '<command> --env' }),
+    ...because('what the user reads and approves', {
+      approve: '<command> --env',
+      try: '[command] --agent',
+    }),
     ...because('where the request is asked, and the approvals are stored', {
       approve: '--workflow --store',
     }),

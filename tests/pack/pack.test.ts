@@ -5,6 +5,7 @@ import { after, test } from 'node:test'
 import { statedOutput } from '../../packages/attestation/tests/harness/examples.ts'
 import { vectorsMissing } from '../../packages/contract/tests/vectors.ts'
 import { browserMissing } from '../browser.ts'
+import { ASKED, startTrial } from '../harness/trial.ts'
 import { walkAgentGuide } from './agent-guide.ts'
 import { bundleBytes } from './bundle-size.ts'
 import { COMPILER, EmptyFolder, runtimes, succeed, TYPE_ROOTS } from './empty-folder.ts'
@@ -66,6 +67,21 @@ for (const [name, command] of Object.entries(NODES))
     const page = await fetch(`${served.origin}/bond`)
     assert.match(await page.text(), /<script defer src="\/bond\/page-[0-9a-f]{16}\.js"/)
   })
+
+test('installed tarballs show the simulated phone of bonded try, and run what it approves', async (t) => {
+  const command = [process.execPath, folder.bin, 'try', '--', 'echo', 'ran']
+  const { printed, ended, says, phone } = await startTrial(t, command)
+  const { origin, setUp, answer } = await phone()
+  const page = await fetch(`${origin}/demo/inbox`)
+  assert.match(await page.text(), /<script src="\/demo\/software-key\.js"/)
+  const key = await fetch(`${origin}/demo/software-key.js`)
+  assert.match(await key.text(), /navigator, 'credentials'/)
+  await setUp()
+  await says(ASKED)
+  await answer('approve')
+  assert.deepEqual(await ended, [0, null], printed.stderr)
+  assert.equal(printed.stdout, 'ran\n')
+})
 
 for (const [name, command] of Object.entries(OTHERS))
   test(`installed tarballs bond and verify under ${name}`, {

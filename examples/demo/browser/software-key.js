@@ -1,9 +1,9 @@
 // @ts-check
 
 /*
- * `bonded dev` adds this script to its document of the phone page, and to no other document. It
- * simulates what the page uses of a phone: an authenticator, motion sensors and a touch screen. The
- * keys are made in this browser and cannot be exported. No server has them.
+ * `bonded dev` and `bonded try` add this script to their documents of the phone page, and to no
+ * other document. It simulates what the page uses of a phone: an authenticator, motion sensors and
+ * a touch screen. The keys are made in this browser and cannot be exported. No server has them.
  */
 'use strict'
 {

@@ -12,4 +12,5 @@ export const COMMANDS: Commands = {
   open: async () => (await import('./open/open.ts')).openCommand(),
   phone: async () => (await import('./phone/phone.ts')).phoneCommand(),
   trigger: async () => (await import('./trigger/trigger.ts')).triggerCommand(),
+  try: async () => (await import('./try/try.ts')).tryCommand(),
 }

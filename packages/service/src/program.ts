@@ -5,7 +5,7 @@ import type { Command } from 'commander'
 const PARTS: Readonly<Record<string, readonly string[]>> = {
   '@bonded/ciba': ['ciba'],
   '@bonded/console': ['console'],
-  '@bonded/sandbox': ['clock', 'dev', 'init', 'listen', 'open', 'phone', 'trigger'],
+  '@bonded/sandbox': ['clock', 'dev', 'init', 'listen', 'open', 'phone', 'trigger', 'try'],
 }
 
 /**

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { escape } from '../pages/markup.ts'
 
-/** Where `bonded dev` serves the phone page with a software key, at the service's own origin. */
+/** Where a sandbox serves the phone page with a software key, at the service's own origin. */
 export const SOFTWARE_PHONE_PATHS = {
   page: '/demo/phone',
   inbox: '/demo/inbox',

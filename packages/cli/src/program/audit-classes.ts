@@ -91,4 +91,5 @@ export const AUDIT_CLASSES: Readonly<Record<string, AuditClass>> = {
   'phone add-key': 'neither',
   'phone remove-key': 'neither',
   trigger: 'changes',
+  try: 'neither',
 }

@@ -5,7 +5,7 @@ import { describeOption } from './help.ts'
 
 /** The help of this command lists the settings, so that no other help repeats them. */
 const LISTS_SETTINGS = 'config'
-const READ_NO_SETTINGS = ['completion', 'bonded approve', 'ciba serve']
+const READ_NO_SETTINGS = ['completion', 'bonded approve', 'bonded try', 'ciba serve']
 
 /** Stores the value under the setting's name, so that no other option can be mistaken for it. */
 class SettingFlag extends Option {

@@ -1,18 +1,23 @@
 import type { AddPages } from '@bonded/server/http/server'
 import { limitPage } from '@bonded/server/http/pages/page-limits'
 
-type Demo = typeof import('@bonded/example-demo')
+/** What the demo has of the phone. */
+export type SoftwarePhone = Pick<
+  typeof import('@bonded/example-demo'),
+  'softwareKeyScripts' | 'softwarePhone' | 'SERVED_PAGES' | 'SOFTWARE_PHONE_PATHS'
+>
 /** The pages around the phone. */
-export type PhoneSurroundings = Parameters<Demo['softwarePhone']>[1]
+export type PhoneSurroundings = Parameters<SoftwarePhone['softwarePhone']>[1]
 
 /**
  * The pages of the demo's phone: the service's own phone page with a software key, and the script
- * by which the bank's page asks for that key. Only `bonded dev` adds them to its service.
+ * by which the bank's page asks for that key. Only `bonded dev` and `bonded try` add them to
+ * their services.
  *
  * @param surroundings undefined until the demo listens
  */
 export function softwarePhonePages(
-  { softwareKeyScripts, softwarePhone, SERVED_PAGES, SOFTWARE_PHONE_PATHS }: Demo,
+  { softwareKeyScripts, softwarePhone, SERVED_PAGES, SOFTWARE_PHONE_PATHS }: SoftwarePhone,
   surroundings: () => PhoneSurroundings | undefined,
 ): AddPages {
   return (app, service) => {

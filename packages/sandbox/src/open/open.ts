@@ -108,7 +108,7 @@ function phonePageOf(id: SessionId, { dataDir }: Config, options: OpenOptions): 
 }
 
 /** Opens nothing where no desktop is. No shell reads the address. */
-function openInBrowser(url: string): void {
+export function openInBrowser(url: string): void {
   const { platform, env } = process
   const isDesktop =
     platform !== 'linux' || env.DISPLAY !== undefined || env.WAYLAND_DISPLAY !== undefined
