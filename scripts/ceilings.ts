@@ -67,11 +67,11 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'It runs in the pages of tenants, whose security teams review it.',
   },
   packages: {
-    ceiling: 54_283,
+    ceiling: 54_286,
     reason: 'A team that adopts the service maintains all of it, so a new line needs a reason.',
   },
   'packages and proofs': {
-    ceiling: 56_758,
+    ceiling: 56_761,
     reason: 'Code that moves from the packages to the proofs still has to be maintained.',
   },
   'lines of Python': {

@@ -33,7 +33,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'packages/{ciba/tests/config,cli/tests/**/apply,cli/tests/**/outside,cli/tests/**/session-tail}.test.ts',
     'packages/integrator/tests/{receipt,testing,mcp/deleted-keys}.test.ts',
     'packages/console/tests/{names,narrowed-pages,narrowed-targets}.test.ts',
-    'packages/sandbox/tests/{answering-phone,listen,trigger}.test.ts',
+    'packages/sandbox/tests/{answering-phone,listen,software-phone,trigger}.test.ts',
     'packages/service/tests/arguments/*.test.ts',
     'examples/demo/tests/guard.test.ts',
     'examples/phone-app/tests/{browser-key,device,signers}.test.ts',

@@ -36,6 +36,7 @@ import {
   type TrustedProxies,
 } from '../../packages/server/src/http/connection/client-address.ts'
 import type { ScriptSource } from '../../packages/server/src/http/pages/hosted-script.ts'
+import type { AddPages } from '../../packages/server/src/http/server.ts'
 import type { CarrierProvider } from '../../packages/core/src/ports/carrier.ts'
 import type { PassportVerifier } from '../../packages/core/src/ports/passports.ts'
 import { LOG_OPTIONS } from '../../packages/server/src/log.ts'
@@ -86,6 +87,8 @@ export interface HarnessOptions {
   readonly onPostgres?: true | PostgresServer | undefined
   /** A clock that only the test moves, by default. */
   readonly clock?: TestClock
+  /** The pages of a program around the service. */
+  readonly addPages?: AddPages
   /** The address to listen on; 127.0.0.1 by default. */
   readonly host?: string
   /** Off by default: the test clock does not run, so no bucket would refill. */
@@ -184,6 +187,7 @@ export async function harness(options: HarnessOptions = {}) {
       log,
       script: hosting?.script ?? NO_SCRIPT,
       phonePage: loadPhonePage,
+      addPages: options.addPages,
     })
   }
   let running = await start()

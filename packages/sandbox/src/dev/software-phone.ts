@@ -1,5 +1,6 @@
 import type { AddPages } from '@bonded/server/http/server'
 import { limitPage } from '@bonded/server/http/pages/page-limits'
+import { Rejected } from '@bonded/server/http/response/rejected'
 
 /** What the demo has of the phone. */
 export type SoftwarePhone = Pick<
@@ -24,7 +25,7 @@ export function softwarePhonePages(
     for (const [path, url] of Object.entries(SERVED_PAGES))
       app.get(path, limitPage(service, 'handoff'), async (request, reply) => {
         const known = surroundings()
-        if (known === undefined) return reply.callNotFound()
+        if (known === undefined) throw new Rejected({ reason: 'page_not_found' })
         const { remoteAddress } = request.socket
         const page = await app.inject({ url, ...(remoteAddress && { remoteAddress }) })
         if (page.statusCode !== 200) return reply.code(page.statusCode).send(page.body)

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { listTenants } from '@bonded/core/operations/admin/tenants'
 import type { AddPages } from '@bonded/server/http/server'
 import { limitPage } from '@bonded/server/http/pages/page-limits'
+import { Rejected } from '@bonded/server/http/response/rejected'
 import { newestCode } from '../dev/newest-code.ts'
 import { type SoftwarePhone, softwarePhonePages } from '../dev/software-phone.ts'
 
@@ -19,9 +20,12 @@ export async function phoneInBrowser(origin: string): Promise<AddPages> {
   // No frame is around it.
   const around = { serviceOrigin: origin, bankOrigin: origin }
   const surroundings = { ...around, phoneOrigin: origin, relayOrigin: origin }
+  const { host } = new URL(origin)
   return (app, service) => {
     softwarePhonePages(phone, () => surroundings)(app, service)
-    app.get('/phone', limitPage(service, 'handoff'), async (_request, reply) => {
+    app.get('/phone', limitPage(service, 'handoff'), async (request, reply) => {
+      // A page of another site that has rebound its name to this machine must not get the link.
+      if (request.headers.host !== host) throw new Rejected({ reason: 'page_not_found' })
       const [tenant] = await listTenants(service)
       const code = tenant && (await newestCode(service, tenant.id))
       return reply.redirect(code?.link ?? '/inbox')

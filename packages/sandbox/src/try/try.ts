@@ -151,7 +151,8 @@ async function enroll({ bus }: Service, call: Backend, onCreated: () => void): P
   })
   onCreated()
   const state = await answered
-  if (state !== 'bonded') throw new NotRun('approval_declined', 'The phone was not set up.')
+  const code = state === 'expired' ? 'approval_expired' : 'approval_declined'
+  if (state !== 'bonded') throw new NotRun(code, 'The phone was not set up.')
   const headers = { [COMPLETION_SECRET_HEADER]: completion_secret, [OUTCOME_HEADER]: 'accepted' }
   await call(`/sessions/${id}/form-completed`, { headers })
   const { subject_ref } = await call<FullSession>(`/sessions/${id}`, { method: 'GET' })
