@@ -36,7 +36,6 @@ import {
   type TrustedProxies,
 } from '../../packages/server/src/http/connection/client-address.ts'
 import type { ScriptSource } from '../../packages/server/src/http/pages/hosted-script.ts'
-import type { AddPages } from '../../packages/server/src/http/server.ts'
 import type { CarrierProvider } from '../../packages/core/src/ports/carrier.ts'
 import type { PassportVerifier } from '../../packages/core/src/ports/passports.ts'
 import { LOG_OPTIONS } from '../../packages/server/src/log.ts'
@@ -87,8 +86,7 @@ export interface HarnessOptions {
   readonly onPostgres?: true | PostgresServer | undefined
   /** A clock that only the test moves, by default. */
   readonly clock?: TestClock
-  /** The pages of a program around the service. */
-  readonly addPages?: AddPages
+  readonly addPages?: Parameters<typeof startService>[1]['addPages']
   /** The address to listen on; 127.0.0.1 by default. */
   readonly host?: string
   /** Off by default: the test clock does not run, so no bucket would refill. */
@@ -195,7 +193,6 @@ export async function harness(options: HarnessOptions = {}) {
     workflows: options.workflows ?? WORKFLOWS,
     environment: options.environment ?? 'sandbox',
   })
-
   const canary = new Canary()
   const call = async (method: string, path: string, given: CallOptions = {}) => {
     const reply = await send(running.port, { method, path, ...given })
@@ -399,6 +396,5 @@ export async function harness(options: HarnessOptions = {}) {
 }
 
 const rejectFetch = () => Promise.reject(new Error('A test must not make external requests.'))
-
 export type Harness = Awaited<ReturnType<typeof harness>>
 export type State = 'pending' | 'step_up_required' | 'bonded' | 'completed' | 'killed' | 'expired'

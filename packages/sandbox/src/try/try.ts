@@ -161,10 +161,10 @@ async function enroll({ bus }: Service, call: Backend, onCreated: () => void): P
 
 /** A port of its own has no phone of an earlier trial in the browser's storage. */
 async function freePort(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  await new Promise((closed) => server.close(closed))
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as AddressInfo
+  await new Promise((closed) => probe.close(closed))
   return String(port)
 }
 
