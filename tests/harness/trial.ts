@@ -19,7 +19,7 @@ export function trialPhone(origin: string) {
   return {
     origin,
     /** Answers the first request, whose link the address of the phone leads to. */
-    async setUp(answer: 'approve' | 'decline' = 'approve') {
+    setUp: async (answer: 'approve' | 'decline' = 'approve') => {
       const { status, headers } = await fetch(`${origin}/phone`, { redirect: 'manual' })
       assert.equal(status, 302)
       const link = headers.get('location') ?? ''
@@ -27,7 +27,7 @@ export function trialPhone(origin: string) {
       return phone.run(link, answer)
     },
     /** Answers the request in the inbox. Resolves to what the phone showed. */
-    async answer(answer: 'approve' | 'decline') {
+    answer: async (answer: 'approve' | 'decline') => {
       const { headers } = await fetch(`${origin}/phone`, { redirect: 'manual' })
       assert.equal(headers.get('location'), '/inbox')
       const { items } = await (await phone.inbox()).open()
@@ -85,7 +85,7 @@ export async function startTrial(
     printed,
     ended: ended as Promise<[number | null, string | null]>,
     says,
-    async phone() {
+    phone: async () => {
       const [, origin = ''] = await says(OPENED)
       return trialPhone(origin)
     },

@@ -130,7 +130,7 @@ async function tryOnce(
     // In a group of its own, which Ctrl+C reaches once.
     detached: true,
   })
-  started.defer(() => endGroup(child))
+  started.use({ [Symbol.asyncDispose]: () => endGroup(child) })
   const ended = once(child, 'exit').catch((cause: Error) => {
     throw new NotRun('not_run', `${program} did not start: ${cause.message}.`, { cause })
   })
