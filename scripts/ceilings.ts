@@ -11,7 +11,7 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'A bank audits every line that decides whether a key or a passport is genuine.',
   },
   'packages/ciba': {
-    ceiling: 956,
+    ceiling: 1_170,
     reason: 'The OpenID provider translates a standard, and has no rules of its own.',
   },
   'packages/cli': {
@@ -67,11 +67,11 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'It runs in the pages of tenants, whose security teams review it.',
   },
   packages: {
-    ceiling: 54_286,
+    ceiling: 54_526,
     reason: 'A team that adopts the service maintains all of it, so a new line needs a reason.',
   },
   'packages and proofs': {
-    ceiling: 56_761,
+    ceiling: 58_090,
     reason: 'Code that moves from the packages to the proofs still has to be maintained.',
   },
   'lines of Python': {
