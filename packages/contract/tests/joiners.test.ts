@@ -59,6 +59,10 @@ test('labels that differ in a joiner or a variation selector only are not distin
     ['سه\u200cشنبه', 'سهشنبه'],
     ['辻\u{e0100}', '辻'],
     ['Love ❤\ufe0f', 'Love ❤'],
+    // Every one of them, not only the first.
+    ['آینده\u200cنگر سه\u200cشنبه', 'آیندهنگر سهشنبه'],
+    ['辻\u{e0100}辻\u{e0101}', '辻辻'],
+    ['❤\ufe0f\u200d🔥', '❤🔥'],
   ])
     assert.equal(areLabelsDistinct(labels.map((label) => ({ label }))), false)
 })

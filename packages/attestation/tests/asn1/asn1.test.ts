@@ -126,6 +126,14 @@ const SPELLINGS: readonly Spelling[] = [
   ['a long time after another character', longTimeOf('120261121093000Z'), readTime, []],
   ['a long time before another character', longTimeOf('20261121093000Z0'), readTime, []],
   ['something after it', '02010500', readInteger, []],
+  ...['00', '05', '0500ff', '020105ff'].map(
+    (content): Spelling => [
+      `a sequence whose content ends within an element: ${content}`,
+      der.sequence(Buffer.from(content, 'hex')).toString('hex'),
+      readSequence,
+      [],
+    ],
+  ),
   ['less than its length', '020205', readInteger, []],
 ]
 
