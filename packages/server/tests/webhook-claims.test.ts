@@ -80,6 +80,23 @@ test('one unit stores the results of a round and claims the next one', async () 
   assert.equal(count.units, 4)
 })
 
+test('a unit that fails gives the places of its claim back', async () => {
+  await using s = await scene()
+  const { service } = s.h
+  const { endpoint } = await s.add()
+  await testEndpoint(service, endpoint.id)
+  const lanes = { free: 8, signal: new AbortController().signal, mayClaim: () => true }
+  const store: Store = Object.assign(Object.create(service.store) as Store, {
+    write: () => Promise.reject(new Error('the database is gone')),
+  })
+  for (let round = 0; round < 3; round++)
+    await assert.rejects(new WebhookLane({ ...service, store }, endpoint, lanes).run(), /is gone/)
+  assert.equal(lanes.free, 8)
+  await new WebhookLane(service, endpoint, lanes).run()
+  assert.equal(s.receiver.received.length, 1)
+  assert.equal(lanes.free, 8)
+})
+
 test('410 of an old URL, answered after the URL was changed, does not disable the endpoint', async () => {
   await using s = await scene({ receivers: 2 })
   const { h, all } = s

@@ -126,6 +126,15 @@ for (const [member, values] of Object.entries(WRONG)) {
   })
 }
 
+test('does not print the private key that an operator gives instead of its path', () => {
+  const secret = EC_KEY.split('\n')[1] ?? assert.fail()
+  for (const value of [EC_KEY, [EC_KEY], { key: EC_KEY }]) {
+    const mistakes = mistakesOf({ carriers: [{ ...ACME, private_key_file: value }] })
+    assert.equal(mistakes.length, 1)
+    assert.ok(!inspect(mistakes, { depth: 9 }).includes(secret), inspect(value))
+  }
+})
+
 test('reports all mistakes of all carriers at once, with those of other settings', () => {
   const mistakes = mistakesOf(
     { carriers: [{ ...ACME, flow: 'x', phone: '1' }, { ...OTHER, issuer: 1 }, 'acme'] },

@@ -39,9 +39,9 @@ test('rejects a task when the queue is full, and accepts one again after a task 
 })
 
 /** Installs the parser on three routes that respond with the turn of the event loop they ran in. */
-function parser() {
+function parser({ budgetBytes = 64 * 1024 * 1024 } = {}) {
   const app = Fastify() as unknown as FastifyInstance
-  acceptStrictJson(app, { trustedProxies: 0, budgetBytes: 64 * 1024 * 1024 })
+  acceptStrictJson(app, { trustedProxies: 0, budgetBytes })
   let turns = 0
   const count = setImmediate(function next() {
     turns += 1
@@ -108,4 +108,18 @@ test('rejects large bodies beyond the queue as overloaded, and responds to all a
     assert.deepEqual(body, { reason: 'overloaded', step: 'large_bodies_waiting' })
   assert.ok(responses.every(({ status }) => status === 200 || status === 503))
   assert.equal((await send('/devices')).status, 200)
+})
+
+test('gives the budget of a body back when its rejection is that too many wait', async () => {
+  // A network may use a quarter of it. The 16 MB are enough for one of these bursts.
+  const send = parser({ budgetBytes: 64 * 1024 * 1024 })
+  for (let burst = 0; burst < 3; burst++) {
+    const responses = await Promise.all(
+      Array.from({ length: 600 }, () => send('/evidence', 20 * 1024)),
+    )
+    const reasons = responses.filter(({ status }) => status === 503).map(({ body }) => body)
+    assert.ok(reasons.length > 0)
+    for (const body of reasons)
+      assert.deepEqual(body, { reason: 'overloaded', step: 'large_bodies_waiting' })
+  }
 })
