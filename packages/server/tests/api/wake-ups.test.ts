@@ -5,6 +5,7 @@ import { moveDevice } from '@bonded/core/operations/admin/devices'
 import { changeSubject } from '@bonded/core/operations/admin/subjects'
 import { eraseSubject } from '@bonded/core/operations/admin/erase-subject'
 import { exportSubject } from '@bonded/core/operations/admin/export-subject'
+import { reportWakeUps } from '@bonded/core/operations/admin/report-wake-ups'
 import { webauthnKey } from '../../../../tests/harness/attested-phones.ts'
 import { PUBLIC_ORIGIN, ROOT_KEY } from '../../../../tests/harness/harness.ts'
 import {
@@ -101,9 +102,14 @@ test('a key that no root key opens is replaced, and the phones subscribe again',
   await using scene = await subscribed()
   const { public_key } = await scene.push()
   const { service } = scene.h
+  const says = 'Phones that have subscribed: 1.'
+  assert.deepEqual(await reportWakeUps(service), { says, warnings: [] })
   await service.store.write(function* ({ push }) {
     yield* push.storeKey('k9:AAAA', yield* push.key())
   })
+  const report = await reportWakeUps(service)
+  assert.equal(report?.says, says)
+  assert.match(report?.warnings.join() ?? '', /^No listed root key opens the key of wake-ups\./)
   assert.equal(await scene.push(), null)
   await scene.h.restart()
   assert.notEqual((await scene.push()).public_key, public_key)

@@ -172,6 +172,11 @@ test('a collector that fails costs spans and one report, never a request', async
   target.response = 200
   await h.create()
   assert.ok((await exported()).length > before, 'it accepts spans again')
+  target.response = 503
+  await h.create()
+  await exporter.flush()
+  assert.equal(failures.length, 2, 'a later failure is reported, too')
+  target.response = 200
 })
 
 test('the end of the exporter begins no batch after 5 s, however slowly the collector accepts them', async (t) => {
