@@ -125,6 +125,20 @@ test('the console has the settings and the data of the service in each way', () 
   assert.deepEqual(envFrom, service.envFrom)
 })
 
+test('only what migrates and backs up connects to the database of the compose file as its owner', () => {
+  const rolesOf = ([name, { environment }]: [string, { environment?: Record<string, string> }]) => {
+    const url = environment?.BONDED_DATABASE_URL
+    const [, role, password] = /^postgres:\/\/(\w+):\$\{(\w+):/.exec(url ?? '') ?? []
+    return url === undefined ? [] : [[name, role, password]]
+  }
+  assert.deepEqual(Object.entries<object>(services).flatMap(rolesOf), [
+    ['bonded', 'bonded', 'POSTGRES_PASSWORD'],
+    ['migrate', 'bonded_owner', 'POSTGRES_OWNER_PASSWORD'],
+    ['tools', 'bonded_owner', 'POSTGRES_OWNER_PASSWORD'],
+    ['console', 'bonded', 'POSTGRES_PASSWORD'],
+  ])
+})
+
 test('the OpenID provider has neither the account, the keys, nor the database of the service', () => {
   const unit = read('systemd/bonded-ciba.service')
   for (const line of ['DynamicUser=yes', 'User=bonded-ciba', 'StateDirectory=bonded-ciba'])

@@ -95,6 +95,26 @@ test('a command about a tenant or a key leaves the others as they are', async (t
   })
 })
 
+test('a command about a tenant that does not exist says so', async () => {
+  await using h = await harness()
+  const { status } = commandsOn(h)
+  const unknown = `ten_${'0'.repeat(22)}`
+  for (const line of [
+    `tenant show ${unknown}`,
+    `tenant update ${unknown} --name Renamed`,
+    `tenant limits ${unknown} --limit create=7`,
+    `tenant suspend ${unknown}`,
+    `tenant resume ${unknown}`,
+    `tenant remove ${unknown} --name Other`,
+    `key issue ${unknown} --kind server`,
+    `key list ${unknown}`,
+    `webhook create ${unknown} --url https://hooks.example/`,
+    `webhook list ${unknown}`,
+    `webhook deliveries ${unknown}`,
+  ])
+    assert.equal(status(line), 3, line)
+})
+
 test('a command about a session leaves the others as they are', async (t) => {
   await using h = await harness()
   const { json, text } = commandsOn(h)
