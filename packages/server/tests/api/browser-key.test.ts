@@ -229,6 +229,18 @@ test('uses the challenge of a browser key up, and undoes the approval of a secon
   )
 })
 
+test('a browser key that the phone has registered after an approval does not answer for it', async () => {
+  const s = await setUp(shared)
+  const { phone, session } = await appPhone(s)
+  const planted = await newBrowserKey(s.h)
+  const later = await createFor(s)
+  const approved = await approveWith(s, phone, later, planted.browserKey)
+  assert.equal(approved.body.state, 'step_up_required', approved.text)
+  assert.equal(reasonOf(await prove(s, session, planted.authenticator)), 'browser_proof_invalid')
+  assert.equal(await stateOf(s, session), 'step_up_required')
+  assert.equal((await prove(s, later, planted.authenticator)).body.state, 'bonded')
+})
+
 test('a repeated approval returns the session, although its challenge is used up', async () => {
   const s = await setUp(shared)
   const { h } = s

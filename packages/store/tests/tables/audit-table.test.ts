@@ -74,6 +74,28 @@ for (const [kind, open] of DRIVERS) {
     assert.deepEqual(all, [entry(1)])
   })
 
+  test(`${kind} tables: delete emptied audit entries only where the log of receipts has them`, async () => {
+    await using driver = await open()
+    for (const number of [1, 2, 3, 4]) await driver.write(({ audit }) => audit.add(entry(number)))
+    for (const number of [1, 2, 3])
+      await driver.write(({ audit }) => audit.empty(entry(number), `hash ${number}`))
+    const left = async () => {
+      await driver.write(({ audit }) => audit.dropEmpty())
+      const all = await driver.read(({ audit }) => audit.list({ limit: 10 }))
+      return all.map(({ number }) => number)
+    }
+    const cover = (before: number, auditSize: number) =>
+      driver.write(({ receiptLog }) =>
+        receiptLog.append({ before, size: before + 1, auditSize, tiles: [], now: NOW }),
+      )
+    assert.deepEqual(await left(), [1, 2, 3, 4])
+    assert.equal(await cover(0, 2), true)
+    assert.deepEqual(await left(), [2, 3, 4])
+    assert.equal(await cover(1, 4), true)
+    // The last one shows up to which time entries are deleted.
+    assert.deepEqual(await left(), [3, 4])
+  })
+
   test(`${kind} tables: keep the first key of a user until it is deleted`, async () => {
     await using driver = await open()
     const id = 'sub_a' as SubjectId

@@ -12,6 +12,15 @@ export class WatchedClock extends TestClock {
     return cancel
   }
 
+  /** Resolves once a timer is scheduled for an earlier time. */
+  async scheduledBefore(time: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const check = () => void (this.#scheduled.some((at) => at < time) && resolve())
+    this.#waiting.add(check)
+    await promise
+    this.#waiting.delete(check)
+  }
+
   /** Resolves once that many timers are scheduled for that time. */
   async awaited(at: number, times: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
