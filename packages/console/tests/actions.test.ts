@@ -340,6 +340,28 @@ test('links lead from a session to its user, its device, and its tenant’s deli
   assert.ok(!links.some((to) => /suspend|revoke/.test(to)), links.join(' '))
 })
 
+test('the page of a device offers what its status permits, and no other action', async (t) => {
+  const { h, signedIn } = await setup(t)
+  const { device } = await namesIn(h)
+  const support = await signedIn('support')
+  const offered = async () => {
+    const { status, text } = await support.open(`/devices/${device}`)
+    assert.equal(status, 200)
+    return [...text.matchAll(/href="\/devices\/[^/"]+\/(\w+)"/g)].map(([, verb]) => verb)
+  }
+  assert.deepEqual(await offered(), ['block'])
+  // A time after every assertion of the phone: one that it signed later has a wrong counter.
+  const isSuspect = await h.service.store.write(({ devices }) =>
+    devices.suspect(device, h.clock.now() + HOUR),
+  )
+  assert.equal(isSuspect, true)
+  assert.deepEqual(await offered(), ['block', 'unblock'])
+  await moveDevice(h.service, device, 'block')
+  assert.deepEqual(await offered(), ['unblock'])
+  await moveDevice(h.service, device, 'remove')
+  assert.deepEqual(await offered(), [])
+})
+
 test('the history of a device has the reference of the operator’s action', async (t) => {
   const { h, signedIn } = await setup(t)
   const { device, subject } = await namesIn(h)

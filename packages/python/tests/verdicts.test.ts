@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { generateKeyPairSync, sign } from 'node:crypto'
+import { generateKeyPairSync, hash, sign } from 'node:crypto'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { Secret } from '@bonded/contract'
@@ -97,6 +97,36 @@ test('Python: a receipt of every format, its log, and changes of them get the ve
     await addReceipt(first.receipt, given)
   for (const other of ['', 'a.b.c', first.receipt.replace('.', '..'), `${first.receipt}.x`])
     await addReceipt(other, {})
+  // Client data of a browser, which the key has signed, and which is of another kind or payload.
+  const [head = '', body = ''] = first.receipt.split('.')
+  const claims = JSON.parse(Buffer.from(body, 'base64url').toString())
+  const challenge = hash('sha256', claims.phone.payload, 'base64url')
+  for (const [clientData, expected] of [
+    [{ type: 'webauthn.get', challenge }, 'accept'],
+    [{ type: 'webauthn.create', challenge }, 'phone_signature_mismatch'],
+    [{ type: 'payment.get', challenge }, 'phone_signature_mismatch'],
+    [{ challenge }, 'phone_signature_mismatch'],
+    [{ type: 'webauthn.get', challenge: `A${challenge.slice(1)}` }, 'phone_signature_mismatch'],
+    [{ type: 'webauthn.get' }, 'phone_signature_mismatch'],
+  ] as const) {
+    const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const json = Buffer.from(JSON.stringify(clientData))
+    const data = Buffer.alloc(37)
+    const signed = Buffer.concat([data, hash('sha256', json, 'buffer')])
+    const phone = {
+      ...claims.phone,
+      format: 'webauthn',
+      authenticator_data: data.toString('base64url'),
+      client_data_json: json.toString('base64url'),
+      public_key: publicKey.export({ format: 'der', type: 'spki' }).toString('base64url'),
+      signature: sign('sha256', signed, privateKey).toString('base64url'),
+    }
+    const changes = { ...claims, device_format: 'webauthn', phone }
+    const input = `${head}.${Buffer.from(JSON.stringify(changes)).toString('base64url')}`
+    const signature = Buffer.from(await signer.sign(Buffer.from(input)))
+    await addReceipt(`${input}.${signature.toString('base64url')}`, {})
+    assert.equal(cases.at(-1)?.[2], expected, JSON.stringify(clientData))
+  }
   const proofs = await Promise.all(
     [1, 2].map(async (size) => (await h.call('GET', `/receipts/log/consistency/${size}/3`)).text),
   )
