@@ -71,6 +71,27 @@ test('a unit that throws undoes only itself, also in a shared transaction', asyn
   assert.equal((await find(a, undone.id))?.state, 'pending')
 })
 
+test('a read that fails leaves no transaction on its connection', async () => {
+  const store = await openNode({ poolSize: 2 })
+  const [first, second] = [await newStoredSession(), await newStoredSession()]
+  for (let round = 0; round < 4; round++)
+    await assert.rejects(
+      store.read(function* (tables) {
+        yield* tables.sessions.find(first.id)
+        yield* tables.sessions.find(second.id)
+        throw new Error('on purpose')
+      }),
+      /on purpose/,
+    )
+  await a.write((tables) => tables.sessions.move(first, MOVES.kill, { now: NOW }))
+  for (let round = 0; round < 4; round++)
+    assert.equal((await find(store, first.id))?.state, 'killed')
+  const moved = await store.write((tables) =>
+    tables.sessions.move(second, MOVES.kill, { now: NOW }),
+  )
+  assert.equal(moved?.state, 'killed')
+})
+
 test('a session never has more than 200 notes, from any number of nodes', async () => {
   const session = await newStoredSession()
   const note = (store: Store) =>
