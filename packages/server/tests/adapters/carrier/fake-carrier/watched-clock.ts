@@ -13,12 +13,13 @@ export class WatchedClock extends TestClock {
   }
 
   /** Resolves once a timer is scheduled for an earlier time. */
-  async scheduledBefore(time: number): Promise<void> {
+  async scheduledBefore(time: number): Promise<undefined> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const check = () => void (this.#scheduled.some((at) => at < time) && resolve())
     this.#waiting.add(check)
     await promise
     this.#waiting.delete(check)
+    return undefined
   }
 
   /** Resolves once that many timers are scheduled for that time. */
