@@ -9,6 +9,7 @@ import { readConfig } from '../src/config.ts'
 import { explain } from '../src/index.ts'
 import { signingKeys } from '../src/signing-keys.ts'
 import { render } from '../src/template.ts'
+import { samplesOf } from '../../../tests/samples/samples.ts'
 import { configOf, newClient } from './harness.ts'
 
 /** The reader rejects aliases. */
@@ -21,9 +22,8 @@ const VALID = configOf({ issuer: 'https://approve.example', service: 'https://bo
 ])
 const [TYPE] = VALID.types
 const [CLIENT] = VALID.clients
-const GUIDE = join(import.meta.dirname, '../../../docs/guides/openid-providers.md')
-const [, YAML = ''] = /```yaml\n(.*?)```/s.exec(readFileSync(GUIDE, 'utf8')) ?? []
-const { keycloak: REALM } = parse(YAML.replace('SUBJECT_REF', 's'.repeat(43)))
+const [BLOCK] = samplesOf('docs/guides/openid-providers.md')
+const { keycloak: REALM } = parse((BLOCK?.code ?? '').replace('SUBJECT_REF', 's'.repeat(43)))
 
 function read(config: unknown) {
   const file = join(folder, 'ciba.yaml')
