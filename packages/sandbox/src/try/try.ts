@@ -18,6 +18,7 @@ import { StartedParts } from '@bonded/cli/node/started-parts'
 import { jsonOption } from '@bonded/cli/program/arguments'
 import { createTenant, type NewTenant } from '@bonded/core/operations/admin/tenants'
 import type { Service } from '@bonded/core/operations/service'
+import { programEnvironment } from '@bonded/server/adapters/programs/program'
 import { openLog } from '@bonded/server/log'
 import { readConfig } from '@bonded/server/settings/config'
 import { Command } from 'commander'
@@ -120,7 +121,7 @@ async function tryOnce(
 `)
   const child = spawn(program, args, {
     env: {
-      ...process.env,
+      ...programEnvironment(),
       BONDED_ORIGIN: origin,
       BONDED_SERVER_CREDENTIAL: credential,
       BONDED_SUBJECT: subject,

@@ -82,17 +82,16 @@ test('what a program has started ends with it', async () => {
 
 /** The last one is of a command whose user has approved each variable. */
 const OWN_ENVIRONMENT =
-  /\benv: (?:programEnvironment|inherited)\(|env: \{ \.\.\.(?:programEnvironment|inherited)\(|env: environment\b/
+  /\benv: (?:programEnvironment|inherited)\(|env: \{\s+\.\.\.(?:programEnvironment|inherited)\(|env: environment\b/
 
 test('no package starts a program with the whole environment', () => {
-  const starts = globSync(['packages/*/src/**/*.ts', 'proofs/*/**/*.ts'], { cwd: ROOT }).flatMap(
-    (file) => {
-      const text = readFileSync(join(ROOT, file), 'utf8')
-      return text.includes("'node:child_process'")
-        ? [...text.matchAll(START)].map(([call]) => ({ file, call }))
-        : []
-    },
-  )
+  const sources = ['packages/*/src/**/*.ts', 'proofs/!(tests)/**/*.ts']
+  const starts = globSync(sources, { cwd: ROOT }).flatMap((file) => {
+    const text = readFileSync(join(ROOT, file), 'utf8')
+    return text.includes("'node:child_process'")
+      ? [...text.matchAll(START)].map(([call]) => ({ file, call }))
+      : []
+  })
   assert.ok(starts.length >= 7, `${starts.length} calls`)
   assert.deepEqual(
     starts.filter(({ call }) => !OWN_ENVIRONMENT.test(call)),
