@@ -54,7 +54,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'packages/integrator/tests/receipt-python.test.ts',
     'packages/python/tests/*.test.ts',
     'packages/integrator/tests/mcp/{restart,stdio}.test.ts',
-    'packages/sandbox/tests/{clock,clock-command,init-command,phone-inbox,phone-keys,trigger-command,try}.test.ts',
+    'packages/sandbox/tests/{clock,clock-command,init-command,phone-inbox,phone-keys,trigger-command,try,try-page}.test.ts',
     'packages/service/tests/{audited-commands,command-tree,failures,help}.test.ts',
     'proofs/tests/{durability,relay,relay-people}.test.ts',
     'proofs/tests/kit/{planted-faults,targets}.test.ts',

@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { readdirSync, realpathSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { test, type TestContext } from 'node:test'
-import { browserMissing, openBrowser } from '../../../tests/browser.ts'
 import { firstOutput } from '../../../tests/harness/first-output.ts'
 import { COMMAND } from '../../../tests/harness/process.ts'
 import { ASKED, OPENED, startTrial } from '../../../tests/harness/trial.ts'
@@ -140,31 +139,4 @@ test('names the port that another program has, and leaves no file', async (t) =>
   assert.deepEqual(await ended, [1, null])
   assert.match(printed.stderr, new RegExp(`^error: Port ${port} is in use\\..* BONDED_PORT`))
   assert.deepEqual(readdirSync(folder), [])
-})
-
-test('shows the simulated phone in a browser', { skip: browserMissing }, async (t) => {
-  const { ended, printed, says } = await trial(t, ['--', 'echo', 'ran'])
-  const [, origin = ''] = await says(OPENED)
-  const browser = await openBrowser()
-  t.after(() => browser.close())
-  const page = await browser.newPage()
-  const press = (name: string | RegExp) =>
-    page.getByRole('button', { name, exact: typeof name === 'string' }).click()
-  const approve = async () => {
-    await page.locator('[data-screen=request]').waitFor()
-    for (const part of await page.locator('dd, .text li').all()) await part.scrollIntoViewIfNeeded()
-    await press('Approve')
-  }
-  await page.goto(`${origin}/phone`)
-  await press('Set up this phone')
-  await approve()
-  await says(ASKED)
-  await page.goto(`${origin}/phone`)
-  await press('Open')
-  await page.getByRole('button', { name: /Trial: accepts any key/ }).click()
-  await page.locator('[data-screen=request]').waitFor()
-  await approve()
-  await page.getByRole('heading', { name: 'Your request is complete' }).waitFor()
-  assert.deepEqual(await ended, [0, null], printed.stderr)
-  assert.equal(printed.stdout, 'ran\n')
 })
