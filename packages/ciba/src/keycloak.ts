@@ -5,19 +5,18 @@ import {
   ApprovalError,
   type Approvals,
   type ApprovalStatus,
-  type ApprovalStore,
   createApprovals,
   NotStarted,
 } from '@bonded/integrator/approval'
-import type { Logger } from 'pino'
 import type { Send } from './checked-send.ts'
 import type { KeycloakRealm } from './config.ts'
 import { bearerReader } from './keycloak-bearer.ts'
-import { unlessStarted } from './requests.ts'
-import type { Notice, SqliteRows } from './sqlite-rows.ts'
+import { type RequestsOptions, unlessStarted } from './requests.ts'
+import type { Notice } from './sqlite-rows.ts'
 
 /** Keycloak sends a few short members. */
 const MAX_BODY_CHARS = 8_192
+const LOG_EVERY_S = 60
 /** Of the arguments, whose members never change. */
 const VERSION = '1'
 /** Failures before the callback was sent. After the others, it may have arrived. */
@@ -50,19 +49,11 @@ const REJECTIONS: Readonly<Partial<Record<ApprovalStatus, Answer>>> = {
   expired: 'CANCELLED',
 }
 
-export interface KeycloakOptions {
+export interface KeycloakOptions extends Omit<RequestsOptions, 'config'> {
   readonly realm: KeycloakRealm
   /** The origin of the service. */
   readonly service: string
-  readonly credential: string
-  readonly store: ApprovalStore
-  readonly rows: SqliteRows
   readonly send: Send
-  readonly log: Logger
-  /** Called when a notice waits for the user of a request. */
-  readonly noticed: () => void
-  /** Seconds since the epoch. */
-  readonly now: () => number
 }
 
 /** The channel by which Keycloak asks a user whether to sign in (`ciba-http-auth-channel`). */
@@ -70,6 +61,7 @@ export class KeycloakChannel {
   readonly #options: KeycloakOptions
   readonly #approvals: Approvals<SignIn>
   readonly #readBearer: ReturnType<typeof bearerReader>
+  #nextLogAt = 0
 
   /** @throws {GateError} `invalid_configuration` */
   constructor(options: KeycloakOptions) {
@@ -92,8 +84,12 @@ export class KeycloakChannel {
 
   /** Answers a call of Keycloak, which reads the status alone. */
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { log, now } = this.#options
     const status = await this.#ask(request).catch((err: unknown) => {
-      this.#options.log.error({ err }, 'a call of Keycloak failed')
+      // Anyone can cause this while the keys of the realm cannot be fetched.
+      if (now() < this.#nextLogAt) return 503
+      this.#nextLogAt = now() + LOG_EVERY_S
+      log.error({ err }, 'a call of Keycloak failed')
       return 503
     })
     response.writeHead(status).end()
