@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { browserMissing } from '../../../tests/browser.ts'
 import { NO_APPS } from '../../server/src/adapters/attestation/phone-trust.ts'
 import type { AFTER_PROMPT } from '../src/failures.ts'
-import { always, failNext, installFaults } from './faults.ts'
+import { always, failed, failNext, installFaults } from './faults.ts'
 import { installAuthenticator, type KeyKind, VENDOR_ROOT } from './hardware-authenticator.ts'
 import { heading, press, screen } from './phone-browser.ts'
 import { Sandbox } from './sandbox.ts'
@@ -186,6 +186,7 @@ for (const [moment, kinds] of Object.entries(ROWS))
       for (const shown of steps) {
         await failNext(page, { [call]: [ERRORS[kind as Kind]] })
         await act()
+        await failed(page)
         await sees(page, shown)
         if (shown.buttons[0] === 'Try again') await press(page, 'Try again')
       }
@@ -202,6 +203,7 @@ test('an inbox that the user cannot open twice offers a way on', browserTest, as
   for (const shown of [INBOX, NOT_CONFIRMED]) {
     await failNext(page, { get: [ERRORS.denied] })
     await press(page, 'Open')
+    await failed(page)
     await sees(page, shown)
   }
   await press(page, 'Try again')

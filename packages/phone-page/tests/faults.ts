@@ -39,5 +39,15 @@ export async function failNext(page: Page, faults: Faults): Promise<void> {
   await page.evaluate(`faults = ${JSON.stringify(faults)}`)
 }
 
+/** Waits until the calls that {@link failNext} named have failed. The page looks alike before. */
+export async function failed(page: Page): Promise<void> {
+  // The page's policy forbids the `eval` of `waitForFunction`.
+  await page.evaluate(`new Promise((resolve) => {
+    const look = () =>
+      Object.values(faults).every((names) => names.length === 0) ? resolve() : setTimeout(look, 10)
+    look()
+  })`)
+}
+
 /** As often as a page may try. */
 export const always = (name: string) => Array.from({ length: 99 }, () => name)
