@@ -3,12 +3,13 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setImmediate } from 'node:timers/promises'
 import type { Block } from './guide.ts'
 import type { Values } from './replacements.ts'
 
 /** Printed after a block that succeeded, with the folder in which it ended, or at its failure. */
 const ENDED = /^__(ended|failed) (.+)\n/m
+/** The last of what the shell says at a failure. It comes through another pipe. */
+const LAST_ERROR = /^__last\n/m
 
 interface Place {
   readonly folder: string
@@ -26,7 +27,7 @@ export class Terminal implements AsyncDisposable {
   constructor(place: Place) {
     this.#place = { ...place }
     this.#shell = new Program(['--norc'], place)
-    this.#shell.answer(`set -euo pipefail\ntrap 'echo; echo "__failed $?"' EXIT\n`)
+    this.#shell.answer(`set -euo pipefail\ntrap 'echo "\n__failed $?"; echo "\n__last" >&2' EXIT\n`)
   }
 
   write(name: string, block: Block, values?: Values): void {
@@ -46,8 +47,7 @@ export class Terminal implements AsyncDisposable {
     this.#shell.answer(`{ ${command}\n} < /dev/null\necho; echo "__ended $PWD"\n`)
     const { index, 1: how, 2: folder = '' } = await this.#shell.printed(ENDED, before)
     const output = this.#shell.output.slice(before, before + index)
-    // What the failed program has said is in another pipe.
-    if (how === 'failed') await setImmediate()
+    if (how === 'failed') await this.#shell.saidAtLast()
     assert.equal(how, 'ended', `${output}\n${this.#shell.errors}`)
     this.#place.folder = folder
     return output.replace(/\n$/, '')
@@ -89,7 +89,10 @@ export class Program {
       this.output += String(chunk)
       this.#changes.emit('change')
     })
-    child.stderr.on('data', (chunk) => (this.errors += String(chunk)))
+    child.stderr.on('data', (chunk) => {
+      this.errors += String(chunk)
+      this.#changes.emit('change')
+    })
     this.#closed = once(child, 'close').then(() => {
       this.isRunning = false
       this.#changes.emit('change')
@@ -104,6 +107,11 @@ export class Program {
       assert.ok(this.isRunning, `${this.output}\n${this.errors}`)
       await once(this.#changes, 'change')
     }
+  }
+
+  /** Waits for the errors of a shell that has failed. */
+  async saidAtLast(): Promise<void> {
+    while (this.isRunning && !LAST_ERROR.test(this.errors)) await once(this.#changes, 'change')
   }
 
   answer(text: string): void {
