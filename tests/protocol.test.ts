@@ -57,7 +57,7 @@ test('every cited section of the protocol exists', () => {
   )
   assert.deepEqual(
     [...sections],
-    Array.from({ length: 15 }, (_, index) => index + 1),
+    Array.from({ length: 16 }, (_, index) => index + 1),
   )
 })
 

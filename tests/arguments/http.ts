@@ -90,6 +90,23 @@ export const HTTP_ARGUMENTS: ArgumentRegister = {
       ],
     },
     {
+      file: `${API}/quorums.test.ts`,
+      test: 'a create names the reference at fault, and stores nothing',
+      holds: of(
+        ['createQuorum'],
+        'body.workflow',
+        'body.action',
+        'body.subject_refs',
+        'body.needed',
+        'body.maker_ref',
+      ),
+    },
+    {
+      file: `${API}/quorums.test.ts`,
+      test: 'a quorum is of the tenant and the scope whose credential created it',
+      holds: [...of(['createQuorum', 'getQuorum'], 'caller'), 'getQuorum {quorum_id}'],
+    },
+    {
       file: `${API}/challenge.test.ts`,
       test: 'never shows the phone a nonce newer than the one it presented',
       holds: ['getSession ?nonce'],
@@ -321,6 +338,7 @@ export const HTTP_ARGUMENTS: ArgumentRegister = {
     ...because('It is stored, shown, or evaluated.', [
       'x-bond-outcome:',
       'createSession body.context',
+      'createQuorum body.context',
       'createSession body.phone_number',
       'declineSession body.reason',
       'body.signals',
@@ -340,7 +358,10 @@ export const HTTP_ARGUMENTS: ArgumentRegister = {
       'body.browser_key',
     ]),
     'body.shows': 'It says what the phone can show, and the service rejects what it cannot.',
-    'createSession idempotency-key:': 'It identifies a repetition of the same call.',
+    ...because('It identifies a repetition of the same call.', [
+      'createSession idempotency-key:',
+      'createQuorum idempotency-key:',
+    ]),
   },
 }
 

@@ -68,10 +68,13 @@ export function checkReply(method: string, path: string, reply: Reply): void {
   const hasCompletionSecret = COMPLETION_SECRET_ANYWHERE.test(reply.text)
   assert.equal(
     hasCompletionSecret,
-    found.operation.operationId === 'createSession' && reply.status === 201,
+    CREATES.includes(found.operation.operationId) && reply.status === 201,
     `Only a create may return the completion secret: ${exchange}`,
   )
 }
+
+/** The calls whose response has completion secrets. */
+export const CREATES: readonly string[] = ['createSession', 'createQuorum']
 
 const COMPLETION_SECRET_ANYWHERE = new RegExp(
   COMPLETION_SECRET.source.replace('^', '').replace('$', ''),

@@ -215,7 +215,7 @@ export function payloadOf(
 }
 
 /** What the phones of the tests show: all of it. */
-export const SHOWS = ['directional_marks', 'text', 'requester']
+export const SHOWS = ['directional_marks', 'text', 'requester', 'quorum']
 
 /** The body of POST /attestations. */
 export function attestation(

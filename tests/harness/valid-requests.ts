@@ -19,6 +19,16 @@ export async function knownSubject(h: Harness): Promise<string> {
   return (await h.get(session)).body.subject_ref
 }
 
+/** The id of a quorum that does not exist. */
+export const NO_QUORUM = { quorum_id: `quo_${'0'.repeat(22)}` }
+/** The body of a create of a quorum. The tenants of most tests have no workflow with an inbox. */
+export const QUORUM = {
+  context: { display: [{ label: 'Amount', value: '1' }] },
+  subject_refs: ['a'.repeat(43), 'b'.repeat(43)],
+  needed: 2,
+  maker_ref: null,
+}
+
 /** The path of an endpoint, with what it names. */
 export function pathOf({ path }: Endpoint, names: Readonly<Record<string, string>>): string {
   return path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => names[name] ?? '')
@@ -49,10 +59,12 @@ export async function validRequests(h: Harness) {
     session_id: session.id,
     device_id,
     subject_ref: await knownSubject(h),
+    ...NO_QUORUM,
     ...(await webhookEvent(h)),
   }
   const bodies: Partial<Record<EndpointName, Body>> = {
     createSession: { workflow: 'credit_application', action: 'submit_application' },
+    createQuorum: QUORUM,
     proveBrowser: BROWSER_PROOF,
     openBrowserFrame: { parent_origin: SHOP_ORIGIN },
     reportContainment: { verdict: 'unverified', breaches: ['covered'] },

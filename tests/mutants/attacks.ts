@@ -5,6 +5,7 @@ import { CIBA_MUTANTS } from './ciba.ts'
 import { FORGED } from './forged.ts'
 import { INBOX } from './inbox.ts'
 import type { Mutant } from './mutant.ts'
+import { QUORUM_MUTANTS } from './quorum.ts'
 import { RECEIPT_MUTANTS } from './receipts.ts'
 import { RELAYED } from './relayed.ts'
 import { WEBHOOKS } from './webhooks.ts'
@@ -247,7 +248,7 @@ const LEAKED = against('leaked', [
   [
     'a killed session shows its verification',
     `${SERVER}/src/http/response/present.ts`,
-    'proved && isFromBrowser ? session.verification : null',
+    'proved && isUsable ? session.verification : null',
     'session.verification',
     `${SERVER}/tests/api/states.test.ts`,
     'hides the verification of a session after it was killed',
@@ -327,6 +328,7 @@ const RACED = against('raced', [
 export const MUTANTS: readonly Mutant[] = [
   ...FORGED,
   ...INBOX,
+  ...QUORUM_MUTANTS,
   ...REPLAYED,
   ...RELAYED,
   ...WEBHOOKS,

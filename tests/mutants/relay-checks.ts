@@ -129,8 +129,8 @@ const OWN: readonly (readonly [string, string, string, string, number])[] = [
   [
     'a form of a removed phone passes',
     `${CORE}/src/operations/device/record-device-change.ts`,
-    'if (WITHDRAWING.includes(kind))',
-    'if (WITHDRAWING.length === 0)',
+    'WITHDRAWING.includes(kind)',
+    'WITHDRAWING.length === 0',
     18,
   ],
   [

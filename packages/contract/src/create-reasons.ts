@@ -8,6 +8,8 @@ export const CREATE_REASONS = {
     workflow_required: 'The credential allows several workflows. Name one.',
     action_required: 'The workflow has several actions. Name one.',
     subject_required: 'This workflow is for known users. Send subject_ref.',
+    quorum_required:
+      'This workflow needs several people. Create a quorum with at least as many in needed.',
     requester_required: 'This workflow shows the user who asks. Send context.requester.',
     subject_has_no_phone:
       'No phone of this user can approve the request. Use a page for the next request.',

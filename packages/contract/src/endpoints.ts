@@ -17,6 +17,7 @@ import {
   ClaimRequest,
   CompletionHeaders,
   CreatedSession,
+  CreateHeaders,
   ContainmentReport,
   CreateSessionRequest,
   DeclineRequest,
@@ -27,11 +28,17 @@ import {
   PublicSession,
   Timeline,
 } from './schemas/session.ts'
+import { QUORUM_ENDPOINTS, QUORUM_PATH_IDS } from './quorum-endpoints.ts'
 import { SUBJECT_ENDPOINTS } from './subject-endpoints.ts'
 import { WEBHOOK_ENDPOINTS, WEBHOOK_PATH_IDS } from './webhook-endpoints.ts'
 
 /** The ids that a path can name, each with its prefix. */
-export const PATH_IDS = { session_id: 'sess', ...DEVICE_PATH_IDS, ...WEBHOOK_PATH_IDS } as const
+export const PATH_IDS = {
+  session_id: 'sess',
+  ...QUORUM_PATH_IDS,
+  ...DEVICE_PATH_IDS,
+  ...WEBHOOK_PATH_IDS,
+} as const
 /** What else a path can name, each with its form. */
 export const PATH_TEXTS = { subject_ref: /^[0-9A-Za-z_-]{43}$/ } as const
 const session = closed({ session_id: id(PATH_IDS.session_id) })
@@ -49,11 +56,7 @@ export const ENDPOINTS = {
     callers: ['backend'],
     // The network first: one network with too many requests must not use up the shared quota.
     limits: ['create_address', 'create'],
-    headers: Type.Object({
-      'idempotency-key': Type.Optional(
-        Type.String({ minLength: 1, maxLength: 255, pattern: '^[!-~]*$' }),
-      ),
-    }),
+    headers: CreateHeaders,
     body: { schema: CreateSessionRequest, optional: true, limitBytes: BODY_LIMITS.create },
     responses: { created: CreatedSession },
     rejections: CREATE_REJECTIONS,
@@ -319,6 +322,7 @@ export const ENDPOINTS = {
   }),
   ...DEVICE_ENDPOINTS,
   ...INBOX_ENDPOINTS,
+  ...QUORUM_ENDPOINTS,
   ...SUBJECT_ENDPOINTS,
   ...WEBHOOK_ENDPOINTS,
   readOpenApi: define({

@@ -53,6 +53,7 @@ export type RejectReason =
   | 'action_mismatch'
   | 'session_expired'
   | 'session_not_ours'
+  | 'one_of_several'
   | 'tenant_mismatch'
   | 'verification_missing'
   | 'device_not_possessed'
@@ -116,6 +117,8 @@ function sessionRejection(facts: GateFacts, session: FullSession): RejectReason 
 function verificationRejection(facts: GateFacts, session: FullSession): RejectReason | undefined {
   const { expected } = facts
   const { verification } = session
+  // The protocol adds: an approval that is one of several is none alone, whatever its context.
+  if (session.context?.quorum) return 'one_of_several'
   // 5. Possession and local authentication.
   if (verification === null || verification === undefined) return 'verification_missing'
   if (verification.device_possession !== true) return 'device_not_possessed'

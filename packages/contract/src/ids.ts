@@ -10,6 +10,7 @@ export type TenantId = Branded<'TenantId'>
 export type RequestId = Branded<'RequestId'>
 export type EventId = Branded<'EventId'>
 export type WebhookEndpointId = Branded<'WebhookEndpointId'>
+export type QuorumId = Branded<'QuorumId'>
 
 interface Ids {
   readonly sess: SessionId
@@ -19,6 +20,7 @@ interface Ids {
   readonly req: RequestId
   readonly evt: EventId
   readonly we: WebhookEndpointId
+  readonly quo: QuorumId
 }
 
 /** The prefix of an id, before the underscore. */
@@ -60,6 +62,7 @@ function patterns(): Record<IdPrefix, RegExp> {
     req: new RegExp(idPattern('req')),
     evt: new RegExp(idPattern('evt')),
     we: new RegExp(idPattern('we')),
+    quo: new RegExp(idPattern('quo')),
   }
 }
 

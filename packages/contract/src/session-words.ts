@@ -28,6 +28,7 @@ export const ENDED_REASONS = [
   'killed_by_tenant',
   'killed_by_operator',
   'tenant_suspended',
+  'decided',
 ] as const
 
 /** Why a session was killed, as a browser or a phone reads it: never which check failed. */
@@ -38,6 +39,7 @@ export const PUBLIC_ENDED_REASONS = [
   'not_verified',
   'killed',
   'suspended',
+  'decided',
 ] as const
 
 /** What a backend can say about a completed request. This list is open: it may gain words. */

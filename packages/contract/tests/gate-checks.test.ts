@@ -54,7 +54,28 @@ test('accepts a fresh bonded session of the tenant with sufficient proof', () =>
   assert.deepEqual(judgeSubmit(good), { decision: 'accept', reasons: [] })
 })
 
+const several = { display: [], digest: 'd', quorum: { id: 'quo_1', needed: 2, of: 2 } }
+
 const rejected: [string, GateFacts, string][] = [
+  [
+    'an approval that is one of several',
+    { ...good, session: { ...session, context: several } },
+    'one_of_several',
+  ],
+  [
+    'one of several without its verification',
+    { ...good, session: { ...session, context: several, verification: null } },
+    'one_of_several',
+  ],
+  [
+    'one of several where any context is accepted',
+    {
+      ...good,
+      session: { ...session, context: several },
+      expected: { ...purpose, acceptAnyContext: true },
+    },
+    'one_of_several',
+  ],
   ['a submit without a session id', { ...good, session_id: undefined }, 'session_missing'],
   ['an empty session id', { ...good, session_id: '' }, 'session_missing'],
   ['a session the service does not know', { ...good, session: undefined }, 'session_unavailable'],

@@ -1,6 +1,7 @@
 import {
   type DeviceId,
   makeId,
+  type QuorumId,
   type SessionId,
   type SubjectId,
   type TenantId,
@@ -20,6 +21,7 @@ export const TENANT_ID: TenantId = makeId('ten', sixteen(2))
 export const SUBJECT_ID: SubjectId = makeId('sub', sixteen(3))
 export const DEVICE_ID: DeviceId = makeId('dev', sixteen(4))
 export const OTHER_DEVICE_ID: DeviceId = makeId('dev', sixteen(5))
+export const QUORUM_ID: QuorumId = makeId('quo', sixteen(6))
 
 /** A session as it is created, with the default lifetimes, and then with these members. */
 export function sessionWith(members: Partial<Session> = {}): Session {

@@ -21,6 +21,8 @@ const SENTENCES: Record<RejectReason | ReviewReason, string> = {
   session_expired: 'The request expired. Continue again for a new QR code.',
   session_not_ours:
     'That approval was not started from this sign-in. Continue again here and approve with your phone.',
+  one_of_several:
+    'Several people must approve this. Nothing was done. Please contact us, because trying again will not help.',
   tenant_mismatch:
     'That approval was not made for us. Continue again here and approve with your phone.',
   verification_missing:

@@ -43,7 +43,29 @@ async function disown(h: Harness, session_id: string, owner: unknown): Promise<v
   h.store.find = async () => row && { ...row, owner: owner as string }
 }
 
+const QUORUM = { id: `quo_${'0'.repeat(22)}`, needed: 2, of: 2 }
+
 const rejections: Record<RejectReason, Spoil[]> = {
+  one_of_several: [
+    (h, submit) => (
+      h.service.change(submit.session_id, {
+        context: { display: [], digest: submit.form_digest, quorum: QUORUM },
+      }),
+      submit
+    ),
+    // As the service returns it alone: it has no verification, which is not why it is rejected.
+    (h, submit) => (
+      h.service.change(submit.session_id, {
+        context: { display: [], digest: submit.form_digest, quorum: QUORUM },
+        verification: null,
+      }),
+      submit
+    ),
+    (h, submit) => (
+      h.service.change(submit.session_id, { context: { display: [], quorum: QUORUM } }),
+      { ...submit, form_digest: undefined, acceptAnyContext: true }
+    ),
+  ],
   session_missing: [
     (_, submit) => ({ ...submit, session_id: undefined }),
     (_, submit) => ({ ...submit, session_id: '' }),

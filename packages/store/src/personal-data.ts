@@ -56,6 +56,7 @@ export const PERSONAL_DATA: Readonly<Record<string, TableData>> = {
       ['created_at expires_at pending_until bonded_at completed_at ended_at', 'plain', 'its times'],
       ['session_ttl_ms challenge_ttl_ms bonded_ttl_ms notifies', 'plain', 'its settings'],
       ['valid_assertions receipt_due_at', 'plain', 'what the service does next'],
+      ['quorum_id', 'plain', 'finds the sessions that ask other people for the same action'],
       ['requesting_origin', 'plain', 'the site of the tenant, which the phone shows'],
       ['context', 'emptied', 'the request in the words of the backend, which the phone shows'],
       ['wanted_subject_ref subject_ref', 'emptied', "the tenant's pseudonym of the user"],

@@ -10,6 +10,7 @@ export const ENDED_SCREENS: Record<PublicEndedReason, ScreenName> = {
   not_verified: 'not_verified',
   killed: 'killed',
   suspended: 'not_set_up',
+  decided: 'killed',
 }
 
 /** The screen for each outcome that the backend reports. */

@@ -216,8 +216,9 @@ const LIMIT_HELP = `Requests per minute and burst of ${TENANT_LIMITS.join(', ')}
 
 /** All members of a workflow except its titles, those of a preset among them. */
 function formatWorkflow({ name, actions, passport = 'none', ...rest }: Workflow): string {
-  const { title: _, action_titles: _titles, ...others } = rest
-  const settings = Object.entries({ passport, ...others })
+  const { title: _, action_titles: _titles, quorum, ...others } = rest
+  const floor = quorum && { quorum: quorum.needed }
+  const settings = Object.entries({ passport, ...others, ...floor })
     .map(([member, value]) => `:${member}=${String(value)}`)
     .join('')
   return `${name}:${actions.join(',')}${settings}`

@@ -191,6 +191,20 @@ export const SET_PUSH = {
   retry: 'rebuild',
 } as const satisfies Route
 
+export const CREATE_QUORUM = {
+  method: 'POST',
+  path: '/api/v1/quorums',
+  status: 201,
+  retry: 'repeat',
+} as const satisfies Route
+
+export const GET_QUORUM = {
+  method: 'GET',
+  path: '/api/v1/quorums/{quorum_id}',
+  status: 200,
+  retry: 'repeat',
+} as const satisfies Route
+
 export const LIST_SUBJECT_DEVICES = {
   method: 'GET',
   path: '/api/v1/subjects/{subject_ref}/devices',

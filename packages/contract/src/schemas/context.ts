@@ -1,5 +1,5 @@
 import { DISPLAY_LINES, DISPLAY_TEXT, DISPLAY_VALUE, MAX_TEXT_BYTES } from '../display-text.ts'
-import { Bytes32, closed, nullable, word } from './primitives.ts'
+import { Bytes32, closed, id, nullable, word } from './primitives.ts'
 import { type Static, Type } from './type.ts'
 
 /** The keyword of a list whose labels must not read alike (`areLabelsDistinct`). */
@@ -58,6 +58,18 @@ const Display = Type.Array(closed({ label: Label, value: Value }), {
   [DISTINCT_LABELS]: true,
 })
 
+/** How many people a quorum needs, and how many it asks. */
+export const QUORUM_NEEDED = { minimum: 2, maximum: 5 } as const
+export const QUORUM_SIZE = { minimum: 2, maximum: 10 } as const
+
+/** The rule of a quorum, which each of its people approves. Only the service writes it. */
+export const QuorumRule = closed({
+  id: id('quo'),
+  needed: Type.Integer(QUORUM_NEEDED),
+  of: Type.Integer(QUORUM_SIZE),
+})
+export type QuorumRule = Static<typeof QuorumRule>
+
 /**
  * The text that the user approves. The backend builds it from its own record. The phone shows it
  * and signs its hash.
@@ -67,6 +79,7 @@ export const SessionContext = closed({
   digest: Type.Optional(Bytes32),
   requester: Type.Optional(Requester),
   text: Type.Optional(Text),
+  quorum: Type.Optional(QuorumRule),
 })
 export type SessionContext = Static<typeof SessionContext>
 
@@ -85,5 +98,6 @@ export const Shows = Type.Array(Type.String({ pattern: '^[a-z][a-z_]{0,31}$' }),
   description:
     '`directional_marks`: the phone isolates each value that it shows. A session whose values have ' +
     'directional marks needs it. `requester` and `text`: the phone shows these members of a ' +
-    'context. A session with either member needs both words.',
+    'context. A session with either member needs both words. `quorum`: the phone says how many of ' +
+    'how many people must approve. A member of a quorum needs it.',
 })

@@ -273,6 +273,13 @@ export const CreateSessionRequest = closed({
 })
 export type CreateSessionRequest = Static<typeof CreateSessionRequest>
 
+/** The headers of a create. */
+export const CreateHeaders = Type.Object({
+  'idempotency-key': Type.Optional(
+    Type.String({ minLength: 1, maxLength: 255, pattern: '^[!-~]*$' }),
+  ),
+})
+
 export const ClaimRequest = closed({
   nonce: Bytes32,
   device_id: id('dev'),

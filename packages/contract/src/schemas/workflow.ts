@@ -1,6 +1,7 @@
 import { type Static, Type } from './type.ts'
 import { DISPLAY_TEXT } from '../display-text.ts'
 import { DeviceFormat } from './device.ts'
+import { QUORUM_NEEDED } from './context.ts'
 import { closed, PurposeName, word } from './primitives.ts'
 
 /** The proofs that a workflow can require of a bond. A proof that is not required never blocks. */
@@ -73,6 +74,8 @@ const members = {
   require: Type.Optional(Type.Array(Requirement, { maxItems: 8 })),
   subject: Type.Optional(word(['optional', 'required'])),
   requester: Type.Optional(word(['optional', 'required'])),
+  /** At least so many people approve each request. */
+  quorum: Type.Optional(closed({ needed: Type.Integer(QUORUM_NEEDED) })),
   webauthn: Type.Optional(word(['attested', 'seasoned', 'known', 'any'])),
   unattested: Type.Optional(word(UNATTESTED)),
   formats: Type.Optional(Type.Array(DeviceFormat, { minItems: 1, maxItems: 4 })),

@@ -1,5 +1,5 @@
 import { CLAIMED_NONCE_TTL_MS } from './lifetimes.ts'
-import { isUnanswered, showsCode, usesStepNonce } from '../protocol/states.ts'
+import { hasBond, isUnanswered, showsCode, usesStepNonce } from '../protocol/states.ts'
 import type { Instant, Session } from './session.ts'
 
 /** The session's i-th nonce. Injected, because the domain has no key. */
@@ -126,6 +126,9 @@ export function nonceStanding(
 ): NonceStanding {
   const { now, nonces } = at
   const rejected = () => (wasOnceGood(session, nonce, at) ? 'earlier' : 'unknown')
+  // A phone takes its approval back with the nonce of that approval, however long ago it was.
+  if (hasBond(session))
+    return at.pinned && isLatestNonce(session, nonce, at) ? 'accepted' : rejected()
   // Only the pinned phone knows a step nonce. Any other phone has none or an old one.
   if (usesStepNonce(session))
     return nonces.sameText(stepNonce(session, nonces), nonce) ? 'accepted' : rejected()

@@ -140,7 +140,7 @@ function quotaUntil(own: readonly PastRequest[], quota: (typeof QUOTAS)[number])
  */
 function waitUntil(own: readonly PastRequest[], missed: number, at: Instant): Instant {
   const ended = own
-    .filter((each) => !isWithdrawnUnopened(each))
+    .filter((each) => !isWithdrawn(each))
     .map((each) => ({
       at: each.bondedAt ?? endOf(each, at) ?? 0,
       isApproved: each.bondedAt !== null,
@@ -152,11 +152,16 @@ function waitUntil(own: readonly PastRequest[], missed: number, at: Instant): In
   return (ended[0]?.at ?? 0) + (WAITS_MS[Math.min(inRow, WAITS_MS.length) - 1] ?? 0)
 }
 
-/** Whether the backend ended a request that no phone had opened: the user was not disturbed. */
-export function isWithdrawnUnopened({
+/**
+ * Whether a request ended without a fault of its credential: the backend ended one that no phone
+ * had opened, so that the user was not disturbed, or another user decided for the quorum.
+ */
+export function isWithdrawn({
   endedReason,
   deviceId,
-}: Pick<Session, 'endedReason' | 'deviceId'>): boolean {
+  bondedAt,
+}: Pick<Session, 'endedReason' | 'deviceId' | 'bondedAt'>): boolean {
+  if (endedReason === MOVES.decide.endedReason) return bondedAt === null
   return endedReason === MOVES.kill.endedReason && deviceId === null
 }
 

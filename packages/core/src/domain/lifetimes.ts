@@ -42,6 +42,18 @@ export const READABLE_AFTER_END_MS = 60 * 60_000
  * hour is a margin for a clock that jumps.
  */
 export const IDEMPOTENCY_KEY_TTL_MS = 2 * READABLE_AFTER_END_MS + 30 * 60_000
+/**
+ * When the bonds of a quorum end: all of them together, so that the last user may answer long
+ * after the first.
+ */
+export function quorumEnd({
+  createdAt,
+  sessionTtlMs,
+  bondedTtlMs,
+}: Pick<Session, 'createdAt' | 'sessionTtlMs' | 'bondedTtlMs'>): Instant {
+  return createdAt + sessionTtlMs + bondedTtlMs
+}
+
 /** Only a session in an inbox waits for its phone longer than this. */
 export const MAX_PAGE_SECONDS = 900
 

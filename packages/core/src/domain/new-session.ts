@@ -15,7 +15,8 @@ export type SessionStart = Pick<
   | 'sealedPhoneNumber'
   | 'endUserNetwork'
   | 'notifies'
->
+> &
+  Partial<Pick<Session, 'quorumId'>>
 
 /** A pending session that no page and no phone has used. Its lifetimes are those of the policy. */
 export function newSession(start: SessionStart): Session {
@@ -44,6 +45,7 @@ export function newSession(start: SessionStart): Session {
     context: start.context,
     wantedSubjectRef: start.wantedSubjectRef,
     inboxSubjectId: null,
+    quorumId: start.quorumId ?? null,
     subjectRef: null,
     sealedPhoneNumber: start.sealedPhoneNumber,
     endUserNetwork: start.endUserNetwork,

@@ -3,6 +3,7 @@ import type {
   DeviceId,
   EndedReason,
   PulseVerification,
+  QuorumId,
   SessionContext,
   SessionHint,
   SessionId,
@@ -56,6 +57,8 @@ export interface Session {
   readonly wantedSubjectRef: string | null
   /** The subject in whose inbox the session waits. Null for a session that a page shows. */
   readonly inboxSubjectId: SubjectId | null
+  /** The quorum whose other sessions ask other people. Null for a session that asks alone. */
+  readonly quorumId: QuorumId | null
   /** The subject that bonded. */
   readonly subjectRef: string | null
   /** Encrypted by the keyring. Deleted once the session awaits no phone. */

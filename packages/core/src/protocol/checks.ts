@@ -11,7 +11,7 @@ import type { Rejection } from '../domain/rejection.ts'
 import { isNewlyAdded, isUsable, mayAddPhone, mayManageKeys } from '../domain/subject-keys.ts'
 import type { Work } from '../ports/work.ts'
 import type { Call, CallFacts } from './facts.ts'
-import { awaitsPhone, isSuspended } from './states.ts'
+import { awaitsPhone, isSuspended, takesNo } from './states.ts'
 
 /** The step of a local authentication with a wrong time, which the timeline may note alone. */
 export const LOCAL_AUTH = 'local_auth'
@@ -57,23 +57,16 @@ const serving = rowsOf('claim', 'decline', 'evidence', 'attest', 'read', 'browse
 const asking = rowsOf('claim', 'evidence', 'attest')
 /** The calls that ask the user to approve. */
 const claim = rowsOf('claim')
+/** The user says no. */
+const decline = rowsOf('decline')
 const claimOrAttest = rowsOf('claim', 'attest')
 const attest = rowsOf('attest')
 const evidence = rowsOf('evidence')
 /** The calls that a key signs, at a time that the caller states. */
-const timed = rowsOf('evidence', 'attest', 'token', 'add', 'remove', 'inbox', 'resume', 'push')
+const TIMED = ['evidence', 'attest', 'token', 'add', 'remove', 'inbox', 'resume', 'push'] as const
+const timed = rowsOf(...TIMED)
 /** The same, and the recovery of a device, which signs a challenge. */
-const signed = rowsOf(
-  'evidence',
-  'attest',
-  'token',
-  'add',
-  'remove',
-  'recover',
-  'inbox',
-  'resume',
-  'push',
-)
+const signed = rowsOf(...TIMED, 'recover')
 /** The proof of the browser. */
 const browser = rowsOf('browser')
 /** The requests of a device about itself or its subject. */
@@ -97,7 +90,8 @@ export const CHECKS = [
   asking('suspended', 'tenant_suspended', (f) => isSuspended(f) && f.isLatestNonce()),
   browser('suspended', 'tenant_suspended', isSuspended),
   // An ended session tells nothing about nonces and phones. Whose time has passed has ended before.
-  phone('session_live', 'session_not_live', (f) => !awaitsPhone(f.session, f.now)),
+  asking('session_live', 'session_not_live', (f) => !awaitsPhone(f.session, f.now)),
+  decline('session_live', 'session_not_live', (f) => !takesNo(f.session, f.now)),
   browser('approval_waits', 'session_not_live', (f) => !waitingApproval(f.session)),
 
   // Before every rule about the device: a phone without a current code learns neither which formats

@@ -1,7 +1,7 @@
 import type { EndedReason, SessionState } from '@bonded/contract'
 import type { Instant, Session } from '../domain/session.ts'
 import type { Tenant } from '../domain/tenant.ts'
-import { READABLE_AFTER_END_MS } from '../domain/lifetimes.ts'
+import { quorumEnd, READABLE_AFTER_END_MS } from '../domain/lifetimes.ts'
 
 /** One transition of a session. */
 export interface Move {
@@ -32,6 +32,15 @@ export const MOVES = {
     from: ['pending', 'step_up_required'],
     to: 'killed',
     endedReason: 'user_unexpected',
+  },
+  /** A member of a quorum takes its approval back. */
+  takeBack: { from: ['bonded'], to: 'killed', endedReason: 'user_declined' },
+  takeBackUnexpected: { from: ['bonded'], to: 'killed', endedReason: 'user_unexpected' },
+  /** Another user has decided for the quorum. */
+  decide: {
+    from: ['pending', 'step_up_required', 'bonded'],
+    to: 'killed',
+    endedReason: 'decided',
   },
   cancel: { from: ['pending', 'step_up_required'], to: 'killed', endedReason: 'canceled' },
   kill: {
@@ -105,10 +114,14 @@ export function endedAt(session: Session, now: Instant): Instant | null {
   return hasPassed(session, now) ? session.expiresAt : null
 }
 
-/** Whether GET still returns the session: live, or ended less than an hour ago. */
+/**
+ * Whether GET still returns the session: live, or ended less than an hour ago. A member of a quorum
+ * stays until the others can no longer be used, so that a no counts until then.
+ */
 export function isReadable(session: Session, now: Instant): boolean {
   const ended = endedAt(session, now)
-  return ended === null || now < ended + READABLE_AFTER_END_MS
+  const end = Math.max(ended ?? 0, session.quorumId === null ? 0 : quorumEnd(session))
+  return ended === null || now < end + READABLE_AFTER_END_MS
 }
 
 /** Whether the transition table allows this move now. */
@@ -139,6 +152,14 @@ export function ends(move: Move): boolean {
 /** Whether a phone may still act on the session, that is, whether the user can decline. */
 export function awaitsPhone(session: Timed, now: Instant): boolean {
   return mayMove(session, MOVES.decline, now)
+}
+
+/** Whether the user can decline, or take back what is one approval of several. */
+export function takesNo(session: Timed & Pick<Session, 'quorumId'>, now: Instant): boolean {
+  return (
+    awaitsPhone(session, now) ||
+    (session.quorumId !== null && mayMove(session, MOVES.takeBack, now))
+  )
 }
 
 /** Whether the suspension of its tenant has ended the session. */

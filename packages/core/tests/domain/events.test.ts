@@ -45,7 +45,7 @@ test('every transition of the table has an event that names its state and reason
     assert.ok(Object.hasOwn(EVENTS, event.type))
     assert.equal(event.data.session?.state, move.to)
     assert.equal(event.data.session?.ended_reason, move.endedReason ?? null)
-    assert.equal(others.length, name === 'declineUnexpected' ? 1 : 0)
+    assert.equal(others.length, move.endedReason === 'user_unexpected' ? 1 : 0, name)
     if (move.endedReason !== undefined) reasons.add(move.endedReason)
   }
   assert.deepEqual([...reasons].sort(), [...ENDED_REASONS].sort(), 'no reason is left out')

@@ -91,6 +91,7 @@ export function sessionTable(
       return true
     },
     find: (id) => sessions.get(id),
+    ofQuorum: (id) => all().filter(({ quorumId }) => quorumId === id),
     move(session, move, { now, set: changes }) {
       const next = moved(session, move, { now, ...(changes && { set: changes }) })
       const after = replace(session, next)

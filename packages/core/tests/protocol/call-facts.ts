@@ -57,6 +57,7 @@ export function passingFacts(call: Call): Changeable {
       wantedSubjectRef: null,
       sealedPhoneNumber: null,
       context: null,
+      quorumId: null,
       browserProof: isBrowser ? { approved: { evidenceUntil: NOW + 60_000 } } : null,
     } as unknown as Session,
     device: {

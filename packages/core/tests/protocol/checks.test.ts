@@ -146,6 +146,34 @@ test('the checks that count are those that only a forger of an attestation fails
   assert.deepEqual(counting, COUNTING)
 })
 
+test('a bonded session of a quorum can be declined, which takes the approval back, and no other one can', () => {
+  const bonded =
+    (quorumId: string | null): Fault =>
+    ({ session }) => {
+      Object.assign(session, { state: 'bonded', quorumId })
+    }
+  assert.equal(run('decline', [bonded('quo_1')]).answer, undefined)
+  assert.equal(run('decline', [bonded(null)]).answer, 'session_live:session_not_live')
+  for (const call of ['claim', 'evidence', 'attest'] as const)
+    assert.equal(run(call, [bonded('quo_1')]).answer, 'session_live:session_not_live')
+})
+
+test('a phone approves in a quorum only if it says that it shows the rule', () => {
+  const asked =
+    (...shows: string[]): Fault =>
+    (facts) => {
+      const quorum = { id: 'quo_1', needed: 2, of: 3 }
+      Object.assign(facts.session, { context: { display: [], quorum } })
+      facts.shows = shows
+    }
+  for (const call of ['claim', 'attest'] as const) {
+    const answer = run(call, [asked('text', 'requester', 'directional_marks')]).answer
+    assert.equal(answer, 'shows:key_format_not_accepted')
+    assert.equal(run(call, [asked('quorum')]).answer, undefined)
+  }
+  assert.equal(run('decline', [asked()]).answer, undefined)
+})
+
 test('the reading checks stop before the first that writes', () => {
   const given = passingFacts('add')
   given.counterRises = false

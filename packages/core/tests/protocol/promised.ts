@@ -249,6 +249,10 @@ export const PROMISED_MOVES: Readonly<Record<keyof typeof MOVES, Move>> = {
   failAttempts: { from: WAITING, to: 'killed', endedReason: 'too_many_attempts' },
   decline: { from: WAITING, to: 'killed', endedReason: 'user_declined' },
   declineUnexpected: { from: WAITING, to: 'killed', endedReason: 'user_unexpected' },
+  // 16: an approval that is one of several can be taken back, with the reasons of a decline.
+  takeBack: { from: ['bonded'], to: 'killed', endedReason: 'user_declined' },
+  takeBackUnexpected: { from: ['bonded'], to: 'killed', endedReason: 'user_unexpected' },
+  decide: { from: LIVE, to: 'killed', endedReason: 'decided' },
   cancel: { from: WAITING, to: 'killed', endedReason: 'canceled' },
   kill: { from: LIVE, to: 'killed', endedReason: 'killed_by_tenant' },
   killByOperator: { from: LIVE, to: 'killed', endedReason: 'killed_by_operator' },

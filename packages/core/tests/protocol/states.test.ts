@@ -22,10 +22,11 @@ import {
   STATES,
   takesEvidence,
   takesLateReport,
+  takesNo,
   TERMINAL,
   usesStepNonce,
 } from '../../src/protocol/states.ts'
-import { CREATED_AT, sessionWith } from '../records.ts'
+import { CREATED_AT, QUORUM_ID, sessionWith } from '../records.ts'
 import { FINAL, PROMISED_LATE_REPORT, PROMISED_MOVES, PROMISED_STATES } from './promised.ts'
 
 const { expiresAt } = sessionWith()
@@ -95,9 +96,11 @@ test('the phone and the page of the user can stop a session until it bonds, the 
     )
 })
 
-test('each killed session says why, each reason is of one move, and no other end has one', () => {
+test('each killed session says why, each reason is of one move from a state, and no other end has one', () => {
   const reasons = EVERY_MOVE.flatMap(([, { endedReason }]) => endedReason ?? [])
-  assert.deepEqual(reasons.toSorted(), [...ENDED_REASONS].toSorted())
+  const ofDecline = ['user_declined', 'user_unexpected']
+  // To take an approval back is a decline of a bonded session.
+  assert.deepEqual(reasons.toSorted(), [...ENDED_REASONS, ...ofDecline].toSorted())
   for (const [name, { to, endedReason }] of EVERY_MOVE)
     assert.equal(endedReason !== undefined, to === 'killed', name)
 })
@@ -142,6 +145,22 @@ test('GET returns a session for an hour after its end, stored or not', () => {
     assert.equal(isReadable(session, end + READABLE_AFTER_END_MS - 1), true)
     assert.equal(isReadable(session, end + READABLE_AFTER_END_MS), false)
   }
+})
+
+test('GET returns a session of a quorum until an hour after the last bond of the quorum can end', () => {
+  const declined = sessionWith({ state: 'killed', endedAt: CREATED_AT + 5, quorumId: QUORUM_ID })
+  // The defaults of a workflow: 300 s to answer, and a bond of 120 s.
+  const end = CREATED_AT + 420_000 + READABLE_AFTER_END_MS
+  assert.equal(isReadable(declined, end - 1), true)
+  assert.equal(isReadable(declined, end), false)
+})
+
+test('a user can say no until the bond, and in a quorum until its end', () => {
+  const saysNo = (quorumId: Session['quorumId']) =>
+    SESSION_STATES.filter((state) => takesNo(sessionWith({ state, quorumId }), expiresAt - 1))
+  assert.deepEqual(saysNo(null), ['pending', 'step_up_required'])
+  assert.deepEqual(saysNo(QUORUM_ID).toSorted(), LIVE.toSorted())
+  assert.equal(takesNo(sessionWith({ state: 'bonded', quorumId: QUORUM_ID }), expiresAt), false)
 })
 
 test('a phone acts in two states: by the code in one, by its step nonce in the other', () => {

@@ -33,6 +33,10 @@ const FAULTS = {
   action_mismatch: () => ({ action: 'another_action' }),
   session_expired: ({ server_time }) => ({ expires_at: server_time, expires_in_ms: 0 }),
   tenant_mismatch: () => ({ tenant_id: `ten_${'x'.repeat(22)}` }),
+  one_of_several: ({ context }) => ({
+    context: { display: [], ...context, quorum: { id: `quo_${'x'.repeat(22)}`, needed: 2, of: 2 } },
+    verification: null,
+  }),
   verification_missing: () => ({ verification: null }),
   device_not_possessed: proved({ device_possession: false }),
   local_auth_not_verified: proved({ local_auth: 'failed' }),

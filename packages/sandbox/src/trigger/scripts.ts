@@ -13,7 +13,7 @@ import {
 } from '@bonded/contract'
 import { listEndpoints } from '@bonded/core/operations/admin/webhooks'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
-import { MOVES } from '@bonded/core/protocol/states'
+import { type Move, MOVES } from '@bonded/core/protocol/states'
 import { ANSWERS, play } from './answers.ts'
 import type { Stage } from './stage.ts'
 
@@ -41,15 +41,20 @@ const KILLED: Readonly<Record<EndedReason, Script>> = {
     await stage.call(`/sessions/${id}`, { method: 'DELETE' })
   },
   killed_by_operator: ANSWERS.killed_by_operator,
-  /** Ends one session as a suspension does, which would end all others of the tenant too. */
-  async tenant_suspended(stage) {
-    const { id } = await stage.create()
-    const { store, clock } = stage.service
-    await store.write(function* ({ sessions }) {
-      const session = yield* sessions.find(id as SessionId)
-      if (session) yield* sessions.move(session, MOVES.suspend, { now: clock.now() })
-    })
-  },
+  // Ends one session as a suspension does, which would end all others of the tenant too.
+  tenant_suspended: (stage) => move(stage, MOVES.suspend),
+  // The same, as the answer of another user in a quorum does.
+  decided: (stage) => move(stage, MOVES.decide),
+}
+
+/** Moves a session without the call that would move others too. */
+async function move(stage: Stage, to: Move): Promise<void> {
+  const { id } = await stage.create()
+  const { store, clock } = stage.service
+  await store.write(function* ({ sessions }) {
+    const session = yield* sessions.find(id as SessionId)
+    if (session) yield* sessions.move(session, to, { now: clock.now() })
+  })
 }
 
 /** How a session is completed, by what the backend says. */

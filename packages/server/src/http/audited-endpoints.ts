@@ -18,6 +18,7 @@ export const AUDITED_ENDPOINTS: Readonly<
   Record<ChangingEndpoint, Exclude<AuditClass, 'reads_person'>>
 > = {
   createSession: 'neither',
+  createQuorum: 'neither',
   deleteSession: 'neither',
   cancelSession: 'neither',
   proveBrowser: 'neither',

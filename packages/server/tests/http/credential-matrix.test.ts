@@ -5,7 +5,12 @@ import { after, test } from 'node:test'
 import { ENDPOINTS, type Endpoint, type EndpointName, REASONS } from '@bonded/contract'
 import { webauthnKey } from '../../../../tests/harness/attested-phones.ts'
 import { harness, PUBLIC_ORIGIN, SHOP_ORIGIN } from '../../../../tests/harness/harness.ts'
-import { knownSubject, pathOf } from '../../../../tests/harness/valid-requests.ts'
+import {
+  knownSubject,
+  NO_QUORUM,
+  pathOf,
+  QUORUM,
+} from '../../../../tests/harness/valid-requests.ts'
 import { webhookEvent } from '../../../../tests/harness/webhook-event.ts'
 import {
   approvalRequest,
@@ -127,6 +132,7 @@ async function createScene() {
   }
   const bodies: Partial<Record<EndpointName, BodyOf>> = {
     createSession: () => ({ workflow: 'credit_application' }),
+    createQuorum: () => ({ workflow: 'credit_application', ...QUORUM }),
     claimSession: () => ({ nonce: session.nonce, device_id: phone.device_id }),
     declineSession: () => ({
       nonce: session.nonce,
@@ -154,7 +160,7 @@ async function createScene() {
   }
   const [{ id: session_id }, { device_id }] = [session, phone]
   const subject_ref = await (subjectRef ??= knownSubject(h))
-  const ids = { session_id, device_id, subject_ref, ...(await webhookEvent(h)) }
+  const ids = { session_id, device_id, subject_ref, ...NO_QUORUM, ...(await webhookEvent(h)) }
   return { session, phone, ids, tokens, bodies }
 }
 
@@ -198,7 +204,9 @@ function expected(name: EndpointName, credential: Credential, origin: OriginName
   const fromPage = origin === itsOrigin && endpoint.ownOriginOnly !== true
   const originPasses = fromPage || (kind === 'backend' && origin === 'none') || kind === 'portal'
   if (!originPasses) return [403, 'origin_not_allowed']
-  if (!foreign) return NEEDS_BOND.includes(name) ? [400, 'session_not_bonded'] : ok(endpoint)
+  if (name === 'createQuorum') return [400, 'invalid_member']
+  if (!foreign && name !== 'getQuorum')
+    return NEEDS_BOND.includes(name) ? [400, 'session_not_bonded'] : ok(endpoint)
   if (name === 'createSession' || name === 'checkPublishableKey') return ok(endpoint)
   if (endpoint.path.includes('{subject_ref}')) return [404, 'subject_not_found']
   if (endpoint.path.includes('{endpoint_id}')) return [404, 'webhook_endpoint_not_found']
@@ -211,18 +219,10 @@ function expected(name: EndpointName, credential: Credential, origin: OriginName
 for (const name of Object.keys(ENDPOINTS) as EndpointName[]) {
   const endpoint: Endpoint = ENDPOINTS[name]
   test(`${endpoint.method} ${endpoint.path} responds to every credential and every Origin as protocol 3 requires`, async () => {
-    const changes = [
-      'deleteSession',
-      'cancelSession',
-      'declineSession',
-      'attest',
-      'removeDevice',
-      'registerDevice',
-      'fetchEvidence',
-      'claimSession',
-      'createWebhookEndpoint',
-      'deleteWebhookEndpoint',
-    ].includes(name)
+    const changes =
+      /^((delete|cancel|decline|claim)Session|attest|(remove|register)Device|fetchEvidence|(create|delete)WebhookEndpoint)$/.test(
+        name,
+      )
     let current = await createScene()
     for (const credential of CREDENTIALS) {
       for (const origin of Object.keys(ORIGINS) as OriginName[]) {

@@ -234,7 +234,7 @@ function sessions({ integer, eventColumns, clustered }: Spelling): readonly stri
       challenge_ttl_ms bigint not null, bonded_ttl_ms bigint not null, pending_until bigint,
       bonded_at bigint, completed_at bigint, ended_at bigint, ended_reason text, outcome text,
       context text, wanted_subject_ref text, subject_ref text, inbox_subject_id text,
-      phone_number text, end_user_address text, requesting_origin text, device_id text,
+      quorum_id text, phone_number text, end_user_address text, requesting_origin text, device_id text,
       claimed_nonce text, claimed_at bigint, valid_assertions bigint not null, bond_digest text,
       bond_proof text, verification text, step_up text, browser_proof text, receipt_due_at bigint,
       notifies bigint not null default 0)`,
@@ -245,6 +245,7 @@ function sessions({ integer, eventColumns, clustered }: Spelling): readonly stri
     'create index session_receipt_due on session (receipt_due_at) where receipt_due_at is not null',
     `create index session_by_inbox on session (inbox_subject_id, created_at)
       where inbox_subject_id is not null`,
+    'create index session_by_quorum on session (quorum_id) where quorum_id is not null',
     `create table session_event (
       ${eventColumns}session_key bigint not null, seq bigint, at bigint not null,
       kind text not null, state text, hint text, reason text, step text, request_id text,

@@ -1,3 +1,4 @@
+import { READABLE_AFTER_END_MS } from '@bonded/core/domain/lifetimes'
 import type { Due, PurgedKind, RetentionKind } from '@bonded/core/domain/retention'
 import type { Work } from '@bonded/core/ports/work'
 import type { Dialect } from '../dialect.ts'
@@ -17,7 +18,13 @@ interface Doomed {
 }
 
 const DOOMED: { readonly [Kind in RetentionKind]: Doomed } = {
-  sessions: { table: 'session', since: 'ended_at', only: 'ended_at is not null' },
+  sessions: {
+    table: 'session',
+    since: 'ended_at',
+    // A session of a quorum can be read for as long as the others.
+    only: `ended_at is not null and (r.quorum_id is null
+      or r.created_at + session_ttl_ms + bonded_ttl_ms + ${READABLE_AFTER_END_MS} <= $1)`,
+  },
   deliveries: { table: 'webhook_delivery', since: 'created_at' },
   receipts: { table: 'receipt', since: 'made_at', only: 'log_index is not null' },
   reasons: { table: 'rejection', since: 'at', isUnlocked: true },

@@ -157,6 +157,7 @@ export function sessionCache(
     timeline: 'passed',
     eventsAfter: 'passed',
     latest: 'passed',
+    ofQuorum: 'passed',
     pinnedTo: 'passed',
     waiting: 'passed',
     countWaiting: 'passed',

@@ -294,6 +294,14 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
       return found && { rootKeyId: String(found.root_key_id), createdAt: Number(found.created_at) }
     },
 
+    *ofQuorum(id) {
+      const found = yield* rows(
+        'select * from session where quorum_id = $1 order by inbox_subject_id',
+        [id],
+      )
+      return found.map(sessionFromRow)
+    },
+
     *pinnedTo(deviceId) {
       const found = yield* rows(
         'select * from session where ended_at is null and device_id = $1 order by created_at',

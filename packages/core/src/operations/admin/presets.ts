@@ -1,7 +1,9 @@
 import { PRESETS, type Workflow, type WrittenWorkflow } from '@bonded/contract'
 
-/** Replaces the preset of a workflow by the members that it consists of. */
-export function writeOut({ preset, ...workflow }: WrittenWorkflow): Workflow {
+/** Replaces the preset of a workflow by the members that it consists of. A quorum has an inbox. */
+export function writeOut({ preset, ...written }: WrittenWorkflow): Workflow {
+  const { quorum, delivery = 'inbox' } = written
+  const workflow = quorum === undefined ? written : { ...written, delivery }
   return preset === undefined ? workflow : { ...workflow, ...PRESETS[preset] }
 }
 

@@ -170,6 +170,7 @@ function deliveryProblems(workflow: Workflow): readonly string[] {
       `session_ttl_seconds is at most ${MAX_PAGE_SECONDS} without delivery inbox`,
     workflow.webauthn === 'seasoned' && 'webauthn seasoned needs delivery inbox',
     workflow.requester === 'required' && 'requester required needs delivery inbox',
+    workflow.quorum !== undefined && 'quorum needs delivery inbox',
   ]
   const inInbox: (string | false)[] = [
     requiresBrowser({ require: workflow.require ?? [] }) &&

@@ -1,5 +1,5 @@
 import type { DeviceId, SubjectId } from '@bonded/contract'
-import type { DeviceChange, DeviceEvent } from '../../domain/device-moves.ts'
+import { type DeviceChange, type DeviceEvent, DEVICE_MOVES } from '../../domain/device-moves.ts'
 import { DEVICE_EVENTS } from '../../domain/events.ts'
 import type { Session } from '../../domain/session.ts'
 import type { Tables } from '../../ports/store.ts'
@@ -16,7 +16,8 @@ interface Change extends Pick<DeviceEvent, 'at' | 'kind' | 'step'> {
 /**
  * Records a change of a device within the unit that makes it: as an event of the device, and in the
  * timeline of each session that is pinned to it. No timeline names the device. The bonds of a
- * device that is removed or blocked lose their verification.
+ * device that is removed or blocked lose their verification, and so do those of a suspect device
+ * in a quorum, where each must be of another user.
  *
  * @returns the sessions
  */
@@ -34,8 +35,12 @@ export function* recordDeviceChange(
     yield* tables.sessions.note(session.id, { at, kind: 'note', reason: `device_${kind}`, step })
   // A bond passes only while its phone is active: otherwise an attacker could approve with
   // a phone, remove it, and still submit.
-  if (WITHDRAWING.includes(kind))
-    for (const session of holds) yield* tables.sessions.withdraw(session)
+  for (const session of holds)
+    if (
+      WITHDRAWING.includes(kind) ||
+      (kind === DEVICE_MOVES.suspect.to && session.quorumId !== null)
+    )
+      yield* tables.sessions.withdraw(session)
   return holds
 }
 

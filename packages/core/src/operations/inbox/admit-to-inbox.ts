@@ -1,11 +1,47 @@
 import { admittedFrom, inboxWait } from '../../domain/inbox.ts'
-import { accept, type Result, reject } from '../../domain/rejection.ts'
+import { accept, mapResult, type Result, reject } from '../../domain/rejection.ts'
 import type { Device, Session } from '../../domain/session.ts'
 import type { Tables } from '../../ports/store.ts'
 import type { Work } from '../../ports/work.ts'
 import { runReadingChecks } from '../../protocol/run-checks.ts'
 import type { Invited } from '../phone/read-invitation.ts'
 import type { Service } from '../service.ts'
+
+/** The order in which units lock the subjects of a quorum, so that none waits for another one. */
+export const bySubject = (a: Session, b: Session): number =>
+  (a.inboxSubjectId ?? '') < (b.inboxSubjectId ?? '') ? -1 : 1
+
+/**
+ * Does what {@link admitToInbox} does for each session of a quorum, or rejects all of them. The
+ * rejection names the reference at fault.
+ */
+export function* admitAll(
+  service: Service,
+  tables: Tables,
+  asked: Pick<Invited, 'tenant'> & {
+    readonly sessions: readonly Session[]
+    readonly caller: string
+  },
+): Work<Result<readonly Session[]>> {
+  const { sessions, tenant, caller } = asked
+  const [first] = sessions
+  if (first !== undefined && first.quorumId === null)
+    return mapResult(
+      yield* admitToInbox(service, tables, { session: first, tenant, caller }),
+      (admitted) => [admitted],
+    )
+  const named: Session[] = []
+  for (const session of sessions) {
+    const found = yield* tables.subjects.find(tenant.id, session.wantedSubjectRef ?? '')
+    named.push({ ...session, inboxSubjectId: found?.subjectId ?? null })
+  }
+  for (const session of named.toSorted(bySubject)) {
+    const admitted = yield* admitToInbox(service, tables, { session, tenant, caller })
+    const param = `subject_refs.${named.indexOf(session)}`
+    if (!admitted.ok) return { ok: false, rejection: { ...admitted.rejection, param } }
+  }
+  return accept(named)
+}
 
 /**
  * Returns the session as it waits in the inbox of the subject that it names. An unknown subject and

@@ -2,6 +2,7 @@ import type { PulseVerification } from '@bonded/contract'
 import type { MoveChanges } from '../../domain/changes.ts'
 import { isInbox } from '../../domain/inbox.ts'
 import type { Instant, Session } from '../../domain/session.ts'
+import { quorumEnd } from '../../domain/lifetimes.ts'
 import type { SessionFacts } from '../../protocol/facts.ts'
 import { MOVES } from '../../protocol/states.ts'
 import type { Tables } from '../../ports/store.ts'
@@ -43,8 +44,10 @@ export function* bondSession(
 /**
  * A bond near the end of a session extends it, and an early one keeps its end. Only a request in an
  * inbox, which may wait for a day, then ends earlier: an approval must not stay usable for so long.
+ * Those of a quorum end together.
  */
 function bondedUntil(session: Session, now: Instant): Instant {
+  if (session.quorumId !== null) return quorumEnd(session)
   const bonded = now + session.bondedTtlMs
   return isInbox(session) ? bonded : Math.max(session.expiresAt, bonded)
 }

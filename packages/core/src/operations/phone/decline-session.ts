@@ -6,7 +6,8 @@ import type { Tables } from '../../ports/store.ts'
 import type { Work } from '../../ports/work.ts'
 import type { PhoneFacts } from '../../protocol/facts.ts'
 import { runChecks } from '../../protocol/run-checks.ts'
-import { mayMove, MOVES } from '../../protocol/states.ts'
+import { hasBond, type Move, MOVES } from '../../protocol/states.ts'
+import { countDecided, decideOthers, endIfLive } from '../session/quorum.ts'
 import type { PhoneReading } from '../session/read-session.ts'
 import { recordPause } from '../audit/audit.ts'
 import { loadAndExpireAttempt, rejectAndRecord } from './phone-attempt.ts'
@@ -19,7 +20,8 @@ export interface DeclineInput {
 
 /**
  * Ends the session, because the user declined or did not start the request. A report of a request
- * in the inbox also ends the tenant's other ones, and pauses the tenant.
+ * in the inbox also ends the tenant's other ones, and pauses the tenant. In a quorum, one no ends
+ * the sessions of the others too.
  *
  * @param isAudited whether it may pause an inbox, which is in the audit log
  */
@@ -32,7 +34,6 @@ export async function declineSession(
   const { device } = caller
   const { nonce, reason } = request
   const isReport = reason === 'user_unexpected'
-  const move = isReport ? MOVES.declineUnexpected : MOVES.decline
   if (device.id !== request.device_id) return reject('device_not_usable', { param: 'device_id' })
   if (id === undefined) return reject('session_not_live')
 
@@ -53,11 +54,16 @@ export async function declineSession(
         set: { deviceId: device.id },
         about: { inboxPausedUntil: report?.until },
       }
-      const ended = yield* tables.sessions.move(attempt.session, move, {
-        ...change,
-        set: { ...change.set, nonce },
-      })
+      const ended = yield* tables.sessions.move(
+        attempt.session,
+        moveFor(attempt.session, isReport),
+        {
+          ...change,
+          set: { ...change.set, nonce },
+        },
+      )
       if (ended === undefined) continue
+      const noes = [ended]
       if (report !== undefined) {
         const { tenantId, inboxPausedUntil: before } = report.reference
         yield* tables.subjects.pauseInbox(report.reference, report.until)
@@ -65,9 +71,16 @@ export async function declineSession(
         yield* tables.devices.record(device.id, paused)
         const pause = { action: 'declineSession', device, tenantId, before, after: report.until }
         yield* recordPause(service, tables, pause)
-        for (const other of report.waiting) yield* endIfWaiting(tables, other, change)
+        for (const { id: other } of report.open) {
+          const declined = yield* endIfLive(tables, other, MOVES.declineUnexpected, change)
+          if (declined !== undefined) noes.push(declined)
+          else yield* withdrawFromQuorum(tables, other)
+        }
       }
+      const decided: Session[] = []
+      for (const no of noes) decided.push(...(yield* decideOthers(tables, no, attempt.now)))
       if (isInbox(ended)) yield* tables.sessions.countRequest(ended, 'declined')
+      yield* countDecided(tables, decided)
       return accept({ session: ended, tenant: attempt.tenant, nonce })
     }
   })
@@ -84,20 +97,18 @@ function* reportOf(tables: Tables, { session, now }: PhoneFacts) {
   return {
     reference,
     until: pauseUntil(reference.inboxReports, now),
-    waiting: past.filter(({ id, endedAt }) => endedAt === null && id !== session.id),
+    open: past.filter(({ id, endedAt }) => endedAt === null && id !== session.id),
   }
 }
 
-/** Ends a session of the same tenant and user, unless its phone or its time was faster. */
-function* endIfWaiting(
-  tables: Tables,
-  { id }: Pick<Session, 'id'>,
-  change: Parameters<Tables['sessions']['move']>[2],
-): Work<void> {
-  for (;;) {
-    const session = yield* tables.sessions.find(id)
-    if (session === undefined || !mayMove(session, MOVES.declineUnexpected, change.now)) return
-    if ((yield* tables.sessions.move(session, MOVES.declineUnexpected, change)) !== undefined)
-      return
-  }
+/** How the answer of a user ends the session, which can be one approval of several by then. */
+function moveFor(session: Session, isReport: boolean): Move {
+  if (hasBond(session)) return isReport ? MOVES.takeBackUnexpected : MOVES.takeBack
+  return isReport ? MOVES.declineUnexpected : MOVES.decline
+}
+
+/** Withdraws the approval of a user who has reported another request since. */
+function* withdrawFromQuorum(tables: Tables, id: SessionId): Work<void> {
+  const session = yield* tables.sessions.find(id)
+  if (session !== undefined && session.quorumId !== null) yield* tables.sessions.withdraw(session)
 }

@@ -1,11 +1,18 @@
 import type { CompletionOutcome, SessionId } from '@bonded/contract'
 import { accept, type Result, reject } from '../../domain/rejection.ts'
 import type { Session } from '../../domain/session.ts'
-import { hasMoved, isStoredFor, MOVES, takesLateReport } from '../../protocol/states.ts'
+import {
+  awaitsPhone,
+  hasMoved,
+  isStoredFor,
+  MOVES,
+  takesLateReport,
+} from '../../protocol/states.ts'
 import type { Tables } from '../../ports/store.ts'
 import type { Work } from '../../ports/work.ts'
 import { findAndExpireKeptSession, isAvailable } from './find-and-expire.ts'
 import type { BackendCaller, Service } from '../service.ts'
+import { countDecided, decideOthers, hasQuorum } from './quorum.ts'
 import { completionSecretOf } from './session-view.ts'
 
 export interface CompleteInput {
@@ -59,12 +66,17 @@ export async function completeSession(
       if (!isStoredFor(session, MOVES.complete)) return reject('session_not_bonded')
       // After the wait for the row, which another node may have locked: time has passed.
       const now = service.clock.now()
+      if (!(yield* hasQuorum(tables, session, now)))
+        return reject('session_not_bonded', { detail: 'Too few people have approved it.' })
       const completed = yield* tables.sessions.move(session, MOVES.complete, {
         now,
         set: { completedAt: now, outcome: input.outcome ?? null },
       })
       if (completed === undefined) continue
       yield* storeCompletion(tables, completed, now)
+      // The action is done. Other approvals of it can still be completed.
+      const isOpen = (other: Session) => awaitsPhone(other, now)
+      yield* countDecided(tables, yield* decideOthers(tables, completed, now, isOpen))
       return accept(completed)
     }
   })

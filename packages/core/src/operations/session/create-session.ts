@@ -10,13 +10,13 @@ import { INBOX_PATH, isInbox } from '../../domain/inbox.ts'
 import { findContextProblem } from '../../domain/labels.ts'
 import { newSession, type SessionStart } from '../../domain/new-session.ts'
 import { policyOf } from '../../domain/policy.ts'
-import { accept, type Result, reject } from '../../domain/rejection.ts'
+import { accept, mapResult, type Result, reject } from '../../domain/rejection.ts'
 import type { Session } from '../../domain/session.ts'
 import { isReadable } from '../../protocol/states.ts'
 import { chooseAction, inScope, isRevoked } from '../../domain/tenant.ts'
 import type { Tables } from '../../ports/store.ts'
 import type { Work } from '../../ports/work.ts'
-import { admitToInbox } from '../inbox/admit-to-inbox.ts'
+import { admitAll, bySubject } from '../inbox/admit-to-inbox.ts'
 import { expireIfOverdue } from './find-and-expire.ts'
 import type { BackendCaller, Service } from '../service.ts'
 import { namesAnotherTenant } from '../tenant/tenant-names.ts'
@@ -43,7 +43,28 @@ export async function createSession(
   caller: BackendCaller,
   input: CreateInput,
 ): Promise<Result<Session>> {
-  const { request } = input
+  const drafted = await draftOf(service, caller, input.request)
+  if (!drafted.ok) return drafted
+  const { phone_number: phoneNumber } = input.request
+  const created = await storeNew(service, caller, {
+    ...input,
+    drafts: [drafted.value],
+    phoneNumber,
+  })
+  return mapResult(created, ([session]) => session)
+}
+
+/**
+ * Checks a request, and returns what its sessions have in common.
+ *
+ * @param needed how many people must approve
+ */
+export async function draftOf(
+  service: Service,
+  caller: BackendCaller,
+  request: SessionRequest,
+  needed = 1,
+): Promise<Result<Draft>> {
   const problem = request.context && findContextProblem(request.context)
   if (problem !== undefined) return reject('invalid_member', problem)
   const { tenant, scope } = caller.credential
@@ -60,6 +81,8 @@ export async function createSession(
   const chosen = chooseAction(tenant, scope, request)
   if (!chosen.ok) return chosen
   const { workflow, action } = chosen.value
+  if (needed < (workflow.quorum?.needed ?? 1))
+    return reject('quorum_required', { param: needed === 1 ? 'workflow' : 'needed' })
 
   const { publishableKey } = request
   if (publishableKey !== undefined) {
@@ -80,7 +103,7 @@ export async function createSession(
   if (workflow.requester === 'required' && requester === undefined)
     return reject('requester_required', { param: 'context.requester' })
 
-  const draft: Draft = {
+  return accept({
     tenantId: tenant.id,
     rootKeyId: service.keys.currentKeyId,
     workflow: workflow.name,
@@ -92,28 +115,50 @@ export async function createSession(
     notifies: tenant.notifies === true,
     // Only the network is compared later, so the address itself is never stored.
     endUserNetwork: siteNetworkOf(request.end_user_address ?? '') ?? null,
-  }
-  const { credential } = caller
-  const first = identified(service, draft, input)
+  })
+}
+
+/** One session of a create, or all those of a quorum. */
+type AtLeastOne<T> = readonly [T, ...T[]]
+
+interface NewSessions {
+  readonly drafts: AtLeastOne<Draft>
+  /** What the Idempotency-Key compares. */
+  readonly request: object
+  readonly phoneNumber?: string | undefined
+  readonly idempotencyKey: string | undefined
+}
+
+/** Stores sessions in one transaction, or returns those that the Idempotency-Key has stored. */
+export async function storeNew(
+  service: Service,
+  { credential }: BackendCaller,
+  input: NewSessions,
+): Promise<Result<AtLeastOne<Session>>> {
+  const [draft, ...others] = input.drafts
+  const identify = () =>
+    [
+      identified(service, draft, input),
+      ...others.map((other) => identified(service, other, input)),
+    ] as const
+  const first = identify()
   const created = await service.store.write(function* (tables) {
-    for (let session = first; ; session = identified(service, draft, input)) {
-      const made = yield* storeOnce(service, tables, { session, input, credential })
+    for (let sessions: AtLeastOne<Session> = first; ; sessions = identify()) {
+      const made = yield* storeOnce(service, tables, { sessions, input, credential })
       if (made !== undefined) return made
     }
   })
   if (!created.ok) return created
-  // Once the session is durable, and without waiting for a push service.
+  // Once the sessions are durable, and without waiting for a push service.
   service.wakeUps.add(created.value.wakeUps)
-  return accept(created.value.session)
+  return accept(created.value.sessions)
 }
 
-/** A stored session, and the phones to wake for it: none if it was stored before. */
+/** Stored sessions, and the phones to wake for them: none if they were stored before. */
 interface Stored {
-  readonly session: Session
+  readonly sessions: AtLeastOne<Session>
   readonly wakeUps: readonly WakeUp[]
 }
-
-const stored = (session: Session, wakeUps: readonly WakeUp[] = []) => accept({ session, wakeUps })
 
 /** A session before it has an id. */
 type Draft = Omit<SessionStart, 'id' | 'sealedPhoneNumber'>
@@ -122,7 +167,7 @@ type Draft = Omit<SessionStart, 'id' | 'sealedPhoneNumber'>
 function identified(
   { store, keys, random }: Service,
   draft: Draft,
-  { request: { phone_number: number } }: CreateInput,
+  { phoneNumber: number }: NewSessions,
 ): Session {
   const id = store.newSessionId(draft.createdAt, random.id())
   const sealedPhoneNumber =
@@ -130,16 +175,14 @@ function identified(
   return newSession({ ...draft, id, sealedPhoneNumber })
 }
 
-/** Returns undefined if another session of this millisecond has the primary key of this one. */
+/** Returns undefined if another session of this millisecond has the primary key of the first. */
 function* storeOnce(
   service: Service,
   tables: Tables,
-  {
-    session,
-    input,
-    credential,
-  }: { session: Session; input: CreateInput; credential: BackendCaller['credential'] },
+  asking: Asking & { readonly input: NewSessions },
 ): Work<Result<Stored> | undefined> {
+  const { sessions, input, credential } = asking
+  const [session] = sessions
   const { idempotencyKey: key } = input
   if (key !== undefined) {
     const body = canonicalJson(input.request)
@@ -150,35 +193,57 @@ function* storeOnce(
       if (earlier !== undefined) {
         // A body without a workflow has one MAC for all credentials. The other credential may have
         // chosen a workflow that this one must not use.
-        return inScope(credential.scope, earlier.workflow, earlier.action)
-          ? stored(yield* expireIfOverdue(service, tables, earlier))
-          : reject('idempotency_mismatch', { param: 'Idempotency-Key' })
+        if (!inScope(credential.scope, earlier.workflow, earlier.action))
+          return reject('idempotency_mismatch', { param: 'Idempotency-Key' })
+        const { quorumId } = earlier
+        const all = quorumId === null ? [earlier] : yield* tables.sessions.ofQuorum(quorumId)
+        const current: Session[] = []
+        for (const each of all) current.push(yield* expireIfOverdue(service, tables, each))
+        return accept({ sessions: current as [Session], wakeUps: [] })
       }
       // `takeKey` returns the id of a session that it has read, so the session exists.
     }
   }
   const made = isInbox(session)
-    ? yield* storeInInbox(service, tables, { session, credential })
-    : (yield* tables.sessions.create(session)) && stored(session)
+    ? yield* storeInInbox(service, tables, asking)
+    : (yield* tables.sessions.create(session)) && accept({ sessions, wakeUps: [] })
   if (made !== false && made.ok) return made
   if (key !== undefined) yield* tables.idempotency.release(session.tenantId, key, session.id)
   return made || undefined
 }
 
-/** Stores a session that waits in the inbox of its subject. False if its primary key is in use. */
+interface Asking {
+  readonly sessions: AtLeastOne<Session>
+  readonly credential: BackendCaller['credential']
+}
+
+/** Stores sessions that wait in inboxes. False if the primary key of the first is in use. */
 function* storeInInbox(
   service: Service,
   tables: Tables,
-  asking: { session: Session; credential: BackendCaller['credential'] },
+  { sessions, credential: { tenant, keyId: caller } }: Asking,
 ): Work<Result<Stored> | false> {
-  const { tenant, keyId: caller } = asking.credential
-  const admitted = yield* admitToInbox(service, tables, { ...asking, tenant, caller })
+  const admitted = yield* admitAll(service, tables, { sessions, tenant, caller })
   if (!admitted.ok) return admitted
   const inboxUrl = `${service.settings.publicOrigin}${INBOX_PATH}`
-  if (!(yield* tables.sessions.create(admitted.value, { inboxUrl }))) return false
-  const session = admitted.value
-  yield* tables.sessions.countRequest(session, 'asked')
-  return stored(session, yield* phonesToWake(service, tables, { session, tenant, caller }))
+  const stored: Session[] = []
+  for (let session of admitted.value) {
+    while (!(yield* tables.sessions.create(session, { inboxUrl }))) {
+      // The row of the Idempotency-Key has this id.
+      if (stored.length === 0) return false
+      session = {
+        ...session,
+        id: service.store.newSessionId(session.createdAt, service.random.id()),
+      }
+    }
+    stored.push(session)
+  }
+  const wakeUps: WakeUp[] = []
+  for (const session of stored.toSorted(bySubject)) {
+    yield* tables.sessions.countRequest(session, 'asked')
+    wakeUps.push(...(yield* phonesToWake(service, tables, { session, tenant, caller })))
+  }
+  return accept({ sessions: stored as [Session], wakeUps })
 }
 
 /** Returns the session of the key: this one, or the one that used the key first. */

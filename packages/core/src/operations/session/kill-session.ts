@@ -1,5 +1,5 @@
 import type { SessionId } from '@bonded/contract'
-import { isInbox, isWithdrawnUnopened } from '../../domain/inbox.ts'
+import { isInbox, isWithdrawn } from '../../domain/inbox.ts'
 import { accept, type Result, reject } from '../../domain/rejection.ts'
 import type { Session } from '../../domain/session.ts'
 import { hasMoved, isStoredFor, MOVES } from '../../protocol/states.ts'
@@ -30,7 +30,7 @@ export async function killSession(
       const now = service.clock.now()
       const killed = yield* tables.sessions.move(session, MOVES.kill, { now })
       if (killed === undefined) continue
-      if (isInbox(killed) && isWithdrawnUnopened(killed))
+      if (isInbox(killed) && isWithdrawn(killed))
         yield* tables.sessions.countRequest(killed, 'withdrawn')
       return accept(killed)
     }

@@ -29,10 +29,10 @@ export interface WatchedView extends SessionView {
 
 export interface BackendView extends WatchedView {
   /**
-   * Whether the backend presents the secret of the browser that proved itself, or needs none.
-   * Without it, a form from another browser could use the bond.
+   * Whether the backend may use the bond. Not without the secret of the browser that proved itself,
+   * because a form from another browser could use it; nor by a session of a quorum alone.
    */
-  readonly isFromBrowser: boolean
+  readonly isUsable: boolean
 }
 
 export interface PhoneView extends SessionView {
@@ -67,7 +67,13 @@ export function viewForBackend(
   const isFromBrowser =
     !requiresBrowser(session.policy) ||
     opensCommitment(service, bondedCommitment(session), browserSecret)
-  return { ...viewForBrowser(service, session), isFromBrowser }
+  const isUsable = isFromBrowser && session.quorumId === null
+  return { ...viewForBrowser(service, session), isUsable }
+}
+
+/** Derives what the tenant's backend reads of a session beside the others of its quorum. */
+export function viewInQuorum(service: Service, session: Session): BackendView {
+  return { ...viewForBrowser(service, session), isUsable: true }
 }
 
 /** Derives what a device reads that knows a nonce of the session. */

@@ -27,7 +27,7 @@ import type {
 
 /** Presents the full view, for the tenant's backend. */
 export function presentFull(settings: Settings, view: BackendView): FullSession {
-  const { session, isFromBrowser } = view
+  const { session, isUsable } = view
   const shared = sharedMembers(settings, view)
   const { state } = session
   const proved = state === 'bonded' || state === 'completed'
@@ -38,7 +38,7 @@ export function presentFull(settings: Settings, view: BackendView): FullSession 
     websocket_url: `${shared.websocket_url}?${WATCH_PARAMETER}=${watch_token}`,
     qr_svg_url: qrSvgUrl(view),
     qr_content: settings.qrContent,
-    verification: proved && isFromBrowser ? session.verification : null,
+    verification: proved && isUsable ? session.verification : null,
     context: session.context,
     subject_ref: proved ? session.subjectRef : null,
     watch_token,
@@ -199,6 +199,7 @@ export function publicReason(reason: EndedReason | null): PublicSession['ended_r
     case 'user_declined':
     case 'user_unexpected':
     case 'canceled':
+    case 'decided':
       return reason
     case 'policy_not_met':
     case 'too_many_attempts':

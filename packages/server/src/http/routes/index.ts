@@ -13,6 +13,7 @@ import { getSessionRoute } from './get-session.ts'
 import * as inbox from './inbox.ts'
 import { openBrowserFrameRoute } from './open-browser-frame.ts'
 import { proveBrowserRoute } from './prove-browser.ts'
+import * as quorums from './quorums.ts'
 import { readInvitationRoute } from './read-invitation.ts'
 import { readReceiptRoute } from './read-receipt.ts'
 import { listRejectionsRoute } from './rejections.ts'
@@ -44,6 +45,7 @@ export const ROUTES: readonly Route[] = [
   attestRoute,
   ...Object.values(devices),
   ...Object.values(inbox),
+  ...Object.values(quorums),
   ...Object.values(service),
   ...Object.values(subjects),
   ...Object.values(webhookDeliveries),

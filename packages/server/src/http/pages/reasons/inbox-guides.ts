@@ -3,6 +3,10 @@ import { guides } from './guide.ts'
 /** The guides of the reasons why a request does not get into an inbox. */
 export const INBOX_REASON_GUIDES = {
   ...guides('corrected', {
+    quorum_required: [
+      'The workflow has `quorum`, so that one user alone approves nothing, or `needed` is below its `needed`.',
+      'Create the request by `POST /quorums`, with at least that many in `needed`.',
+    ],
     requester_required: [
       'The workflow has `requester: required`, for example by the preset `agent`, and the context has no `requester`.',
       'Send `context.requester` with the `kind` (`person`, `service` or `agent`) and the `name` of what asks the user.',
