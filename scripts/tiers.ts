@@ -121,7 +121,7 @@ export const ON_POSTGRES: readonly string[] = [
   'packages/server/tests/api/{browser-failures,browser-key,browser-model,prove-browser}.test.ts',
   'packages/server/tests/api/{cosign-checkpoint,create-session,device-token-expiry}.test.ts',
   'packages/server/tests/api/{inbox-attacks,inbox-callers,inbox-limits,lifecycle,min-key-age,wake-ups}.test.ts',
-  'packages/server/tests/api/{late-report,network-note,record-containment,register-device}.test.ts',
+  'packages/server/tests/api/{late-report,network-note,quorums,record-containment,register-device}.test.ts',
   'packages/server/tests/api/{receipt-log,receipts,recover-device}.test.ts',
   'packages/server/tests/api/admin/credentials.test.ts',
   'packages/server/tests/api/rotate-device-token.test.ts',

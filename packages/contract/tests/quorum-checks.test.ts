@@ -145,6 +145,19 @@ for (const [what, change, reason] of rejected)
     assert.deepEqual([decision, reasons], ['reject', [reason]])
   })
 
+test('a row that needs fewer than the rule passes with no number of approvals', () => {
+  const as = (each: FullSession) =>
+    ({
+      ...each,
+      context: { display: [], digest: 'd', quorum: { ...RULE, needed: 3 } },
+    }) as FullSession
+  const facts = { ...good, sessions: [as(ann), as(bob), as(cy)] }
+  assert.deepEqual(judgeQuorum(facts).reasons, ['quorum_mismatch'])
+  assert.deepEqual(judgeQuorum({ ...facts, row: { ...row, needed: 3 } }).reasons, [
+    'too_few_approvals',
+  ])
+})
+
 test('a rule of one user is none, whatever the row and the minimum say', () => {
   const one = { ...RULE, needed: 1 }
   const as = (each: FullSession) =>

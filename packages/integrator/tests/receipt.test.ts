@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { createLocalJWKSet, importSPKI, jwtVerify } from 'jose'
 import { canonicalJson, encodeBase64url, type ReceiptClaims } from '@bonded/contract'
 import { harness, PUBLIC_ORIGIN } from '../../../tests/harness/harness.ts'
+import { quorumHarness } from '../../../tests/harness/quorum.ts'
 import { testSigner } from '../../../tests/harness/test-signer.ts'
 import type { Signer } from '../../core/src/ports/signer.ts'
 import { GateError, type ReceiptKeySet, verifyReceipt } from '../src/index.ts'
@@ -70,6 +71,21 @@ test('rejects a receipt of which any single character was changed', async () => 
       assert.notEqual(await verdictOf(changed), 'accept', `${character} to ${other} at ${index}`)
     }
   }
+})
+
+test('rejects the receipt of one approval of several, which proves no quorum', async () => {
+  await using scene = await quorumHarness()
+  const { h, people } = scene
+  const quorum = await scene.ask()
+  const first = await scene.approve(people[0], quorum)
+  await scene.approve(people[1], quorum)
+  await h.complete(first, { 'x-bond-outcome': 'accepted' })
+  const { body } = await h.api('GET', `/sessions/${first.id}/receipt`, { token: h.shop.server })
+  const keys = JSON.parse((await h.call('GET', '/.well-known/jwks.json')).text) as ReceiptKeySet
+  assert.deepEqual(await verifyReceipt({ receipt: body.receipt, jwks: keys }), {
+    decision: 'reject',
+    reason: 'one_of_several',
+  })
 })
 
 test('rejects a receipt that the service signs and the phone did not', async () => {

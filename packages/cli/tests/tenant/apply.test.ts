@@ -183,7 +183,7 @@ test('names each wrong member with its line, all at once', () => {
   )
 })
 
-test('writes a preset out, and rejects what contradicts it or an inbox', () => {
+test('writes a preset and the inbox of a quorum out, and rejects what contradicts it or an inbox', () => {
   const workflow = (members: string) => `tenants:
   - name: Bank
     environment: sandbox
@@ -192,7 +192,11 @@ test('writes a preset out, and rejects what contradicts it or an inbox', () => {
 `
   const [tenant] = read(workflow('preset: agent'))
   assert.deepEqual(tenant?.workflows, [{ name: 'pay', actions: ['invoice'], ...PRESETS.agent }])
+  const [several] = read(workflow('quorum: { needed: 2 }'))
+  const floor = { delivery: 'inbox', quorum: { needed: 2 } }
+  assert.deepEqual(several?.workflows, [{ name: 'pay', actions: ['invoice'], ...floor }])
   for (const [members, message] of [
+    ['delivery: page, quorum: { needed: 2 }', 'quorum needs delivery inbox'],
     ['preset: agent, require: []', 'the preset agent sets require'],
     ['delivery: inbox, require: [browser]', 'has no page that could prove the browser'],
     ['delivery: inbox, subject: optional', 'names its user'],

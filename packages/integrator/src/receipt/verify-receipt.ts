@@ -43,6 +43,7 @@ export type ReceiptRejectReason =
   | 'payload_mismatch'
   | 'context_mismatch'
   | 'phone_signature_mismatch'
+  | 'one_of_several'
   | LogRejectReason
 
 /** The result of {@link verifyReceipt}. */
@@ -93,6 +94,7 @@ export async function verifyReceipt(given: ReceiptToVerify): Promise<ReceiptVerd
   const fault = await faultOfPayload(claims)
   if (fault !== undefined) return reject(fault)
   if (!(await isSignedByPhone(claims.phone))) return reject('phone_signature_mismatch')
+  if (claims.context?.quorum) return reject('one_of_several')
   if (given.proof === undefined) return { decision: 'accept', claims, checkpoint: undefined }
   const origin = claims.log_origin
   const included = await verifyInclusion({ receipt, proof: given.proof, origin, jwks })

@@ -19,6 +19,11 @@ import { type Person, quorumHarness } from '../../../../tests/harness/quorum.ts'
 type Scene = Awaited<ReturnType<typeof quorumHarness>>
 const MINUTE = 60_000
 
+/** The first batch only counts the sessions. */
+async function purgeAll({ h }: Scene): Promise<void> {
+  while ((await purgeSessions(h.service)).more);
+}
+
 /** What a gate for one user says, where it accepts any context. */
 const gate = (session: FullSession, judge: typeof judgeSubmit = judgeSubmit) =>
   judge({
@@ -162,7 +167,7 @@ test('the same Idempotency-Key returns the same quorum, as it is now, for as lon
   const first = (await scene.tryCreate({}, { headers })).body
   await scene.approve(ann, first)
   scene.h.clock.advance(25 * HOUR)
-  await purgeSessions(scene.h.service)
+  await purgeAll(scene)
   const again = (await scene.tryCreate({}, { headers })).body
   const idsOf = ({ sessions }: { sessions: FullSession[] }) =>
     sessions.map(({ id }) => id).toSorted()
@@ -222,11 +227,11 @@ test('one no ends the sessions of all, and is readable until an hour after the e
   assert.equal(reasonOf(await h.claim(cy.phone, open)), 'session_not_live')
   assert.equal(reasonOf(await h.complete(approved)), 'session_not_bonded')
   h.clock.advance(25 * HOUR + 15 * MINUTE - 1)
-  await purgeSessions(h.service)
+  await purgeAll(scene)
   assert.deepEqual((await scene.judge(quorum)).reasons, ['declined'])
   h.clock.advance(1)
   assert.equal((await scene.tryRead(quorum.quorum_id)).status, 404)
-  await purgeSessions(h.service)
+  await purgeAll(scene)
   assert.equal((await h.get(approved)).status, 404)
 })
 
@@ -245,6 +250,23 @@ test('a user takes an approval back hours later, which ends the quorum', async (
     assert.equal(await scene.states(quorum), `decided decided ${reason}`)
     assert.deepEqual((await scene.judge(quorum)).reasons, ['declined'])
   }
+})
+
+test('of two noes at once, and of a no and a completion at once, one comes first', async () => {
+  await using scene = await quorumHarness()
+  const { h, people } = scene
+  const [ann, bob] = people
+  const [declined, approved] = [await scene.ask(), await scene.ask()]
+  const first = await scene.approve(ann, approved)
+  const second = await scene.approve(bob, approved)
+  const noes = [await scene.sessionOf(ann, declined), await scene.sessionOf(bob, declined)] as const
+  const answers = [h.decline(ann.phone, noes[0]), h.decline(bob.phone, noes[1])]
+  const statuses = (await Promise.all(answers)).map(({ status }) => status)
+  assert.deepEqual(statuses.toSorted(), [200, 400])
+  assert.equal(await scene.states(declined), 'decided decided user_declined')
+  const [completed] = await Promise.all([h.complete(first), h.decline(bob.phone, second)])
+  const ends = completed.status === 200 ? 'completed decided' : 'decided decided'
+  assert.equal(await scene.states(approved), `${ends} user_declined`)
 })
 
 test('an approval that is none of several cannot be taken back', async () => {
