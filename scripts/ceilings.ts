@@ -75,7 +75,7 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'Code that moves from the packages to the proofs still has to be maintained.',
   },
   'lines of Python': {
-    ceiling: 1_960,
+    ceiling: 1_963,
     reason: 'A tenant installs it in the backend that it protects, and reviews it before.',
   },
   'words of Markdown': {

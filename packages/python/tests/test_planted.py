@@ -59,6 +59,7 @@ PLANTED = [
         'is False:\n        yield "device',
         "judges",
     ),
+    ("gate.py", '"quorum") is not None', '"quorum") is False', "judges"),
     ("gate.py", "if not time_of(", "if False and not time_of(", "judges"),
     ("protocol.py", "if status == 404 and code", "if status in (404, 409) and code", "answer"),
     ("protocol.py", "if code is None or status < 400", "if status < 400", "answer"),

@@ -5,6 +5,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { Secret } from '@bonded/contract'
 import { ATTESTED_KEYS, withProductionRoots } from '../../../tests/harness/attested-phones.ts'
 import { harness, PUBLIC_ORIGIN } from '../../../tests/harness/harness.ts'
+import { quorumHarness } from '../../../tests/harness/quorum.ts'
 import { testSigner } from '../../../tests/harness/test-signer.ts'
 import {
   signWebhook,
@@ -37,6 +38,15 @@ const changed = (text: string, places: number) =>
     const at = Math.floor((text.length * (step + 0.5)) / places)
     return `${text.slice(0, at)}${text[at] === 'A' ? 'B' : 'A'}${text.slice(at + 1)}`
   })
+
+test('Python: the receipt of one approval of several proves no quorum', { skip }, async () => {
+  await using scene = await quorumHarness()
+  const { h, people } = scene
+  const { id } = await scene.approve(people[0], await scene.ask())
+  const { body } = await h.api('GET', `/sessions/${id}/receipt`, { token: h.shop.server })
+  const jwks = JSON.parse((await h.call('GET', '/.well-known/jwks.json')).text) as object
+  assertVerdicts([['receipt', { receipt: body.receipt, jwks }, 'one_of_several']])
+})
 
 test('Python: a receipt of every format, its log, and changes of them get the verdicts of the library', {
   skip,

@@ -94,6 +94,9 @@ def _rejections(
     is_ours = is_owner(owner) and row["owner"] == owner
     if not is_ours or (row["workflow"], row["action"]) != (policy.workflow, policy.action):
         yield "session_not_ours"
+    # One approval of several is none alone.
+    if _member(session, "context", "quorum") is not None:
+        yield "one_of_several"
     verification = session.get("verification")
     if not isinstance(verification, dict):
         yield "verification_missing"

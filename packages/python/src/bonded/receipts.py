@@ -76,6 +76,7 @@ def verify_receipt(
         _check(session_id in (None, claims["session_id"]), "session_mismatch")
         _check_payload(claims)
         _check(_is_signed_by_phone(claims["phone"]), "phone_signature_mismatch")
+        _check(not (claims["context"] or {}).get("quorum"), "one_of_several")
         covered = None
         if proof is not None:
             covered = _check_inclusion(receipt, proof, claims["log_origin"], _keys_of(jwks))

@@ -295,10 +295,7 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
     },
 
     *ofQuorum(id) {
-      const found = yield* rows(
-        'select * from session where quorum_id = $1 order by inbox_subject_id',
-        [id],
-      )
+      const found = yield* rows('select * from session where quorum_id = $1 order by id', [id])
       return found.map(sessionFromRow)
     },
 

@@ -11,6 +11,7 @@ import type { Instant, Session } from '../../domain/session.ts'
 import type { Tables } from '../../ports/store.ts'
 import type { Work } from '../../ports/work.ts'
 import { hasBond, hasPassed, mayMove, type Move, MOVES, stateAt } from '../../protocol/states.ts'
+import { bySubject } from '../inbox/admit-to-inbox.ts'
 import type { BackendCaller, Service } from '../service.ts'
 import { draftOf, storeNew } from './create-session.ts'
 import { expireIfOverdue, isAvailable, isVisible, readAndExpire } from './find-and-expire.ts'
@@ -108,7 +109,7 @@ export function* decideOthers(
 ): Work<readonly Session[]> {
   if (quorumId === null) return []
   const decided: Session[] = []
-  for (const each of yield* tables.sessions.ofQuorum(quorumId)) {
+  for (const each of (yield* tables.sessions.ofQuorum(quorumId)).toSorted(bySubject)) {
     const ended = isOpen(each) && (yield* endIfLive(tables, each.id, MOVES.decide, { now }))
     if (ended) decided.push(ended)
   }

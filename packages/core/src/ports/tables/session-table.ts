@@ -201,7 +201,7 @@ export interface SessionTable {
   purgeCallers(after: string, now: Instant): Work<string>
   /** The session that was created last; undefined if there is none. */
   latest(): Work<{ readonly rootKeyId: string; readonly createdAt: Instant } | undefined>
-  /** All sessions of a quorum in one snapshot, in the order in which units lock their users. */
+  /** All sessions of a quorum, in one snapshot. */
   ofQuorum(id: QuorumId): Work<readonly Session[]>
   /** The live sessions that are pinned to a device. */
   pinnedTo(deviceId: DeviceId): Work<readonly Session[]>
