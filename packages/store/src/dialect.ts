@@ -6,8 +6,8 @@ import { type Row, row, rows, sent } from './statement.ts'
  * What differs between the SQL of SQLite and of PostgreSQL. SQLite runs one unit of work at a time.
  * On PostgreSQL units of several nodes run at once, and each of their statements sees what was
  * committed before it. A unit that decides by several statements therefore takes a lock first. The
- * order of locks is: audit, subject, device, session. One that locks several subjects does so in the
- * order of their ids.
+ * order of locks is: audit, subject, device, session. Several subjects are locked in the order of
+ * their ids.
  */
 export interface Dialect {
   /** Whether each message to the database is a round trip. */
