@@ -262,7 +262,7 @@ test('of two noes at once, and of a no and a completion at once, one comes first
   const noes = [await scene.sessionOf(ann, declined), await scene.sessionOf(bob, declined)] as const
   const answers = [h.decline(ann.phone, noes[0]), h.decline(bob.phone, noes[1])]
   const statuses = (await Promise.all(answers)).map(({ status }) => status)
-  assert.deepEqual(statuses.toSorted(), [200, 400])
+  assert.deepEqual(new Set(statuses), new Set([200, 400]))
   assert.equal(await scene.states(declined), 'decided decided user_declined')
   const [completed] = await Promise.all([h.complete(first), h.decline(bob.phone, second)])
   const ends = completed.status === 200 ? 'completed decided' : 'decided decided'
