@@ -9,34 +9,15 @@ import {
   randomBytes,
   timingSafeEqual,
 } from 'node:crypto'
-import { decodeBase64url, evidenceMacInput, type SessionId, Secret } from '@bonded/contract'
-import type { Keyring, MessageSender } from '@bonded/core/ports/keyring'
+import { decodeBase64url, Secret } from '@bonded/contract'
 import type { RootKey } from '@bonded/core/domain/root-keys'
-import { GenerationCache } from '@bonded/core/collections/generation-cache'
+import { deriveKeys, type Hashing, type Purpose } from '@bonded/core/ports/derived-keys'
+import type { Keyring, MessageSender } from '@bonded/core/ports/keyring'
 import { pushKeys } from './push-key.ts'
 import { seal, unseal } from './seal.ts'
 import { sessionIdKeys } from './session-id-key.ts'
 
-const SALT = 'bonded-sessions/v1'
-const PURPOSES = [
-  'nonce',
-  'completion',
-  'watch',
-  'evidence',
-  'pairwise',
-  'device-challenge',
-  'idempotency',
-  'phone-number',
-  'document',
-  'motion',
-  'session-ids',
-  'node-messages',
-  'webhooks',
-  'webhook-portal',
-  'push',
-] as const
-type Purpose = (typeof PURPOSES)[number]
-
+const DERIVED_BYTES = 32
 const EXPIRY_BYTES = 6
 const SALT_BYTES = 10
 /** The id of a server credential, in ASCII. */
@@ -50,40 +31,25 @@ const PATTERN_BYTES = 4
  */
 const MARK_BYTES = 3
 
+/** Hash and MAC of node:crypto. */
+const nodeHashing: Hashing<KeyObject> = {
+  derive: (root, salt, info) =>
+    createSecretKey(Buffer.from(hkdfSync('sha256', root, salt, info, DERIVED_BYTES))),
+  mac: (key, text) => createHmac('sha256', key).update(text).digest('base64url'),
+  sha256: (text) => hash('sha256', text, 'base64url'),
+  same,
+}
+
 /**
- * The keyring over node:crypto. It creates key objects once, because creating one costs more than
- * the MAC it is used for.
+ * The keyring over node:crypto.
  *
  * @param rootKeys the first one is active; all of them verify
  * @throws {RangeError} without a root key
  */
 // oxlint-disable-next-line max-lines-per-function -- short methods over the same keys
 export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
-  const derived = new Map(rootKeys.map(({ id, bytes }) => [id, deriveAll(bytes)]))
-  const [active] = rootKeys
-  if (active === undefined) throw new RangeError('a keyring needs at least one root key')
-
-  const keyFor = (keyId: string, purpose: Purpose): KeyObject => {
-    const key = derived.get(keyId)?.[purpose]
-    if (key === undefined) throw new RangeError(`there is no root key ${keyId}`)
-    return key
-  }
-  /** The key of a purpose, for the id of each root key. */
-  const allOf = (purpose: Purpose) => new Map([...derived].map(([id, keys]) => [id, keys[purpose]]))
-  const textMac = (keyId: string, purpose: Purpose, text: string): string =>
-    createHmac('sha256', keyFor(keyId, purpose)).update(text).digest('base64url')
-  const watchTokenOf = (keyId: string, sessionId: SessionId) =>
-    `bwt_${textMac(keyId, 'watch', sessionId)}`
-  // Almost every call on a session uses these texts.
-  const cachedTexts = new GenerationCache<SessionId, SessionTexts>(MAX_CACHED_SESSIONS)
-  const textsOf = (keyId: string, sessionId: SessionId): SessionTexts => {
-    const cached = cachedTexts.get(sessionId)
-    if (cached?.keyId === keyId) return cached
-    // Texts of another root key replace those of a session.
-    const texts = { keyId, completion: undefined, watch: undefined, nonces: [], stepNonces: [] }
-    cachedTexts.set(sessionId, texts)
-    return texts
-  }
+  const { keyFor, allOf, derivations } = deriveKeys(rootKeys, nodeHashing)
+  const { currentKeyId, holds } = derivations
   // AES of one block is a keyed hash at a tenth of the cost of a MAC. ECB has no state between
   // blocks, so one cipher object serves every call.
   const markCiphers = new Map<string, Cipheriv>()
@@ -98,7 +64,7 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
   /** Opens a text that names its root key; undefined if no listed root key opens it. */
   const open = (sealed: string, purpose: Purpose, contextOf: (keyId: string) => string) => {
     const [keyId = '', text = ''] = sealed.split(':')
-    if (!derived.has(keyId)) return undefined
+    if (!holds(keyId)) return undefined
     try {
       return unseal(keyFor(keyId, purpose), text, contextOf(keyId))
     } catch {
@@ -111,7 +77,7 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
   const signBody = (purpose: Purpose, expiresAt: number, rest: Uint8Array) => {
     const body = Buffer.concat([Buffer.alloc(EXPIRY_BYTES), rest])
     body.writeUIntBE(expiresAt, 0, EXPIRY_BYTES)
-    return Buffer.concat([body, bodyMacOf(active.id, purpose, body)]).toString('base64url')
+    return Buffer.concat([body, bodyMacOf(currentKeyId, purpose, body)]).toString('base64url')
   }
   /** Reads what `signBody` signed; undefined unless a listed root key signed it. */
   const readBody = (purpose: Purpose, text: string, restBytes: number) => {
@@ -125,54 +91,21 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
     if (!isSigned) return undefined
     return { expiresAt: body.readUIntBE(0, EXPIRY_BYTES), rest: body.subarray(EXPIRY_BYTES) }
   }
-  const noncesOf = (keyId: string, sessionId: SessionId) => {
-    const { nonces, stepNonces } = textsOf(keyId, sessionId)
-    return {
-      nonceAt: (index: number) =>
-        (nonces[index] ??= textMac(keyId, 'nonce', `${sessionId}.${index}`)),
-      stepNonceAt: (n: number) => (stepNonces[n] ??= textMac(keyId, 'nonce', `${sessionId}.s${n}`)),
-      sameText: same,
-    }
-  }
 
   return {
-    currentKeyId: active.id,
-    holds: (keyId) => derived.has(keyId),
-    nonces: noncesOf,
-    inboxNonces: (keyId, sessionId, deviceId) => ({
-      ...noncesOf(keyId, sessionId),
-      nonceAt: (index) => textMac(keyId, 'nonce', `${sessionId}.i${deviceId}.${index}`),
-    }),
-    completionSecret(keyId, sessionId) {
-      const texts = textsOf(keyId, sessionId)
-      return new Secret((texts.completion ??= `bcs_${textMac(keyId, 'completion', sessionId)}`))
-    },
-    watchToken(keyId, sessionId) {
-      const texts = textsOf(keyId, sessionId)
-      return new Secret((texts.watch ??= watchTokenOf(keyId, sessionId)))
-    },
-    // Not from the cached texts: guesses about unknown sessions would replace those of real ones.
-    watchTokenKeyId: (sessionId, token) =>
-      rootKeys.find(({ id }) => same(watchTokenOf(id, sessionId), token))?.id,
-    subjectRef: (tenantId, subjectId) =>
-      textMac(active.id, 'pairwise', `${tenantId}\n${subjectId}`),
-    documentRef: (issuingState, documentNumber) =>
-      textMac(active.id, 'document', `${issuingState}\n${documentNumber}`),
-    evidenceMac: (keyId, context, evidence) =>
-      textMac(keyId, 'evidence', evidenceMacInput(context, evidence)),
-    bodyMac: (keyId, canonicalBody) => textMac(keyId, 'idempotency', canonicalBody),
+    ...derivations,
     sealNumber: (keyId, sessionId, number) =>
       seal(keyFor(keyId, 'phone-number'), number, sessionId),
     openNumber: (keyId, sessionId, sealed) =>
       new Secret(unseal(keyFor(keyId, 'phone-number'), sealed, sessionId)),
     sealMessage: (text, from) => {
-      const key = keyFor(active.id, 'node-messages')
-      return `${active.id}:${seal(key, text, messageContext(active.id, from))}`
+      const key = keyFor(currentKeyId, 'node-messages')
+      return `${currentKeyId}:${seal(key, text, messageContext(currentKeyId, from))}`
     },
     openMessage: (sealed, from) =>
       open(sealed, 'node-messages', (keyId) => messageContext(keyId, from)),
     sealWebhook: (text, endpointId) =>
-      `${active.id}:${seal(keyFor(active.id, 'webhooks'), text, endpointId)}`,
+      `${currentKeyId}:${seal(keyFor(currentKeyId, 'webhooks'), text, endpointId)}`,
     openWebhook: (sealed, endpointId) => open(sealed, 'webhooks', () => endpointId),
     motionFingerprints(keyId, deviceId, patterns) {
       // Each block is the device id and one pattern. Blocks of two devices differ, so their
@@ -202,7 +135,6 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
       const read = readBody('webhook-portal', token.slice('wpt_'.length), KEY_ID_BYTES)
       return read && { keyId: read.rest.toString('latin1'), expiresAt: read.expiresAt }
     },
-    sha256: (text) => hash('sha256', text, 'base64url'),
     referenceOf: (key, id) => createHmac('sha256', key).update(id).digest('base64url'),
     sha256Bytes: (...parts) => hash('sha256', Buffer.concat(parts), 'buffer'),
     // Via a string: Node creates one of 32 bytes at half the cost of a Buffer.
@@ -210,19 +142,6 @@ export function keyringOf(rootKeys: readonly RootKey[]): Keyring {
     same,
   }
 }
-
-/** Texts derived for one session, each on its first use. They are as secret as the root keys. */
-interface SessionTexts {
-  readonly keyId: string
-  completion: string | undefined
-  watch: string | undefined
-  /** Indexed by challenge and by step. A session has a few dozen at most. */
-  readonly nonces: string[]
-  readonly stepNonces: string[]
-}
-
-/** The sessions whose texts are cached; about 1 MB. */
-const MAX_CACHED_SESSIONS = 1_000
 
 /** An id and a number contain no line break, so two senders never have the same context. */
 function messageContext(keyId: string, { node, number }: MessageSender): string {
@@ -234,13 +153,4 @@ function same(a: string | Uint8Array, b: string | Uint8Array): boolean {
   const left = typeof a === 'string' ? Buffer.from(a) : a
   const right = typeof b === 'string' ? Buffer.from(b) : b
   return left.length === right.length && timingSafeEqual(left, right)
-}
-
-function deriveAll(root: Uint8Array): Record<Purpose, KeyObject> {
-  const derive = (purpose: Purpose) =>
-    createSecretKey(Buffer.from(hkdfSync('sha256', root, SALT, purpose, 32)))
-  return Object.fromEntries(PURPOSES.map((purpose) => [purpose, derive(purpose)])) as Record<
-    Purpose,
-    KeyObject
-  >
 }

@@ -1,0 +1,137 @@
+import { evidenceMacInput, type SessionId, Secret } from '@bonded/contract'
+import { GenerationCache } from '../collections/generation-cache.ts'
+import type { RootKey } from '../domain/root-keys.ts'
+import type { Keyring } from './keyring.ts'
+
+const SALT = 'bonded-sessions/v1'
+const PURPOSES = [
+  'nonce',
+  'completion',
+  'watch',
+  'evidence',
+  'pairwise',
+  'device-challenge',
+  'idempotency',
+  'phone-number',
+  'document',
+  'motion',
+  'session-ids',
+  'node-messages',
+  'webhooks',
+  'webhook-portal',
+  'push',
+] as const
+/** A use of a root key, which has a key of its own. */
+export type Purpose = (typeof PURPOSES)[number]
+
+/**
+ * Hash and MAC of a platform, from which everything under the root keys derives. A `Key` has the
+ * form in which the platform computes a MAC fastest.
+ */
+export interface Hashing<Key> {
+  /** 32 bytes of HKDF-SHA256 (RFC 5869) over a root key. */
+  derive(root: Uint8Array, salt: string, info: string): Key
+  /** HMAC-SHA256 of a text in UTF-8, base64url. */
+  mac(key: Key, text: string): string
+  /** SHA-256 of a text in UTF-8, base64url. */
+  sha256(text: string): string
+  /** Constant-time equality. */
+  same(a: string, b: string): boolean
+}
+
+/**
+ * Derives keys and texts from the root keys. It creates the keys once, because creating one costs
+ * more than the MAC it is used for.
+ *
+ * @param rootKeys the first one is active; all of them verify
+ * @throws {RangeError} without a root key
+ */
+export function deriveKeys<Key>(rootKeys: readonly RootKey[], hashing: Hashing<Key>) {
+  const derived = new Map(
+    rootKeys.map(({ id, bytes }) => [
+      id,
+      new Map(PURPOSES.map((purpose) => [purpose, hashing.derive(bytes, SALT, purpose)])),
+    ]),
+  )
+  const [active] = rootKeys
+  if (active === undefined) throw new RangeError('a keyring needs at least one root key')
+
+  const keyFor = (keyId: string, purpose: Purpose): Key => {
+    const key = derived.get(keyId)?.get(purpose)
+    if (key === undefined) throw new RangeError(`there is no root key ${keyId}`)
+    return key
+  }
+  const textMac = (keyId: string, purpose: Purpose, text: string): string =>
+    hashing.mac(keyFor(keyId, purpose), text)
+  const watchTokenOf = (keyId: string, sessionId: SessionId) =>
+    `bwt_${textMac(keyId, 'watch', sessionId)}`
+  const textsOf = cachedTexts()
+  const noncesOf = (keyId: string, sessionId: SessionId) => {
+    const { nonces, stepNonces } = textsOf(keyId, sessionId)
+    return {
+      nonceAt: (index: number) =>
+        (nonces[index] ??= textMac(keyId, 'nonce', `${sessionId}.${index}`)),
+      stepNonceAt: (n: number) => (stepNonces[n] ??= textMac(keyId, 'nonce', `${sessionId}.s${n}`)),
+      sameText: hashing.same,
+    }
+  }
+
+  const derivations = {
+    currentKeyId: active.id,
+    holds: (keyId) => derived.has(keyId),
+    nonces: noncesOf,
+    inboxNonces: (keyId, sessionId, deviceId) => ({
+      ...noncesOf(keyId, sessionId),
+      nonceAt: (index) => textMac(keyId, 'nonce', `${sessionId}.i${deviceId}.${index}`),
+    }),
+    completionSecret(keyId, sessionId) {
+      const texts = textsOf(keyId, sessionId)
+      return new Secret((texts.completion ??= `bcs_${textMac(keyId, 'completion', sessionId)}`))
+    },
+    watchToken(keyId, sessionId) {
+      const texts = textsOf(keyId, sessionId)
+      return new Secret((texts.watch ??= watchTokenOf(keyId, sessionId)))
+    },
+    // Not from the cached texts: guesses about unknown sessions would replace those of real ones.
+    watchTokenKeyId: (sessionId, token) =>
+      rootKeys.find(({ id }) => hashing.same(watchTokenOf(id, sessionId), token))?.id,
+    subjectRef: (tenantId, subjectId) =>
+      textMac(active.id, 'pairwise', `${tenantId}\n${subjectId}`),
+    documentRef: (issuingState, documentNumber) =>
+      textMac(active.id, 'document', `${issuingState}\n${documentNumber}`),
+    evidenceMac: (keyId, context, evidence) =>
+      textMac(keyId, 'evidence', evidenceMacInput(context, evidence)),
+    bodyMac: (keyId, canonicalBody) => textMac(keyId, 'idempotency', canonicalBody),
+    sha256: hashing.sha256,
+  } satisfies Partial<Keyring>
+  /** The key of a purpose, for the id of each root key. */
+  const allOf = (purpose: Purpose): ReadonlyMap<string, Key> =>
+    new Map(rootKeys.map(({ id }) => [id, keyFor(id, purpose)]))
+  return { keyFor, allOf, derivations }
+}
+
+/** Texts derived for one session, each on its first use. They are as secret as the root keys. */
+interface SessionTexts {
+  readonly keyId: string
+  completion: string | undefined
+  watch: string | undefined
+  /** Indexed by challenge and by step. A session has a few dozen at most. */
+  readonly nonces: string[]
+  readonly stepNonces: string[]
+}
+
+/** The sessions whose texts are cached; about 1 MB. */
+const MAX_CACHED_SESSIONS = 1_000
+
+/** Almost every call on a session uses these texts. */
+function cachedTexts(): (keyId: string, sessionId: SessionId) => SessionTexts {
+  const cache = new GenerationCache<SessionId, SessionTexts>(MAX_CACHED_SESSIONS)
+  return (keyId, sessionId) => {
+    const cached = cache.get(sessionId)
+    if (cached?.keyId === keyId) return cached
+    // Texts of another root key replace those of a session.
+    const texts = { keyId, completion: undefined, watch: undefined, nonces: [], stepNonces: [] }
+    cache.set(sessionId, texts)
+    return texts
+  }
+}
