@@ -1,5 +1,6 @@
-import { makeId } from '@bonded/contract'
+import { makeId, type TenantId } from '@bonded/contract'
 import type { Due, PurgedKind } from '../../src/domain/retention.ts'
+import type { Tenant } from '../../src/domain/tenant.ts'
 import type { Bus, ChangeNotification } from '../../src/ports/bus.ts'
 import type { Cause, ServingNode, Store, Tables, Unit } from '../../src/ports/store.ts'
 import type { IdempotencyTable } from '../../src/ports/tables/idempotency-table.ts'
@@ -11,16 +12,20 @@ import { backup, emptyMemory, keyOf, type Memory, tableOf } from './memory.ts'
 import { sessionTable } from './session-table.ts'
 
 /**
- * A store in memory, for tests of core that need no database. A unit runs to its end at once, so
- * units never overlap. It has the tables of sessions, devices, subjects, rejections, idempotency
- * keys and settings. A unit that uses another one throws.
+ * A store in memory, for tests of core that need no database, and for the game in `proofs`. A unit
+ * runs to its end at once, so units never overlap. It has the tables of sessions, devices, subjects,
+ * rejections, idempotency keys and settings, and finds the given tenants. A unit that uses another
+ * one throws.
  */
-export function memoryStore({ publish }: Pick<Bus, 'publish'>): Store {
+export function memoryStore(
+  { publish }: Pick<Bus, 'publish'>,
+  tenants: readonly Tenant[] = [],
+): Store {
   const memory = emptyMemory()
   let usedLevel = 0
   let cause: Cause | undefined
   let notifications: ChangeNotification[] = []
-  const tables = {
+  const tables: Omit<Tables, 'mayWrite'> = {
     sessions: sessionTable(memory, {
       cause: () => cause,
       notify: (notification) => void notifications.push(notification),
@@ -30,7 +35,13 @@ export function memoryStore({ publish }: Pick<Bus, 'publish'>): Store {
     rejections: rejectionTable(memory),
     idempotency: idempotencyTable(memory),
     settings: settingTable(memory),
-    tenants: absent<Tables['tenants']>('tenants'),
+    tenants: {
+      ...absent<Tables['tenants']>('tenants'),
+      // oxlint-disable-next-line require-yield -- it is in memory
+      *find(id: TenantId) {
+        return tenants.find((tenant) => tenant.id === id)
+      },
+    },
     webhooks: absent<Tables['webhooks']>('webhooks'),
     // No phone in memory subscribes.
     push: { ...absent<Tables['push']>('push'), *subscribe() {} },
@@ -62,8 +73,12 @@ export function memoryStore({ publish }: Pick<Bus, 'publish'>): Store {
       if (kind === 'reasons') return purgeRejections(memory, due)
       throw new TypeError(`the store in memory has no ${kind}`)
     },
-    phoneRows(): never {
-      throw new TypeError('the store in memory has no tenants')
+    *phoneRows(...[id, { id: deviceId }]: Parameters<Tables['phoneRows']>) {
+      const device = yield* tables.devices.find(deviceId)
+      const session = yield* tables.sessions.find(id)
+      const tenant = session && (yield* tables.tenants.find(session.tenantId))
+      if (device === undefined || session === undefined || tenant === undefined) return undefined
+      return { device, session, tenant, stats: yield* tables.sessions.deviceStats(session, device) }
     },
   }
 

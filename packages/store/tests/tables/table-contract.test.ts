@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { DeviceId, RequestId, SessionId, SubjectId, TenantId } from '@bonded/contract'
 import type { RejectionQuery } from '../../../core/src/ports/tables/rejection-table.ts'
 import { DEVICE_MOVES } from '../../../core/src/domain/device-moves.ts'
-import type { Session } from '../../../core/src/domain/session.ts'
+import type { Device, Session } from '../../../core/src/domain/session.ts'
 import { MOVES } from '../../../core/src/protocol/states.ts'
 import { cachedDriver, memoryDriver, postgresDriver, sqlDriver } from './table-drivers.ts'
 import {
@@ -121,6 +121,28 @@ for (const [kind, open] of DRIVERS) {
     const unblock = () => driver.write((tables) => tables.subjects.unblockAt(reference))
     assert.deepEqual([await unblock(), await unblock()], [true, false])
     assert.deepEqual(await blocked(), [false, false])
+  })
+
+  test(`${kind} tables: a phone's call gets its device, session, tenant and counts, or nothing`, async () => {
+    await using driver = await open()
+    const [tenantId] = TENANTS as [TenantId]
+    await driver.write(registerDevices)
+    await driver.write(function* (tables) {
+      yield* tables.sessions.create(newSession(sessionId))
+      yield* tables.sessions.countFailure(sessionId, deviceId)
+    })
+    const rowsOf = (id: SessionId, device: Pick<Device, 'id' | 'subjectId'>) =>
+      driver.read((tables) => tables.phoneRows(id, device))
+    const rows = (await rowsOf(sessionId, newDevice(0))) ?? assert.fail('nothing is found')
+    const tenant = await driver.read((tables) => tables.tenants.find(tenantId))
+    assert.deepEqual(
+      [rows.device.id, rows.session, rows.tenant, rows.stats.failures],
+      [deviceId, newSession(sessionId), tenant, 1],
+    )
+    assert.equal(tenant?.id, tenantId)
+    assert.equal(await rowsOf(SESSIONS[1] as SessionId, newDevice(0)), undefined)
+    const unknown = { ...newDevice(0), id: 'dev_none' as DeviceId }
+    assert.equal(await rowsOf(sessionId, unknown), undefined)
   })
 
   test(`${kind} tables: no second subject gets a reference that another one has`, async () => {

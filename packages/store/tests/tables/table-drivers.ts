@@ -17,7 +17,7 @@ import { memoryStore } from '../../../core/tests/memory/memory-store.ts'
 import { noMeter } from '../../../core/src/ports/meter.ts'
 import { runSql } from '../servers/postgres.ts'
 import { postgresDatabase, ROOT_KEY } from '../servers/test-database.ts'
-import { ADD_TENANTS } from './table-operations.ts'
+import { ADD_TENANTS, TENANT_ROWS } from './table-operations.ts'
 
 /** Runs units of work over the SQL tables or over the cached ones. */
 export interface TableDriver extends AsyncDisposable {
@@ -139,7 +139,7 @@ export async function postgresDriver(): Promise<TableDriver> {
 
 /** The store in memory, on which core's own tests run. No other process can write to it. */
 export function memoryDriver(): Omit<TableDriver, 'writeOutside'> {
-  const store = memoryStore(localBus())
+  const store = memoryStore(localBus(), TENANT_ROWS)
   return {
     write: (unit, by) => (by === undefined ? store : store.during(by)).write(unit),
     read: (unit) => store.read(unit),

@@ -4,6 +4,7 @@ import { newSession as pendingSession } from '../../../core/src/domain/new-sessi
 import { policyOf } from '../../../core/src/domain/policy.ts'
 import type { Due } from '../../../core/src/domain/retention.ts'
 import type { Device, Session } from '../../../core/src/domain/session.ts'
+import type { Tenant } from '../../../core/src/domain/tenant.ts'
 import { MOVES } from '../../../core/src/protocol/states.ts'
 import type { Tables } from '../../../core/src/ports/store.ts'
 import type { DeviceToken } from '../../../core/src/ports/tables/device-table.ts'
@@ -14,6 +15,17 @@ export const NOW = 1_000_000
 export const SESSIONS = ['sess_a', 'sess_b'] as SessionId[]
 export const DEVICES = ['dev_a', 'dev_b', 'dev_c'] as DeviceId[]
 export const TENANTS = ['ten_a', 'ten_b'] as TenantId[]
+/** The tenants as `ADD_TENANTS` stores them. */
+export const TENANT_ROWS = TENANTS.map(
+  (id): Tenant => ({
+    id,
+    name: 'T',
+    environment: 'sandbox',
+    demo: false,
+    origins: [],
+    workflows: [],
+  }),
+)
 /** A purge goes over the tenants. */
 export const ADD_TENANTS = `insert into tenant
   (id, name, environment, demo, origins, workflows, created_at)
