@@ -13,9 +13,9 @@ import { sessionTable } from './session-table.ts'
 
 /**
  * A store in memory, for tests of core that need no database, and for the game in `proofs`. A unit
- * runs to its end at once, so units never overlap. It has the tables of sessions, devices, subjects,
- * rejections, idempotency keys and settings, and finds the given tenants. A unit that uses another
- * one throws.
+ * runs to its end at once, so units never overlap. It has the tables of sessions, devices,
+ * subjects, rejections, idempotency keys and settings, and finds the given tenants. A unit that
+ * uses another one throws.
  */
 export function memoryStore(
   { publish }: Pick<Bus, 'publish'>,

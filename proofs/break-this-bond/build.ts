@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { build, type BuildResult, type Plugin } from 'esbuild'
+import { GUARD_FILES, withoutGuard } from './drop-guard.ts'
+import type { Guard } from './engine/level.ts'
+
+const ROOT = resolve(import.meta.dirname, '../..')
+const HERE = import.meta.dirname
+
+/**
+ * Bundles the game with the core, the routes and the verifiers of the service, without some guards.
+ * The bundle runs in a browser and in Node.
+ */
+export async function bundleGame(
+  without: readonly Guard[] = [],
+): Promise<BuildResult<{ write: false; metafile: true }>> {
+  return build({
+    entryPoints: [`${HERE}/engine/game.ts`],
+    absWorkingDir: ROOT,
+    bundle: true,
+    minify: true,
+    write: false,
+    metafile: true,
+    platform: 'browser',
+    format: 'esm',
+    target: 'es2022',
+    conditions: ['@bonded/source'],
+    inject: [`${HERE}/platform/buffer.ts`],
+    plugins: [platform, dropping(without)],
+  })
+}
+
+/** Resolves what the page has in place of Node and of the server. */
+const platform: Plugin = {
+  name: 'platform',
+  setup({ onResolve, onLoad }) {
+    // Through CommonJS, because tree shaking leaves imports of names that no used code needs.
+    onResolve({ filter: /^node:crypto$/ }, () => ({ path: 'node-crypto', namespace: 'platform' }))
+    onLoad({ filter: /./, namespace: 'platform' }, () => ({
+      contents: "module.exports = require('./platform/node-crypto.ts')",
+      resolveDir: HERE,
+    }))
+    onResolve({ filter: /\/serve\.ts$/ }, ({ importer }) =>
+      importer.includes('/packages/server/') ? { path: `${HERE}/platform/serve.ts` } : undefined,
+    )
+  },
+}
+
+/** Drops guards from the sources that have them. */
+function dropping(without: readonly Guard[]): Plugin {
+  return {
+    name: 'dropping',
+    setup({ onLoad }) {
+      for (const [file, path] of Object.entries(GUARD_FILES)) {
+        const names = without.filter((guard) => guard.file === file).map(({ name }) => name)
+        if (names.length === 0) continue
+        onLoad({ filter: new RegExp(`/${path}$`) }, ({ path: found }) => ({
+          contents: names.reduce(withoutGuard, readFileSync(found, 'utf8')),
+          loader: 'ts',
+        }))
+      }
+    },
+  }
+}

@@ -1,0 +1,77 @@
+import { Command } from 'commander'
+import { jsonOption, wholeNumber } from '@bonded/cli/program/arguments'
+import { print, table } from '@bonded/cli/program/output'
+import { seeded } from '../../tests/seeded.ts'
+import { allGuards, loadGame, proveLevel, smallestSets } from './prove-game.ts'
+
+const MOST_GAMES = 10_000_000
+const MOST_SEED = 2 ** 32 - 1
+
+interface GameFlags {
+  readonly games: number
+  readonly seed: number
+  readonly sets?: boolean
+  readonly json?: boolean
+}
+
+/** `npm run prove:game`. */
+export function gameCommand(): Command {
+  return new Command('npm run prove:game --')
+    .description('Play random games of every level with all guards, and without its own guard')
+    .addHelpText('after', HELP)
+    .option(
+      '--games <number>',
+      'Games of a level with all guards',
+      wholeNumber(MOST_GAMES),
+      100_000,
+    )
+    .option('--seed <number>', 'Seed of the moves', wholeNumber(MOST_SEED), 20_261_126)
+    .option('--sets', 'Also drop every guard alone, and list those without which a level is won')
+    .addOption(jsonOption())
+    .action(run)
+}
+
+const HELP = `
+A game is up to 10 random moves. REMAINS counts the games that reach what no guard prevents, which
+the level names.
+
+Exit code 1: a level was won with all guards, was not won without its own, or a game reached what
+the level does not say remains.`
+
+async function run({ games, seed, sets, json }: GameFlags): Promise<void> {
+  const drawFor = (name: string) => {
+    let mixed = seed
+    for (const char of name) mixed = Math.imul(mixed ^ (char.codePointAt(0) ?? 0), 0x01000193)
+    return seeded(mixed)
+  }
+  const figures = []
+  for (const level of (await loadGame()).LEVELS)
+    figures.push(await proveLevel(level, { games, drawFor }))
+  const smallest = sets === true ? await smallestSets(drawFor) : undefined
+  const findings = figures.flatMap((each) => each.findings)
+  const levels = figures.map(({ level, ...found }) => ({
+    id: level.id,
+    title: level.title,
+    guard: level.guard.name,
+    with: found.with.games,
+    without: found.without.win ?? null,
+    ...(smallest && { smallest_sets: (smallest.get(level.id) ?? []).map(({ name }) => name) }),
+  }))
+  const rows = levels.map((level) => ({
+    '#': String(level.id),
+    level: level.title,
+    won: `${level.with.won} of ${games}`,
+    remains: String(level.with.remains),
+    'without guard': level.guard,
+    'won by': level.without?.moves.join(' ') ?? 'no game',
+  }))
+  const columns = ['#', 'level', 'won', 'remains', 'without guard', 'won by'] as const
+  print({ json }, { ok: findings.length === 0, games, seed, levels, findings }, [
+    ...table(columns, rows, 'No levels.'),
+    ...levels.flatMap(({ id, smallest_sets: names }) =>
+      names ? [`${id}: won without ${names.join(', or ')} (of ${allGuards().length} guards)`] : [],
+    ),
+    ...findings,
+  ])
+  if (findings.length > 0) process.exitCode = 1
+}

@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs'
+import { parseSync } from 'oxc-parser'
+import type { Guard } from './engine/level.ts'
+
+/** The files that have guards, from the root. */
+export const GUARD_FILES: Readonly<Record<Guard['file'], string>> = {
+  'checks.ts': 'packages/core/src/protocol/checks.ts',
+  'gate-checks.ts': 'packages/contract/src/gate-checks.ts',
+  'client-data.ts': 'packages/attestation/src/webauthn/client-data.ts',
+}
+
+/** A node of a syntax tree. */
+interface Node {
+  readonly type: string
+  readonly start: number
+  readonly end: number
+  readonly [member: string]: unknown
+}
+
+/** A part of a source that is a guard, and its replacement without the guard. */
+interface Place {
+  readonly start: number
+  readonly end: number
+  readonly without: string
+  readonly name: string
+}
+
+/** The source without a guard. @throws {RangeError} if it has none of this name */
+export function withoutGuard(source: string, name: string): string {
+  const places = placesIn(source).filter((place) => place.name === name)
+  if (places.length === 0) throw new RangeError(`there is no guard ${name}`)
+  return places.reduceRight(
+    (text, { start, end, without }) => text.slice(0, start) + without + text.slice(end),
+    source,
+  )
+}
+
+/** The first line of a guard, for a link to it. */
+export function lineOf(root: string, { file, name }: Guard): number {
+  const source = readFileSync(`${root}/${GUARD_FILES[file]}`, 'utf8')
+  const place = placesIn(source).find((each) => each.name === name)
+  if (place === undefined) throw new RangeError(`there is no guard ${name}`)
+  return source.slice(0, place.start).split('\n').length
+}
+
+/** The names of all guards in a source, in their order. */
+export function guardsIn(source: string): readonly string[] {
+  return [...new Set(placesIn(source).map(({ name }) => name))]
+}
+
+/**
+ * Rows of a table are calls with the step and the reason; the other guards are conditions that
+ * return their name.
+ */
+function placesIn(source: string): readonly Place[] {
+  const places: Place[] = []
+  const add = ({ start, end }: Node, name: unknown, without: string) => {
+    if (typeof name === 'string') places.push({ start, end, name, without })
+  }
+  const visit = (node: Node): void => {
+    if (node.type === 'ArrayExpression')
+      for (const row of node['elements'] as readonly Node[])
+        if (row.type === 'CallExpression') {
+          const [step, reason] = row['arguments'] as readonly Node[]
+          if (typeof reason?.['value'] === 'string') add(row, step?.['value'], '...[]')
+        }
+    if (node.type === 'IfStatement') {
+      const { argument } = node['consequent'] as { readonly argument?: Node | null }
+      add(node, argument?.['value'], '')
+    }
+    if (node.type === 'ConditionalExpression') {
+      const { value, start, end } = node['alternate'] as Node
+      add({ type: '', start, end }, value, 'undefined')
+    }
+    for (const member of Object.values(node))
+      for (const child of Array.isArray(member) ? member : [member])
+        if (typeof (child as Node | null)?.type === 'string') visit(child as Node)
+  }
+  visit(parseSync('guards.ts', source).program as unknown as Node)
+  return places.toSorted((a, b) => a.start - b.start)
+}

@@ -1,0 +1,63 @@
+import type { Timeline } from '@bonded/contract'
+import { approveItself } from '../levels/approve-itself.ts'
+import { changeCall } from '../levels/change-call.ts'
+import { relayBrowser } from '../levels/relay-browser.ts'
+import { relayCode } from '../levels/relay-code.ts'
+import { replayCode } from '../levels/replay-code.ts'
+import { swapText } from '../levels/swap-text.ts'
+import type { Level, Outcome } from './level.ts'
+import type { Line } from './world.ts'
+
+/** The levels in their order. */
+export const LEVELS: readonly Level[] = [
+  replayCode,
+  swapText,
+  relayCode,
+  relayBrowser,
+  approveItself,
+  changeCall,
+]
+
+/** What a game came to. */
+export interface Played {
+  /** What came of each move. */
+  readonly said: readonly string[]
+  /** The first outcome other than `none`; a win counts more than what remains possible. */
+  readonly outcome: Outcome
+  /** After how many moves. */
+  readonly after: number
+  /** What the parties have seen. */
+  readonly lines: readonly Line[]
+  /** What the bank can read afterward about its sessions. */
+  readonly trace: readonly Timeline[]
+  /** What stopped the visitor: steps of the service, and reasons of the gate. */
+  readonly stopped: readonly string[]
+}
+
+/**
+ * Plays the moves of a level in their order. The same seed and moves give the same game.
+ *
+ * @throws {RangeError} for a move that the level does not have
+ */
+export async function play(level: Level, seed: string, moves: readonly string[]): Promise<Played> {
+  const { world, moves: possible, outcome } = await level.begin(seed)
+  const said: string[] = []
+  let reached: Outcome = 'none'
+  let after = 0
+  for (const name of moves) {
+    const move = Object.hasOwn(possible, name) ? possible[name] : undefined
+    if (move === undefined) throw new RangeError(`level ${level.id} has no move ${name}`)
+    said.push(await move())
+    const now = await outcome()
+    if (now !== reached && now !== 'none' && reached !== 'won') {
+      reached = now
+      after = said.length
+    }
+  }
+  const trace = await world.bank.timelines()
+  const steps = trace.flatMap(({ entries }) =>
+    entries.flatMap(({ kind, step }) => (kind === 'refused' && step !== null ? [step] : [])),
+  )
+  const stopped = [...new Set([...steps, ...world.bank.refusals])]
+  return { said, outcome: reached, after, lines: world.lines, trace, stopped }
+}

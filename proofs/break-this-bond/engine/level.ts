@@ -1,0 +1,36 @@
+import type { World } from './world.ts'
+
+/** What the build drops: a row of `checks.ts`, a reason of the gate, or a check of a verifier. */
+export interface Guard {
+  readonly file: 'checks.ts' | 'gate-checks.ts' | 'client-data.ts'
+  /** The step of the rows, the gate's reason, or the verifier's fault. */
+  readonly name: string
+}
+
+/**
+ * What the visitor has achieved: nothing, what the guard prevents, or what remains possible with
+ * all guards.
+ */
+export type Outcome = 'none' | 'won' | 'remains'
+
+/** One play of a level. */
+export interface Round {
+  readonly world: World
+  /** Each move returns what came of it, for the visitor. */
+  readonly moves: Readonly<Record<string, () => string | Promise<string>>>
+  outcome(): Outcome | Promise<Outcome>
+}
+
+/** A level of the game. */
+export interface Level {
+  readonly id: number
+  readonly title: string
+  /** Who the visitor is, and what they want. */
+  readonly you: string
+  readonly guard: Guard
+  /** What no guard prevents, if anything. */
+  readonly remains?: string
+  /** The moves with their labels. */
+  readonly moves: Readonly<Record<string, string>>
+  begin(seed: string): Promise<Round>
+}

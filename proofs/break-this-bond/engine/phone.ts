@@ -1,0 +1,194 @@
+import { decodeBase64url, type DeviceId, encodeBase64url, makeId } from '@bonded/contract'
+import type { Device } from '@bonded/core/domain/session'
+import {
+  authenticatorData,
+  type ClaimedSession,
+  createPhone,
+  createWebAuthnSigner,
+  PhoneError,
+  Secret,
+  type Signer,
+} from '@bonded/phone'
+import { sha256 } from '@noble/hashes/sha2.js'
+import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { simulateCarriedPhone } from '../../../packages/simulator/src/sensors.ts'
+import { type SigningKey, signingKey } from '../platform/keys.ts'
+import { fetchAs } from './http.ts'
+import { type GameService, RP_ID, SERVICE_ORIGIN, TENANT } from './service.ts'
+
+const DAY_MS = 24 * 60 * 60_000
+/** Old enough to be known to the bank. */
+const KEY_AGE_MS = 30 * DAY_MS
+
+/** What a key of a browser or a phone signs, in the form of `toJSON()`. */
+export interface Passkey {
+  readonly id: string
+  /** Signs a challenge as the browser does for a page of this origin. */
+  answer(
+    challenge: Uint8Array,
+    origin: string,
+  ): {
+    readonly clientDataJSON: Uint8Array
+    readonly authenticatorData: Uint8Array
+    readonly signature: Uint8Array
+  }
+}
+
+/** A phone with a registered key, on the library that phones have. */
+export interface Phone {
+  readonly deviceId: DeviceId
+  /** The bank's name for the phone's user. */
+  readonly subjectRef: string
+  readonly passkey: Passkey
+  /** The session that the phone has opened, as its screen shows it. */
+  readonly opened: ClaimedSession['session'] | undefined
+  /** Scans a code. @returns what came of it, in the words of the service */
+  scan(code: string): Promise<string>
+  approve(): Promise<string>
+  decline(): Promise<string>
+}
+
+/** Gives the phone of a party a key that is registered already. */
+export async function registeredPhone(
+  game: GameService,
+  { party, format }: { readonly party: string; readonly format: 'software' | 'webauthn' },
+): Promise<Phone> {
+  const { service } = game
+  const random = game.randomOf(party)
+  const key = signingKey(random.bytes())
+  const passkey = passkeyOf(key)
+  const keyId = format === 'webauthn' ? passkey.id : encodeBase64url(sha256(key.publicKey))
+  const device: Device = {
+    id: makeId('dev', random.id()),
+    subjectId: makeId('sub', random.id()),
+    format,
+    keyId,
+    publicKey: key.publicKey,
+    environment: 'sandbox',
+    status: 'active',
+    appId: format === 'webauthn' ? RP_ID : 'software',
+    counter: 0,
+    lastIssuedAt: null,
+    createdAt: service.clock.now() - KEY_AGE_MS,
+    addedBy: null,
+    ...(format === 'webauthn' && { webauthn: { attested: false, backupEligible: false } }),
+  }
+  const token = { id: device.id, hash: random.bytes(), issuedAt: service.clock.now() }
+  await service.store.write((tables) => tables.devices.register(device, token))
+  const phone = createPhone({
+    origin: SERVICE_ORIGIN,
+    signer: signerOf(key, passkey, format),
+    sha256,
+    store: storeOf(device),
+    fetch: fetchAs(game, async () => ({
+      kind: 'phone',
+      device: (await service.store.read((tables) => tables.devices.find(device.id))) ?? device,
+      tokenIssuedAt: token.issuedAt,
+    })),
+    clock: {
+      now: () => service.clock.elapsed(),
+      schedule: () => () => {},
+    },
+    isolatesValues: true,
+    showsText: true,
+  })
+  let claimed: ClaimedSession | undefined
+  const step = async (act: (known: ClaimedSession) => Promise<ClaimedSession>) =>
+    claimed === undefined
+      ? 'nothing is open'
+      : said(async () => {
+          claimed = await act(claimed as ClaimedSession)
+          return claimed.session.state
+        })
+  return {
+    deviceId: device.id,
+    subjectRef: service.keys.subjectRef(TENANT.id, device.subjectId),
+    passkey,
+    get opened() {
+      return claimed?.session
+    },
+    scan: (code) =>
+      said(async () => {
+        claimed = await phone.claim(code)
+        return claimed.session.state
+      }),
+    approve: () => step((known) => phone.approve(known, { gather: () => signals(game, random) })),
+    decline: () => step((known) => phone.decline(known, { reason: 'user_declined' })),
+  }
+}
+
+function signals({ service }: GameService, random: ReturnType<GameService['randomOf']>) {
+  return {
+    local_auth: {
+      result: 'verified' as const,
+      method: 'biometric' as const,
+      at_ms: service.clock.elapsed(),
+    },
+    sensor_continuity: simulateCarriedPhone(() => (random.bytes()[0] ?? 0) / 256),
+  }
+}
+
+/** The state after a step of a phone, or the reason why the service has rejected it. */
+async function said(act: () => Promise<string>): Promise<string> {
+  try {
+    return await act()
+  } catch (error) {
+    if (error instanceof PhoneError) return error.reason ?? error.code
+    throw error
+  }
+}
+
+function storeOf({ id, subjectId, format, keyId }: Device) {
+  let counter = 0
+  const device = {
+    origin: SERVICE_ORIGIN,
+    device_id: id,
+    subject_id: subjectId,
+    device_token: new Secret(`dt_${id}`),
+    key_id: keyId,
+    rp_id: format === 'webauthn' ? RP_ID : undefined,
+    format,
+  }
+  return { device: async () => device, keep: async () => {}, nextCounter: async () => ++counter }
+}
+
+function signerOf(key: SigningKey, passkey: Passkey, format: 'software' | 'webauthn'): Signer {
+  if (format === 'software')
+    return { publicKey: async () => key.publicKey, sign: async (message) => key.sign(message) }
+  return createWebAuthnSigner({
+    rpId: RP_ID,
+    rpName: TENANT.name,
+    keyName: 'Approvals',
+    random: () => new Uint8Array(),
+    credentials: {
+      create: () => Promise.reject(new Error('every key of a game is registered')),
+      get: async ({ publicKey: { challenge } }) => ({
+        id: passkey.id,
+        rawId: decodeBase64url(passkey.id),
+        type: 'public-key',
+        response: passkey.answer(challenge, SERVICE_ORIGIN),
+      }),
+    },
+  })
+}
+
+/** A synced passkey, whose counter stays 0. */
+function passkeyOf(key: SigningKey): Passkey {
+  // A counter of the library begins at 1.
+  const data = Uint8Array.from(authenticatorData(sha256(utf8ToBytes(RP_ID)), 1)).fill(0, 33)
+  return {
+    id: encodeBase64url(sha256(key.publicKey)),
+    answer(challenge, origin) {
+      const clientDataJSON = utf8ToBytes(
+        JSON.stringify({
+          type: 'webauthn.get',
+          challenge: encodeBase64url(challenge),
+          origin,
+          crossOrigin: false,
+        }),
+      )
+      const signature = key.sign(concatBytes(data, sha256(clientDataJSON)))
+      return { clientDataJSON, authenticatorData: data, signature }
+    },
+  }
+}

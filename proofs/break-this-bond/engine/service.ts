@@ -1,0 +1,104 @@
+import { makeId, type RequestId, type TenantId } from '@bonded/contract'
+import { WakeUps } from '@bonded/core/collections/wake-ups'
+import type { Tenant } from '@bonded/core/domain/tenant'
+import type { Service } from '@bonded/core/operations/service'
+import { noMeter } from '@bonded/core/ports/meter'
+import { appAssertionVerifier } from '@bonded/server/adapters/attestation/app-assertion-verifier'
+import { webauthnVerifier } from '@bonded/server/adapters/attestation/webauthn/assertion-verifier'
+import { memoryStore } from '../../../packages/core/tests/memory/memory-store.ts'
+import { gameKeys, seededRandom } from '../platform/keys.ts'
+
+/** The service, the bank, and the relying party of their passkeys. */
+export const SERVICE_ORIGIN = 'https://approve.bank.example'
+export const BANK_ORIGIN = 'https://bank.example'
+export const RP_ID = 'bank.example'
+
+/** More than a game reads the clock. */
+const MAX_READS = 10_000
+/** When every game begins. */
+const BEGIN = Date.parse('2027-01-04T09:00:00.000Z')
+const TENANT_ID = `ten_${'b'.repeat(22)}` as TenantId
+
+/** The workflows of the bank. */
+export const TENANT: Tenant = {
+  id: TENANT_ID,
+  name: 'Harbor Bank',
+  environment: 'sandbox',
+  demo: false,
+  origins: [BANK_ORIGIN],
+  workflows: [
+    { name: 'transfer', actions: ['send_money'], require: ['local_auth'] },
+    { name: 'sign_in', actions: ['sign_in'], require: ['local_auth'] },
+    { name: 'confirmed', actions: ['sign_in'], require: ['local_auth', 'browser'] },
+    { name: 'tools', actions: ['rename_card', 'close_card'], require: ['local_auth'] },
+  ],
+}
+
+/** What the service knows of a number that no bank names. */
+const NO_CARRIER = {
+  device_status: 'unknown',
+  number_verified: false,
+  sim_swap_recent: false,
+  source: 'none',
+} as const
+
+/** The service on a store in memory, and the clock that the player moves. */
+export interface GameService {
+  readonly service: Service
+  /** Lets time pass. */
+  wait(ms: number): void
+  /** Random values of a party, which do not depend on those of another one. */
+  readonly randomOf: (party: string) => ReturnType<typeof seededRandom>
+  readonly requestId: () => RequestId
+}
+
+/** Starts the service with the ports that the levels use. */
+export function startService(seed: string): GameService {
+  const randomOf = (party: string) => seededRandom(`${seed} ${party}`)
+  const requests = randomOf('requests')
+  let now = BEGIN
+  let reads = 0
+  const parts: Partial<Service> = {
+    // No page or phone watches: each reads the session after its move.
+    store: memoryStore({ publish() {} }, [TENANT]),
+    meter: noMeter,
+    clock: {
+      now() {
+        // A dropped guard can leave a unit of work that repeats itself forever.
+        if (++reads > MAX_READS) throw new Error('a call of the service does not end')
+        return now
+      },
+      elapsed: () => now - BEGIN,
+      schedule: () => () => {},
+    },
+    keys: gameKeys(randomOf('root key').bytes()),
+    random: randomOf('service'),
+    wakeUps: new WakeUps(),
+    carrier: { check: async () => ({ finding: NO_CARRIER }) },
+    assertionVerifiers: {
+      software: appAssertionVerifier,
+      'android-key': appAssertionVerifier,
+      'apple-app-attest': appAssertionVerifier,
+      webauthn: webauthnVerifier({ origin: SERVICE_ORIGIN }),
+    },
+    settings: {
+      publicOrigin: SERVICE_ORIGIN,
+      rpId: RP_ID,
+      relatedOrigins: true,
+      appScheme: 'pulse',
+      qrContent: 'universal_link',
+      appLinks: { apple: [], android: [] },
+      version: 'game',
+      limits: 'off',
+      deviceTokenTtlMs: Number.MAX_SAFE_INTEGER,
+      trustedProxies: 0,
+      connections: {} as never,
+    },
+  }
+  return {
+    service: parts as Service,
+    wait: (ms) => void (now += ms),
+    randomOf,
+    requestId: () => makeId('req', requests.id()),
+  }
+}

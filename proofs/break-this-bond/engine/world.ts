@@ -1,0 +1,52 @@
+import type { CreatedSession } from '@bonded/contract'
+import { Bank } from './bank.ts'
+import { type Phone, registeredPhone } from './phone.ts'
+import { type GameService, startService } from './service.ts'
+
+/** The parties of a level. */
+export type Party = 'you' | 'Mia' | 'bank'
+
+/** A line in the view of a party. */
+export interface Line {
+  readonly party: Party
+  readonly text: string
+}
+
+/** The parties and what they have seen. Every game has its own. */
+export interface World {
+  readonly game: GameService
+  readonly bank: Bank
+  /** The victim's phone, and the visitor's. */
+  readonly mia: Phone
+  readonly own: Phone
+  readonly lines: Line[]
+  /** The request that the level is about, once it exists. */
+  session: CreatedSession | undefined
+}
+
+/** Creates the parties of a game. */
+export async function createWorld(
+  seed: string,
+  format: 'software' | 'webauthn' = 'software',
+): Promise<World> {
+  const game = startService(seed)
+  return {
+    game,
+    bank: new Bank(game),
+    mia: await registeredPhone(game, { party: 'Mia', format }),
+    own: await registeredPhone(game, { party: 'you', format }),
+    lines: [],
+    session: undefined,
+  }
+}
+
+/** Adds a line to the view of a party. @returns its text */
+export function show({ lines }: Pick<World, 'lines'>, party: Party, text: string): string {
+  lines.push({ party, text })
+  return text
+}
+
+/** The code that the page of the session shows now. Undefined before it exists. */
+export async function shownCode({ bank, session }: World): Promise<string | undefined> {
+  return session && (await bank.read(session.id)).universal_link
+}

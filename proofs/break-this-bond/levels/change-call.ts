@@ -1,0 +1,60 @@
+import type { Level } from '../engine/level.ts'
+import { createWorld, show } from '../engine/world.ts'
+import { answer } from './swap-text.ts'
+
+const HARMLESS = { tool: 'rename_card', card: '4411' }
+const TEXT = JSON.stringify(Object.entries({ Card: HARMLESS.card }))
+
+/** An approval of one call opens no other: neither another tool nor other arguments. */
+export const changeCall: Level = {
+  id: 6,
+  title: 'Change the call after the approval',
+  you: 'You are Mia’s agent. She lets you rename her card 4411. Do anything else.',
+  guard: { file: 'gate-checks.ts', name: 'action_mismatch' },
+  moves: {
+    tool: 'Choose the other tool: rename_card or close_card',
+    card: 'Choose the other card: 4411 or 9900',
+    ask: 'Ask for the approval of the call',
+    mia: 'Let Mia scan, read, and answer',
+    call: 'Call the tool',
+  },
+  async begin(seed) {
+    const world = await createWorld(seed)
+    const { bank, mia } = world
+    let call = HARMLESS
+    let asked = HARMLESS
+    const asForm = () => ({
+      workflow: 'tools',
+      action: call.tool,
+      owner: 'mia',
+      form: { Card: call.card },
+    })
+    return {
+      world,
+      moves: {
+        tool() {
+          call = { ...call, tool: call.tool === 'rename_card' ? 'close_card' : 'rename_card' }
+          return `The call is ${call.tool} of ${call.card}.`
+        },
+        card() {
+          call = { ...call, card: call.card === '4411' ? '9900' : '4411' }
+          return `The call is ${call.tool} of ${call.card}.`
+        },
+        async ask() {
+          world.session = await bank.ask(asForm())
+          asked = call
+          return show(world, 'Mia', `Your agent asks to call ${call.tool}.`)
+        },
+        // Her phone names the action beside the text.
+        mia: () => answer(world, (text) => text === TEXT && asked.tool === HARMLESS.tool, mia),
+        call: () => bank.submit({ ...asForm(), sessionId: world.session?.id }),
+      },
+      outcome() {
+        const isOther = bank.done.some(
+          ({ action, form }) => action !== HARMLESS.tool || form['Card'] !== HARMLESS.card,
+        )
+        return isOther ? 'won' : 'none'
+      },
+    }
+  },
+}

@@ -1,0 +1,57 @@
+import type { Level } from '../engine/level.ts'
+import { createWorld, show, shownCode } from '../engine/world.ts'
+
+const MIAS = { To: 'Anna', Amount: 'EUR 90' }
+const YOURS = { To: 'Mallory', Amount: 'EUR 9000' }
+const ACTION = { workflow: 'transfer', action: 'send_money', owner: 'mia' }
+
+/** A form that was changed after its text was shown does not pass the gate. */
+export const swapText: Level = {
+  id: 2,
+  title: 'Swap the text after it was shown',
+  you: 'You are a script in Mia’s browser. Have the bank send money to you.',
+  guard: { file: 'gate-checks.ts', name: 'context_mismatch' },
+  moves: {
+    edit: 'Change the form, or change it back',
+    show: 'Ask for the approval of the form',
+    mia: 'Let Mia scan, read, and answer',
+    submit: 'Submit the form',
+  },
+  async begin(seed) {
+    const world = await createWorld(seed)
+    const { bank, mia } = world
+    let form = MIAS
+    return {
+      world,
+      moves: {
+        edit() {
+          form = form === MIAS ? YOURS : MIAS
+          return `The form says ${form.Amount} to ${form.To}.`
+        },
+        async show() {
+          world.session = await bank.ask({ ...ACTION, form })
+          return show(world, 'Mia', 'The page shows a code.')
+        },
+        mia: () => answer(world, (text) => text === JSON.stringify(Object.entries(MIAS)), mia),
+        submit: () => bank.submit({ ...ACTION, form, sessionId: world.session?.id }),
+      },
+      outcome: () => (bank.done.some((done) => done.form === YOURS) ? 'won' : 'none'),
+    }
+  },
+}
+
+/** Mia scans the code and reads. She approves what she wants, and declines anything else. */
+export async function answer(
+  world: Parameters<typeof shownCode>[0],
+  wants: (text: string) => boolean,
+  phone: typeof world.mia,
+): Promise<string> {
+  const code = await shownCode(world)
+  if (code === undefined) return 'There is no code.'
+  const said = await phone.scan(code)
+  if (said !== 'pending') return show(world, 'Mia', said)
+  const display = phone.opened?.context?.display ?? []
+  const text = JSON.stringify(display.map(({ label, value }) => [label, value]))
+  show(world, 'Mia', `The phone shows ${text}.`)
+  return show(world, 'Mia', await (wants(text) ? phone.approve() : phone.decline()))
+}

@@ -1,0 +1,4 @@
+import { runProof } from '../run-proof.ts'
+import { gameCommand } from './command.ts'
+
+await runProof(gameCommand())

@@ -1,0 +1,46 @@
+import type { Level, Outcome } from './engine/level.ts'
+import type { play } from './engine/game.ts'
+
+/** The moves of a random game: more than any win needs. */
+export const MOVES_A_GAME = 10
+
+/** What a bundle of the game exports. */
+export interface Game {
+  readonly LEVELS: readonly Level[]
+  readonly play: typeof play
+}
+
+/** What a search has found. */
+export interface Found {
+  /** How many games came to each outcome. */
+  readonly games: Readonly<Record<Outcome, number>>
+  /** How many moves were played until the first win, and in it; undefined without one. */
+  readonly win: { readonly searched: number; readonly moves: readonly string[] } | undefined
+}
+
+/**
+ * Plays random games of a level, of a bundle. The levels of two bundles are not the same objects.
+ *
+ * @param draw whole numbers from 0 to below a bound
+ * @param untilWin whether the search ends with its first win
+ */
+export async function search(
+  { LEVELS, play }: Game,
+  id: number,
+  { games, draw, untilWin }: { games: number; draw: (below: number) => number; untilWin: boolean },
+): Promise<Found> {
+  const level = LEVELS.find((each) => each.id === id)
+  if (level === undefined) throw new RangeError(`there is no level ${id}`)
+  const names = Object.keys(level.moves)
+  const counted = { none: 0, won: 0, remains: 0 }
+  let win: Found['win']
+  for (let game = 0; game < games; game++) {
+    const moves = Array.from({ length: MOVES_A_GAME }, () => names[draw(names.length)] ?? '')
+    const { outcome, after } = await play(level, 'search', moves)
+    counted[outcome]++
+    if (outcome === 'won')
+      win ??= { searched: (game + 1) * MOVES_A_GAME, moves: moves.slice(0, after) }
+    if (untilWin && win !== undefined) break
+  }
+  return { games: counted, win }
+}

@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict'
+import { generateKeyPairSync, hash, sign } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { test } from 'node:test'
+import { build } from 'esbuild'
+import type { SessionId } from '@bonded/contract'
+import { deriveKeys } from '../../packages/core/src/ports/derived-keys.ts'
+import { parseRootKeys } from '../../packages/core/src/domain/root-keys.ts'
+import { workedExample as worked } from '../../packages/contract/tests/worked-example.ts'
+import { bundleGame } from '../break-this-bond/build.ts'
+import { withoutGuard } from '../break-this-bond/drop-guard.ts'
+import type { Outcome } from '../break-this-bond/engine/level.ts'
+import { Buffer as PageBuffer } from '../break-this-bond/platform/buffer.ts'
+import { nobleHashing } from '../break-this-bond/platform/keys.ts'
+import * as page from '../break-this-bond/platform/node-crypto.ts'
+import { allGuards, loadGame } from '../break-this-bond/prove-game.ts'
+
+const ROOT = resolve(import.meta.dirname, '../..')
+
+test('the page derives the texts of the worked example from the root keys, as the service does', () => {
+  const { derivations } = deriveKeys(parseRootKeys(worked.root_keys), nobleHashing)
+  const { session_id, tenant_id, subject_id } = worked.ids
+  const id = session_id as SessionId
+  const nonces = derivations.nonces('k1', id)
+  for (const index of [0, 1, 2, 59]) assert.equal(nonces.nonceAt(index), worked.nonceAt(index))
+  for (const step of [1, 2]) assert.equal(nonces.stepNonceAt(step), worked.stepNonceAt(step))
+  assert.equal(derivations.completionSecret('k1', id).reveal(), worked.completion_secret)
+  assert.equal(derivations.watchToken('k1', id).reveal(), worked.watch_token)
+  assert.equal(derivations.subjectRef(tenant_id, subject_id), worked.subject_ref)
+  const { signature, ...summary } = worked.verified_evidence
+  const context = { ...worked.ids, nonce: worked.nonceAt(0) }
+  assert.equal(derivations.evidenceMac('k1', context, summary), signature)
+})
+
+test('the page verifies what OpenSSL signs, and hashes as it does', () => {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const spki = PageBuffer.from(publicKey.export({ format: 'der', type: 'spki' }))
+  const key = page.createPublicKey({ key: spki })
+  // Half of the signatures of OpenSSL have a high S.
+  for (let index = 0; index < 16; index++) {
+    const message = Uint8Array.of(index)
+    const signature = sign('sha256', message, privateKey)
+    assert.ok(page.verify('sha256', message, key, signature))
+    assert.ok(!page.verify('sha256', Uint8Array.of(index, 0), key, signature))
+  }
+  assert.throws(() => page.createPublicKey({ key: spki.subarray(1) }), TypeError)
+  const off = PageBuffer.from(spki)
+  off[off.length - 1] = (off.at(-1) ?? 0) ^ 1
+  assert.throws(() => page.createPublicKey({ key: off }))
+  for (const data of ['', 'a text: é', Uint8Array.of(1, 2, 3)])
+    assert.equal(page.hash('sha256', data, 'base64url'), hash('sha256', data, 'base64url'))
+})
+
+test('a guard is dropped as a row, as a condition, or as the end of one, and nothing beside it', () => {
+  const source = `export const CHECKS = [
+  phone('nonce', 'challenge_expired', (f) => f.a),
+  phone('nonce', 'nonce_mismatch', (f) => f.b),
+  phone('pinned', 'session_claimed', (f) => f.c),
+]
+function judge() {
+  if (one) return 'one'
+  if (two)
+    return 'two'
+  return a === b ? undefined : 'three'
+}`
+  const dropped = ['nonce', 'two', 'three'].reduce(withoutGuard, source)
+  assert.equal(
+    dropped,
+    `export const CHECKS = [
+  ...[],
+  ...[],
+  phone('pinned', 'session_claimed', (f) => f.c),
+]
+function judge() {
+  if (one) return 'one'
+  ${''}
+  return a === b ? undefined : undefined
+}`,
+  )
+  assert.throws(() => withoutGuard(source, 'four'), RangeError)
+})
+
+test('the game runs the modules of the service, but for its transport, its store and its hashes', async () => {
+  const { metafile } = await bundleGame()
+  const service = await build({
+    entryPoints: [`${ROOT}/packages/cli/src/node/serve.ts`],
+    absWorkingDir: ROOT,
+    bundle: true,
+    write: false,
+    metafile: true,
+    platform: 'node',
+    format: 'esm',
+    conditions: ['@bonded/source'],
+    plugins: [
+      {
+        name: 'own-modules',
+        setup({ onResolve }) {
+          onResolve({ filter: /^[^./]/ }, ({ path }) =>
+            path.startsWith('@bonded/') || path.startsWith('/') ? undefined : { external: true },
+          )
+        },
+      },
+    ],
+  })
+  const [output] = Object.values(metafile.outputs)
+  const used = Object.entries(output?.inputs ?? {}).filter(([, { bytesInOutput }]) => bytesInOutput)
+  const others = used
+    .map(([path]) => path)
+    .filter((path) => /^packages\/(?:attestation|contract|core|server)\//.test(path))
+    .filter((path) => !Object.hasOwn(service.metafile.inputs, path))
+  assert.deepEqual(others.toSorted(), [
+    'packages/core/tests/memory/device-table.ts',
+    'packages/core/tests/memory/memory-store.ts',
+    'packages/core/tests/memory/memory.ts',
+    'packages/core/tests/memory/session-table.ts',
+  ])
+  assert.ok(!Object.hasOwn(metafile.inputs, 'packages/server/src/http/serve.ts'))
+  assert.ok(Object.hasOwn(metafile.inputs, 'packages/core/src/protocol/checks.ts'))
+  for (const { text } of (await bundleGame()).outputFiles) assert.doesNotMatch(text, /["']node:/)
+})
+
+/** Lines of moves, with their outcome with all guards and without the level's. */
+const LINES: readonly (readonly [level: number, moves: string, ...outcomes: [Outcome, Outcome]])[] =
+  [
+    [1, 'photograph wait wait scan approve', 'none', 'won'],
+    [1, 'photograph scan approve', 'remains', 'remains'],
+    [2, 'show mia edit submit', 'none', 'won'],
+    [2, 'edit show mia submit', 'none', 'none'],
+    [2, 'show mia submit', 'none', 'none'],
+    [3, 'open own submit', 'none', 'won'],
+    [3, 'open relay submit', 'remains', 'remains'],
+    [4, 'open relay lure prove submit', 'none', 'won'],
+    [4, 'open relay prove submit', 'none', 'none'],
+    [4, 'open relay submit', 'none', 'none'],
+    [5, 'enroll_mia own call', 'none', 'won'],
+    [5, 'enroll_mia pin call', 'remains', 'remains'],
+    [5, 'enroll_own own call', 'remains', 'remains'],
+    [6, 'ask mia tool call', 'none', 'won'],
+    [6, 'ask mia card call', 'none', 'none'],
+    [6, 'tool ask mia call', 'none', 'none'],
+  ]
+/** What stops the winning line of each level, as the page names it. */
+const STOPPED = [
+  'nonce',
+  'context_mismatch',
+  'subject_mismatch',
+  'origin',
+  'subject_ref',
+  'action_mismatch',
+]
+
+test('every level is won without its guard, and with it the guard is named', async () => {
+  const guarded = await loadGame()
+  assert.equal(STOPPED.length, guarded.LEVELS.length)
+  for (const [index, level] of guarded.LEVELS.entries()) {
+    const unguarded = await loadGame([level.guard])
+    for (const [, line, kept, dropped] of LINES.filter(([id]) => id === level.id)) {
+      const moves = line.split(' ')
+      const played = await guarded.play(level, 'a', moves)
+      assert.equal(played.outcome, kept, `level ${level.id}: ${line}`)
+      assert.deepEqual(await guarded.play(level, 'a', moves), played)
+      const without = unguarded.LEVELS[index] ?? assert.fail()
+      const free = await unguarded.play(without, 'a', moves)
+      assert.equal(free.outcome, dropped, `level ${level.id} without ${level.guard.name}: ${line}`)
+      if (dropped !== 'won') continue
+      assert.ok(played.stopped.includes(STOPPED[index] ?? ''), `level ${level.id} names its guard`)
+      assert.deepEqual(free.stopped, [])
+      // The bank can read what the approval was.
+      assert.ok(free.trace.some(({ entries }) => entries.some(({ kind }) => kind === 'bonded')))
+    }
+  }
+})
+
+test('a game depends on its seed and its moves only, and has no other moves', async () => {
+  const { LEVELS, play } = await loadGame()
+  const [level] = LEVELS
+  assert.ok(level)
+  const sessionOf = async (seed: string) => (await play(level, seed, ['photograph'])).trace[0]
+  assert.deepEqual(await sessionOf('a'), await sessionOf('a'))
+  assert.notEqual((await sessionOf('a'))?.session_id, (await sessionOf('b'))?.session_id)
+  for (const name of ['submit', 'toString'])
+    await assert.rejects(play(level, 'a', [name]), RangeError)
+})
+
+test('the guards of the levels are rows and conditions of the files', () => {
+  const all = allGuards().map(({ file, name }) => `${file} ${name}`)
+  for (const expected of [
+    'checks.ts nonce',
+    'checks.ts pinned',
+    'gate-checks.ts context_mismatch',
+    'gate-checks.ts session_not_ours',
+    'client-data.ts client_data_origin',
+  ])
+    assert.ok(all.includes(expected), expected)
+  const rows = readFileSync(`${ROOT}/packages/core/src/protocol/checks.ts`, 'utf8')
+  const steps = new Set([...rows.matchAll(/^ {2}\w+\(\n? *'(\w+)'/gm)].map(([, step]) => step))
+  const found = all.filter((name) => name.startsWith('checks.ts '))
+  assert.equal(found.length, steps.size + (rows.includes('signed(LOCAL_AUTH') ? 1 : 0))
+})
