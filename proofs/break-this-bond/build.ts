@@ -1,11 +1,13 @@
-import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { build, type BuildResult, type Plugin } from 'esbuild'
-import { GUARD_FILES, withoutGuard } from './drop-guard.ts'
-import type { Guard } from './engine/level.ts'
+import { allGuards, GUARD_FILES, withoutGuard } from './drop-guard.ts'
+import type { Guard, Level } from './engine/level.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const HERE = import.meta.dirname
+/** Where a reader finds the lines of the guards. */
+const SOURCES = 'https://github.com/bonded-sessions/bonded-sessions/blob/main'
 
 /**
  * Bundles the game with the core, the routes and the verifiers of the service, without some guards.
@@ -28,6 +30,31 @@ export async function bundleGame(
     inject: [`${HERE}/platform/buffer.ts`],
     plugins: [platform, dropping(without)],
   })
+}
+
+/** Writes the page with the game, and the game without the guard of each level, into a folder. */
+export async function writePage(folder: string, levels: readonly Level[]): Promise<void> {
+  const lines = Object.fromEntries(
+    allGuards(ROOT).map(({ file, name, line }) => [
+      name,
+      { file, line, url: `${SOURCES}/${GUARD_FILES[file]}#L${line}` },
+    ]),
+  )
+  await build({
+    entryPoints: [`${HERE}/page/page.js`, `${HERE}/page/page.css`],
+    outdir: folder,
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    target: 'es2022',
+    define: { 'globalThis.GUARD_LINES': JSON.stringify(JSON.stringify(lines)) },
+  })
+  cpSync(`${HERE}/page/index.html`, join(folder, 'index.html'))
+  for (const level of [undefined, ...levels]) {
+    const [bundle] = (await bundleGame(level && [level.guard])).outputFiles
+    const name = level === undefined ? 'game.js' : `game-${level.id}.js`
+    writeFileSync(join(folder, name), bundle?.contents ?? '')
+  }
 }
 
 /** Resolves what the page has in place of Node and of the server. */

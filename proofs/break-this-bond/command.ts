@@ -2,7 +2,9 @@ import { Command } from 'commander'
 import { jsonOption, wholeNumber } from '@bonded/cli/program/arguments'
 import { print, table } from '@bonded/cli/program/output'
 import { seeded } from '../../tests/seeded.ts'
-import { allGuards, loadGame, proveLevel, smallestSets } from './prove-game.ts'
+import { writePage } from './build.ts'
+import { allGuards } from './drop-guard.ts'
+import { loadGame, proveLevel, ROOT, smallestSets } from './prove-game.ts'
 
 const MOST_GAMES = 10_000_000
 const MOST_SEED = 2 ** 32 - 1
@@ -11,6 +13,7 @@ interface GameFlags {
   readonly games: number
   readonly seed: number
   readonly sets?: boolean
+  readonly page?: string
   readonly json?: boolean
 }
 
@@ -27,6 +30,7 @@ export function gameCommand(): Command {
     )
     .option('--seed <number>', 'Seed of the moves', wholeNumber(MOST_SEED), 20_261_126)
     .option('--sets', 'Also drop every guard alone, and list those without which a level is won')
+    .option('--page <folder>', 'Write the page into a folder, and play nothing')
     .addOption(jsonOption())
     .action(run)
 }
@@ -38,7 +42,12 @@ the level names.
 Exit code 1: a level was won with all guards, was not won without its own, or a game reached what
 the level does not say remains.`
 
-async function run({ games, seed, sets, json }: GameFlags): Promise<void> {
+async function run({ games, seed, sets, page, json }: GameFlags): Promise<void> {
+  if (page !== undefined) {
+    await writePage(page, (await loadGame()).LEVELS)
+    print({ json }, { ok: true, page }, [`Wrote the page. Serve ${page} with any file server.`])
+    return
+  }
   const drawFor = (name: string) => {
     let mixed = seed
     for (const char of name) mixed = Math.imul(mixed ^ (char.codePointAt(0) ?? 0), 0x01000193)
@@ -69,7 +78,9 @@ async function run({ games, seed, sets, json }: GameFlags): Promise<void> {
   print({ json }, { ok: findings.length === 0, games, seed, levels, findings }, [
     ...table(columns, rows, 'No levels.'),
     ...levels.flatMap(({ id, smallest_sets: names }) =>
-      names ? [`${id}: won without ${names.join(', or ')} (of ${allGuards().length} guards)`] : [],
+      names
+        ? [`${id}: won without ${names.join(', or ')} (of ${allGuards(ROOT).length} guards)`]
+        : [],
     ),
     ...findings,
   ])

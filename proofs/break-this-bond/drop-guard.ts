@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseSync } from 'oxc-parser'
 import type { Guard } from './engine/level.ts'
 
@@ -35,17 +36,15 @@ export function withoutGuard(source: string, name: string): string {
   )
 }
 
-/** The first line of a guard, for a link to it. */
-export function lineOf(root: string, { file, name }: Guard): number {
-  const source = readFileSync(`${root}/${GUARD_FILES[file]}`, 'utf8')
-  const place = placesIn(source).find((each) => each.name === name)
-  if (place === undefined) throw new RangeError(`there is no guard ${name}`)
-  return source.slice(0, place.start).split('\n').length
-}
-
-/** The names of all guards in a source, in their order. */
-export function guardsIn(source: string): readonly string[] {
-  return [...new Set(placesIn(source).map(({ name }) => name))]
+/** Every guard of the files under the root, in their order, with its first line. */
+export function allGuards(root: string): readonly (Guard & { readonly line: number })[] {
+  return (Object.entries(GUARD_FILES) as [Guard['file'], string][]).flatMap(([file, path]) => {
+    const source = readFileSync(join(root, path), 'utf8')
+    const first = new Map<string, number>()
+    for (const { name, start } of placesIn(source))
+      if (!first.has(name)) first.set(name, source.slice(0, start).split('\n').length)
+    return [...first].map(([name, line]) => ({ file, name, line }))
+  })
 }
 
 /**

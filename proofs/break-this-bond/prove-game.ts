@@ -1,13 +1,14 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { bundleGame } from './build.ts'
-import { GUARD_FILES, guardsIn } from './drop-guard.ts'
+import { allGuards } from './drop-guard.ts'
 import type { Guard, Level } from './engine/level.ts'
 import { type Found, type Game, search } from './search.ts'
 
-const ROOT = resolve(import.meta.dirname, '../..')
+/** The folder of the repository. */
+export const ROOT = resolve(import.meta.dirname, '../..')
 /** The random games in which a win must be found without a guard: at most 4,000 moves. */
 export const GAMES_TO_WIN = 400
 
@@ -67,13 +68,6 @@ export async function proveLevel(
   return { level, ...found, findings }
 }
 
-/** Every guard of the files, in their order. */
-export function allGuards(): readonly Guard[] {
-  return (Object.entries(GUARD_FILES) as [Guard['file'], string][]).flatMap(([file, path]) =>
-    guardsIn(readFileSync(join(ROOT, path), 'utf8')).map((name) => ({ file, name })),
-  )
-}
-
 /**
  * Finds the guards each of which lets a search win when it is dropped alone. They are the smallest
  * sets, because the own guard of a level is one of them.
@@ -84,7 +78,7 @@ export async function smallestSets(
   drawFor: (search: string) => (below: number) => number,
 ): Promise<ReadonlyMap<number, readonly Guard[]>> {
   const sets = new Map<number, Guard[]>()
-  for (const guard of allGuards()) {
+  for (const guard of allGuards(ROOT)) {
     const game = await loadGame([guard])
     for (const { id } of game.LEVELS) {
       const draw = drawFor(`level ${id} without ${guard.name}`)

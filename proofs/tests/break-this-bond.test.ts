@@ -9,12 +9,12 @@ import { deriveKeys } from '../../packages/core/src/ports/derived-keys.ts'
 import { parseRootKeys } from '../../packages/core/src/domain/root-keys.ts'
 import { workedExample as worked } from '../../packages/contract/tests/worked-example.ts'
 import { bundleGame } from '../break-this-bond/build.ts'
-import { withoutGuard } from '../break-this-bond/drop-guard.ts'
+import { allGuards, withoutGuard } from '../break-this-bond/drop-guard.ts'
 import type { Outcome } from '../break-this-bond/engine/level.ts'
 import { Buffer as PageBuffer } from '../break-this-bond/platform/buffer.ts'
 import { nobleHashing } from '../break-this-bond/platform/keys.ts'
 import * as page from '../break-this-bond/platform/node-crypto.ts'
-import { allGuards, loadGame } from '../break-this-bond/prove-game.ts'
+import { loadGame } from '../break-this-bond/prove-game.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 
@@ -184,7 +184,7 @@ test('a game depends on its seed and its moves only, and has no other moves', as
 })
 
 test('the guards of the levels are rows and conditions of the files', () => {
-  const all = allGuards().map(({ file, name }) => `${file} ${name}`)
+  const all = allGuards(ROOT).map(({ file, name }) => `${file} ${name}`)
   for (const expected of [
     'checks.ts nonce',
     'checks.ts pinned',

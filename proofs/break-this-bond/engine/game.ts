@@ -6,7 +6,9 @@ import { relayCode } from '../levels/relay-code.ts'
 import { replayCode } from '../levels/replay-code.ts'
 import { swapText } from '../levels/swap-text.ts'
 import type { Level, Outcome } from './level.ts'
-import type { Line } from './world.ts'
+import { type Line, show } from './world.ts'
+
+export { EXPLANATIONS } from '@bonded/core/protocol/explanations'
 
 /** The levels in their order. */
 export const LEVELS: readonly Level[] = [
@@ -47,7 +49,13 @@ export async function play(level: Level, seed: string, moves: readonly string[])
   for (const name of moves) {
     const move = Object.hasOwn(possible, name) ? possible[name] : undefined
     if (move === undefined) throw new RangeError(`level ${level.id} has no move ${name}`)
-    said.push(await move())
+    const { done, refusals } = world.bank
+    const [did, refused] = [done.length, refusals.length]
+    said.push(show(world, 'you', await move()))
+    for (const { action, form } of done.slice(did))
+      show(world, 'bank', `The gate accepts. The bank does ${action}: ${JSON.stringify(form)}.`)
+    for (const reason of refusals.slice(refused))
+      show(world, 'bank', `The gate rejects: ${reason}.`)
     const now = await outcome()
     if (now !== reached && now !== 'none' && reached !== 'won') {
       reached = now

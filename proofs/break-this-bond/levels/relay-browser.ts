@@ -40,7 +40,7 @@ export const relayBrowser: Level = {
         async open() {
           world.session = await bank.ask({ ...ACTION, subjectRef: mia.subjectRef })
           lured = undefined
-          return show(world, 'you', 'The page of the bank shows a code.')
+          return 'The page of the bank shows a code.'
         },
         async relay() {
           const code = await shownCode(world)

@@ -35,7 +35,7 @@ export const relayCode: Level = {
         async open() {
           world.session = await bank.ask(ACTION)
           by = undefined
-          return show(world, 'you', 'The page of the bank shows a code.')
+          return 'The page of the bank shows a code.'
         },
         async relay() {
           const said = await approveWith(mia)
