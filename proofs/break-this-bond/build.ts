@@ -35,10 +35,11 @@ export async function bundleGame(
 /** Writes the page with the game, and the game without the guard of each level, into a folder. */
 export async function writePage(folder: string, levels: readonly Level[]): Promise<void> {
   const lines = Object.fromEntries(
-    allGuards(ROOT).map(({ file, name, line }) => [
-      name,
-      { file, line, url: `${SOURCES}/${GUARD_FILES[file]}#L${line}` },
-    ]),
+    allGuards(ROOT).map(({ file, name, lines: [first, ...more] }) => {
+      const url = `${SOURCES}/${GUARD_FILES[file]}#L${first}`
+      const where = `${file}, ${more.length > 0 ? 'lines' : 'line'} ${[first, ...more].join(', ')}`
+      return [name, { where, url }]
+    }),
   )
   await build({
     entryPoints: [`${HERE}/page/page.js`, `${HERE}/page/page.css`],

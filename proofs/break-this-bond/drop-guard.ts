@@ -36,14 +36,14 @@ export function withoutGuard(source: string, name: string): string {
   )
 }
 
-/** Every guard of the files under the root, in their order, with its first line. */
-export function allGuards(root: string): readonly (Guard & { readonly line: number })[] {
+/** Every guard of the files under the root, in their order, with the lines at which it begins. */
+export function allGuards(root: string): readonly (Guard & { readonly lines: number[] })[] {
   return (Object.entries(GUARD_FILES) as [Guard['file'], string][]).flatMap(([file, path]) => {
     const source = readFileSync(join(root, path), 'utf8')
-    const first = new Map<string, number>()
+    const found = new Map<string, number[]>()
     for (const { name, start } of placesIn(source))
-      if (!first.has(name)) first.set(name, source.slice(0, start).split('\n').length)
-    return [...first].map(([name, line]) => ({ file, name, line }))
+      found.set(name, [...(found.get(name) ?? []), source.slice(0, start).split('\n').length])
+    return [...found].map(([name, lines]) => ({ file, name, lines }))
   })
 }
 

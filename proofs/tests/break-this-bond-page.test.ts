@@ -23,7 +23,7 @@ const LOOKS = [
   { size: { width: 390, height: 844 }, colorScheme: 'dark' },
 ] as const
 
-/** The page on a file server, in a browser that reaches nothing else. */
+/** The page on a file server, in a browser without any other network. */
 async function openPage(t: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'bonded-game-page-'))
   t.after(() => rmSync(folder, { recursive: true }))
@@ -83,7 +83,7 @@ test(
       await page.getByRole('status').getByText('You have won.').waitFor()
       assert.ok(await page.locator('#trace').getByText('bonded').isVisible())
       await press(page, 'Guard:', 'Space')
-      await page.getByRole('status').getByText('Stopped by nonce (checks.ts, line').waitFor()
+      await page.getByRole('status').getByText('nonce (checks.ts, lines').waitFor()
       const href = await page.getByRole('status').getByRole('link').getAttribute('href')
       assert.match(href ?? '', /packages\/core\/src\/protocol\/checks\.ts#L\d+$/)
       assert.equal(
@@ -124,5 +124,5 @@ test('a link is a report: it plays its level, seed, guard and moves', browserTes
   }
   await page.getByLabel('Moves as JSON').fill('["open", "own", "submit"]')
   await page.getByRole('button', { name: 'Play the script' }).click()
-  await page.getByRole('status').getByText('Stopped by subject_mismatch').waitFor()
+  await page.getByRole('status').getByText('subject_mismatch (gate-checks.ts, line').waitFor()
 })

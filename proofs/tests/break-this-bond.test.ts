@@ -110,6 +110,8 @@ test('the game runs the modules of the service, but for its transport, its store
     .filter((path) => /^packages\/(?:attestation|contract|core|server)\//.test(path))
     .filter((path) => !Object.hasOwn(service.metafile.inputs, path))
   assert.deepEqual(others.toSorted(), [
+    // What `bonded session timeline` prints beside a step.
+    'packages/core/src/protocol/explanations.ts',
     'packages/core/tests/memory/device-table.ts',
     'packages/core/tests/memory/memory-store.ts',
     'packages/core/tests/memory/memory.ts',
@@ -145,7 +147,7 @@ const STOPPED = [
   'nonce',
   'context_mismatch',
   'subject_mismatch',
-  'origin',
+  'client_data_origin',
   'subject_ref',
   'action_mismatch',
 ]

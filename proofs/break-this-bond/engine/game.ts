@@ -20,6 +20,9 @@ export const LEVELS: readonly Level[] = [
   changeCall,
 ]
 
+/** A move takes a second, so that a trace has an order. */
+const MOVE_MS = 1_000
+
 /** What a game came to. */
 export interface Played {
   /** What came of each move. */
@@ -32,7 +35,7 @@ export interface Played {
   readonly lines: readonly Line[]
   /** What the bank can read afterward about its sessions. */
   readonly trace: readonly Timeline[]
-  /** What stopped the visitor: steps of the service, and reasons of the gate. */
+  /** What stopped the visitor: faults of the verifiers, steps, and reasons of the gate. */
   readonly stopped: readonly string[]
 }
 
@@ -49,6 +52,7 @@ export async function play(level: Level, seed: string, moves: readonly string[])
   for (const name of moves) {
     const move = Object.hasOwn(possible, name) ? possible[name] : undefined
     if (move === undefined) throw new RangeError(`level ${level.id} has no move ${name}`)
+    world.game.wait(MOVE_MS)
     const { done, refusals } = world.bank
     const [did, refused] = [done.length, refusals.length]
     said.push(show(world, 'you', await move()))
@@ -66,6 +70,6 @@ export async function play(level: Level, seed: string, moves: readonly string[])
   const steps = trace.flatMap(({ entries }) =>
     entries.flatMap(({ kind, step }) => (kind === 'refused' && step !== null ? [step] : [])),
   )
-  const stopped = [...new Set([...steps, ...world.bank.refusals])]
+  const stopped = [...new Set([...world.game.faults, ...steps, ...world.bank.refusals])]
   return { said, outcome: reached, after, lines: world.lines, trace, stopped }
 }

@@ -2,6 +2,7 @@ import { makeId, type RequestId, type TenantId } from '@bonded/contract'
 import { WakeUps } from '@bonded/core/collections/wake-ups'
 import type { Tenant } from '@bonded/core/domain/tenant'
 import type { Service } from '@bonded/core/operations/service'
+import type { AssertionVerifier } from '@bonded/core/ports/devices'
 import { noMeter } from '@bonded/core/ports/meter'
 import { appAssertionVerifier } from '@bonded/server/adapters/attestation/app-assertion-verifier'
 import { webauthnVerifier } from '@bonded/server/adapters/attestation/webauthn/assertion-verifier'
@@ -50,12 +51,23 @@ export interface GameService {
   /** Random values of a party, which do not depend on those of another one. */
   readonly randomOf: (party: string) => ReturnType<typeof seededRandom>
   readonly requestId: () => RequestId
+  /** The checks of the verifiers that have failed. The timeline names some of them in short. */
+  readonly faults: readonly string[]
 }
 
 /** Starts the service with the ports that the levels use. */
 export function startService(seed: string): GameService {
   const randomOf = (party: string) => seededRandom(`${seed} ${party}`)
   const requests = randomOf('requests')
+  const faults: string[] = []
+  const observed = ({ verify }: AssertionVerifier): AssertionVerifier => ({
+    verify(assertion) {
+      const verified = verify(assertion)
+      if (!verified.ok) faults.push(verified.rejection.step ?? verified.rejection.reason)
+      return verified
+    },
+  })
+  const app = observed(appAssertionVerifier)
   let now = BEGIN
   let reads = 0
   const parts: Partial<Service> = {
@@ -76,10 +88,10 @@ export function startService(seed: string): GameService {
     wakeUps: new WakeUps(),
     carrier: { check: async () => ({ finding: NO_CARRIER }) },
     assertionVerifiers: {
-      software: appAssertionVerifier,
-      'android-key': appAssertionVerifier,
-      'apple-app-attest': appAssertionVerifier,
-      webauthn: webauthnVerifier({ origin: SERVICE_ORIGIN }),
+      software: app,
+      'android-key': app,
+      'apple-app-attest': app,
+      webauthn: observed(webauthnVerifier({ origin: SERVICE_ORIGIN })),
     },
     settings: {
       publicOrigin: SERVICE_ORIGIN,
@@ -100,5 +112,6 @@ export function startService(seed: string): GameService {
     wait: (ms) => void (now += ms),
     randomOf,
     requestId: () => makeId('req', requests.id()),
+    faults,
   }
 }

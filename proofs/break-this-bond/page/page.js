@@ -13,7 +13,7 @@
  */
 
 /** Where each guard is, by its name. The build writes it. */
-const LINES = /** @type {Record<string, { file: string, line: number, url: string }>} */ (
+const LINES = /** @type {Record<string, { where: string, url: string }>} */ (
   JSON.parse(/** @type {any} */ (globalThis).GUARD_LINES)
 )
 const game = await load('game.js')
@@ -65,9 +65,7 @@ function make(name, ...content) {
 function linkTo(name) {
   const place = LINES[name]
   if (place === undefined) return name
-  const link = /** @type {HTMLAnchorElement} */ (
-    make('a', `${name} (${place.file}, line ${place.line})`)
-  )
+  const link = /** @type {HTMLAnchorElement} */ (make('a', `${name} (${place.where})`))
   link.href = place.url
   return link
 }
@@ -95,11 +93,11 @@ function outcomeOf({ outcome, stopped }, level) {
   if (outcome === 'won') return ['You have won. Turn the guard on, and play the same moves.']
   if (outcome === 'remains')
     return ['You have won, and no guard prevents it. ', level.remains ?? '']
-  return stopped.flatMap((name, index) => [
-    index === 0 ? 'Stopped by ' : ', and by ',
-    linkTo(name),
-    game.EXPLANATIONS[name] ? `: ${game.EXPLANATIONS[name]}` : '',
-  ])
+  const reasons = stopped.map((name) => {
+    const explanation = game.EXPLANATIONS[name]
+    return make('li', linkTo(name), explanation === undefined ? '' : `: ${explanation}`)
+  })
+  return reasons.length === 0 ? [] : ['Stopped by', make('ul', ...reasons)]
 }
 
 /** @param {Played} played @param {Level} level */
@@ -117,7 +115,7 @@ function drawPlayed(played, level) {
           'tr',
           make('td', time.slice(11, 19)),
           make('td', reason === null ? kind : `${kind}: ${reason}`),
-          make('td', step === null ? '' : linkTo(step)),
+          make('td', step ?? ''),
         ),
       ),
     ),
