@@ -18,7 +18,7 @@ import {
 } from '@bonded/contract'
 import type { BackendCaller, BrowserCaller } from '@bonded/core/operations/service'
 import { fetchAs, type GameFetch } from './http.ts'
-import { BANK_ORIGIN, type GameService, SERVICE_ORIGIN, TENANT } from './service.ts'
+import { BANK_ORIGIN, type GameService, SERVICE_ORIGIN, TENANT, TOOLS } from './service.ts'
 
 /** What a user asks the bank for: members of a form, or the arguments of a tool. */
 export type Form = Readonly<Record<string, string>>
@@ -91,6 +91,12 @@ export class Bank {
     })
     this.#pending.set(created.id, asked)
     this.#secrets.set(created.id, created.completion_secret)
+    // A page shows the code, and its browser names it. An agent has no page.
+    if (workflow !== TOOLS)
+      await this.#send(this.#pageFetch, GET_SESSION, {
+        id: created.id,
+        headers: { [WATCH_HEADER]: created.watch_token },
+      })
     return created
   }
 

@@ -24,7 +24,7 @@ const ROUTES = [
   getSessionRoute,
   proveBrowserRoute,
   readTimelineRoute,
-] as unknown as readonly Handled[]
+].map((route) => handledOf(route as unknown as Handled))
 
 /** The addresses of every party are of one network, about which the service says nothing. */
 const ADDRESS = '192.0.2.1'
@@ -36,16 +36,16 @@ export type GameFetch = (url: string, request: RequestParts) => Promise<Response
 export function fetchAs(game: GameService, callerNow: () => Promise<Caller>): GameFetch {
   return async (url, { method, headers, body }) => {
     const { pathname, searchParams } = new URL(url)
-    for (const { endpoint, handle } of ROUTES) {
-      const params = endpoint.method === method && paramsOf(endpoint.path, pathname)
-      if (!params) continue
+    for (const { endpoint, handle, pattern } of ROUTES) {
+      const found = endpoint.method === method ? pattern.exec(pathname) : null
+      if (found === null) continue
       const caller = await callerNow()
       const id = game.requestId()
       const result = await handle({
         service: serviceDuring(game.service, { requestId: id, keyId: keyIdOf(caller) }),
         caller,
         body: body === undefined ? undefined : JSON.parse(body),
-        params,
+        params: { session_id: parseId(PATH_IDS.session_id, found[1] ?? '') },
         query: Object.fromEntries(searchParams),
         headers: Object.fromEntries(
           Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
@@ -61,23 +61,13 @@ export function fetchAs(game: GameService, callerNow: () => Promise<Caller>): Ga
   }
 }
 
-/** The ids in a path, if it is one of the endpoint. */
-function paramsOf(template: string, path: string) {
-  const names: string[] = []
-  const pattern = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
-    names.push(name)
-    return '([^/]+)'
-  })
-  const texts = new RegExp(`^${pattern}$`).exec(path)?.slice(1)
-  return (
-    texts &&
-    Object.fromEntries(
-      texts.map((text, index) => {
-        const name = names[index] as keyof typeof PATH_IDS
-        return [name, parseId(PATH_IDS[name], text)]
-      }),
-    )
-  )
+/** A route with the pattern of its path, which names no other id than that of a session. */
+function handledOf({ endpoint, handle }: Handled) {
+  return {
+    endpoint,
+    handle,
+    pattern: new RegExp(`^${endpoint.path.replace('{session_id}', '([^/]+)')}$`),
+  }
 }
 
 function response(status: number, body: unknown): ResponseLike {

@@ -5,6 +5,7 @@ import {
   type ClaimedSession,
   createPhone,
   createWebAuthnSigner,
+  describeRequest,
   PhoneError,
   Secret,
   type Signer,
@@ -42,6 +43,8 @@ export interface Phone {
   readonly passkey: Passkey
   /** The session that the phone has opened, as its screen shows it. */
   readonly opened: ClaimedSession['session'] | undefined
+  /** The text of its screen, as the phone library words it. */
+  readonly screen: string
   /** Scans a code. @returns what came of it, in the words of the service */
   scan(code: string): Promise<string>
   approve(): Promise<string>
@@ -106,6 +109,9 @@ export async function registeredPhone(
     passkey,
     get opened() {
       return claimed?.session
+    },
+    get screen() {
+      return claimed === undefined ? '' : describeRequest(claimed.session)
     },
     scan: (code) =>
       said(async () => {

@@ -20,6 +20,9 @@ const MAX_READS = 10_000
 const BEGIN = Date.parse('2027-01-04T09:00:00.000Z')
 const TENANT_ID = `ten_${'b'.repeat(22)}` as TenantId
 
+/** The workflow of the bank's tools, which agents call. */
+export const TOOLS = 'tools'
+
 /** The workflows of the bank. */
 export const TENANT: Tenant = {
   id: TENANT_ID,
@@ -31,7 +34,7 @@ export const TENANT: Tenant = {
     { name: 'transfer', actions: ['send_money'], require: ['local_auth'] },
     { name: 'sign_in', actions: ['sign_in'], require: ['local_auth'] },
     { name: 'confirmed', actions: ['sign_in'], require: ['local_auth', 'browser'] },
-    { name: 'tools', actions: ['rename_card', 'close_card'], require: ['local_auth'] },
+    { name: TOOLS, actions: ['rename_card', 'close_card'], require: ['local_auth'] },
   ],
 }
 

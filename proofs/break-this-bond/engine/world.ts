@@ -1,5 +1,5 @@
 import type { CreatedSession } from '@bonded/contract'
-import { Bank } from './bank.ts'
+import { Bank, type Form } from './bank.ts'
 import { type Phone, registeredPhone } from './phone.ts'
 import { type GameService, startService } from './service.ts'
 
@@ -49,4 +49,20 @@ export function show({ lines }: Pick<World, 'lines'>, party: Party, text: string
 /** The code that the page of the session shows now. Undefined before it exists. */
 export async function shownCode({ bank, session }: World): Promise<string | undefined> {
   return session && (await bank.read(session.id)).universal_link
+}
+
+/** Mia scans the code that the page shows, and answers what her phone shows. */
+export async function letMia(
+  world: World,
+  answer: (display: Form) => 'approve' | 'decline',
+): Promise<string> {
+  const { mia } = world
+  const code = await shownCode(world)
+  if (code === undefined) return 'There is no code.'
+  const said = await mia.scan(code)
+  if (said !== 'pending') return show(world, 'Mia', said)
+  show(world, 'Mia', mia.screen)
+  const display = mia.opened?.context?.display ?? []
+  const chosen = answer(Object.fromEntries(display.map(({ label, value }) => [label, value])))
+  return show(world, 'Mia', `You ${chosen}: ${await mia[chosen]()}.`)
 }

@@ -1,9 +1,7 @@
 import type { Level } from '../engine/level.ts'
-import { createWorld, show } from '../engine/world.ts'
-import { answer } from './swap-text.ts'
+import { createWorld, letMia, show } from '../engine/world.ts'
 
 const HARMLESS = { tool: 'rename_card', card: '4411' }
-const TEXT = JSON.stringify(Object.entries({ Card: HARMLESS.card }))
 
 /** An approval of one call opens no other: neither another tool nor other arguments. */
 export const changeCall: Level = {
@@ -20,7 +18,7 @@ export const changeCall: Level = {
   },
   async begin(seed) {
     const world = await createWorld(seed)
-    const { bank, mia } = world
+    const { bank } = world
     let call = HARMLESS
     let asked = HARMLESS
     const asForm = () => ({
@@ -46,7 +44,10 @@ export const changeCall: Level = {
           return show(world, 'Mia', `Your agent asks to call ${call.tool}.`)
         },
         // Her phone names the action beside the text.
-        mia: () => answer(world, (text) => text === TEXT && asked.tool === HARMLESS.tool, mia),
+        mia: () =>
+          letMia(world, ({ Card }) =>
+            Card === HARMLESS.card && asked.tool === HARMLESS.tool ? 'approve' : 'decline',
+          ),
         call: () => bank.submit({ ...asForm(), sessionId: world.session?.id }),
       },
       outcome() {

@@ -3,7 +3,7 @@ import { sha256 } from '@noble/hashes/sha2.js'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import type { Level } from '../engine/level.ts'
 import { BANK_ORIGIN, TENANT } from '../engine/service.ts'
-import { createWorld, show, shownCode, type World } from '../engine/world.ts'
+import { createWorld, letMia, show, type World } from '../engine/world.ts'
 
 const ACTION = { workflow: 'confirmed', action: 'sign_in', owner: 'mia', form: { Account: 'Mia' } }
 /** A page of yours below the domain of the bank, where a browser offers the bank's passkeys. */
@@ -42,12 +42,7 @@ export const relayBrowser: Level = {
           lured = undefined
           return 'The page of the bank shows a code.'
         },
-        async relay() {
-          const code = await shownCode(world)
-          if (code === undefined) return 'There is no code.'
-          const said = await mia.scan(code)
-          return show(world, 'Mia', said === 'pending' ? await mia.approve() : said)
-        },
+        relay: () => letMia(world, () => 'approve'),
         lure() {
           if (world.session === undefined) return 'There is nothing to confirm.'
           lured = signed(mia, challengeOf(world.session.id), YOUR_ORIGIN)

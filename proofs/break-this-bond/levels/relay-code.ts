@@ -1,5 +1,5 @@
 import type { Level, Outcome } from '../engine/level.ts'
-import { createWorld, show, shownCode } from '../engine/world.ts'
+import { createWorld, letMia, shownCode } from '../engine/world.ts'
 
 const ACTION = { workflow: 'sign_in', action: 'sign_in', owner: 'mia', form: { Account: 'Mia' } }
 
@@ -21,12 +21,6 @@ export const relayCode: Level = {
   async begin(seed) {
     const world = await createWorld(seed)
     const { bank, game, mia, own } = world
-    const approveWith = async (phone: typeof mia) => {
-      const code = await shownCode(world)
-      if (code === undefined) return 'There is no code.'
-      const said = await phone.scan(code)
-      return said === 'pending' ? phone.approve() : said
-    }
     let by: typeof mia | undefined
     let outcome: Outcome = 'none'
     return {
@@ -38,14 +32,18 @@ export const relayCode: Level = {
           return 'The page of the bank shows a code.'
         },
         async relay() {
-          const said = await approveWith(mia)
-          if (said === 'bonded') by = mia
-          return show(world, 'Mia', `You scan the code and approve the sign-in: ${said}.`)
+          // She believes that she signs in, which is what her phone shows.
+          const said = await letMia(world, () => 'approve')
+          if (mia.opened?.id === world.session?.id) by = mia
+          return said
         },
         async own() {
-          const said = await approveWith(own)
-          if (said === 'bonded') by = own
-          return said
+          const code = await shownCode(world)
+          if (code === undefined) return 'There is no code.'
+          const said = await own.scan(code)
+          if (said !== 'pending') return said
+          by = own
+          return own.approve()
         },
         wait() {
           game.wait(60_000)

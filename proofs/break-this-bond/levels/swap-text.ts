@@ -1,5 +1,5 @@
 import type { Level } from '../engine/level.ts'
-import { createWorld, show, shownCode } from '../engine/world.ts'
+import { createWorld, letMia, show } from '../engine/world.ts'
 
 const MIAS = { To: 'Anna', Amount: 'EUR 90' }
 const YOURS = { To: 'Mallory', Amount: 'EUR 9000' }
@@ -19,7 +19,7 @@ export const swapText: Level = {
   },
   async begin(seed) {
     const world = await createWorld(seed)
-    const { bank, mia } = world
+    const { bank } = world
     let form = MIAS
     return {
       world,
@@ -32,26 +32,11 @@ export const swapText: Level = {
           world.session = await bank.ask({ ...ACTION, form })
           return show(world, 'Mia', 'The page shows a code.')
         },
-        mia: () => answer(world, (text) => text === JSON.stringify(Object.entries(MIAS)), mia),
+        // She declines what she has not asked for.
+        mia: () => letMia(world, ({ To }) => (To === MIAS.To ? 'approve' : 'decline')),
         submit: () => bank.submit({ ...ACTION, form, sessionId: world.session?.id }),
       },
       outcome: () => (bank.done.some((done) => done.form === YOURS) ? 'won' : 'none'),
     }
   },
-}
-
-/** Mia scans the code and reads. She approves what she wants, and declines anything else. */
-export async function answer(
-  world: Parameters<typeof shownCode>[0],
-  wants: (text: string) => boolean,
-  phone: typeof world.mia,
-): Promise<string> {
-  const code = await shownCode(world)
-  if (code === undefined) return 'There is no code.'
-  const said = await phone.scan(code)
-  if (said !== 'pending') return show(world, 'Mia', said)
-  const display = phone.opened?.context?.display ?? []
-  const text = JSON.stringify(display.map(({ label, value }) => [label, value]))
-  show(world, 'Mia', `The phone shows ${text}.`)
-  return show(world, 'Mia', await (wants(text) ? phone.approve() : phone.decline()))
 }
