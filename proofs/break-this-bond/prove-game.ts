@@ -30,6 +30,11 @@ export interface LevelFigures {
   readonly level: Level
   readonly with: Found
   readonly without: Found
+  /**
+   * The smallest sets of guards whose removal lets a search win: each has one guard, as the own one
+   * of the level is such a set. A guard that has stopped no game changes none.
+   */
+  readonly smallest: readonly Guard[]
   /** What contradicts the level's claim. */
   readonly findings: readonly string[]
 }
@@ -44,47 +49,29 @@ export async function proveLevel(
   level: Level,
   { games, drawFor }: { games: number; drawFor: (search: string) => (below: number) => number },
 ): Promise<LevelFigures> {
-  const guarded = await loadGame()
-  const unguarded = await loadGame([level.guard])
   const name = `level ${level.id}`
-  const found = {
-    with: await search(guarded, level.id, { games, draw: drawFor(name), untilWin: false }),
-    without: await search(unguarded, level.id, {
+  const guarded = await loadGame()
+  const kept = await search(guarded, level.id, { games, draw: drawFor(name), untilWin: false })
+  const winWithout = async (guard: Guard) =>
+    search(await loadGame([guard]), level.id, {
       games: GAMES_TO_WIN,
-      draw: drawFor(`${name} unguarded`),
+      draw: drawFor(`${name} without ${guard.name}`),
       untilWin: true,
-    }),
-  }
-  const { won, remains } = found.with.games
+    })
+  const dropped = await winWithout(level.guard)
+  const smallest: Guard[] = []
+  for (const { file, name: guard } of allGuards(ROOT).filter((each) => kept.stopped.has(each.name)))
+    if ((await winWithout({ file, name: guard })).win !== undefined)
+      smallest.push({ file, name: guard })
+  const { won, remains } = kept.games
   const findings = [
-    ...(won > 0 ? [`${name}: won with all guards by ${found.with.win?.moves.join(' ')}`] : []),
+    ...(won > 0 ? [`${name}: won with all guards by ${kept.win?.moves.join(' ')}`] : []),
     ...(remains > 0 === (level.remains === undefined)
       ? [`${name}: ${remains} games reach what remains, which is not what the level says`]
       : []),
-    ...(found.without.win === undefined
+    ...(dropped.win === undefined
       ? [`${name}: no win without ${level.guard.name} in ${GAMES_TO_WIN} games`]
       : []),
   ]
-  return { level, ...found, findings }
-}
-
-/**
- * Finds the guards each of which lets a search win when it is dropped alone. They are the smallest
- * sets, because the own guard of a level is one of them.
- *
- * @returns the guards by the number of the level
- */
-export async function smallestSets(
-  drawFor: (search: string) => (below: number) => number,
-): Promise<ReadonlyMap<number, readonly Guard[]>> {
-  const sets = new Map<number, Guard[]>()
-  for (const guard of allGuards(ROOT)) {
-    const game = await loadGame([guard])
-    for (const { id } of game.LEVELS) {
-      const draw = drawFor(`level ${id} without ${guard.name}`)
-      const { win } = await search(game, id, { games: GAMES_TO_WIN, draw, untilWin: true })
-      if (win !== undefined) sets.set(id, [...(sets.get(id) ?? []), guard])
-    }
-  }
-  return sets
+  return { level, with: kept, without: dropped, smallest, findings }
 }

@@ -16,6 +16,8 @@ export interface Found {
   readonly games: Readonly<Record<Outcome, number>>
   /** How many moves were played until the first win, and in it; undefined without one. */
   readonly win: { readonly searched: number; readonly moves: readonly string[] } | undefined
+  /** What stopped the visitor in any game. */
+  readonly stopped: ReadonlySet<string>
 }
 
 /**
@@ -31,16 +33,18 @@ export async function search(
 ): Promise<Found> {
   const level = LEVELS.find((each) => each.id === id)
   if (level === undefined) throw new RangeError(`there is no level ${id}`)
-  const names = Object.keys(level.moves)
+  const possible = Object.keys(level.moves)
+  const stopped = new Set<string>()
   const counted = { none: 0, won: 0, remains: 0 }
   let win: Found['win']
   for (let game = 0; game < games; game++) {
-    const moves = Array.from({ length: MOVES_A_GAME }, () => names[draw(names.length)] ?? '')
-    const { outcome, after } = await play(level, 'search', moves)
+    const moves = Array.from({ length: MOVES_A_GAME }, () => possible[draw(possible.length)] ?? '')
+    const { outcome, after, stopped: names } = await play(level, 'search', moves)
     counted[outcome]++
+    for (const name of names) stopped.add(name)
     if (outcome === 'won')
       win ??= { searched: (game + 1) * MOVES_A_GAME, moves: moves.slice(0, after) }
     if (untilWin && win !== undefined) break
   }
-  return { games: counted, win }
+  return { games: counted, win, stopped }
 }

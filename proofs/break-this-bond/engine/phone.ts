@@ -1,4 +1,4 @@
-import { decodeBase64url, type DeviceId, encodeBase64url, makeId } from '@bonded/contract'
+import { decodeBase64url, encodeBase64url, makeId } from '@bonded/contract'
 import type { Device } from '@bonded/core/domain/session'
 import {
   authenticatorData,
@@ -37,7 +37,6 @@ export interface Passkey {
 
 /** A phone with a registered key, on the library that phones have. */
 export interface Phone {
-  readonly deviceId: DeviceId
   /** The bank's name for the phone's user. */
   readonly subjectRef: string
   readonly passkey: Passkey
@@ -88,10 +87,7 @@ export async function registeredPhone(
       device: (await service.store.read((tables) => tables.devices.find(device.id))) ?? device,
       tokenIssuedAt: token.issuedAt,
     })),
-    clock: {
-      now: () => service.clock.elapsed(),
-      schedule: () => () => {},
-    },
+    clock: { now: () => service.clock.elapsed(), schedule: neverWaits },
     isolatesValues: true,
     showsText: true,
   })
@@ -104,7 +100,6 @@ export async function registeredPhone(
           return claimed.session.state
         })
   return {
-    deviceId: device.id,
     subjectRef: service.keys.subjectRef(TENANT.id, device.subjectId),
     passkey,
     get opened() {
@@ -121,6 +116,11 @@ export async function registeredPhone(
     approve: () => step((known) => phone.approve(known, { gather: () => signals(game, random) })),
     decline: () => step((known) => phone.decline(known, { reason: 'user_declined' })),
   }
+}
+
+/** A phone would wait and try again after a call without a response. */
+function neverWaits(): never {
+  throw new Error('a phone got no response')
 }
 
 function signals({ service }: GameService, random: ReturnType<GameService['randomOf']>) {
