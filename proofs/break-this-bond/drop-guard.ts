@@ -53,6 +53,7 @@ export function allGuards(root: string): readonly (Guard & { readonly lines: num
  */
 function placesIn(source: string): readonly Place[] {
   const places: Place[] = []
+  const textOf = (node: unknown) => source.slice((node as Node).start, (node as Node).end)
   const add = ({ start, end }: Node, name: unknown, without: string) => {
     if (typeof name === 'string') places.push({ start, end, name, without })
   }
@@ -66,10 +67,17 @@ function placesIn(source: string): readonly Place[] {
     if (node.type === 'IfStatement') {
       const { argument } = node['consequent'] as { readonly argument?: Node | null }
       add(node, argument?.['value'], '')
+      if (argument?.type === 'ConditionalExpression') {
+        // Without the guard, the checks that follow must still run.
+        const condition = `(${textOf(node['test'])}) && (${textOf(argument['test'])})`
+        const instead = `if (${condition}) return ${textOf(argument['consequent'])}`
+        add(node, (argument['alternate'] as Node)['value'], instead)
+        return
+      }
     }
     if (node.type === 'ConditionalExpression') {
-      const { value, start, end } = node['alternate'] as Node
-      add({ type: '', start, end }, value, 'undefined')
+      const alternate = node['alternate'] as Node
+      add(alternate, alternate['value'], 'undefined')
     }
     for (const member of Object.values(node))
       for (const child of Array.isArray(member) ? member : [member])

@@ -62,9 +62,10 @@ function judge() {
   if (one) return 'one'
   if (two)
     return 'two'
+  if (c) return d ? 'four' : 'five'
   return a === b ? undefined : 'three'
 }`
-  const dropped = ['nonce', 'two', 'three'].reduce(withoutGuard, source)
+  const dropped = ['nonce', 'two', 'three', 'five'].reduce(withoutGuard, source)
   assert.equal(
     dropped,
     `export const CHECKS = [
@@ -75,10 +76,11 @@ function judge() {
 function judge() {
   if (one) return 'one'
   ${''}
+  if ((c) && (d)) return 'four'
   return a === b ? undefined : undefined
 }`,
   )
-  assert.throws(() => withoutGuard(source, 'four'), RangeError)
+  assert.throws(() => withoutGuard(source, 'six'), RangeError)
 })
 
 test('the game runs the modules of the service, but for its transport, its store and its hashes', async () => {
