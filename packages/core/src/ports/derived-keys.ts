@@ -4,23 +4,12 @@ import type { RootKey } from '../domain/root-keys.ts'
 import type { Keyring } from './keyring.ts'
 
 const SALT = 'bonded-sessions/v1'
-const PURPOSES = [
-  'nonce',
-  'completion',
-  'watch',
-  'evidence',
-  'pairwise',
-  'device-challenge',
-  'idempotency',
-  'phone-number',
-  'document',
-  'motion',
-  'session-ids',
-  'node-messages',
-  'webhooks',
-  'webhook-portal',
-  'push',
-] as const
+/** The keys of texts about a session or a name, of texts with an expiry, and of encryption. */
+const SESSION_PURPOSES = ['nonce', 'completion', 'watch', 'evidence'] as const
+const NAME_PURPOSES = ['pairwise', 'document', 'idempotency', 'motion'] as const
+const EXPIRY_PURPOSES = ['device-challenge', 'webhook-portal'] as const
+const SEAL_PURPOSES = ['phone-number', 'session-ids', 'node-messages', 'webhooks', 'push'] as const
+const PURPOSES = [...SESSION_PURPOSES, ...NAME_PURPOSES, ...EXPIRY_PURPOSES, ...SEAL_PURPOSES]
 /** A use of a root key, which has a key of its own. */
 export type Purpose = (typeof PURPOSES)[number]
 
@@ -46,13 +35,11 @@ export interface Hashing<Key> {
  * @param rootKeys the first one is active; all of them verify
  * @throws {RangeError} without a root key
  */
+// oxlint-disable-next-line max-lines-per-function -- short methods over the same keys
 export function deriveKeys<Key>(rootKeys: readonly RootKey[], hashing: Hashing<Key>) {
-  const derived = new Map(
-    rootKeys.map(({ id, bytes }) => [
-      id,
-      new Map(PURPOSES.map((purpose) => [purpose, hashing.derive(bytes, SALT, purpose)])),
-    ]),
-  )
+  const keysOf = (root: Uint8Array) =>
+    new Map(PURPOSES.map((purpose) => [purpose, hashing.derive(root, SALT, purpose)]))
+  const derived = new Map(rootKeys.map(({ id, bytes }) => [id, keysOf(bytes)]))
   const [active] = rootKeys
   if (active === undefined) throw new RangeError('a keyring needs at least one root key')
 
@@ -61,11 +48,19 @@ export function deriveKeys<Key>(rootKeys: readonly RootKey[], hashing: Hashing<K
     if (key === undefined) throw new RangeError(`there is no root key ${keyId}`)
     return key
   }
-  const textMac = (keyId: string, purpose: Purpose, text: string): string =>
-    hashing.mac(keyFor(keyId, purpose), text)
+  const textMac = (keyId: string, of: Purpose, text: string) => hashing.mac(keyFor(keyId, of), text)
   const watchTokenOf = (keyId: string, sessionId: SessionId) =>
     `bwt_${textMac(keyId, 'watch', sessionId)}`
-  const textsOf = cachedTexts()
+  // Almost every call on a session uses these texts.
+  const cachedTexts = new GenerationCache<SessionId, SessionTexts>(MAX_CACHED_SESSIONS)
+  const textsOf = (keyId: string, sessionId: SessionId): SessionTexts => {
+    const cached = cachedTexts.get(sessionId)
+    if (cached?.keyId === keyId) return cached
+    // Texts of another root key replace those of a session.
+    const texts = { keyId, completion: undefined, watch: undefined, nonces: [], stepNonces: [] }
+    cachedTexts.set(sessionId, texts)
+    return texts
+  }
   const noncesOf = (keyId: string, sessionId: SessionId) => {
     const { nonces, stepNonces } = textsOf(keyId, sessionId)
     return {
@@ -122,16 +117,3 @@ interface SessionTexts {
 
 /** The sessions whose texts are cached; about 1 MB. */
 const MAX_CACHED_SESSIONS = 1_000
-
-/** Almost every call on a session uses these texts. */
-function cachedTexts(): (keyId: string, sessionId: SessionId) => SessionTexts {
-  const cache = new GenerationCache<SessionId, SessionTexts>(MAX_CACHED_SESSIONS)
-  return (keyId, sessionId) => {
-    const cached = cache.get(sessionId)
-    if (cached?.keyId === keyId) return cached
-    // Texts of another root key replace those of a session.
-    const texts = { keyId, completion: undefined, watch: undefined, nonces: [], stepNonces: [] }
-    cache.set(sessionId, texts)
-    return texts
-  }
-}

@@ -17,7 +17,6 @@ import { pushKeys } from './push-key.ts'
 import { seal, unseal } from './seal.ts'
 import { sessionIdKeys } from './session-id-key.ts'
 
-const DERIVED_BYTES = 32
 const EXPIRY_BYTES = 6
 const SALT_BYTES = 10
 /** The id of a server credential, in ASCII. */
@@ -34,7 +33,7 @@ const MARK_BYTES = 3
 /** Hash and MAC of node:crypto. */
 const nodeHashing: Hashing<KeyObject> = {
   derive: (root, salt, info) =>
-    createSecretKey(Buffer.from(hkdfSync('sha256', root, salt, info, DERIVED_BYTES))),
+    createSecretKey(Buffer.from(hkdfSync('sha256', root, salt, info, 32))),
   mac: (key, text) => createHmac('sha256', key).update(text).digest('base64url'),
   sha256: (text) => hash('sha256', text, 'base64url'),
   same,
