@@ -61,14 +61,17 @@ export async function writePage(folder: string, levels: readonly Level[]): Promi
 /** Resolves what the page has in place of Node and of the server. */
 const platform: Plugin = {
   name: 'platform',
-  setup({ onResolve, onLoad }) {
+  setup(bundle) {
     // Through CommonJS, because tree shaking leaves imports of names that no used code needs.
-    onResolve({ filter: /^node:crypto$/ }, () => ({ path: 'node-crypto', namespace: 'platform' }))
-    onLoad({ filter: /./, namespace: 'platform' }, () => ({
+    bundle.onResolve({ filter: /^node:crypto$/ }, () => ({
+      path: 'node-crypto',
+      namespace: 'platform',
+    }))
+    bundle.onLoad({ filter: /./, namespace: 'platform' }, () => ({
       contents: "module.exports = require('./platform/node-crypto.ts')",
       resolveDir: HERE,
     }))
-    onResolve({ filter: /\/serve\.ts$/ }, ({ importer }) =>
+    bundle.onResolve({ filter: /\/serve\.ts$/ }, ({ importer }) =>
       importer.includes('/packages/server/') ? { path: `${HERE}/platform/serve.ts` } : undefined,
     )
   },
@@ -78,11 +81,11 @@ const platform: Plugin = {
 function dropping(without: readonly Guard[]): Plugin {
   return {
     name: 'dropping',
-    setup({ onLoad }) {
+    setup(bundle) {
       for (const [file, path] of Object.entries(GUARD_FILES)) {
         const names = without.filter((guard) => guard.file === file).map(({ name }) => name)
         if (names.length === 0) continue
-        onLoad({ filter: new RegExp(`/${path}$`) }, ({ path: found }) => ({
+        bundle.onLoad({ filter: new RegExp(`/${path}$`) }, ({ path: found }) => ({
           contents: names.reduce(withoutGuard, readFileSync(found, 'utf8')),
           loader: 'ts',
         }))

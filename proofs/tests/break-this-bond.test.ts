@@ -97,8 +97,8 @@ test('the game runs the modules of the service, but for its transport, its store
     plugins: [
       {
         name: 'own-modules',
-        setup({ onResolve }) {
-          onResolve({ filter: /^[^./]/ }, ({ path }) =>
+        setup(bundle) {
+          bundle.onResolve({ filter: /^[^./]/ }, ({ path }) =>
             path.startsWith('@bonded/') || path.startsWith('/') ? undefined : { external: true },
           )
         },

@@ -45,7 +45,8 @@ export interface Played {
  * @throws {RangeError} for a move that the level does not have
  */
 export async function play(level: Level, seed: string, moves: readonly string[]): Promise<Played> {
-  const { world, moves: possible, outcome } = await level.begin(seed)
+  const round = await level.begin(seed)
+  const { world, moves: possible } = round
   const said: string[] = []
   let reached: Outcome = 'none'
   let after = 0
@@ -60,7 +61,7 @@ export async function play(level: Level, seed: string, moves: readonly string[])
       show(world, 'bank', `The gate accepts. The bank does ${action}: ${JSON.stringify(form)}.`)
     for (const reason of refusals.slice(refused))
       show(world, 'bank', `The gate rejects: ${reason}.`)
-    const now = await outcome()
+    const now = await round.outcome()
     if (now !== reached && now !== 'none' && reached !== 'won') {
       reached = now
       after = said.length

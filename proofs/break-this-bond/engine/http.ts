@@ -52,7 +52,7 @@ export function fetchAs(game: GameService, callerNow: () => Promise<Caller>): Ga
         ),
         address: () => ADDRESS,
         signal: () => new AbortController().signal,
-      } as Parameters<typeof handle>[0])
+      })
       if (result.ok) return response(endpoint.status, result.value?.[1])
       const rejected = rejectionToWire(result.rejection, id)
       return response(rejected.status, rejected.body)

@@ -61,9 +61,9 @@ export function startService(seed: string): GameService {
   const randomOf = (party: string) => seededRandom(`${seed} ${party}`)
   const requests = randomOf('requests')
   const faults: string[] = []
-  const observed = ({ verify }: AssertionVerifier): AssertionVerifier => ({
+  const observed = (verifier: AssertionVerifier): AssertionVerifier => ({
     verify(assertion) {
-      const verified = verify(assertion)
+      const verified = verifier.verify(assertion)
       if (!verified.ok) faults.push(verified.rejection.step ?? verified.rejection.reason)
       return verified
     },

@@ -7,8 +7,8 @@ export class Buffer extends Uint8Array<ArrayBuffer> {
   static override from(...given: readonly unknown[]): Buffer {
     const [source, form, length] = given
     if (source instanceof ArrayBuffer) return new Buffer(source, form as number, length as number)
-    if (typeof source !== 'string') return new Buffer(source as Iterable<number>)
-    return new Buffer(form === 'base64url' ? (decodeBase64url(source) ?? []) : utf8ToBytes(source))
+    const bytes = typeof source === 'string' ? bytesOf(source, form) : (source as Iterable<number>)
+    return new Buffer(Uint8Array.from(bytes).buffer)
   }
 
   static concat(parts: readonly Uint8Array[]): Buffer {
@@ -39,4 +39,8 @@ export class Buffer extends Uint8Array<ArrayBuffer> {
   override toString(form?: 'base64url' | 'hex'): string {
     return form === 'hex' ? bytesToHex(this) : encodeBase64url(this)
   }
+}
+
+function bytesOf(text: string, form: unknown): Uint8Array {
+  return form === 'base64url' ? (decodeBase64url(text) ?? new Uint8Array()) : utf8ToBytes(text)
 }

@@ -19,13 +19,13 @@ export type Purpose = (typeof PURPOSES)[number]
  */
 export interface Hashing<Key> {
   /** 32 bytes of HKDF-SHA256 (RFC 5869) over a root key. */
-  derive(root: Uint8Array, salt: string, info: string): Key
+  readonly derive: (root: Uint8Array, salt: string, info: string) => Key
   /** HMAC-SHA256 of a text in UTF-8, base64url. */
-  mac(key: Key, text: string): string
+  readonly mac: (key: Key, text: string) => string
   /** SHA-256 of a text in UTF-8, base64url. */
-  sha256(text: string): string
+  readonly sha256: (text: string) => string
   /** Constant-time equality. */
-  same(a: string, b: string): boolean
+  readonly same: (a: string, b: string) => boolean
 }
 
 /**
