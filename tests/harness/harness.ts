@@ -270,10 +270,11 @@ export async function harness(options: HarnessOptions = {}) {
     phone: TestPhone,
     session: { id: string; nonce: string },
     reason = 'user_declined',
+    given: { readonly note?: string } = {},
   ) =>
     api('POST', `/sessions/${session.id}/decline`, {
       token: phone.device_token,
-      body: { nonce: session.nonce, device_id: phone.device_id, reason },
+      body: { nonce: session.nonce, device_id: phone.device_id, reason, ...given },
     })
 
   const view = async (

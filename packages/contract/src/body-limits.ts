@@ -6,8 +6,10 @@
 export const BODY_LIMITS = {
   /** The limit of endpoints that take no body: an empty object and white space. */
   none: 1024,
-  /** A nonce, a device id and a reason, or a report about a container. */
+  /** A nonce and a device id, or a report about a container. */
   claim: 1024,
+  /** The same with a reason and a note, whose every character is written as JSON escapes. */
+  decline: 4 * 1024,
   /** The origin of the page that shows the service's frame. */
   browserFrame: 1024,
   /** A URL of 2,048 characters, each written as a JSON escape, and a list of events. */

@@ -57,6 +57,9 @@ export const MAX_TEXT_BYTES = 8_192
 /** The most lines of a text. */
 export const MAX_TEXT_LINES = 200
 
+/** The most characters of the note of a decline. */
+export const MAX_NOTE_LENGTH = 200
+
 /**
  * Whether a text may be shown to a user who decides by it. It has a visible character, none that is
  * hidden, blank, reorders text or has no fixed glyph (controls, bidi, zero-width, tags, fillers,

@@ -274,7 +274,7 @@ export const ENDPOINTS = {
     callers: ['phone'],
     limits: ['phone'],
     params: session,
-    body: { schema: DeclineRequest, limitBytes: BODY_LIMITS.claim },
+    body: { schema: DeclineRequest, limitBytes: BODY_LIMITS.decline },
     responses: { phone: PhoneSession },
     rejections: PHONE_REJECTIONS,
   }),

@@ -61,6 +61,7 @@ export const PERSONAL_DATA: Readonly<Record<string, TableData>> = {
       ['context', 'emptied', 'the request in the words of the backend, which the phone shows'],
       ['wanted_subject_ref subject_ref', 'emptied', "the tenant's pseudonym of the user"],
       ['inbox_subject_id', 'emptied', 'the user in whose inbox the session waits'],
+      ['decline_note', 'emptied', 'why the user declined, in their words, for the backend'],
       ['phone_number', 'emptied', 'for the check by the carrier; sealed, and only until the bond'],
       ['end_user_address', 'emptied', 'the network of the browser, compared with the phone'],
       ['device_id claimed_at', 'emptied', 'the phone that claimed the session'],

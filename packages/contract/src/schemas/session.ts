@@ -1,4 +1,5 @@
 import { type Static, Type } from './type.ts'
+import { DISPLAY_VALUE, MAX_NOTE_LENGTH } from '../display-text.ts'
 import { COMPLETION_SECRET_HEADER, CONTEXT_DIGEST_HEADER, OUTCOME_HEADER } from '../headers.ts'
 import { PUBLISHABLE_KEY } from '../ids.ts'
 import { IP_ADDRESS } from '../ip-address.ts'
@@ -100,6 +101,12 @@ const full = {
   step_up: nullable(StepUp),
   hint: nullable(SessionHint),
   ended_reason: nullable(EndedReason),
+  decline_note: nullable(
+    Type.String({
+      description:
+        'Why the user declined, in their words, or null. It is unsigned and proves nothing. Encode it wherever a program or a model reads it.',
+    }),
+  ),
   outcome: nullable(CompletionOutcome),
 }
 
@@ -294,6 +301,15 @@ export const DeclineRequest = closed({
   nonce: Bytes32,
   device_id: id('dev'),
   reason: word(['user_declined', 'user_unexpected']),
+  note: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: MAX_NOTE_LENGTH,
+      format: DISPLAY_VALUE,
+      description:
+        'Why the user declines, in one line, for the backend: text as the value of a pair. Only with `user_declined`, and only for a session in the inbox.',
+    }),
+  ),
 })
 export type DeclineRequest = Static<typeof DeclineRequest>
 

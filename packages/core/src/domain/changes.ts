@@ -27,6 +27,7 @@ export interface MoveChanges {
   readonly bondedAt?: Instant
   readonly completedAt?: Instant
   readonly outcome?: Session['outcome']
+  readonly declineNote?: string | undefined
   /** The nonce of the phone's assertion, if the phone had not claimed the session. */
   readonly nonce?: string
 }
@@ -60,6 +61,7 @@ export function moved(
     pendingUntil: isUnanswered(session) ? at : session.pendingUntil,
     endedAt: ends(move) ? at : null,
     endedReason: move.endedReason ?? null,
+    declineNote: set.declineNote ?? session.declineNote,
     expiresAt: set.expiresAt ?? session.expiresAt,
     deviceId: session.deviceId ?? set.deviceId ?? null,
     validAssertions: set.validAssertions ?? session.validAssertions,

@@ -41,6 +41,7 @@ export function newSession(start: SessionStart): Session {
     completedAt: null,
     endedAt: null,
     endedReason: null,
+    declineNote: null,
     outcome: null,
     context: start.context,
     wantedSubjectRef: start.wantedSubjectRef,

@@ -50,6 +50,8 @@ export interface Session {
   readonly completedAt: Instant | null
   readonly endedAt: Instant | null
   readonly endedReason: EndedReason | null
+  /** Why the user declined, in their words. Only the tenant's backend reads it. */
+  readonly declineNote: string | null
   /** What the backend said then, if anything. */
   readonly outcome: CompletionOutcome | null
   readonly context: SessionContext | null

@@ -236,6 +236,7 @@ function newSession(id: string, requested: CreateSessionRequest, nowMs: number):
     step_up: null,
     hint: 'waiting_for_scan',
     ended_reason: null,
+    decline_note: null,
     outcome: null,
   }
 }

@@ -296,6 +296,7 @@ test('returns exactly the members of protocol 3 in each of the three views', asy
       'step_up',
       'hint',
       'ended_reason',
+      'decline_note',
       'outcome',
     ].sort(),
   )

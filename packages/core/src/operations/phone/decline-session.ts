@@ -32,8 +32,9 @@ export async function declineSession(
   isAudited = false,
 ): Promise<Result<PhoneReading>> {
   const { device } = caller
-  const { nonce, reason } = request
+  const { nonce, reason, note } = request
   const isReport = reason === 'user_unexpected'
+  if (note !== undefined && isReport) return reject('invalid_member', { param: 'note' })
   if (device.id !== request.device_id) return reject('device_not_usable', { param: 'device_id' })
   if (id === undefined) return reject('session_not_live')
 
@@ -48,6 +49,9 @@ export async function declineSession(
       if (isReport && isInbox(attempt.session) && !isAudited) return undefined
       const failed = yield* runChecks('decline', attempt)
       if (failed !== undefined) return yield* rejectAndRecord(tables, attempt, failed.rejection)
+      // A page's session can be claimed by any phone, whose user could write into an agent.
+      if (note !== undefined && !isInbox(attempt.session))
+        return reject('invalid_member', { param: 'note' })
       const report = isReport ? yield* reportOf(tables, attempt) : undefined
       const change = {
         now: attempt.now,
@@ -59,7 +63,7 @@ export async function declineSession(
         moveFor(attempt.session, isReport),
         {
           ...change,
-          set: { ...change.set, nonce },
+          set: { ...change.set, nonce, declineNote: note },
         },
       )
       if (ended === undefined) continue

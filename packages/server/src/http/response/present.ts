@@ -45,6 +45,7 @@ export function presentFull(settings: Settings, view: BackendView): FullSession 
     step_up: state === 'step_up_required' ? session.stepUp : null,
     hint: state === 'expired' ? null : session.hint,
     ended_reason: state === 'killed' ? session.endedReason : null,
+    decline_note: session.declineNote,
     outcome: session.outcome,
   }
 }
