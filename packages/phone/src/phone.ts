@@ -108,7 +108,7 @@ export interface Phone {
    */
   approve(claimed: ClaimedSession, options: Approving): Promise<ClaimedSession>
   /**
-   * Declines the session.
+   * Declines the session. In a quorum, it also takes an approval back, until the backend acts.
    *
    * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `cancelled`
    */

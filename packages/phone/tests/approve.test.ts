@@ -88,6 +88,26 @@ test('a phone that does not show texts claims no request with one', async () => 
   await assert.rejects(phone.claim(service.payload), rejected('text_not_shown'))
 })
 
+const QUORUM = {
+  context: { display: [], quorum: { id: `quo_${'0'.repeat(22)}` as const, needed: 2, of: 3 } },
+}
+
+test('a phone that shows the rule of a quorum approves, and says so in claim and assertion', async () => {
+  const { service, phone, strong } = harness({ clock: jumpingClock(0), showsQuorum: true })
+  service.change(QUORUM)
+  const bonded = await phone.approve(await phone.claim(service.payload), { gather: strong })
+  assert.equal(bonded.session.state, 'bonded')
+  const shown = service.requests.map(({ body }) => (body as { shows?: unknown } | null)?.shows)
+  assert.deepEqual(shown.filter(Boolean), [['quorum'], ['quorum']])
+})
+
+test('a phone that does not show the rule of a quorum claims no request with one', async () => {
+  const clock = jumpingClock(0)
+  const { service, phone } = harness({ clock, isolatesValues: true, showsText: true })
+  service.change(QUORUM)
+  await assert.rejects(phone.claim(service.payload), rejected('text_not_shown'))
+})
+
 test('relays verified evidence unchanged, including unknown members', async () => {
   const { service, phone, strong } = harness()
   service.evidenceExtra = { liveness: { score: 0.5, notes: ['é', null] }, __proto: 1 }

@@ -63,6 +63,18 @@ test('shows a text verbatim, and replaces what could hide or reorder a part of i
   assert.equal(requestOf(session).text, null)
 })
 
+test('says how many people must approve, in the numbers that it signs', () => {
+  const quorum = { id: `quo_${'0'.repeat(22)}` as const, needed: 2, of: 3 }
+  const asked = { ...session, context: { display: [], quorum } }
+  assert.deepEqual(requestOf(asked).quorum, { needed: 2, of: 3 })
+  const lines = describeRequest(asked).split('\n')
+  assert.deepEqual(lines.slice(-2), [
+    '2 of 3 people must approve. You are one of them.',
+    'Approve only if you started this yourself, just now, on that page.',
+  ])
+  assert.equal(requestOf(session).quorum, null)
+})
+
 test('describes the page as not known until one presents the watch token', () => {
   const bare = describeRequest({
     ...session,

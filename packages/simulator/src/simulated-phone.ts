@@ -174,6 +174,7 @@ export function createSimulatedPhone(options: SimulatedPhoneOptions = {}): Simul
     isolatesValues: true,
     // It also prints the requester, and each line of a text with its number.
     showsText: true,
+    showsQuorum: true,
   })
   const make = (...of: Parameters<typeof dependencies>) => createPhone(dependencies(...of))
   let made: TestAuthority | undefined
@@ -263,7 +264,8 @@ export function createSimulatedPhone(options: SimulatedPhoneOptions = {}): Simul
         })
         if (waitForCompletion === true) {
           known = await phone.waitForEnd(known, { signal })
-          note({ step: 'ended', state: known.session.state })
+          const { state, ended_reason: reason } = known.session
+          note({ step: 'ended', state, ...(reason !== null && { reason }) })
         }
       } catch (error) {
         if (!(error instanceof PhoneError) || !isResponse(error)) throw error

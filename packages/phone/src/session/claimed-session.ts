@@ -6,6 +6,7 @@ import {
   GET_SESSION,
   type Handoff,
   type PhoneSession,
+  QUORUM,
   TEXT_AND_REQUESTER,
   type WebSocketConstructor,
 } from '@bonded/contract'
@@ -34,6 +35,11 @@ export interface PhoneDependencies extends RegistrationDependencies {
    * has seen its end. Without it, the phone cannot approve requests that have either.
    */
   readonly showsText?: true | undefined
+  /**
+   * True: the app draws `quorum` before the user decides. Without it, the phone cannot approve the
+   * requests of a quorum.
+   */
+  readonly showsQuorum?: true | undefined
 }
 
 /** A session that this phone has claimed, as last received. Each step returns a new one. */
@@ -113,7 +119,7 @@ type Offered = Pick<ClaimRequest, 'browser_key' | 'shows'>
 /** What the service wants of this phone, where it can do that and the claim has not said so. */
 function wantedBy(
   rejection: unknown,
-  phone: Pick<PhoneDependencies, 'createBrowserKey' | 'isolatesValues' | 'showsText'>,
+  phone: Pick<PhoneDependencies, 'createBrowserKey'> & Showing,
   { browser_key, shows }: Offered,
 ): Offered | undefined {
   if (isRejection(rejection, 'browser_key_required'))
@@ -123,12 +129,15 @@ function wantedBy(
   return words.length > 0 && shows === undefined ? { shows: words } : undefined
 }
 
+type Showing = Pick<PhoneDependencies, 'isolatesValues' | 'showsText' | 'showsQuorum'>
+
 /** The words of `shows` that this phone may say. */
-export function wordsShownBy({
-  isolatesValues,
-  showsText,
-}: Pick<PhoneDependencies, 'isolatesValues' | 'showsText'>): string[] {
-  return [...(isolatesValues ? [DIRECTIONAL_MARKS] : []), ...(showsText ? TEXT_AND_REQUESTER : [])]
+export function wordsShownBy({ isolatesValues, showsText, showsQuorum }: Showing): string[] {
+  return [
+    ...(isolatesValues ? [DIRECTIONAL_MARKS] : []),
+    ...(showsText ? TEXT_AND_REQUESTER : []),
+    ...(showsQuorum ? [QUORUM] : []),
+  ]
 }
 
 /**

@@ -32,6 +32,11 @@ export interface ShownRequest {
    * left to right, and wrap long ones. Isolate each run of right-to-left text.
    */
   readonly text: string | null
+  /**
+   * How many people must approve, of those who are asked: this user and others. Say so before the
+   * user decides. Null where one user approves.
+   */
+  readonly quorum: { readonly needed: number; readonly of: number } | null
   /** How long the user has left to decide, in milliseconds. */
   readonly expires_in_ms: number
 }
@@ -49,7 +54,7 @@ export interface ShownRequester {
  */
 export function requestOf(session: PhoneSession): ShownRequest {
   const { tenant_name, requesting_origin, workflow, action, context, expires_in_ms } = session
-  const { requester, text } = context ?? {}
+  const { requester, text, quorum } = context ?? {}
   return {
     tenant_name: sanitizeDisplayText(tenant_name),
     requesting_origin: requesting_origin === null ? null : sanitizeDisplayText(requesting_origin),
@@ -59,6 +64,7 @@ export function requestOf(session: PhoneSession): ShownRequest {
     action_title: sanitizeTitles(session.action_title),
     requester: requesterOf(requester),
     text: text === undefined ? null : sanitizeDisplayLines(text),
+    quorum: quorum === undefined ? null : { needed: quorum.needed, of: quorum.of },
     display: (context?.display ?? []).map(({ label, value }) => ({
       label: sanitizeDisplayText(label),
       value: sanitizeDisplayValue(value),
@@ -166,7 +172,7 @@ const escapeMarks = (value: string) => (hasDirectionalMark(value) ? escapeHidden
 export function describeRequest(session: PhoneSession): string {
   const request = requestOf(session)
   const { tenant_name, requesting_origin } = request
-  const { requester, text } = request
+  const { requester, text, quorum } = request
   const display = request.display.map(({ label, value }) => ({ label, value: escapeMarks(value) }))
   const purpose = purposeOf(request, ['en'])
   const details = requester?.detail ? ` – ${escapeMarks(requester.detail)}` : ''
@@ -193,6 +199,9 @@ export function describeRequest(session: PhoneSession): string {
     `${tenant_name} asks for your approval.`,
     ...rows.map(([label, value]) => drawn(`${label}:`, value)),
     ...numbered.map((line, index) => drawn(String(index + 1).padStart(width), line)),
+    ...(quorum === null
+      ? []
+      : [`${quorum.needed} of ${quorum.of} people must approve. You are one of them.`]),
     requesting_origin === null
       ? 'Approve only if you expect this request and agree with every detail.'
       : 'Approve only if you started this yourself, just now, on that page.',

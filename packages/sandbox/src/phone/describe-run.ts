@@ -25,6 +25,7 @@ function describeEnd({ state, completed, steps }: RunResult): string {
   if (declined?.reason === 'user_unexpected')
     return 'Declined, and reported as not started by the user. Nothing was approved.'
   if (declined !== undefined) return 'Declined. Nothing was approved.'
+  if (steps.at(-1)?.reason === 'decided') return 'The request has ended. It has been decided.'
   if (completed) return 'Approved, and the backend has completed the action.'
   if (state === 'expired' && steps.some((step) => step.state === 'bonded'))
     return 'Approved. The time of the approval has ended, and no result was reported.'
