@@ -7,17 +7,18 @@ import { text } from 'node:stream/consumers'
 const MODELS = {
   proofs: resolve(import.meta.dirname, '../../proofs/models/reductions.maude'),
   inbox: resolve(import.meta.dirname, '../../proofs/models/inbox.maude'),
+  quorum: resolve(import.meta.dirname, '../../proofs/models/quorum.maude'),
 }
 
 /** One question to the model. `proofs/models/README.md` explains the settings. */
 export interface Search {
   /** What is asked, in plain English. */
   readonly name: string
-  /** The model of both proofs, unless the search is for one of the inbox. */
-  readonly model?: 'inbox'
+  /** The model of both proofs, unless the search is for another one. */
+  readonly model?: 'inbox' | 'quorum'
   /** The variant of the protocol, and the planted fault if there is one. */
   readonly settings: string
-  /** The largest number of sessions in a run. */
+  /** The largest number of sessions in a run, or of quorums. */
   readonly sessions: number
   /** The state to look for: a broken promise, unless the search is for something else. */
   readonly goal: string

@@ -6,6 +6,12 @@ import {
   INBOX_WITHOUT,
 } from './inbox-searches.ts'
 import type { Search } from './maude.ts'
+import {
+  QUORUM_FAULTS,
+  QUORUM_POSSIBLE,
+  QUORUM_PROOFS,
+  QUORUM_REDUNDANT,
+} from './quorum-searches.ts'
 
 const BROKEN = 'broken(P:Promise)'
 
@@ -53,6 +59,7 @@ export function proofs(sessions: number): readonly Search[] {
       proof({ name: `${name}, not reduced`, settings: `full ${settings}` }, sessions - 1),
     ),
     ...INBOX_PROOFS,
+    ...QUORUM_PROOFS,
   ]
 }
 
@@ -75,7 +82,7 @@ export const WITHOUT: readonly Search[] = [
 
 /** A planted fault: one check of the design removed. An attack must be found. */
 export interface Fault extends Search {
-  /** The rule of the design that the fault breaks: a number, or a letter for the inbox. */
+  /** The rule of the design that the fault breaks: a number, or a letter for the other models. */
   readonly rule: string
   /** The promise that an attack breaks. */
   readonly promise: string
@@ -160,7 +167,7 @@ const PAGE_FAULTS: readonly Fault[] = FAULTS_BY_RULE.map(([rule, settings, promi
   expected: 'found',
 }))
 
-export const FAULTS: readonly Fault[] = [...PAGE_FAULTS, ...INBOX_FAULTS]
+export const FAULTS: readonly Fault[] = [...PAGE_FAULTS, ...INBOX_FAULTS, ...QUORUM_FAULTS]
 
 /**
  * Removed checks that other checks make up for: nothing is found.
@@ -190,7 +197,7 @@ export function redundant(sessions: number): readonly Search[] {
       sessions,
     },
   ].map((search) => ({ ...search, goal: BROKEN, expected: 'nothing' as const }))
-  return [...searches, ...INBOX_REDUNDANT]
+  return [...searches, ...INBOX_REDUNDANT, ...QUORUM_REDUNDANT]
 }
 
 const ALICE = 'bonded(phone(alice), shown, fresh, h(r(alice, S:Session)), www(t1))'
@@ -244,5 +251,6 @@ export function possible(): readonly Search[] {
       expected: 'found' as const,
     })),
     ...INBOX_POSSIBLE,
+    ...QUORUM_POSSIBLE,
   ]
 }
