@@ -9,19 +9,22 @@ import type { SettingTable } from '../../src/ports/tables/setting-table.ts'
 import type { Work } from '../../src/ports/work.ts'
 import { deviceTable, subjectTable } from './device-table.ts'
 import { backup, emptyMemory, keyOf, type Memory, tableOf } from './memory.ts'
+import { receiptLogTable, receiptTable } from './receipt-tables.ts'
 import { sessionTable } from './session-table.ts'
 
 /**
  * A store in memory, for tests of core that need no database, and for the game in `proofs`. A unit
  * runs to its end at once, so units never overlap. It has the tables of sessions, devices,
- * subjects, rejections, idempotency keys and settings, and finds the given tenants. A unit that
- * uses another one throws.
+ * subjects, rejections, idempotency keys, settings and receipts, and finds the given tenants. A
+ * unit that uses another one throws.
+ *
+ * @param memory what is stored, for a caller that restores a backup
  */
 export function memoryStore(
   { publish }: Pick<Bus, 'publish'>,
   tenants: readonly Tenant[] = [],
+  memory: Memory = emptyMemory(),
 ): Store {
-  const memory = emptyMemory()
   let usedLevel = 0
   let cause: Cause | undefined
   let notifications: ChangeNotification[] = []
@@ -43,9 +46,20 @@ export function memoryStore(
       },
     },
     webhooks: absent<Tables['webhooks']>('webhooks'),
-    // No phone in memory subscribes.
-    push: { ...absent<Tables['push']>('push'), *subscribe() {} },
-    receipts: absent<Tables['receipts']>('receipts'),
+    push: {
+      ...absent<Tables['push']>('push'),
+      // No phone in memory subscribes.
+      *subscribe() {},
+      // oxlint-disable-next-line require-yield -- there is none
+      *key() {
+        return undefined
+      },
+      // oxlint-disable-next-line require-yield -- there are none
+      *subscriptions() {
+        return []
+      },
+    },
+    receipts: receiptTable(memory),
     *concerns() {},
     // oxlint-disable-next-line require-yield -- there is one node
     *claimLevel(level: number) {
@@ -65,8 +79,14 @@ export function memoryStore(
     *nodes() {
       return []
     },
-    audit: absent<Tables['audit']>('audit'),
-    receiptLog: absent<Tables['receiptLog']>('receiptLog'),
+    audit: {
+      ...absent<Tables['audit']>('audit'),
+      // oxlint-disable-next-line require-yield -- it records no action
+      *list() {
+        return []
+      },
+    },
+    receiptLog: receiptLogTable(memory),
     subjectData: absent<Tables['subjectData']>('subjectData'),
     // oxlint-disable-next-line require-yield -- the rows are in memory
     *purge(kind: PurgedKind, due: Due) {

@@ -7,11 +7,14 @@ import type {
   TenantId,
 } from '@bonded/contract'
 import type { DeviceEvent } from '../../src/domain/device-moves.ts'
+import type { AskedSince } from '../../src/domain/inbox.ts'
 import type { MotionMemory } from '../../src/domain/motion-memory.ts'
 import type { Device, Instant, Session } from '../../src/domain/session.ts'
 import type { KeyReceipt } from '../../src/ports/devices.ts'
 import type { Cause } from '../../src/ports/store.ts'
 import type { DeviceToken } from '../../src/ports/tables/device-table.ts'
+import type { ClosedLog, LogHead, StoredTile } from '../../src/ports/tables/receipt-log-table.ts'
+import type { StoredReceipt } from '../../src/ports/tables/receipt-table.ts'
 import type { StoredRejection } from '../../src/ports/tables/rejection-table.ts'
 import type { SubjectReference } from '../../src/ports/tables/subject-table.ts'
 import type { Work } from '../../src/ports/work.ts'
@@ -52,6 +55,11 @@ interface IdempotencyRow {
   readonly createdAt: Instant
 }
 
+/** What a server credential has asked of a subject. */
+interface InboxCaller extends AskedSince {
+  readonly askedAt: Instant
+}
+
 /** Everything that is stored. A change replaces a value, so that a copy of the maps is a backup. */
 export interface Memory {
   readonly sessions: Map<SessionId, Session>
@@ -76,6 +84,15 @@ export interface Memory {
   readonly idempotency: Map<string, IdempotencyRow>
   /** The settings, each with the version that stored it first. */
   readonly settings: Map<string, string>
+  /** The rows by tenant, subject and server credential. */
+  readonly inboxCallers: Map<string, InboxCaller>
+  /** The rows by session and state. */
+  readonly receipts: Map<string, StoredReceipt>
+  readonly logHead: Map<'head', LogHead>
+  /** The rows by level and index. */
+  readonly logTiles: Map<string, { readonly tile: StoredTile; readonly appendedAt: Instant }>
+  /** The rows by epoch. */
+  readonly closedLogs: Map<string, ClosedLog>
 }
 
 export function emptyMemory(): Memory {
@@ -94,6 +111,11 @@ export function emptyMemory(): Memory {
     rejections: new Map(),
     idempotency: new Map(),
     settings: new Map(),
+    inboxCallers: new Map(),
+    receipts: new Map(),
+    logHead: new Map(),
+    logTiles: new Map(),
+    closedLogs: new Map(),
   }
 }
 
@@ -119,7 +141,7 @@ export function keyOf(...parts: readonly (string | number)[]): string {
 export type CauseOf = () => Cause | undefined
 
 /** A table whose methods return their values at once. */
-type Plain<Table> = {
+export type Plain<Table> = {
   readonly [Method in keyof Table]: Table[Method] extends (...given: infer Given) => Work<infer T>
     ? (...given: Given) => T
     : never

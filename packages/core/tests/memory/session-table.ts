@@ -10,6 +10,7 @@ import type {
   TimelineNote,
 } from '../../src/ports/tables/session-table.ts'
 import { isStoredFor, MOVES, stateAt } from '../../src/protocol/states.ts'
+import { inboxTable } from './inbox-table.ts'
 import { type CauseOf, type Entry, keyOf, type Memory, tableOf } from './memory.ts'
 
 const MAX_NOTES = 200
@@ -215,12 +216,7 @@ export function sessionTable(
       return doomed.map(({ id }) => id)
     },
     latest: () => all().toSorted((a, b) => b.createdAt - a.createdAt)[0],
-    waiting: () => [],
-    countWaiting: () => 0,
-    inboxHistory: () => [],
-    askedSince: () => ({ approval: 0, answer: 0 }),
-    countRequest: () => {},
-    purgeCallers: () => '',
+    ...inboxTable(memory),
     pinnedTo: (deviceId) => live().filter((session) => session.deviceId === deviceId),
     list({ tenantId, state, before, limit }) {
       const newest = all().toSorted((a, b) => b.createdAt - a.createdAt)
