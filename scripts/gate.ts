@@ -31,6 +31,7 @@ export const ONLY_IN_FULL: readonly string[] = [
   // 2,000 approvals under kills. `packages/store/tests` has an execution that dies at each step.
   'tests/nodes/killed-approvals.test.ts',
   'packages/ciba/tests/killed-provider.test.ts',
+  'packages/cli/tests/killed-output.test.ts',
   // What installs packages, or runs programs of guides.
   'packages/widget/tests/npm.test.ts',
   'tests/outside/*.test.ts',
