@@ -157,6 +157,7 @@ export const SLOWEST: readonly string[] = [
   'tests/machines/npm-versions.test.ts',
   ...BUILDING,
   'tests/mutants/mutants.test.ts',
+  'tests/machines/docker.test.ts',
   'tests/machines/image.test.ts',
   'tests/deploy/booted-units.test.ts',
   'tests/mutants/stryker.test.ts',

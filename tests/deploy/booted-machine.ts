@@ -1,4 +1,4 @@
-import { execFile, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,22 +7,24 @@ import { until } from '../harness/process.ts'
 import { debianRoot, rootsMissing } from '../machines/debian-root.ts'
 
 /** What the guides expect of a server. */
-const PACKAGES =
-  'systemd systemd-sysv dbus libpam-systemd sudo openssh-server openssh-client postgresql openssl curl nginx age'
+export const PACKAGES =
+  'systemd systemd-sysv dbus libpam-systemd sudo openssh-server openssh-client postgresql openssl curl nginx age'.split(
+    ' ',
+  )
 
 /**
- * The first process of the machine. Its root is an overlay, so that nothing remains. The settings
- * of the kernel are read-only, because it shares the kernel of this machine.
+ * Enters the root of a machine, as its first process. The root `$1` is below an overlay in the
+ * folder `$2`, so that nothing remains.
+ *
+ * @param mounts what the kernel offers there
+ * @param program goes on as the first process
  */
-const BOOT = `
+export const enterRoot = (mounts: string, program: string): string => `
 set -eu
 mount -t overlay overlay -o "lowerdir=$1,upperdir=$2/upper,workdir=$2/work" "$2/root"
 cd "$2/root"
 mount -t proc proc proc
-mount --bind proc/sys proc/sys
-mount -o remount,bind,ro proc/sys
-mount -t sysfs -o ro sysfs sys
-mount -t cgroup2 cgroup2 sys/fs/cgroup
+${mounts}
 mount -t tmpfs -o mode=755 tmpfs run
 mount -t tmpfs -o mode=755 tmpfs dev
 for device in null zero full random urandom tty; do
@@ -40,8 +42,16 @@ ln -s /proc/self/fd/2 dev/stderr
 pivot_root . old
 umount -l old
 mount --make-rshared /
-exec env -i container=unshare PATH=/usr/sbin:/usr/bin:/sbin:/bin /lib/systemd/systemd --show-status=no
+exec env -i container=unshare PATH=/usr/sbin:/usr/bin:/sbin:/bin ${program}
 `
+/** The settings of the kernel are read-only, because it shares the kernel of this machine. */
+const BOOT = enterRoot(
+  `mount --bind proc/sys proc/sys
+mount -o remount,bind,ro proc/sys
+mount -t sysfs -o ro sysfs sys
+mount -t cgroup2 cgroup2 sys/fs/cgroup`,
+  '/lib/systemd/systemd --show-status=no',
+)
 const ENTER = ['--all', '--root', '--wd']
 const ENV = [
   '-i',
@@ -89,16 +99,13 @@ export async function bootMachine(users: readonly string[]): Promise<BootedMachi
   for (const folder of ['upper', 'work', 'root']) mkdirSync(join(work, folder))
   const cgroup = join(cgroups() ?? '', `bonded-boot-${process.pid}`)
   mkdirSync(cgroup)
-  const root = debianRoot(PACKAGES.split(' '), 'essential')
+  const root = debianRoot(PACKAGES, 'essential')
   const unshare = 'unshare --fork --kill-child --pid --mount --uts --ipc --net --cgroup'
   const outer = `echo $$ > "$3/cgroup.procs" && exec ${unshare} sh -c '${BOOT}' sh "$1" "$2"`
   const machine = spawn('sh', ['-c', outer, 'sh', root, work, cgroup], { stdio: 'inherit' })
   const ended = once(machine, 'exit')
-  /** The first process of the machine has the only child of unshare. */
-  const first = () =>
-    readFileSync(`/proc/${machine.pid}/task/${machine.pid}/children`, 'utf8').trim()
-  const run = (script: string, input?: string | Buffer) =>
-    end([...ENTER, '-t', first(), 'env', ...ENV, 'bash', '-eo', 'pipefail', '-c', script], input)
+  const first = () => firstProcessOf(machine)
+  const run = (script: string, input?: string | Buffer) => runIn(machine, script, input)
   const login = (user: string, script: string, input?: string | Buffer) =>
     run(`${SSH} ${user}@127.0.0.1 ${quoted(`set -eu\n${script}`)}`, input)
   const stop = async () => {
@@ -133,6 +140,17 @@ export async function bootMachine(users: readonly string[]): Promise<BootedMachi
     throw failure
   }
   return { pid: first(), run, login, [Symbol.asyncDispose]: stop }
+}
+
+/** The first process of a machine, which is the only child of unshare. */
+export function firstProcessOf({ pid }: ChildProcess): string {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
+}
+
+/** Runs a script of bash as root of the machine. */
+export function runIn(machine: ChildProcess, script: string, input?: string | Buffer) {
+  const words = ['env', ...ENV, 'bash', '-eo', 'pipefail', '-c', script]
+  return end([...ENTER, '-t', firstProcessOf(machine), ...words], input)
 }
 
 /** @throws {Error} with all that the script has printed, unless it succeeded */

@@ -8,7 +8,11 @@ const GUIDE = 'operate/tenants.md'
 /** The life of a tenant and of its keys, by the guides. */
 export async function manageTenants(
   t: TestContext,
-  { machine: { login }, take, asRoot }: Operated,
+  {
+    machine: { login },
+    take,
+    asRoot,
+  }: Pick<Operated, 'take' | 'asRoot'> & { readonly machine: Pick<Operated['machine'], 'login'> },
 ): Promise<void> {
   await t.test(
     'the guides create, change, suspend and remove a tenant, and roll a key',

@@ -36,6 +36,36 @@ interface ImageConfig {
   readonly Healthcheck: { readonly Test: readonly string[] }
 }
 
+const VERSION = /NODE_VERSION=(.+)/.exec(readFileSync(join(ROOT, 'deploy/Dockerfile'), 'utf8'))?.[1]
+
+/** An image that the Dockerfile begins with. */
+interface Base {
+  readonly name: string
+  /** Writes its files to a new folder. */
+  readonly make: (root: string) => void
+}
+
+/** Of the same Debian packages. */
+export const NODE_BASE: Base = {
+  name: `docker.io/library/node:${VERSION}-bookworm-slim`,
+  make(root) {
+    copyRoot(NODE_IMAGE, root)
+    addNode(root)
+  },
+}
+export const LAST_BASE: Base = {
+  name: 'gcr.io/distroless/cc-debian12:nonroot',
+  make(root) {
+    copyRoot(DISTROLESS, root)
+    describePackages(root)
+  },
+}
+
+function copyRoot(packages: readonly string[], root: string): void {
+  cpSync(debianRoot(packages), root, { recursive: true, verbatimSymlinks: true })
+  writeFileSync(join(root, 'etc/passwd'), PASSWD)
+}
+
 /** The image of `deploy/Dockerfile`. */
 export interface BuiltImage extends Disposable {
   /** A folder that every user enters, but in which only root lists and writes. */
@@ -80,31 +110,14 @@ function buildIn(work: string): Omit<BuiltImage, 'work' | keyof Disposable> {
       },
     ).trim()
 
-  const base = (name: string, packages: readonly string[], add: (root: string) => void) => {
+  for (const { name, make } of [NODE_BASE, LAST_BASE]) {
     const root = join(work, 'base')
-    cpSync(debianRoot(packages), root, { recursive: true, verbatimSymlinks: true })
-    writeFileSync(join(root, 'etc/passwd'), PASSWD)
-    add(root)
+    make(root)
     const container = buildah('from', 'scratch')
     buildah('add', '--quiet', container, root, '/')
     buildah('commit', '--quiet', '--rm', container, name)
     rmSync(root, { recursive: true })
   }
-  const version = /NODE_VERSION=(.+)/.exec(
-    readFileSync(join(ROOT, 'deploy/Dockerfile'), 'utf8'),
-  )?.[1]
-  base(`docker.io/library/node:${version}-bookworm-slim`, NODE_IMAGE, addNode)
-  base('gcr.io/distroless/cc-debian12:nonroot', DISTROLESS, (root) => {
-    const described = join(root, 'var/lib/dpkg/status.d')
-    mkdirSync(described, { recursive: true })
-    for (const name of DISTROLESS) {
-      const fields = ['Package: ' + name, 'Version: 1:2.3+deb12u4', 'Architecture: amd64']
-      writeFileSync(join(described, name), `${fields.join('\n')}\n`)
-      writeFileSync(join(described, `${name}.md5sums`), '')
-    }
-    for (const programs of ['usr/bin', 'usr/sbin'])
-      rmSync(join(root, programs), { recursive: true })
-  })
 
   const context = join(work, 'context')
   copyRepository(context, isBuilt)
@@ -138,7 +151,7 @@ function buildIn(work: string): Omit<BuiltImage, 'work' | keyof Disposable> {
     data,
     config: Docker.config,
     history: inspect('--format', '{{.History}}'),
-    node: version,
+    node: VERSION,
   }
 }
 
@@ -152,4 +165,16 @@ function addNode(root: string): void {
   for (const name of ['npm', 'npx'])
     symlinkSync(`../lib/node_modules/npm/bin/${name}-cli.js`, join(bin, name))
   if (!existsSync(join(root, 'bin/sh'))) symlinkSync('dash', join(root, 'bin/sh'))
+}
+
+/** It has the descriptions of its packages, and none of their programs. */
+function describePackages(root: string): void {
+  const described = join(root, 'var/lib/dpkg/status.d')
+  mkdirSync(described, { recursive: true })
+  for (const name of DISTROLESS) {
+    const fields = ['Package: ' + name, 'Version: 1:2.3+deb12u4', 'Architecture: amd64']
+    writeFileSync(join(described, name), `${fields.join('\n')}\n`)
+    writeFileSync(join(described, `${name}.md5sums`), '')
+  }
+  for (const programs of ['usr/bin', 'usr/sbin']) rmSync(join(root, programs), { recursive: true })
 }

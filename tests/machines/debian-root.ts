@@ -4,7 +4,6 @@ import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 const CACHE = resolve(import.meta.dirname, '../../node_modules/.cache/machines')
-const RELEASE = 'bookworm'
 
 /** The packages of gcr.io/distroless/cc-debian12, of which it has the libraries and the data. */
 export const DISTROLESS = [
@@ -33,16 +32,18 @@ export function rootsMissing(...programs: readonly string[]): string | false {
  *
  * @param packages the packages, in addition to those of the variant
  * @param variant `extract` runs no script of a package; `essential` installs a minimal Debian
+ * @param release the name of a release of Debian
  */
 export function debianRoot(
   packages: readonly string[],
   variant: 'extract' | 'essential' = 'extract',
+  release = 'bookworm',
 ): string {
   const hash = createHash('sha256')
     .update([variant, ...packages].join())
     .digest('hex')
     .slice(0, 16)
-  const root = join(CACHE, `${RELEASE}-${hash}`)
+  const root = join(CACHE, `${release}-${hash}`)
   if (existsSync(root)) return root
   mkdirSync(CACHE, { recursive: true })
   const work = mkdtempSync(join(CACHE, 'new-'))
@@ -55,7 +56,7 @@ export function debianRoot(
         '--mode=root',
         `--variant=${variant}`,
         `--include=${packages.join()}`,
-        RELEASE,
+        release,
         made,
       ],
       { stdio: ['ignore', 'ignore', 'inherit'] },

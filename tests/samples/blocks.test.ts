@@ -5,14 +5,14 @@ import { test } from 'node:test'
 import { documents, ROOT } from '../../scripts/site/documents.ts'
 import { NOT_RUN, SHOWN } from './not-run.ts'
 import { KINDS, REPLACEMENTS } from './replacements.ts'
-import { type Sample, samplesOf } from './samples.ts'
+import { type Sample, samplesOf, testsOf } from './samples.ts'
 
 /** The documents whose blocks a reader runs. */
 const guides = documents().filter((path) =>
   /^(?:README|docs\/guides\/.+|examples\/[\w-]+\/README)\.md$/.test(path),
 )
 const blocks = guides.flatMap(samplesOf)
-const isRun = ({ label }: Sample) => label.startsWith('run by ')
+const isRun = (sample: Sample) => testsOf(sample).length > 0
 const left = blocks.filter((block) => !isRun(block) && !(block.language in SHOWN))
 const isListed = ({ path, code }: Sample) =>
   (NOT_RUN[path] ?? []).some(([begins]) => code.startsWith(begins))
@@ -50,7 +50,7 @@ const ADDING = ['tests/pack/agent-guide.ts']
 test('a test of a guide gets the blocks from walkGuide or samplesOf, and adds no command', () => {
   const paths = globSync('{tests,packages/*/tests,examples/*/tests}/**/*.ts', { cwd: ROOT })
   const sources = paths.map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }))
-  const runners = new Set(blocks.filter(isRun).map(({ label }) => label.replace('run by ', '')))
+  const runners = new Set(blocks.flatMap(testsOf))
   const own = sources.filter(
     ({ path, text }) => runners.has(path) && !/\b(?:walkGuides?|samplesOf|runSample)\(/.test(text),
   )

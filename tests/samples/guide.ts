@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { relative } from 'node:path'
 import { documents, ROOT } from '../../scripts/site/documents.ts'
 import { typed, type Values } from './replacements.ts'
-import { type Sample, samplesOf } from './samples.ts'
+import { type Sample, samplesOf, testsOf } from './samples.ts'
 
 interface Walk {
   /** The document. */
@@ -60,6 +60,7 @@ function blocksRunBy(
   test: string,
   paths: readonly string[],
 ): { readonly blocks: readonly Sample[]; readonly label: string } {
-  const label = `run by ${relative(ROOT, test)}`
-  return { label, blocks: paths.flatMap(samplesOf).filter((sample) => sample.label === label) }
+  const file = relative(ROOT, test)
+  const isRun = (sample: Sample) => testsOf(sample).includes(file)
+  return { label: `run by ${file}`, blocks: paths.flatMap(samplesOf).filter(isRun) }
 }

@@ -10,8 +10,6 @@ export const SHOWN: Readonly<Record<string, string>> = {
 const PAGE = 'a part of a page; packages/widget/tests/npm.test.ts makes the same calls in browsers'
 const TUNNEL = 'it needs a tunnel to the public network'
 const MINUTES = 'it takes minutes; '
-const DOCKER =
-  'it needs Docker and images of its registry; tests/machines/image.test.ts builds the image, and runs it as '
 
 /** The blocks that no test runs, each by its guide and how it begins, with the reason. */
 export const NOT_RUN: Readonly<
@@ -24,20 +22,12 @@ export const NOT_RUN: Readonly<
     ['npm run prove:durability', `${MINUTES}proofs/tests/durability.test.ts runs two rounds`],
     ['PRESSURE_SESSIONS', `${MINUTES}the same file runs with fewer sessions`],
   ],
-  'docs/guides/for-your-audit.md': [
-    ['docker create', `${DOCKER}Compose does. It compares the file with the image`],
-  ],
   'docs/guides/native-apps.md': [['{"challenge":', 'a form of what the service returns']],
-  'docs/guides/operate/backup.md': [
-    [
-      'docker compose',
-      `${DOCKER}Compose does. The statements are those of postgresql.md, which a booted machine runs`,
-    ],
-  ],
   'docs/guides/operate/install.md': [
-    ['docker build', `${DOCKER}the block says`],
-    ['docker compose', `${DOCKER}Compose does`],
-    ['kubectl apply', 'it needs a cluster of Kubernetes; the same test runs its containers'],
+    [
+      'kubectl apply',
+      'it needs a cluster of Kubernetes, and Debian has none; tests/machines/image.test.ts runs its containers',
+    ],
   ],
   'docs/guides/put-it-on-your-site.md': [
     ['<script', PAGE],

@@ -10,8 +10,13 @@ export interface Sample {
   readonly line: number
   readonly language: string
   readonly code: string
-  /** The comment on the line above: `run by FILE`, or `not run: REASON`. */
+  /** The comment on the line above: `run by FILE`, `run by FILE and FILE`, or `not run: REASON`. */
   readonly label: string
+}
+
+/** The test files that a label names. */
+export function testsOf({ label }: Pick<Sample, 'label'>): readonly string[] {
+  return /^run by (\S+(?: and \S+)*)$/.exec(label)?.[1]?.split(' and ') ?? []
 }
 
 const BLOCK = /(?:^ *<!-- (.+) -->\n)?^( *)```(\w*)\n([\s\S]*?)^\2```$/gm
