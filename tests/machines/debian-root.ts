@@ -33,14 +33,16 @@ export function rootsMissing(...programs: readonly string[]): string | false {
  * @param packages the packages, in addition to those of the variant
  * @param variant `extract` runs no script of a package; `essential` installs a minimal Debian
  * @param release the name of a release of Debian
+ * @param then a script that runs in the root, once
  */
 export function debianRoot(
   packages: readonly string[],
   variant: 'extract' | 'essential' = 'extract',
   release = 'bookworm',
+  then = '',
 ): string {
   const hash = createHash('sha256')
-    .update([variant, ...packages].join())
+    .update([variant, ...packages, ...(then && [then])].join())
     .digest('hex')
     .slice(0, 16)
   const root = join(CACHE, `${release}-${hash}`)
@@ -56,6 +58,7 @@ export function debianRoot(
         '--mode=root',
         `--variant=${variant}`,
         `--include=${packages.join()}`,
+        ...(then === '' ? [] : [`--customize-hook=chroot "$1" sh -euc '${then}'`]),
         release,
         made,
       ],

@@ -23,12 +23,6 @@ export const NOT_RUN: Readonly<
     ['PRESSURE_SESSIONS', `${MINUTES}the same file runs with fewer sessions`],
   ],
   'docs/guides/native-apps.md': [['{"challenge":', 'a form of what the service returns']],
-  'docs/guides/operate/install.md': [
-    [
-      'kubectl apply',
-      'it needs a cluster of Kubernetes, and Debian has none; tests/machines/image.test.ts runs its containers',
-    ],
-  ],
   'docs/guides/put-it-on-your-site.md': [
     ['<script', PAGE],
     ['<div', PAGE],
