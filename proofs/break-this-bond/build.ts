@@ -27,7 +27,7 @@ export async function bundleGame(
     format: 'esm',
     target: 'es2022',
     conditions: ['@bonded/source'],
-    inject: [`${HERE}/platform/buffer.ts`],
+    inject: [`${HERE}/platform/buffer.ts`, `${HERE}/platform/web-crypto.ts`],
     plugins: [platform, dropping(without)],
   })
 }
@@ -38,7 +38,7 @@ export async function writePage(folder: string, levels: readonly Level[]): Promi
     allGuards(ROOT).map(({ file, name, lines: [first, ...more] }) => {
       const url = `${SOURCES}/${GUARD_FILES[file]}#L${first}`
       const where = `${file}, ${more.length > 0 ? 'lines' : 'line'} ${[first, ...more].join(', ')}`
-      return [name, { where, url }]
+      return [`${file} ${name}`, { where, url }]
     }),
   )
   await build({

@@ -8,6 +8,11 @@ export const GUARD_FILES: Readonly<Record<Guard['file'], string>> = {
   'checks.ts': 'packages/core/src/protocol/checks.ts',
   'gate-checks.ts': 'packages/contract/src/gate-checks.ts',
   'client-data.ts': 'packages/attestation/src/webauthn/client-data.ts',
+  'quorum-checks.ts': 'packages/contract/src/quorum-checks.ts',
+  'create-session.ts': 'packages/core/src/operations/session/create-session.ts',
+  'verify-receipt.ts': 'packages/integrator/src/receipt/verify-receipt.ts',
+  'verify-log.ts': 'packages/integrator/src/receipt/verify-log.ts',
+  'witnesses.ts': 'packages/integrator/src/receipt/witnesses.ts',
 }
 
 /** A node of a syntax tree. */
@@ -48,6 +53,25 @@ export function allGuards(root: string): readonly (Guard & { readonly lines: num
 }
 
 /**
+ * The name of a rejection: a text, the argument of `reject`, or an object with either.
+ *
+ * @returns undefined for any other value
+ */
+function nameOf(value: Node | null | undefined): unknown {
+  if (value?.type === 'CallExpression') {
+    const [reason] = value['arguments'] as readonly Node[]
+    return (value['callee'] as Node)['name'] === 'reject' ? reason?.['value'] : undefined
+  }
+  if (value?.type !== 'ObjectExpression') return value?.['value']
+  const named = (value['properties'] as readonly Node[]).map((each) =>
+    each.type === 'SpreadElement'
+      ? nameOf(each['argument'] as Node)
+      : (each['key'] as Node)['name'] === 'reason' && nameOf(each['value'] as Node),
+  )
+  return named.find((each) => typeof each === 'string')
+}
+
+/**
  * Rows of a table are calls with the step and the reason; the other guards are conditions that
  * return their name.
  */
@@ -66,7 +90,7 @@ function placesIn(source: string): readonly Place[] {
         }
     if (node.type === 'IfStatement') {
       const { argument } = node['consequent'] as { readonly argument?: Node | null }
-      add(node, argument?.['value'], '')
+      add(node, nameOf(argument), '')
       if (argument?.type === 'ConditionalExpression') {
         // Without the guard, the checks that follow must still run.
         const condition = `(${textOf(node['test'])}) && (${textOf(argument['test'])})`
@@ -77,7 +101,8 @@ function placesIn(source: string): readonly Place[] {
     }
     if (node.type === 'ConditionalExpression') {
       const alternate = node['alternate'] as Node
-      add(alternate, alternate['value'], 'undefined')
+      const isText = alternate.type === 'Literal'
+      add(alternate, nameOf(alternate), isText ? 'undefined' : textOf(node['consequent']))
     }
     for (const member of Object.values(node))
       for (const child of Array.isArray(member) ? member : [member])

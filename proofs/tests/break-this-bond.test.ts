@@ -14,6 +14,7 @@ import type { Outcome } from '../break-this-bond/engine/level.ts'
 import { Buffer as PageBuffer } from '../break-this-bond/platform/buffer.ts'
 import { nobleHashing } from '../break-this-bond/platform/keys.ts'
 import * as page from '../break-this-bond/platform/node-crypto.ts'
+import { crypto as pageCrypto } from '../break-this-bond/platform/web-crypto.ts'
 import { loadGame } from '../break-this-bond/prove-game.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
@@ -52,6 +53,36 @@ test('the page verifies what OpenSSL signs, and hashes as it does', () => {
     assert.equal(page.hash('sha256', data, 'base64url'), hash('sha256', data, 'base64url'))
 })
 
+test('the page verifies what Web Crypto signs, and no other signature', async () => {
+  const { subtle } = crypto
+  const message = Uint8Array.of(1, 2, 3)
+  for (const [algorithm, form] of [
+    ['Ed25519', 'raw'],
+    [{ name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }, 'spki'],
+  ] as const) {
+    const pair = (await subtle.generateKey(algorithm, true, ['sign', 'verify'])) as CryptoKeyPair
+    const signature = new Uint8Array(await subtle.sign(algorithm, pair.privateKey, message))
+    const bytes = new Uint8Array(await subtle.exportKey(form, pair.publicKey))
+    const key = await pageCrypto.subtle.importKey(form, bytes)
+    const verify = (signed: Uint8Array, text: Uint8Array) =>
+      pageCrypto.subtle.verify(algorithm, key, signed, text)
+    assert.ok(await verify(signature, message))
+    assert.ok(!(await verify(signature, Uint8Array.of(1, 2, 4))))
+    assert.ok(!(await verify(signature.subarray(1), message)))
+    assert.ok(
+      !(await verify(
+        signature.map((byte, index) => (index === 9 ? byte ^ 1 : byte)),
+        message,
+      )),
+    )
+  }
+  await assert.rejects(pageCrypto.subtle.importKey('spki', message), TypeError)
+  assert.deepEqual(
+    await pageCrypto.subtle.digest('SHA-256', message),
+    new Uint8Array(await subtle.digest('SHA-256', message)),
+  )
+})
+
 test('a guard is dropped as a row, as a condition, or as the end of one, and nothing beside it', () => {
   const source = `export const CHECKS = [
   phone('nonce', 'challenge_expired', (f) => f.a),
@@ -64,8 +95,17 @@ function judge() {
     return 'two'
   if (c) return d ? 'four' : 'five'
   return a === b ? undefined : 'three'
+}
+function verify() {
+  if (six) return reject('six', { detail })
+  if (other) return fault('none')
+  if (seven) return { decision: 'reject', reason: 'seven', seven }
+  return enough ? { decision: 'accept' } : { ...reject('eight'), approved }
 }`
-  const dropped = ['nonce', 'two', 'three', 'five'].reduce(withoutGuard, source)
+  const dropped = ['nonce', 'two', 'three', 'five', 'six', 'seven', 'eight'].reduce(
+    withoutGuard,
+    source,
+  )
   assert.equal(
     dropped,
     `export const CHECKS = [
@@ -78,15 +118,26 @@ function judge() {
   ${''}
   if ((c) && (d)) return 'four'
   return a === b ? undefined : undefined
+}
+function verify() {
+  ${''}
+  if (other) return fault('none')
+  ${''}
+  return enough ? { decision: 'accept' } : { decision: 'accept' }
 }`,
   )
-  assert.throws(() => withoutGuard(source, 'six'), RangeError)
+  assert.throws(() => withoutGuard(source, 'none'), RangeError)
 })
 
 test('the game runs the modules of the service, but for its transport, its store and its hashes', async () => {
   const { metafile } = await bundleGame()
   const service = await build({
-    entryPoints: [`${ROOT}/packages/cli/src/node/serve.ts`],
+    entryPoints: [
+      `${ROOT}/packages/cli/src/node/serve.ts`,
+      `${ROOT}/packages/integrator/src/index.ts`,
+      `${ROOT}/packages/integrator/src/receipt/witnesses.ts`,
+    ],
+    outdir: ROOT,
     absWorkingDir: ROOT,
     bundle: true,
     write: false,
@@ -109,14 +160,18 @@ test('the game runs the modules of the service, but for its transport, its store
   const used = Object.entries(output?.inputs ?? {}).filter(([, { bytesInOutput }]) => bytesInOutput)
   const others = used
     .map(([path]) => path)
-    .filter((path) => /^packages\/(?:attestation|contract|core|server)\//.test(path))
+    .filter((path) => /^packages\/(?:attestation|contract|core|integrator|server)\//.test(path))
     .filter((path) => !Object.hasOwn(service.metafile.inputs, path))
   assert.deepEqual(others.toSorted(), [
+    // `bonded receipt new-epoch`.
+    'packages/core/src/operations/admin/begin-receipt-log.ts',
     // What `bonded session timeline` prints beside a step.
     'packages/core/src/protocol/explanations.ts',
     'packages/core/tests/memory/device-table.ts',
+    'packages/core/tests/memory/inbox-table.ts',
     'packages/core/tests/memory/memory-store.ts',
     'packages/core/tests/memory/memory.ts',
+    'packages/core/tests/memory/receipt-tables.ts',
     'packages/core/tests/memory/session-table.ts',
   ])
   assert.ok(!Object.hasOwn(metafile.inputs, 'packages/server/src/http/serve.ts'))
@@ -143,6 +198,20 @@ const LINES: readonly (readonly [level: number, moves: string, ...outcomes: [Out
     [6, 'ask mia tool call', 'none', 'won'],
     [6, 'ask mia card call', 'none', 'none'],
     [6, 'tool ask mia call', 'none', 'none'],
+    [7, 'ask own release', 'none', 'won'],
+    [7, 'ask own mia release', 'none', 'none'],
+    [7, 'choose ask own release', 'remains', 'remains'],
+    [7, 'choose choose ask own release', 'none', 'none'],
+    [8, 'text phone show', 'none', 'won'],
+    [8, 'text show', 'none', 'none'],
+    [8, 'text phone log show', 'none', 'none'],
+    [8, 'text phone alone', 'none', 'remains'],
+    [8, 'text phone log alone', 'remains', 'remains'],
+    [9, 'restore forget show', 'none', 'won'],
+    [9, 'restore show', 'none', 'none'],
+    [9, 'restore close show', 'none', 'none'],
+    [9, 'restore close alone', 'none', 'none'],
+    [9, 'restore forget alone', 'remains', 'remains'],
   ]
 /** What stops the winning line of each level, as the page names it. */
 const STOPPED = [
@@ -152,6 +221,9 @@ const STOPPED = [
   'client_data_origin',
   'subject_ref',
   'action_mismatch',
+  'too_few_approvals',
+  'not_included',
+  'log_rewritten',
 ]
 
 test('every level is won without its guard, and with it the guard is named', async () => {
@@ -194,6 +266,12 @@ test('the guards of the levels are rows and conditions of the files', () => {
     'checks.ts pinned',
     'gate-checks.ts context_mismatch',
     'gate-checks.ts session_not_ours',
+    'gate-checks.ts session_missing',
+    'quorum-checks.ts declined',
+    'create-session.ts quorum_required',
+    'verify-receipt.ts phone_signature_mismatch',
+    'verify-log.ts log_closed',
+    'witnesses.ts cosignatures_missing',
     'client-data.ts client_data_origin',
   ])
     assert.ok(all.includes(expected), expected)

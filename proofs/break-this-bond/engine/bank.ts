@@ -3,14 +3,24 @@ import {
   canonicalJson,
   COMPLETE_SESSION,
   COMPLETION_SECRET_HEADER,
+  CREATE_QUORUM,
   CREATE_SESSION,
+  type CreatedQuorum,
   type CreatedSession,
   type FullSession,
+  GET_QUORUM,
   GET_SESSION,
   type GateExpectation,
+  type GateVerdict,
+  judgeQuorum,
   judgeSubmit,
   PROVE_BROWSER,
+  type Quorum,
+  type QuorumRow,
+  type QuorumVerdict,
+  READ_RECEIPT,
   READ_TIMELINE,
+  type Receipt,
   requestPath,
   type Route,
   type Timeline,
@@ -18,7 +28,7 @@ import {
 } from '@bonded/contract'
 import type { BackendCaller, BrowserCaller } from '@bonded/core/operations/service'
 import { fetchAs, type GameFetch } from './http.ts'
-import { BANK_ORIGIN, type GameService, SERVICE_ORIGIN, TENANT, TOOLS } from './service.ts'
+import { BANK_ORIGIN, type GameService, NEEDED, SERVICE_ORIGIN, TENANT, TOOLS } from './service.ts'
 
 /** What a user asks the bank for: members of a form, or the arguments of a tool. */
 export type Form = Readonly<Record<string, string>>
@@ -59,6 +69,8 @@ export class Bank {
   readonly #pageFetch: GameFetch
   readonly #pending = new Map<string, Asked>()
   readonly #secrets = new Map<string, string>()
+  /** Of the latest quorum. */
+  #row: QuorumRow | undefined
   /** What the bank has done. */
   readonly done: Submitted[] = []
   /** Why the gate did not accept a submit, the first one first. */
@@ -83,14 +95,10 @@ export class Bank {
 
   /** Creates a session for a form. The phone shows its members. */
   async ask(asked: Asked): Promise<CreatedSession> {
-    const { workflow, action, form, subjectRef } = asked
-    const display = Object.entries(form).map(([label, value]) => ({ label, value }))
-    const context = { digest: this.digestOf(form), display }
-    const created = await this.#call<CreatedSession>(CREATE_SESSION, {
-      body: { workflow, action, context, ...(subjectRef && { subject_ref: subjectRef }) },
-    })
-    this.#pending.set(created.id, asked)
-    this.#secrets.set(created.id, created.completion_secret)
+    const { workflow, subjectRef } = asked
+    const body = { ...this.#requestOf(asked), ...(subjectRef && { subject_ref: subjectRef }) }
+    const created = await this.#call<CreatedSession>(CREATE_SESSION, { body })
+    this.#remember(created, asked)
     // A page shows the code, and its browser names it. An agent has no page.
     if (workflow !== TOOLS)
       await this.#send(this.#pageFetch, GET_SESSION, {
@@ -98,6 +106,51 @@ export class Bank {
         headers: { [WATCH_HEADER]: created.watch_token },
       })
     return created
+  }
+
+  /** Asks people in their inboxes: several as a quorum. @returns the reason of a rejection, if any */
+  async askPeople(
+    asked: Asked,
+    [first, ...others]: readonly string[],
+  ): Promise<string | undefined> {
+    this.#row = undefined
+    const of = 1 + others.length
+    const created = await this.#send(this.#fetch, of === 1 ? CREATE_SESSION : CREATE_QUORUM, {
+      body: {
+        ...this.#requestOf(asked),
+        ...(of === 1
+          ? { subject_ref: first }
+          : { subject_refs: [first, ...others], needed: of, maker_ref: null }),
+      },
+    })
+    if (created.error !== undefined) return created.error.reason
+    const { quorum_id: id, sessions } = created as unknown as CreatedQuorum
+    this.#row = { id, needed: of, of, refs: [first ?? '', ...others] }
+    for (const session of sessions) this.#remember(session, asked)
+    return undefined
+  }
+
+  /** Judges an action that several people approve, and acts as `submit` does. */
+  async release(submitted: Omit<Submitted, 'sessionId'>): Promise<string> {
+    const row = this.#row
+    if (row === undefined) return 'There is nothing to release.'
+    const { owner, workflow, action, form } = submitted
+    const { sessions } = await this.#call<Quorum>(GET_QUORUM, { id: row.id })
+    const verdict = judgeQuorum({
+      row,
+      minimum: NEEDED,
+      sessions,
+      owner,
+      pending: submitted,
+      expected: { workflow, action, context_digest: this.digestOf(form) },
+      now: this.#game.service.clock.now(),
+    })
+    return this.#act({ ...submitted, sessionId: row.id }, { verdict, ids: verdict.approved })
+  }
+
+  /** The receipt of a session, as the service returns it. */
+  receiptOf(id: string): Promise<Receipt> {
+    return this.#call<Receipt>(READ_RECEIPT, { id })
   }
 
   /** The session as the backend reads it. */
@@ -126,24 +179,48 @@ export class Bank {
       expected: { workflow, action, context_digest: this.digestOf(form), ...expected },
       now: this.#game.service.clock.now(),
     })
+    return this.#act(submitted, { verdict, ids: [sessionId ?? ''] })
+  }
+
+  /** What the bank can read afterward about each of its sessions. */
+  async timelines(): Promise<readonly Timeline[]> {
+    const ids = [...this.#pending.keys()]
+    const read = ids.map((id) => this.#call<Partial<Timeline>>(READ_TIMELINE, { id }))
+    // A restored service does not know every session.
+    return (await Promise.all(read)).filter((each): each is Timeline => each.entries !== undefined)
+  }
+
+  async #act(
+    submitted: Submitted,
+    of: {
+      readonly verdict: GateVerdict | QuorumVerdict
+      readonly ids: readonly string[]
+    },
+  ): Promise<string> {
+    const { verdict, ids } = of
     if (verdict.decision !== 'accept') {
       const said = verdict.reasons.join(', ')
       this.refusals.push(said)
       return said
     }
     this.done.push(submitted)
-    const secret = this.#secrets.get(sessionId ?? '') ?? ''
-    await this.#call(COMPLETE_SESSION, {
-      id: sessionId,
-      headers: { [COMPLETION_SECRET_HEADER]: secret },
-    })
+    for (const id of ids)
+      await this.#call(COMPLETE_SESSION, {
+        id,
+        headers: { [COMPLETION_SECRET_HEADER]: this.#secrets.get(id) ?? '' },
+      })
     return 'accept'
   }
 
-  /** What the bank can read afterward about each of its sessions. */
-  async timelines(): Promise<readonly Timeline[]> {
-    const ids = [...this.#pending.keys()]
-    return Promise.all(ids.map((id) => this.#call<Timeline>(READ_TIMELINE, { id })))
+  /** What each create says about a form. */
+  #requestOf({ workflow, action, form }: Asked) {
+    const display = Object.entries(form).map(([label, value]) => ({ label, value }))
+    return { workflow, action, context: { digest: this.digestOf(form), display } }
+  }
+
+  #remember({ id, completion_secret }: CreatedSession, asked: Asked): void {
+    this.#pending.set(id, asked)
+    this.#secrets.set(id, completion_secret)
   }
 
   #call<T>(route: Route, request: Sent): Promise<T> {
@@ -151,7 +228,7 @@ export class Bank {
   }
 
   async #send(fetch: GameFetch, route: Route, { id = '', headers = {}, body }: Sent) {
-    const path = requestPath(route as never, { session_id: id } as never)
+    const path = requestPath(route as never, { session_id: id, quorum_id: id } as never)
     const response = await fetch(SERVICE_ORIGIN + path, {
       method: route.method,
       headers,

@@ -1,12 +1,15 @@
 import type { Timeline } from '@bonded/contract'
 import { approveItself } from '../levels/approve-itself.ts'
 import { changeCall } from '../levels/change-call.ts'
+import { halfApproval } from '../levels/half-approval.ts'
 import { relayBrowser } from '../levels/relay-browser.ts'
 import { relayCode } from '../levels/relay-code.ts'
 import { replayCode } from '../levels/replay-code.ts'
+import { restoreLog } from '../levels/restore-log.ts'
+import { rewriteReceipt } from '../levels/rewrite-receipt.ts'
 import { swapText } from '../levels/swap-text.ts'
 import type { Level, Outcome } from './level.ts'
-import { type Line, show } from './world.ts'
+import { type Line, show, type World } from './world.ts'
 
 export { EXPLANATIONS } from '@bonded/core/protocol/explanations'
 
@@ -18,6 +21,9 @@ export const LEVELS: readonly Level[] = [
   relayBrowser,
   approveItself,
   changeCall,
+  halfApproval,
+  rewriteReceipt,
+  restoreLog,
 ]
 
 /** A move takes a second, so that a trace has an order. */
@@ -35,7 +41,7 @@ export interface Played {
   readonly lines: readonly Line[]
   /** What the bank can read afterward about its sessions. */
   readonly trace: readonly Timeline[]
-  /** What stopped the visitor: faults of the verifiers, steps, and reasons of the gate. */
+  /** What stopped the visitor: faults of the verifiers, steps, and reasons. */
   readonly stopped: readonly string[]
 }
 
@@ -47,6 +53,7 @@ export interface Played {
 export async function play(level: Level, seed: string, moves: readonly string[]): Promise<Played> {
   const round = await level.begin(seed)
   const { world, moves: possible } = round
+  report(world, { done: 0, refused: 0 })
   const said: string[] = []
   let reached: Outcome = 'none'
   let after = 0
@@ -54,13 +61,9 @@ export async function play(level: Level, seed: string, moves: readonly string[])
     const move = Object.hasOwn(possible, name) ? possible[name] : undefined
     if (move === undefined) throw new RangeError(`level ${level.id} has no move ${name}`)
     world.game.wait(MOVE_MS)
-    const { done, refusals } = world.bank
-    const [did, refused] = [done.length, refusals.length]
+    const before = countsOf(world)
     said.push(show(world, 'you', await move()))
-    for (const { action, form } of done.slice(did))
-      show(world, 'bank', `The gate accepts. The bank does ${action}: ${JSON.stringify(form)}.`)
-    for (const reason of refusals.slice(refused))
-      show(world, 'bank', `The gate rejects: ${reason}.`)
+    report(world, before)
     const now = await round.outcome()
     if (now !== reached && now !== 'none' && reached !== 'won') {
       reached = now
@@ -69,8 +72,24 @@ export async function play(level: Level, seed: string, moves: readonly string[])
   }
   const trace = await world.bank.timelines()
   const steps = trace.flatMap(({ entries }) =>
-    entries.flatMap(({ kind, step }) => (kind === 'refused' && step !== null ? [step] : [])),
+    entries.flatMap(({ kind, step }) =>
+      // A phone says what it shows only if the service asks, which it does by a rejection.
+      kind === 'refused' && step !== null && step !== 'shows' ? [step] : [],
+    ),
   )
-  const stopped = [...new Set([...world.game.faults, ...steps, ...world.bank.refusals])]
+  const all = [...world.game.faults, ...steps, ...world.bank.refusals, ...world.stopped]
+  const stopped = [...new Set(all)]
   return { said, outcome: reached, after, lines: world.lines, trace, stopped }
+}
+
+function countsOf({ bank }: World) {
+  return { done: bank.done.length, refused: bank.refusals.length }
+}
+
+/** Shows what the bank has done and rejected since. */
+function report(world: World, since: ReturnType<typeof countsOf>): void {
+  for (const { action, form } of world.bank.done.slice(since.done))
+    show(world, 'bank', `The gate accepts. The bank does ${action}: ${JSON.stringify(form)}.`)
+  for (const reason of world.bank.refusals.slice(since.refused))
+    show(world, 'bank', `The gate rejects: ${reason}.`)
 }

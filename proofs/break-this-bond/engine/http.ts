@@ -8,7 +8,10 @@ import { createSessionRoute } from '@bonded/server/http/routes/create-session'
 import { declineSessionRoute } from '@bonded/server/http/routes/decline-session'
 import { fetchEvidenceRoute } from '@bonded/server/http/routes/fetch-evidence'
 import { getSessionRoute } from '@bonded/server/http/routes/get-session'
+import { countInboxRoute, openInboxRoute } from '@bonded/server/http/routes/inbox'
 import { proveBrowserRoute } from '@bonded/server/http/routes/prove-browser'
+import { createQuorumRoute, getQuorumRoute } from '@bonded/server/http/routes/quorums'
+import { readReceiptRoute } from '@bonded/server/http/routes/read-receipt'
 import { readTimelineRoute } from '@bonded/server/http/routes/read-timeline'
 import type { Handled } from '../platform/serve.ts'
 import type { GameService } from './service.ts'
@@ -18,11 +21,16 @@ const ROUTES = [
   attestRoute,
   claimSessionRoute,
   completeSessionRoute,
+  countInboxRoute,
+  createQuorumRoute,
   createSessionRoute,
   declineSessionRoute,
   fetchEvidenceRoute,
+  getQuorumRoute,
   getSessionRoute,
+  openInboxRoute,
   proveBrowserRoute,
+  readReceiptRoute,
   readTimelineRoute,
 ].map((route) => handledOf(route as unknown as Handled))
 
@@ -36,7 +44,7 @@ export type GameFetch = (url: string, request: RequestParts) => Promise<Response
 export function fetchAs(game: GameService, callerNow: () => Promise<Caller>): GameFetch {
   return async (url, { method, headers, body }) => {
     const { pathname, searchParams } = new URL(url)
-    for (const { endpoint, handle, pattern } of ROUTES) {
+    for (const { endpoint, handle, pattern, id: named } of ROUTES) {
       const found = endpoint.method === method ? pattern.exec(pathname) : null
       if (found === null) continue
       const caller = await callerNow()
@@ -45,7 +53,7 @@ export function fetchAs(game: GameService, callerNow: () => Promise<Caller>): Ga
         service: serviceDuring(game.service, { requestId: id, keyId: keyIdOf(caller) }),
         caller,
         body: body === undefined ? undefined : JSON.parse(body),
-        params: { session_id: parseId(PATH_IDS.session_id, found[1] ?? '') },
+        params: { [named]: parseId(PATH_IDS[named], found[1] ?? '') },
         query: Object.fromEntries(searchParams),
         headers: Object.fromEntries(
           Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
@@ -61,13 +69,11 @@ export function fetchAs(game: GameService, callerNow: () => Promise<Caller>): Ga
   }
 }
 
-/** A route with the pattern of its path, which names no other id than that of a session. */
+/** A route with the pattern of its path, which names one id at most. */
 function handledOf({ endpoint, handle }: Handled) {
-  return {
-    endpoint,
-    handle,
-    pattern: new RegExp(`^${endpoint.path.replace('{session_id}', '([^/]+)')}$`),
-  }
+  const id = (/\{(\w+)\}/.exec(endpoint.path)?.[1] ?? 'session_id') as keyof typeof PATH_IDS
+  const pattern = new RegExp(`^${endpoint.path.replace(`{${id}}`, '([^/]+)')}$`)
+  return { endpoint, handle, pattern, id }
 }
 
 function response(status: number, body: unknown): ResponseLike {

@@ -2,7 +2,15 @@ import type { World } from './world.ts'
 
 /** What the build drops: a row of `checks.ts`, a reason of the gate, or a check of a verifier. */
 export interface Guard {
-  readonly file: 'checks.ts' | 'gate-checks.ts' | 'client-data.ts'
+  readonly file:
+    | 'checks.ts'
+    | 'gate-checks.ts'
+    | 'client-data.ts'
+    | 'quorum-checks.ts'
+    | 'create-session.ts'
+    | 'verify-receipt.ts'
+    | 'verify-log.ts'
+    | 'witnesses.ts'
   /** The step of the rows, the gate's reason, or the verifier's fault. */
   readonly name: string
 }

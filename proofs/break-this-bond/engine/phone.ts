@@ -1,12 +1,14 @@
-import { decodeBase64url, encodeBase64url, makeId } from '@bonded/contract'
+import { decodeBase64url, encodeBase64url, type Handoff, makeId } from '@bonded/contract'
 import type { Device } from '@bonded/core/domain/session'
 import {
   authenticatorData,
   type ClaimedSession,
+  createInbox,
   createPhone,
   createWebAuthnSigner,
   describeRequest,
   PhoneError,
+  type PhoneOptions,
   Secret,
   type Signer,
 } from '@bonded/phone'
@@ -39,6 +41,7 @@ export interface Passkey {
 export interface Phone {
   /** The bank's name for the phone's user. */
   readonly subjectRef: string
+  readonly key: SigningKey
   readonly passkey: Passkey
   /** The session that the phone has opened, as its screen shows it. */
   readonly opened: ClaimedSession['session'] | undefined
@@ -46,6 +49,8 @@ export interface Phone {
   readonly screen: string
   /** Scans a code. @returns what came of it, in the words of the service */
   scan(code: string): Promise<string>
+  /** Opens the latest request of its inbox. @returns the same */
+  openLatest(): Promise<string>
   approve(): Promise<string>
   decline(): Promise<string>
 }
@@ -53,8 +58,14 @@ export interface Phone {
 /** Gives the phone of a party a key that is registered already. */
 export async function registeredPhone(
   game: GameService,
-  { party, format }: { readonly party: string; readonly format: 'software' | 'webauthn' },
+  of: {
+    readonly party: string
+    readonly format: 'software' | 'webauthn'
+    /** Whether the user has bonded with the bank before, and has an inbox. */
+    readonly isKnown?: boolean
+  },
 ): Promise<Phone> {
+  const { party, format, isKnown = false } = of
   const { service } = game
   const random = game.randomOf(party)
   const key = signingKey(random.bytes())
@@ -76,8 +87,13 @@ export async function registeredPhone(
     ...(format === 'webauthn' && { webauthn: { attested: false, backupEligible: false } }),
   }
   const token = { id: device.id, hash: random.bytes(), issuedAt: service.clock.now() }
-  await service.store.write((tables) => tables.devices.register(device, token))
-  const phone = createPhone({
+  const { subjectId } = device
+  const subjectRef = service.keys.subjectRef(TENANT.id, subjectId)
+  await service.store.write(function* ({ devices }) {
+    yield* devices.register(device, token)
+    if (isKnown) yield* devices.pairwise({ tenantId: TENANT.id, subjectId, subjectRef })
+  })
+  const options: PhoneOptions = {
     origin: SERVICE_ORIGIN,
     signer: signerOf(key, passkey, format),
     sha256,
@@ -90,7 +106,10 @@ export async function registeredPhone(
     clock: { now: () => service.clock.elapsed(), schedule: neverWaits },
     isolatesValues: true,
     showsText: true,
-  })
+    showsQuorum: true,
+  }
+  const phone = createPhone(options)
+  const inbox = createInbox(options)
   let claimed: ClaimedSession | undefined
   const step = async (act: (known: ClaimedSession) => Promise<ClaimedSession>) =>
     claimed === undefined
@@ -99,8 +118,16 @@ export async function registeredPhone(
           claimed = await act(claimed as ClaimedSession)
           return claimed.session.state
         })
+  const open = (found: () => Promise<string | Handoff | undefined>) =>
+    said(async () => {
+      const handoff = await found()
+      if (handoff === undefined) return 'no request waits'
+      claimed = await phone.claim(handoff)
+      return claimed.session.state
+    })
   return {
-    subjectRef: service.keys.subjectRef(TENANT.id, device.subjectId),
+    subjectRef,
+    key,
     passkey,
     get opened() {
       return claimed?.session
@@ -108,11 +135,8 @@ export async function registeredPhone(
     get screen() {
       return claimed === undefined ? '' : describeRequest(claimed.session)
     },
-    scan: (code) =>
-      said(async () => {
-        claimed = await phone.claim(code)
-        return claimed.session.state
-      }),
+    scan: (code) => open(async () => code),
+    openLatest: () => open(async () => (await inbox.open()).items[0]),
     approve: () => step((known) => phone.approve(known, { gather: () => signals(game, random) })),
     decline: () => step((known) => phone.decline(known, { reason: 'user_declined' })),
   }

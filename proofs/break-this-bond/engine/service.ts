@@ -6,8 +6,10 @@ import type { AssertionVerifier } from '@bonded/core/ports/devices'
 import { noMeter } from '@bonded/core/ports/meter'
 import { appAssertionVerifier } from '@bonded/server/adapters/attestation/app-assertion-verifier'
 import { webauthnVerifier } from '@bonded/server/adapters/attestation/webauthn/assertion-verifier'
+import { emptyMemory, type Memory } from '../../../packages/core/tests/memory/memory.ts'
 import { memoryStore } from '../../../packages/core/tests/memory/memory-store.ts'
 import { gameKeys, seededRandom } from '../platform/keys.ts'
+import { type ReceiptParts, receiptParts } from './receipts.ts'
 
 /** The service, the bank, and the relying party of their passkeys. */
 export const SERVICE_ORIGIN = 'https://approve.bank.example'
@@ -16,10 +18,13 @@ export const RP_ID = 'bank.example'
 
 /** When every game begins. */
 const BEGIN = Date.parse('2027-01-04T09:00:00.000Z')
+const DAY_MS = 24 * 60 * 60_000
 const TENANT_ID = `ten_${'b'.repeat(22)}` as TenantId
 
 /** The workflow of the bank's tools, which agents call. */
 export const TOOLS = 'tools'
+/** How many people must approve a payment of the bank itself. */
+export const NEEDED = 2
 
 /** The workflows of the bank. */
 export const TENANT: Tenant = {
@@ -33,6 +38,13 @@ export const TENANT: Tenant = {
     { name: 'sign_in', actions: ['sign_in'], require: ['local_auth'] },
     { name: 'confirmed', actions: ['sign_in'], require: ['local_auth', 'browser'] },
     { name: TOOLS, actions: ['rename_card', 'close_card'], require: ['local_auth'] },
+    {
+      name: 'payments',
+      actions: ['release'],
+      require: ['local_auth'],
+      delivery: 'inbox',
+      quorum: { needed: NEEDED },
+    },
   ],
 }
 
@@ -52,6 +64,9 @@ export interface GameService {
   /** Random values of a party, which do not depend on those of another one. */
   readonly randomOf: (party: string) => ReturnType<typeof seededRandom>
   readonly requestId: () => RequestId
+  /** What is stored, which an operator can change. */
+  readonly memory: Memory
+  readonly receipts: ReceiptParts
   /** The checks of the verifiers that have failed. The timeline names some of them in short. */
   readonly faults: readonly string[]
 }
@@ -70,9 +85,19 @@ export function startService(seed: string): GameService {
   })
   const app = observed(appAssertionVerifier)
   let now = BEGIN
+  const memory = emptyMemory()
+  const receipts = receiptParts(randomOf('receipts').bytes, () => now)
   const parts: Partial<Service> = {
     // No page or phone watches: each reads the session after its move.
-    store: memoryStore({ publish() {} }, [TENANT]),
+    store: memoryStore({ publish() {} }, [TENANT], memory),
+    receiptSigner: receipts.signer,
+    witnesses: [receipts.witness],
+    keptCheckpoint: {
+      read: async () => receipts.kept,
+      store: async (checkpoint) => void (receipts.kept = checkpoint),
+    },
+    startedAt: BEGIN - DAY_MS,
+    shutdown: { isAnnounced: false, endOfWaiting: new AbortController().signal },
     meter: noMeter,
     clock: { now: () => now, elapsed: () => now - BEGIN, schedule: () => () => {} },
     keys: gameKeys(randomOf('root key').bytes()),
@@ -104,6 +129,8 @@ export function startService(seed: string): GameService {
     wait: (ms) => void (now += ms),
     randomOf,
     requestId: () => makeId('req', requests.id()),
+    memory,
+    receipts,
     faults,
   }
 }

@@ -20,6 +20,8 @@ export interface World {
   readonly mia: Phone
   readonly own: Phone
   readonly lines: Line[]
+  /** What has stopped the visitor beside the gate and the checks of the service. */
+  readonly stopped: string[]
   /** The request that the level is about, once it exists. */
   session: CreatedSession | undefined
 }
@@ -27,15 +29,19 @@ export interface World {
 /** Creates the parties of a game. */
 export async function createWorld(
   seed: string,
-  format: 'software' | 'webauthn' = 'software',
+  {
+    format = 'software',
+    isKnown = false,
+  }: { readonly format?: 'software' | 'webauthn'; readonly isKnown?: boolean } = {},
 ): Promise<World> {
   const game = startService(seed)
   return {
     game,
     bank: new Bank(game),
-    mia: await registeredPhone(game, { party: 'Mia', format }),
-    own: await registeredPhone(game, { party: 'you', format }),
+    mia: await registeredPhone(game, { party: 'Mia', format, isKnown }),
+    own: await registeredPhone(game, { party: 'you', format, isKnown }),
     lines: [],
+    stopped: [],
     session: undefined,
   }
 }
@@ -59,10 +65,32 @@ export async function letMia(
   const { mia } = world
   const code = await shownCode(world)
   if (code === undefined) return 'There is no code.'
-  const said = await mia.scan(code)
+  return answerAs(world, { said: await mia.scan(code), answer })
+}
+
+/** Mia answers what her phone shows, once it has opened a request. */
+export async function answerAs(
+  world: World,
+  of: {
+    readonly said: string
+    readonly answer: (display: Form) => 'approve' | 'decline'
+  },
+): Promise<string> {
+  const { said, answer } = of
+  const { mia } = world
   if (said !== 'pending') return show(world, 'Mia', said)
   show(world, 'Mia', mia.screen)
   const display = mia.opened?.context?.display ?? []
   const chosen = answer(Object.fromEntries(display.map(({ label, value }) => [label, value])))
   return show(world, 'Mia', `You ${chosen}: ${await mia[chosen]()}.`)
+}
+
+/** Lets Mia make a transfer, which the bank does. @returns the id of its session */
+export async function letMiaTransfer(world: World, form: Form): Promise<string> {
+  const { bank } = world
+  const asked = { workflow: 'transfer', action: 'send_money', owner: 'mia', form }
+  world.session = await bank.ask(asked)
+  await letMia(world, () => 'approve')
+  await bank.submit({ ...asked, sessionId: world.session.id })
+  return world.session.id
 }

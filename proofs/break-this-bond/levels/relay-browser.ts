@@ -23,7 +23,7 @@ export const relayBrowser: Level = {
     submit: 'Sign in',
   },
   async begin(seed) {
-    const world = await createWorld(seed, 'webauthn')
+    const world = await createWorld(seed, { format: 'webauthn' })
     const { bank, game, mia, own } = world
     const secret = encodeBase64url(game.randomOf('browser').bytes())
     const commitment = encodeBase64url(sha256(utf8ToBytes(secret)))

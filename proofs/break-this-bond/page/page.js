@@ -12,7 +12,7 @@
  * @typedef {{ level: number, seed: string, isGuarded: boolean, moves: string[] }} State
  */
 
-/** Where each guard is, by its name. The build writes it. */
+/** Where each guard is, by its file and name. The build writes it. */
 const LINES = /** @type {Record<string, { where: string, url: string }>} */ (
   JSON.parse(/** @type {any} */ (globalThis).GUARD_LINES)
 )
@@ -61,9 +61,14 @@ function make(name, ...content) {
   return element
 }
 
-/** A guard as a link to its line. @param {string} name */
-function linkTo(name) {
-  const place = LINES[name]
+/**
+ * A guard as a link to its line. A level names the file of a reason that several files have.
+ *
+ * @param {string} name @param {Level} level
+ */
+function linkTo(name, { guard }) {
+  const found = Object.keys(LINES).find((key) => key.endsWith(` ${name}`))
+  const place = LINES[`${guard.file} ${name}`] ?? LINES[found ?? '']
   if (place === undefined) return name
   const link = /** @type {HTMLAnchorElement} */ (make('a', `${name} (${place.where})`))
   link.href = place.url
@@ -76,7 +81,7 @@ function drawLevel(level) {
   at('you').textContent = level.you
   at('remains').textContent = level.remains ? `What remains: ${level.remains}` : ''
   at('guard-line').replaceWith(
-    Object.assign(make('span', linkTo(level.guard.name)), { id: 'guard-line' }),
+    Object.assign(make('span', linkTo(level.guard.name, level)), { id: 'guard-line' }),
   )
   at('moves').replaceChildren(
     ...Object.entries(level.moves).map(([name, label]) => {
@@ -95,7 +100,7 @@ function outcomeOf({ outcome, stopped }, level) {
     return ['You have won, and no guard prevents it. ', level.remains ?? '']
   const reasons = stopped.map((name) => {
     const explanation = game.EXPLANATIONS[name]
-    return make('li', linkTo(name), explanation === undefined ? '' : `: ${explanation}`)
+    return make('li', linkTo(name, level), explanation === undefined ? '' : `: ${explanation}`)
   })
   return reasons.length === 0 ? [] : ['Stopped by', make('ul', ...reasons)]
 }

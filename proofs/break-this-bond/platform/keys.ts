@@ -1,6 +1,7 @@
 import { encodeBase64url, encodeBase62 } from '@bonded/contract'
 import { deriveKeys, type Hashing } from '@bonded/core/ports/derived-keys'
 import type { Keyring, Random } from '@bonded/core/ports/keyring'
+import { ed25519 } from '@noble/curves/ed25519.js'
 import { p256 } from '@noble/curves/nist.js'
 import { equalBytes } from '@noble/curves/utils.js'
 import { hkdf } from '@noble/hashes/hkdf.js'
@@ -31,6 +32,8 @@ export function gameKeys(root: Uint8Array): Keyring {
   const used: Partial<Keyring> = {
     ...derivations,
     same: (a, b) => equalBytes(bytesOf(a), bytesOf(b)),
+    sha256Bytes: (...parts) => sha256(concatBytes(...parts)),
+    digest: (credential) => sha256(utf8ToBytes(credential)),
     // They only recognize a motion that is reported twice, and no one else reads them here.
     motionFingerprints: (_key, _device, patterns) =>
       patterns.map((pattern) => pattern & FINGERPRINT_MASK),
@@ -49,15 +52,15 @@ export function seededRandom(seed: string): Random & { readonly bytes: () => Uin
   }
 }
 
-/** A P-256 key. */
+/** A key of P-256, or of Ed25519. */
 export interface SigningKey {
-  /** SPKI, DER. */
+  /** SPKI in DER, or the 32 bytes of Ed25519. */
   readonly publicKey: Uint8Array
-  /** ECDSA with SHA-256, DER. */
+  /** ECDSA with SHA-256 in DER, or Ed25519. */
   sign(message: Uint8Array): Uint8Array
 }
 
-/** Creates a key from 32 random bytes. */
+/** Creates a key of P-256 from 32 random bytes. */
 export const signingKey = remembered((bytes: Uint8Array): SigningKey => {
   const { secretKey } = p256.keygen(concatBytes(bytes, sha256(bytes)).slice(0, SEED_BYTES))
   return {
@@ -65,6 +68,14 @@ export const signingKey = remembered((bytes: Uint8Array): SigningKey => {
     sign: remembered((message: Uint8Array) => p256.sign(message, secretKey, { format: 'der' })),
   }
 })
+
+/** Creates a key of Ed25519 from 32 random bytes. */
+export const ed25519Key = remembered(
+  (bytes: Uint8Array): SigningKey => ({
+    publicKey: ed25519.getPublicKey(bytes),
+    sign: remembered((message: Uint8Array) => ed25519.sign(message, bytes)),
+  }),
+)
 
 function bytesOf(of: string | Uint8Array): Uint8Array {
   return typeof of === 'string' ? utf8ToBytes(of) : of

@@ -1,0 +1,123 @@
+import {
+  canonicalJson,
+  decodeBase64url,
+  encodeBase64url,
+  type ReceiptClaims,
+} from '@bonded/contract'
+import { sha256 } from '@noble/hashes/sha2.js'
+import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { auditAlone, auditWithWitness, logReceipts, publishedLog } from '../engine/auditor.ts'
+import type { Level, Outcome } from '../engine/level.ts'
+import { createWorld, letMiaTransfer, show } from '../engine/world.ts'
+
+const MIAS = { To: 'Anna', Amount: 'EUR 90' }
+const YOURS = { To: 'Mallory', Amount: 'EUR 9000' }
+
+/** The log has one receipt in each place, and the witness has seen it. */
+export const rewriteReceipt: Level = {
+  id: 8,
+  title: 'Rewrite a receipt as the operator',
+  you: 'You are the operator, with the database and the key that signs receipts. Mia has sent EUR 90 to Anna. Make the receipt say EUR 9000 to Mallory, and convince an auditor.',
+  guard: { file: 'verify-log.ts', name: 'not_included' },
+  remains:
+    'An auditor without an outside witness, and without an earlier checkpoint, sees only the log that you show. A receipt names the phone’s key, and does not show whose it is.',
+  moves: {
+    text: 'Change the text, and sign the receipt with the service’s key',
+    phone: 'Sign the text with a phone key of your own, which the receipt then names',
+    log: 'Put your receipt in the place of hers in the log, and sign the log anew',
+    show: 'Show it to an auditor who requires the witness',
+    alone: 'Show it to an auditor who knows no witness',
+  },
+  async begin(seed) {
+    const world = await createWorld(seed)
+    const { bank, game, own } = world
+    const { memory, receipts } = game
+    const id = await letMiaTransfer(world, MIAS)
+    await logReceipts(game)
+    /** What the auditor and the bank have stored since. */
+    const stored = await publishedLog(game)
+    const copy = await bank.receiptOf(id)
+    let { receipt } = copy
+    let outcome: Outcome = 'none'
+    const change = async (changed: (claims: ReceiptClaims) => Partial<ReceiptClaims>) => {
+      const [header = ''] = receipt.split('.')
+      const claims = claimsOf(receipt)
+      const input = `${header}.${encode({ ...claims, ...changed(claims) })}`
+      receipt = `${input}.${encodeBase64url(await receipts.signer.sign(utf8ToBytes(input)))}`
+    }
+    const judge = async (said: string, won: Outcome) => {
+      const text = JSON.stringify(shown(claimsOf(receipt)))
+      if (said !== 'accept') {
+        world.stopped.push(...said.split(', '))
+        return `The auditor rejects: ${said}.`
+      }
+      if (receipt === copy.receipt) return `The auditor accepts the receipt of Mia: ${text}.`
+      if (text === JSON.stringify(YOURS)) outcome = won
+      show(world, 'bank', `Your own copy of the receipt says ${JSON.stringify(MIAS)}.`)
+      return `The auditor accepts: Mia has approved ${text}.`
+    }
+    const presented = async () => ({ receipt, proof: (await bank.receiptOf(id)).proof })
+    return {
+      world,
+      moves: {
+        async text() {
+          await change(({ context }) => ({
+            context: {
+              ...context,
+              digest: bank.digestOf(YOURS),
+              display: Object.entries(YOURS).map(([label, value]) => ({ label, value })),
+            },
+          }))
+          return 'The receipt says EUR 9000 to Mallory. The key of the service has signed it.'
+        },
+        async phone() {
+          await change(({ context, phone }) => {
+            const text = canonicalJson(context)
+            const approved = JSON.parse(phone.payload) as object
+            const payload = canonicalJson({
+              ...approved,
+              context: encodeBase64url(sha256(utf8ToBytes(text))),
+            })
+            const data = decodeBase64url(phone.authenticator_data) ?? new Uint8Array()
+            const signature = own.key.sign(concatBytes(data, sha256(utf8ToBytes(payload))))
+            return {
+              phone: {
+                ...phone,
+                public_key: encodeBase64url(own.key.publicKey),
+                payload,
+                signature: encodeBase64url(signature),
+              },
+            }
+          })
+          return 'Your phone has signed the text of the receipt, which names your key.'
+        },
+        async log() {
+          for (const [key, row] of memory.receipts)
+            memory.receipts.set(key, { ...row, jws: receipt, logIndex: null })
+          for (const rows of [memory.logHead, memory.logTiles]) rows.clear()
+          receipts.kept = ''
+          const problems = await logReceipts(game)
+          world.stopped.push(...receipts.witness.refusals)
+          return ['The log has your receipt in the place of hers.', ...problems].join(' ')
+        },
+        show: async () => judge(await auditWithWitness(game, await presented(), stored), 'won'),
+        alone: async () => judge(await auditAlone(game, await presented()), 'remains'),
+      },
+      outcome: () => outcome,
+    }
+  },
+}
+
+function claimsOf(receipt: string): ReceiptClaims {
+  const bytes = decodeBase64url(receipt.split('.')[1] ?? '') ?? new Uint8Array()
+  return JSON.parse(new TextDecoder().decode(bytes)) as ReceiptClaims
+}
+
+function encode(value: object): string {
+  return encodeBase64url(utf8ToBytes(JSON.stringify(value)))
+}
+
+/** The labels and values of a receipt, as a form has them. */
+function shown({ context }: ReceiptClaims) {
+  return Object.fromEntries((context?.display ?? []).map(({ label, value }) => [label, value]))
+}
