@@ -1,0 +1,3 @@
+module bonded.example/kit/examples
+
+go 1.19
