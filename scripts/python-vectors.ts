@@ -99,6 +99,7 @@ function pending(): FullSession {
     step_up: null,
     hint: 'waiting_for_scan',
     ended_reason: null,
+    decline_note: null,
     outcome: null,
   }
 }

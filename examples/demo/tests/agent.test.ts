@@ -120,6 +120,7 @@ test(
     await stage.assertAccessible('own phone')
     await openRequest(stage)
     await stage.pressOnPage('Decline')
+    await stage.pressOnPage('Decline')
     await stage.page.getByText('The request is declined: nothing was paid.').waitFor()
     await says(stage, 'declined: nothing was sent.')
 

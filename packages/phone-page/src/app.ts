@@ -55,7 +55,7 @@ export function startApp(dependencies: AppDependencies): App {
       claimed !== undefined &&
       (needsApp || shows('request', 'step_up', 'browser_key', 'awaiting_browser'))
     )
-      void deciding.decline(claimed, reason)
+      void deciding.decline(claimed, { reason })
   }
   const act: Readonly<Record<Choice, () => void>> = {
     set_up: () => {

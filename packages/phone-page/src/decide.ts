@@ -1,6 +1,7 @@
 import {
   awaitsBrowser,
   type ClaimedSession,
+  type Declining,
   isRejection,
   type Phone,
   PhoneError,
@@ -18,7 +19,7 @@ import { stepFor } from './step-up.ts'
 /** Carries out what the user decides about the request. */
 export interface Deciding {
   approve(from: ClaimedSession): Promise<void>
-  decline(from: ClaimedSession, reason: 'user_declined' | 'user_unexpected'): Promise<void>
+  decline(from: ClaimedSession, declining: Declining): Promise<void>
 }
 
 interface DecidingDependencies {
@@ -89,13 +90,13 @@ export function createDeciding(
         if (!isCancelled(failure) && !OVER.has(stage.screen.name)) explain(failure)
       }
     },
-    async decline(from, reason) {
+    async decline(from, declining) {
       stage.untilContinued.cancel()
       try {
         const open = await undecided('declining', { from, stage, phone })
         if (open === undefined) return
-        stage.claimed = await phone.decline(open, { reason })
-        stage.end(reason === 'user_unexpected' ? 'reported' : 'declined')
+        stage.claimed = await phone.decline(open, declining)
+        stage.end(declining.reason === 'user_unexpected' ? 'reported' : 'declined')
       } catch (failure) {
         if (OVER.has(stage.screen.name)) return
         if (problemOf(failure) === 'offline') stage.presentOpen('connection_lost')

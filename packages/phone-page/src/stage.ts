@@ -198,6 +198,7 @@ const STILL_OPEN: ReadonlySet<string> = new Set([
   ...UNDECIDED,
   'step_up',
   'browser_key',
+  'note',
   'approved',
 ])
 /** The phone approved, and then the page's browser did not confirm. */

@@ -48,7 +48,7 @@ export {
 export type { ServerTime } from './server-time.ts'
 export type { Approving } from './session/approve.ts'
 export type { ClaimedSession } from './session/claimed-session.ts'
-export type { DeclineReason } from './session/decline.ts'
+export type { DeclineReason, Declining } from './session/decline.ts'
 export { createReading, type Reading, type Unread } from './session/reading.ts'
 export {
   describeRequest,

@@ -30,7 +30,7 @@ import {
 import { fetchEvidence, type Gathered } from './session/evidence.ts'
 import type { PhoneSignals } from './session/signals.ts'
 import { type Following, waitForEnd } from './session/completion.ts'
-import { type DeclineReason, decline } from './session/decline.ts'
+import { decline, type Declining } from './session/decline.ts'
 import { readInvitation } from './session/invitation.ts'
 import type { KeyRequirement } from './signers/webauthn.ts'
 
@@ -112,10 +112,7 @@ export interface Phone {
    *
    * @throws {PhoneError} `refused`, `unreachable`, `answer_unreadable`, `cancelled`
    */
-  decline(
-    claimed: ClaimedSession,
-    options: Waiting & { readonly reason: DeclineReason },
-  ): Promise<ClaimedSession>
+  decline(claimed: ClaimedSession, options: Waiting & Declining): Promise<ClaimedSession>
   /**
    * Rotates the device token and stores the new one. `claim` does so when the rotation is due or
    * the token has expired. Call this when the token may have been stolen.

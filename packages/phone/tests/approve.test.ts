@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { awaitsBrowser, PhoneError, type RequiredSignals } from '../src/index.ts'
 import { jumpingClock } from './clocks.ts'
+import type { Fault } from './fake-records.ts'
 import { harness } from './harness.ts'
 
 const rejected = (reason: string) => (error: unknown) =>
@@ -251,6 +252,30 @@ test('ends a declined session with the user’s reason', async () => {
       reason,
     })
   }
+})
+
+test('repeats a decline without the note that the service rejects, and only then', async () => {
+  const note = 'The invoice is of 8 March'
+  const declines = async (...faults: Fault[]) => {
+    const { service, phone } = harness()
+    const claimed = await phone.claim(service.payload)
+    service.fail('/decline', ...faults)
+    const ended = await phone.decline(claimed, { reason: 'user_declined', note }).then(
+      ({ session }) => session.state,
+      ({ reason }: PhoneError) => reason,
+    )
+    const sent = service.requests.filter(({ path }) => path.endsWith('/decline'))
+    return [ended, ...sent.map(({ body }) => (body as { note?: string }).note)]
+  }
+  assert.deepEqual(await declines(), ['killed', note])
+  for (const [status, reason] of [
+    [400, 'unknown_member'],
+    [400, 'invalid_member'],
+    [413, 'body_too_large'],
+  ] as const)
+    assert.deepEqual(await declines({ status, reason }), ['killed', note, undefined], reason)
+  const over = { status: 409, reason: 'session_not_live' } as const
+  assert.deepEqual(await declines(over), ['session_not_live', note])
 })
 
 test('an ended session is not signed for', async () => {

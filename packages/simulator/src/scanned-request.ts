@@ -24,7 +24,10 @@ export interface ScannedRequest {
   /** @throws {PhoneError} as `Phone.approve` */
   approve(options: ApprovingOptions): Promise<ShownSession>
   /** @throws {PhoneError} as `Phone.decline` */
-  decline(reason: DeclineReason, signal?: AbortSignalLike): Promise<ShownSession>
+  decline(
+    reason: DeclineReason,
+    options?: { readonly note?: string; readonly signal?: AbortSignalLike },
+  ): Promise<ShownSession>
   /**
    * Waits for `completed`, `killed` or `expired`.
    *
@@ -55,7 +58,7 @@ export function scannedRequest(
           signal,
         }),
       ),
-    decline: async (reason, signal) => keep(await phone.decline(known, { reason, signal })),
+    decline: async (reason, options) => keep(await phone.decline(known, { reason, ...options })),
     // The wait begins with the session of now: a step-up during it changes the session it reads.
     waitForEnd: async (signal) => keep(await phone.waitForEnd(known, { signal })),
   }

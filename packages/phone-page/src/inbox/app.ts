@@ -1,9 +1,11 @@
+import { sanitizeDisplayValue } from '@bonded/contract'
 import {
   isRejection,
   type OpenedInbox,
   type Phone,
   PhoneError,
   type PhoneInbox,
+  requestOf,
 } from '@bonded/phone'
 import { createDeciding } from '../decide.ts'
 import type { DeviceStore } from '../device-store.ts'
@@ -143,6 +145,7 @@ export function startInbox(dependencies: InboxDependencies): InboxApp {
   }
   const back = () => {
     const { claimed, screen } = stage
+    if (screen.name === 'note') return stage.presentRequest(screen.notice)
     // The report has ended other requests too, and has paused their tenant.
     if (screen.name === 'ended' && screen.end === 'reported') return void start()
     const id = claimed?.session.id
@@ -177,8 +180,12 @@ export function startInbox(dependencies: InboxDependencies): InboxApp {
   const reject = (reason: 'user_declined' | 'user_unexpected') => {
     const { claimed, screen } = stage
     const needsApp = screen.name === 'problem' && screen.problem === 'app_required'
-    if (claimed !== undefined && (needsApp || shows('request', 'step_up', 'browser_key')))
-      void deciding.decline(claimed, reason)
+    if (claimed === undefined || !(needsApp || shows('request', 'step_up', 'browser_key'))) return
+    if (reason === 'user_unexpected') return void deciding.decline(claimed, { reason })
+    stage.untilContinued.cancel()
+    const { tenant_name } = requestOf(claimed.session)
+    const notice = screen.name === 'request' ? screen.notice : null
+    stage.present({ name: 'note', tenant_name, notice })
   }
   const act: Readonly<Partial<Record<Choice, () => void>>> = {
     approve: () =>
@@ -225,6 +232,12 @@ export function startInbox(dependencies: InboxDependencies): InboxApp {
           showList({ ...without(id, list), isOver: true })
         }),
       ),
+    decline(text) {
+      const { claimed } = stage
+      const note = sanitizeDisplayValue(text.replaceAll(/\s+/g, ' ').trim()) || undefined
+      if (claimed !== undefined && shows('note'))
+        void deciding.decline(claimed, { reason: 'user_declined', note })
+    },
     resume: ({ tenant_id }) =>
       void ask(async () => {
         await signed(() => inbox.resume(tenant_id))

@@ -1,3 +1,4 @@
+import { MAX_NOTE_LENGTH } from '@bonded/contract'
 import { purposeOf } from '@bonded/phone'
 import type { Screen } from '../screen.ts'
 import { element } from '../view/dom.ts'
@@ -15,7 +16,14 @@ import {
 } from '../view/parts.ts'
 import { verbatim } from '../view/verbatim.ts'
 import type { InboxMessages } from './messages.ts'
-import type { Alike, InboxActions, InboxScreen, ListedRequest, ListScreen } from './screen.ts'
+import type {
+  Alike,
+  InboxActions,
+  InboxScreen,
+  ListedRequest,
+  ListScreen,
+  NoteScreen,
+} from './screen.ts'
 
 export interface InboxContext extends DrawingContext {
   readonly messages: InboxMessages
@@ -48,12 +56,40 @@ export function drawInbox(screen: Screen, context: InboxContext): DrawnScreen {
       back.classList.add('back')
       return { ...drawn, content: [back, ...drawAlike(screen.alike, context), ...drawn.content] }
     }
+    case 'note':
+      return drawNote(screen, context)
     case 'keys':
     case 'removal':
       throw new RangeError('the inbox lists no phones')
     default:
       return drawScreen(screen, context)
   }
+}
+
+/** Asks why the user declines. The field may stay empty. */
+function drawNote({ tenant_name: tenant }: NoteScreen, context: InboxContext): DrawnScreen {
+  const { messages, actions, onChoice } = context
+  const title = messages['inbox.why']
+  const field = element('textarea', {
+    'aria-label': title,
+    dir: 'auto',
+    maxlength: `${MAX_NOTE_LENGTH}`,
+  })
+  const counter = element('p', { class: 'note' })
+  const count = () => {
+    counter.textContent = `${field.value.length}/${MAX_NOTE_LENGTH}`
+  }
+  field.addEventListener('input', count)
+  count()
+  return statement(
+    { symbol: ['phone', 'busy'], title, body: fillNodes(messages['inbox.note'], { tenant }) },
+    field,
+    counter,
+    footer(
+      button(messages['action.decline'], () => actions.decline(field.value)),
+      button(messages['action.back'], () => onChoice('close'), { plain: true }),
+    ),
+  )
 }
 
 type WaitingScreen = Extract<InboxScreen, { name: 'inbox' }>

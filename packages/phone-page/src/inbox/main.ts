@@ -43,6 +43,7 @@ function main(root: HTMLElement, language: Language<InboxMessages>): void {
       open: () => app?.open(),
       more: () => app?.more(),
       select: (item) => app?.select(item),
+      decline: (note) => app?.decline(note),
       resume: (pause) => app?.resume(pause),
       notify: notifications && ((push) => app?.notify?.(push)),
     },

@@ -1,10 +1,20 @@
 import type { InboxPush, OpenedInbox, WaitingRequest } from '@bonded/phone'
+import type { Notice } from '../screen.ts'
 
 /** What only the inbox shows. */
 export type InboxScreen =
   | (Counted & { readonly name: 'inbox'; readonly waiting: number })
   | { readonly name: 'no_inbox'; readonly hasNotRecovered: boolean }
   | ListScreen
+  | NoteScreen
+
+/** Why the user declines, which they may say. The request still waits. */
+export interface NoteScreen {
+  readonly name: 'note'
+  readonly tenant_name: string
+  /** That of the request. After an outage, the page reads the request again before it declines. */
+  readonly notice: Notice | null
+}
 
 /** A screen whose number the page polls. */
 interface Counted {
@@ -51,6 +61,8 @@ export interface InboxActions {
   /** Lists the next ones too. */
   more(): void
   select(item: ListedRequest): void
+  /** Declines the open request, with what the user has written, or without. */
+  decline(note: string): void
   /** Ends the pause of a tenant. */
   resume(pause: OpenedInbox['paused'][number]): void
   /** Turns notifications on or off. Absent where this browser has none. */

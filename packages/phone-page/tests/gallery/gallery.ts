@@ -233,6 +233,9 @@ const screens: Record<string, { screen: Screen; access?: MotionAccess }> = {
   'inbox-list-empty': { screen: listScreen({ items: [], cursor: null, paused: [] }) },
   'inbox-none': { screen: { name: 'no_inbox', hasNotRecovered: true } },
   'inbox-request': { screen: requestScreen({ request: AGENTS_REQUEST }) },
+  'inbox-note': {
+    screen: { name: 'note', tenant_name: LONGEST.tenant_name, notice: null },
+  },
   'inbox-approved': { screen: { name: 'approved', request: AGENTS_REQUEST, isSynced: false } },
   'inbox-reported': { screen: { name: 'ended', end: 'reported', tenant: 'Harbour Bank' } },
 }
@@ -346,7 +349,7 @@ Object.assign(globalThis, {
         guard,
         read: new Set<string>(),
         isInbox,
-        actions: { open() {}, more() {}, select() {}, resume() {}, notify() {} },
+        actions: { open() {}, more() {}, select() {}, decline() {}, resume() {}, notify() {} },
         motion: { access: () => drawn.access ?? 'needs_permission', seconds: () => 4 },
       } as const
       drawnIn = createView(
