@@ -44,6 +44,13 @@ export {
   type ReceiptVerdict,
   verifyReceipt,
 } from './receipt/verify-receipt.ts'
+export {
+  type QuorumReceipt,
+  type QuorumReceiptsRejectReason,
+  type QuorumReceiptsVerdict,
+  type QuorumToVerify,
+  verifyQuorum,
+} from './receipt/verify-quorum.ts'
 export type { ClosedLog } from './receipt/closed-log.ts'
 export type { Checkpoint } from './receipt/checkpoint.ts'
 export { type LogRejectReason, type LogVerdict, verifyConsistency } from './receipt/verify-log.ts'

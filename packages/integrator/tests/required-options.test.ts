@@ -119,6 +119,17 @@ const TABLE: Readonly<Record<string, Row>> = {
       ),
   },
   '. verifyReceipt': { options: { receipt: 'a', jwks: { keys: [] } }, call: first },
+  '. verifyQuorum': {
+    options: {
+      receipts: [{ receipt: 'a' }],
+      jwks: { keys: [] },
+      tenantId: 'ten_a',
+      workflow: 'wire',
+      digest: 'a',
+    },
+    call: (exported) => (options) =>
+      (exported as (...all: unknown[]) => unknown)(options['receipts'], options),
+  },
   './witnesses verifyWitnesses': {
     options: { witnesses: [`w.example+00df7ba9+BA${'A'.repeat(42)}`] },
     call: (exported) => (options) => (exported as (...all: unknown[]) => unknown)('', options),
@@ -148,6 +159,7 @@ const WITHOUT: Readonly<Record<string, string>> = {
   './sqlite waitForOthers': 'it is for the stores of this package',
   './testing everyOutcome': 'it takes nothing',
   './testing testBonded': 'its argument is optional',
+  './witnesses verifyWitnessedQuorum': 'it is verifyQuorum, which is in the table',
   './witnesses verifyWitnessedReceipt': 'it is verifyReceipt, which is in the table',
 }
 

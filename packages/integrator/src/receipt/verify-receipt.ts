@@ -64,6 +64,16 @@ export type ReceiptVerdict =
  * @example (await verifyReceipt({ receipt: 'eyJ…', jwks: { keys: [] } })).decision // 'reject'
  */
 export async function verifyReceipt(given: ReceiptToVerify): Promise<ReceiptVerdict> {
+  const verdict = await verifySignatures(given)
+  if (verdict.decision === 'reject') return verdict
+  if (verdict.claims.context?.quorum) return reject('one_of_several')
+  return verifyEntry(given, verdict)
+}
+
+type Accepted = Extract<ReceiptVerdict, { decision: 'accept' }>
+
+/** What {@link verifyReceipt} verifies without the log, also of one approval of several. */
+export async function verifySignatures(given: ReceiptToVerify): Promise<ReceiptVerdict> {
   const { receipt, jwks, issuer, tenantId, sessionId } = given
   if (typeof receipt !== 'string')
     throw new GateError('invalid_configuration', 'Pass receipt to verifyReceipt: a text.')
@@ -94,10 +104,17 @@ export async function verifyReceipt(given: ReceiptToVerify): Promise<ReceiptVerd
   const fault = await faultOfPayload(claims)
   if (fault !== undefined) return reject(fault)
   if (!(await isSignedByPhone(claims.phone))) return reject('phone_signature_mismatch')
-  if (claims.context?.quorum) return reject('one_of_several')
-  if (given.proof === undefined) return { decision: 'accept', claims, checkpoint: undefined }
-  const origin = claims.log_origin
-  const included = await verifyInclusion({ receipt, proof: given.proof, origin, jwks })
+  return { decision: 'accept', claims, checkpoint: undefined }
+}
+
+/** Verifies that the log has a receipt, if it comes with a proof. */
+export async function verifyEntry(
+  { receipt, jwks, proof }: ReceiptToVerify,
+  verdict: Accepted,
+): Promise<ReceiptVerdict> {
+  if (proof === undefined) return verdict
+  const { claims } = verdict
+  const included = await verifyInclusion({ receipt, proof, origin: claims.log_origin, jwks })
   return included.decision === 'accept' ? { ...included, claims } : included
 }
 

@@ -3,6 +3,12 @@ import { requireOptions } from '../required.ts'
 import { decodeBase64 } from './checkpoint.ts'
 import { same } from './merkle.ts'
 import { concat, sha256 } from './phone-signature.ts'
+import {
+  type QuorumReceipt,
+  type QuorumReceiptsVerdict,
+  type QuorumToVerify,
+  verifyQuorum,
+} from './verify-quorum.ts'
 import { type ReceiptToVerify, type ReceiptVerdict, verifyReceipt } from './verify-receipt.ts'
 
 /** The witnesses whose cosignatures count. */
@@ -24,6 +30,11 @@ export type WitnessVerdict =
 
 /** The result of {@link verifyWitnessedReceipt}. */
 export type WitnessedVerdict = ReceiptVerdict | Extract<WitnessVerdict, { decision: 'reject' }>
+
+/** The result of {@link verifyWitnessedQuorum}. */
+export type WitnessedQuorumVerdict =
+  | QuorumReceiptsVerdict
+  | Extract<WitnessVerdict, { decision: 'reject' }>
 
 /** The type of an Ed25519 cosignature (c2sp.org/tlog-cosignature). */
 const COSIGNATURE = 4
@@ -49,11 +60,36 @@ export async function verifyWitnessedReceipt(
 ): Promise<WitnessedVerdict> {
   const verdict = await verifyReceipt(given)
   if (verdict.decision === 'reject') return verdict
-  const { proof = '' } = given
-  const checkpoint = proof.slice(proof.indexOf('\n\n') + 2)
-  const witnessed = await verifyWitnesses(checkpoint, given)
+  const witnessed = await verifyWitnesses(checkpointIn(given), given)
   return witnessed.decision === 'accept' ? verdict : witnessed
 }
+
+/**
+ * Verifies receipts as `verifyQuorum` does, and that enough witnesses have cosigned the checkpoint
+ * of each proof.
+ *
+ * @throws {GateError} `invalid_configuration` for an option that is missing, or a verifier key
+ * @example
+ * const witnesses = ['w.example+00df7ba9+BAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA']
+ * const ours = { tenantId: 'ten_…', workflow: 'wire', digest: 'zq…', minimum: 2 }
+ * const given = { jwks: { keys: [] }, ...ours, witnesses }
+ * ;(await verifyWitnessedQuorum([], given)).decision // 'reject'
+ */
+export async function verifyWitnessedQuorum(
+  receipts: readonly QuorumReceipt[],
+  expected: QuorumToVerify & WitnessPolicy,
+): Promise<WitnessedQuorumVerdict> {
+  const verdict = await verifyQuorum(receipts, expected)
+  if (verdict.decision === 'reject') return verdict
+  for (const each of receipts) {
+    const witnessed = await verifyWitnesses(checkpointIn(each), expected)
+    if (witnessed.decision === 'reject') return witnessed
+  }
+  return verdict
+}
+
+const checkpointIn = ({ proof = '' }: QuorumReceipt): string =>
+  proof.slice(proof.indexOf('\n\n') + 2)
 
 /**
  * Verifies that enough witnesses have cosigned a checkpoint. Whose checkpoint it is, and that the
