@@ -6,6 +6,14 @@ import { badge, factsOf, idOf, stored, timeOf } from '../layout.ts'
 import { page } from '../page.ts'
 import { context } from './session.ts'
 
+/** What to do about a receipt that may be sound. */
+const WHY: Readonly<Record<string, string>> = {
+  key_unknown:
+    'The console has no key that signed it. Start it with the BONDED_RECEIPT_KEYS of the service, retired keys among them.',
+  one_of_several:
+    'It is of one approval of several, and proves nothing alone. The tenant verifies the receipts of all users who approved together.',
+}
+
 /** A receipt, verified as a tenant does, with the keys that this installation has. */
 export const receipt = page({
   path: '/receipt',
@@ -20,11 +28,7 @@ export const receipt = page({
     const raw = html`<details><summary>The receipt as it is stored</summary><pre>${jws}</pre></details>`
     if (verdict.decision === 'reject')
       return html`<p>${badge('does not verify', 'bad')} <code>${verdict.reason}</code></p>
-<p>${
-        verdict.reason === 'key_unknown'
-          ? 'The console has no key that signed it. Start it with the BONDED_RECEIPT_KEYS of the service, retired keys among them.'
-          : 'Do not rely on it. Compare it with the copy that the tenant has stored, and verify the audit log.'
-      }</p>${raw}`
+<p>${WHY[verdict.reason] ?? 'Do not rely on it. Compare it with the copy that the tenant has stored, and verify the audit log.'}</p>${raw}`
     const { claims, checkpoint } = verdict
     return html`<p>${badge('verifies', 'good')} The service signed it, and the phone signed what it shows${
       checkpoint ? '. The log of receipts has it.' : '.'

@@ -1,5 +1,5 @@
 import { hasEnded, parseId, type SessionId, type TimelineEntry } from '@bonded/contract'
-import { inspectSession } from '@bonded/core/operations/admin/inspect-session'
+import { inspectSession, type SessionNow } from '@bonded/core/operations/admin/inspect-session'
 import { listSessions } from '@bonded/core/operations/admin/list-sessions'
 import { PAGE_ROWS, queryOf, textIn, userIn } from '../fields.ts'
 import { type Html, html } from '../html.ts'
@@ -38,7 +38,7 @@ export const session = page({
     id,
   ) => html`<p class="empty">The service does not have this session. It deletes sessions some time after they end, by default 24 hours. What was rejected, and the receipt of an approval, stay longer.</p>
 <p class="row"><a class="button quiet" href="/rejections?q=${id}">Search its rejections</a> <a class="button quiet" href="/receipt?session=${id}">Check its receipt</a></p>`,
-  draw({ session: found, state, timeline }, view, id) {
+  draw({ session: found, state, timeline, quorum }, view, id) {
     const { now } = view
     const isOver = hasEnded(state)
     const subjectRef = found.subjectRef ?? found.wantedSubjectRef
@@ -64,11 +64,30 @@ export const session = page({
     return html`${facts}
 <p>${found.bondedAt !== null && html`<a class="button quiet" href="/receipt?session=${id}">Check the receipt</a>`}
 ${!isOver && actionTo(`/sessions/${id}/end`, { text: 'End this session', role: 'support', view })}</p>
+${quorumOf(quorum, id)}
 <h2>What happened</h2>
 <ol class="timeline">${timeline.map((entry) => drawEntry(entry, view))}</ol>
 ${context(found.context)}`
   },
 })
+
+/** How many people must approve, and the sessions of all of them. */
+function quorumOf(all: readonly SessionNow[], id: SessionId): Html | false {
+  const { quorumId, context: shown } = all[0]?.session ?? {}
+  return (
+    quorumId !== undefined &&
+    html`<h2>Quorum</h2>
+<p>${idOf(quorumId)} ${shown?.quorum && html`${shown.quorum.needed} of ${shown.quorum.of} people must approve.`}</p>
+${tableOf(
+  ['Session', 'State'],
+  all.map(({ session: each, state }) => [
+    each.id === id ? 'this one' : idOf(each.id, `/sessions/${each.id}`),
+    html`${stateOf(state)} ${each.endedReason && html`<code>${each.endedReason}</code>`}`,
+  ]),
+  '',
+)}`
+  )
+}
 
 /** The sessions of a user as a tenant knows them, newest first. */
 export const sessions = page({
