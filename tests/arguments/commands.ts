@@ -127,6 +127,11 @@ export const COMMAND_ARGUMENTS = {
     },
     {
       file: 'packages/cli/tests/user/receipt.test.ts',
+      test: 'receipt verify takes the receipts of a quorum together, and rejects what is not the quorum',
+      holds: of('receipt verify', '--minimum --workflow --digest'),
+    },
+    {
+      file: 'packages/cli/tests/user/receipt.test.ts',
       test: 'receipt verify-log accepts a log that only grew, and requires the witnesses that it is given',
       holds: of('receipt verify-log', '--witness --require-witnesses'),
     },
@@ -164,7 +169,7 @@ export const COMMAND_ARGUMENTS = {
       'ciba serve': '--config',
       doctor: '--backups',
       'phone add-key': '--new-phone',
-      'receipt verify': '<file> --jwks',
+      'receipt verify': '<files> --jwks',
       'receipt verify-log': '<older> <newer> --proof --jwks --closed',
       restore: '<file> --postgres-bin',
     }),

@@ -1,11 +1,14 @@
 import {
   GateError,
   type LogVerdict,
+  type ReceiptClaims,
   type ReceiptKeySet,
   verifyConsistency,
+  verifyQuorum,
   verifyReceipt,
 } from '@bonded/integrator'
 import {
+  verifyWitnessedQuorum,
   verifyWitnessedReceipt,
   verifyWitnesses,
   type WitnessedVerdict,
@@ -32,6 +35,9 @@ interface VerifyOptions {
   readonly issuer?: string
   readonly audience?: string
   readonly session?: string
+  readonly minimum?: number
+  readonly workflow?: string
+  readonly digest?: string
   readonly json?: boolean
   readonly witness?: readonly string[]
   readonly requireWitnesses?: number
@@ -45,15 +51,26 @@ export function receiptCommand(): Command {
   command
     .command('verify')
     .description('Verify the signatures of the service and of the phone')
-    .addArgument(new Argument('<file>', 'Receipt: the response of the service, or the JWS in it'))
+    .addArgument(
+      new Argument(
+        '<files...>',
+        'Receipt: the response of the service, or the JWS in it. Several are verified as a quorum',
+      ),
+    )
     .addOption(keysOption())
     .addOption(new Option('--issuer <origin>', 'Public origin that must have issued it'))
     .addOption(new Option('--audience <tenant>', 'Tenant that it must be for (ten_…)'))
     .addOption(new Option('--session <session>', 'Session that it must be for (sess_…)'))
+    .addOption(new Option('--minimum <number>', MINIMUM).argParser(Number))
+    .addOption(new Option('--workflow <name>', 'Of a quorum: workflow that it must be for'))
+    .addOption(new Option('--digest <digest>', 'Of a quorum: digest of the approved context'))
     .addOption(witnessOption())
     .addOption(requiredOption())
-    .action(async (file: string, options: VerifyOptions) => {
-      const { jwks, issuer, audience, session, json } = options
+    .action(async (files: [string, ...string[]], options: VerifyOptions) => {
+      const { jwks, issuer, audience, session, json, minimum, workflow, digest } = options
+      if (files.length > 1 || minimum !== undefined || (workflow ?? digest) !== undefined)
+        return verifyFiles(files, options)
+      const [file] = files
       const given = {
         ...receiptIn(textOf(file).trim()),
         jwks: keySetIn(jwks),
@@ -71,6 +88,44 @@ export function receiptCommand(): Command {
     })
   command.addCommand(verifyLogCommand())
   return command
+}
+
+const MINIMUM = 'Of a quorum: how many people had to approve at least'
+
+async function verifyFiles(files: readonly string[], options: VerifyOptions): Promise<void> {
+  const { jwks, issuer, audience: tenantId, session, json, minimum, workflow, digest } = options
+  if (!(minimum && tenantId && workflow && digest) || session !== undefined)
+    throw new OperatorError(
+      'Receipts are verified as a quorum with --minimum, --audience, --workflow and --digest, and without --session',
+      { code: 'invalid' },
+    )
+  const receipts = files.map((file) => receiptIn(textOf(file).trim()))
+  const expected = { jwks: keySetIn(jwks), issuer, minimum, tenantId, workflow, digest }
+  const policy = witnessPolicy(options)
+  const verdict =
+    policy === undefined
+      ? await verifyQuorum(receipts, expected)
+      : await verifyWitnessedQuorum(receipts, { ...expected, ...policy }).catch(asOperatorError)
+  if (verdict.decision === 'reject')
+    throw new OperatorError(`The quorum does not verify: ${verdict.reason}`)
+  const all = verdict.receipts.map(({ claims }) => claims)
+  const { id, needed, of } = verdict.rule
+  const [first] = all
+  const summary = {
+    quorum: id,
+    tenant: first && `${first.tenant_name} (${first.aud})`,
+    workflow,
+    action: first?.action,
+    requester: requesterIn(first?.context),
+  }
+  print({ json }, { rule: verdict.rule, receipts: all }, [
+    `The quorum verifies: ${needed} of ${of} people had to approve, and ${all.length} did.`,
+    ...fields(summary),
+    'approved by:',
+    ...all.map((each) => `  ${each.subject_ref}, ${each.bonded_at}, ${each.session_id}`),
+    'shown:',
+    ...linesOf(first?.context),
+  ])
 }
 
 function verifyLogCommand(): Command {
@@ -182,20 +237,18 @@ function asOperatorError(failure: unknown): never {
 
 function report(verdict: WitnessedVerdict, json: boolean | undefined): void {
   if (verdict.decision === 'reject')
-    throw new OperatorError(`The receipt does not verify: ${verdict.reason}`)
+    throw new OperatorError(
+      verdict.reason === 'one_of_several'
+        ? 'The receipt is of one approval of several (one_of_several): verify the receipts of all users who approved together'
+        : `The receipt does not verify: ${verdict.reason}`,
+    )
   const { claims, checkpoint } = verdict
-  const { display = [], requester, text } = claims.context ?? {}
-  const shown = [
-    ...display.map(({ label, value }) => `  ${label}: ${value}`),
-    ...(text === undefined ? [] : text.split('\n').map((line) => `  | ${line}`)),
-  ]
   const summary = {
     session: claims.session_id,
     tenant: `${claims.tenant_name} (${claims.aud})`,
     workflow: claims.workflow,
     action: claims.action,
-    requester:
-      requester && [requester.kind, requester.name, requester.detail].filter(Boolean).join(', '),
+    requester: requesterIn(claims.context),
     state: claims.state,
     bonded_at: claims.bonded_at,
     completed_at: claims.completed_at,
@@ -203,7 +256,24 @@ function report(verdict: WitnessedVerdict, json: boolean | undefined): void {
     assertion_band: claims.verification.assertion_band,
     log: checkpoint && `${checkpoint.origin}, ${checkpoint.size} entries`,
   }
+  const shown = linesOf(claims.context)
   print({ json }, claims, ['The receipt verifies.', ...fields(summary), 'shown:', ...shown])
+}
+
+type Shown = ReceiptClaims['context'] | undefined
+
+function requesterIn(context: Shown): string | undefined {
+  const { kind, name, detail } = context?.requester ?? {}
+  return name && [kind, name, detail].filter(Boolean).join(', ')
+}
+
+/** What else the phone showed. */
+function linesOf(context: Shown): readonly string[] {
+  const { display = [], text } = context ?? {}
+  return [
+    ...display.map(({ label, value }) => `  ${label}: ${value}`),
+    ...(text === undefined ? [] : text.split('\n').map((line) => `  | ${line}`)),
+  ]
 }
 
 /** The receipt of a file: the JWS alone, or with its proof in the response of the service. */

@@ -6,6 +6,7 @@ import type { SessionId } from '@bonded/contract'
 import { appendReceipts } from '@bonded/core/operations/receipt/receipt-log'
 import { checkReceipt } from '../../src/user/checked-receipt.ts'
 import { harness, PUBLIC_ORIGIN } from '../../../../tests/harness/harness.ts'
+import { quorumHarness } from '../../../../tests/harness/quorum.ts'
 import { machine } from '../../../../tests/harness/process.ts'
 
 /** The verifier key of a witness that has cosigned nothing. */
@@ -64,6 +65,56 @@ test('receipt verify accepts a stored response or its JWS, offline, and rejects 
     assert.equal(ran.status, 1, args.join(' '))
     assert.match(ran.stderr, says)
   }
+})
+
+test('receipt verify takes the receipts of a quorum together, and rejects what is not the quorum', async () => {
+  await using scene = await quorumHarness()
+  const { h, people } = scene
+  using m = machine()
+  const file = (name: string, content: string) => {
+    writeFileSync(join(m.folder, name), content)
+    return join(m.folder, name)
+  }
+  const quorum = await scene.ask()
+  const sessions = [await scene.approve(people[0], quorum), await scene.approve(people[1], quorum)]
+  for (const session of sessions) await h.complete(session, { 'x-bond-outcome': 'accepted' })
+  const texts = await Promise.all(
+    sessions.map(({ id }) => h.api('GET', `/sessions/${id}/receipt`, { token: h.shop.server })),
+  )
+  const [first = '', second = ''] = texts.map(({ text }, index) => file(`${index}.json`, text))
+  const jwks = file('jwks.json', (await h.call('GET', '/.well-known/jwks.json')).text)
+  const rule = {
+    '--jwks': jwks,
+    '--minimum': '2',
+    '--audience': h.shop.tenant.id,
+    '--workflow': 'wire',
+    '--digest': 'd'.repeat(43),
+  }
+  const verify = (files: readonly string[], more: object = {}) => {
+    const given = Object.entries({ ...rule, ...more }).filter(([, value]) => value !== undefined)
+    return m.run('receipt', 'verify', ...files, ...given.flat())
+  }
+  const printed = verify([first, second])
+  assert.equal(printed.status, 0, printed.stderr)
+  assert.match(printed.stdout, /2 of 3 people had to approve, and 2 did\./)
+  for (const text of [quorum.quorum_id, ...scene.refs.slice(0, 2), 'Amount: €12,500'])
+    assert.ok(printed.stdout.includes(text), text)
+  assert.ok(!printed.stdout.includes(scene.refs[2] ?? ''))
+  const needs = /--minimum, --audience, --workflow and --digest/
+  for (const [files, more, says] of [
+    [[first, first], {}, /user_repeated/],
+    [[first, second], { '--minimum': '3' }, /needed_too_low/],
+    [[first, second], { '--workflow': 'day' }, /workflow_mismatch/],
+    [[first, second], { '--digest': 'e'.repeat(43) }, /digest_mismatch/],
+    [[first, second], { '--witness': WITNESS }, /cosignatures_missing/],
+    [[first, second], { '--minimum': undefined }, needs],
+    [[first], { '--minimum': undefined, '--workflow': undefined }, needs],
+  ] as const) {
+    const ran = verify(files, more)
+    assert.deepEqual([ran.status, says.test(ran.stderr)], [1, true], ran.stderr)
+  }
+  const alone = m.run('receipt', 'verify', first, '--jwks', jwks)
+  assert.match(alone.stderr, /one_of_several/)
 })
 
 test('receipt verify-log accepts a log that only grew, and requires the witnesses that it is given', async () => {
