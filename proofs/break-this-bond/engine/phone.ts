@@ -1,5 +1,6 @@
 import { decodeBase64url, encodeBase64url, type Handoff, makeId } from '@bonded/contract'
 import type { Device } from '@bonded/core/domain/session'
+import type { Random } from '@bonded/core/ports/keyring'
 import {
   authenticatorData,
   type ClaimedSession,
@@ -71,21 +72,7 @@ export async function registeredPhone(
   const key = signingKey(random.bytes())
   const passkey = passkeyOf(key)
   const keyId = format === 'webauthn' ? passkey.id : encodeBase64url(sha256(key.publicKey))
-  const device: Device = {
-    id: makeId('dev', random.id()),
-    subjectId: makeId('sub', random.id()),
-    format,
-    keyId,
-    publicKey: key.publicKey,
-    environment: 'sandbox',
-    status: 'active',
-    appId: format === 'webauthn' ? RP_ID : 'software',
-    counter: 0,
-    lastIssuedAt: null,
-    createdAt: service.clock.now() - KEY_AGE_MS,
-    addedBy: null,
-    ...(format === 'webauthn' && { webauthn: { attested: false, backupEligible: false } }),
-  }
+  const device = deviceOf(game, { random, format, publicKey: key.publicKey, keyId })
   const token = { id: device.id, hash: random.bytes(), issuedAt: service.clock.now() }
   const { subjectId } = device
   const subjectRef = service.keys.subjectRef(TENANT.id, subjectId)
@@ -139,6 +126,29 @@ export async function registeredPhone(
     openLatest: () => open(async () => (await inbox.open()).items[0]),
     approve: () => step((known) => phone.approve(known, { gather: () => signals(game, random) })),
     decline: () => step((known) => phone.decline(known, { reason: 'user_declined' })),
+  }
+}
+
+/** A key that was registered long ago, of a user of its own. */
+function deviceOf(
+  { service }: GameService,
+  of: Pick<Device, 'format' | 'publicKey' | 'keyId'> & { readonly random: Random },
+): Device {
+  const { random, format, publicKey, keyId } = of
+  return {
+    id: makeId('dev', random.id()),
+    subjectId: makeId('sub', random.id()),
+    format,
+    keyId,
+    publicKey,
+    environment: 'sandbox',
+    status: 'active',
+    appId: format === 'webauthn' ? RP_ID : 'software',
+    counter: 0,
+    lastIssuedAt: null,
+    createdAt: service.clock.now() - KEY_AGE_MS,
+    addedBy: null,
+    ...(format === 'webauthn' && { webauthn: { attested: false, backupEligible: false } }),
   }
 }
 
