@@ -1,12 +1,6 @@
-import {
-  canonicalJson,
-  decodeBase64url,
-  encodeBase64url,
-  type ReceiptClaims,
-} from '@bonded/contract'
-import { sha256 } from '@noble/hashes/sha2.js'
-import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import type { ReceiptClaims } from '@bonded/contract'
 import { auditAlone, auditWithWitness, logReceipts, publishedLog } from '../engine/auditor.ts'
+import { claimsOf, resign, signedBy } from '../engine/forge.ts'
 import type { Level, Outcome } from '../engine/level.ts'
 import { createWorld, letMiaTransfer, show } from '../engine/world.ts'
 
@@ -39,16 +33,10 @@ export const rewriteReceipt: Level = {
     const copy = await bank.receiptOf(id)
     let { receipt } = copy
     let outcome: Outcome = 'none'
-    const change = async (changed: (claims: ReceiptClaims) => Partial<ReceiptClaims>) => {
-      const [header = ''] = receipt.split('.')
-      const claims = claimsOf(receipt)
-      const input = `${header}.${encode({ ...claims, ...changed(claims) })}`
-      receipt = `${input}.${encodeBase64url(await receipts.signer.sign(utf8ToBytes(input)))}`
-    }
-    const judge = async (said: string, won: Outcome) => {
+    const judge = (said: string, won: Outcome) => {
       const text = JSON.stringify(shown(claimsOf(receipt)))
       if (said !== 'accept') {
-        world.stopped.push(...said.split(', '))
+        world.stopped.push(said)
         return `The auditor rejects: ${said}.`
       }
       if (receipt === copy.receipt) return `The auditor accepts the receipt of Mia: ${text}.`
@@ -61,34 +49,15 @@ export const rewriteReceipt: Level = {
       world,
       moves: {
         async text() {
-          await change(({ context }) => ({
-            context: {
-              ...context,
-              digest: bank.digestOf(YOURS),
-              display: Object.entries(YOURS).map(([label, value]) => ({ label, value })),
-            },
-          }))
+          const { context } = claimsOf(receipt)
+          const display = Object.entries(YOURS).map(([label, value]) => ({ label, value }))
+          const changed = { ...context, digest: bank.digestOf(YOURS), display }
+          receipt = await resign(receipt, receipts.signer, { context: changed })
           return 'The receipt says EUR 9000 to Mallory. The key of the service has signed it.'
         },
         async phone() {
-          await change(({ context, phone }) => {
-            const text = canonicalJson(context)
-            const approved = JSON.parse(phone.payload) as object
-            const payload = canonicalJson({
-              ...approved,
-              context: encodeBase64url(sha256(utf8ToBytes(text))),
-            })
-            const data = decodeBase64url(phone.authenticator_data) ?? new Uint8Array()
-            const signature = own.key.sign(concatBytes(data, sha256(utf8ToBytes(payload))))
-            return {
-              phone: {
-                ...phone,
-                public_key: encodeBase64url(own.key.publicKey),
-                payload,
-                signature: encodeBase64url(signature),
-              },
-            }
-          })
+          const phone = signedBy(own.key, claimsOf(receipt))
+          receipt = await resign(receipt, receipts.signer, { phone })
           return 'Your phone has signed the text of the receipt, which names your key.'
         },
         async log() {
@@ -106,15 +75,6 @@ export const rewriteReceipt: Level = {
       outcome: () => outcome,
     }
   },
-}
-
-function claimsOf(receipt: string): ReceiptClaims {
-  const bytes = decodeBase64url(receipt.split('.')[1] ?? '') ?? new Uint8Array()
-  return JSON.parse(new TextDecoder().decode(bytes)) as ReceiptClaims
-}
-
-function encode(value: object): string {
-  return encodeBase64url(utf8ToBytes(JSON.stringify(value)))
 }
 
 /** The labels and values of a receipt, as a form has them. */

@@ -25,7 +25,7 @@ export function inboxTable({ sessions, entries, inboxCallers }: Memory): Plain<I
           session.createdAt <= now &&
           now < session.expiresAt &&
           session.endedAt === null &&
-          MOVES.decline.from.includes(session.state) &&
+          MOVES.decline.from.some((state) => state === session.state) &&
           (session.deviceId ?? device.id) === device.id,
       )
       .toSorted((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? -1 : 1))
