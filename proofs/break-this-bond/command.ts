@@ -4,6 +4,7 @@ import { print, table } from '@bonded/cli/program/output'
 import { seeded } from '../../tests/seeded.ts'
 import { writePage } from './build.ts'
 import { loadGame, proveLevel } from './prove-game.ts'
+import { record } from './record.ts'
 
 const MOST_GAMES = 10_000_000
 const MOST_SEED = 2 ** 32 - 1
@@ -12,6 +13,7 @@ interface GameFlags {
   readonly games: number
   readonly seed: number
   readonly page?: string
+  readonly record?: string
   readonly json?: boolean
 }
 
@@ -28,6 +30,7 @@ export function gameCommand(): Command {
     )
     .option('--seed <number>', 'Seed of the moves', wholeNumber(MOST_SEED), 20_261_126)
     .option('--page <folder>', 'Write the page into a folder, and play nothing')
+    .option('--record <folder>', 'Write a picture of each level, won and lost, into a folder')
     .addOption(jsonOption())
     .action(run)
 }
@@ -39,7 +42,12 @@ level names. The last lines have every guard without which alone a search wins: 
 Exit code 1: a level was won with all guards, was not won without its own, or a game reached what
 the level does not say remains.`
 
-async function run({ games, seed, page, json }: GameFlags): Promise<void> {
+async function run({ games, seed, page, record: pictures, json }: GameFlags): Promise<void> {
+  if (pictures !== undefined) {
+    await record(pictures, (await loadGame()).LEVELS)
+    print({ json }, { ok: true, record: pictures }, [`Wrote the pictures into ${pictures}.`])
+    return
+  }
   if (page !== undefined) {
     await writePage(page, (await loadGame()).LEVELS)
     print({ json }, { ok: true, page }, [`Wrote the page. Serve ${page} with any file server.`])

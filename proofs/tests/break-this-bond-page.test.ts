@@ -8,16 +8,10 @@ import type { Page } from 'playwright-core'
 import { browserMissing, openBrowser } from '../../tests/browser.ts'
 import { writePage } from '../break-this-bond/build.ts'
 import { loadGame } from '../break-this-bond/prove-game.ts'
+import { ORIGIN, serveFolder, WINNING_MOVES } from '../break-this-bond/record.ts'
 
 const browserTest = { skip: browserMissing, timeout: 300_000 }
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-/** A file server without encryption, on which browsers have no Web Crypto. */
-const ORIGIN = 'http://files.example'
-const TYPES: Readonly<Record<string, string>> = {
-  css: 'text/css',
-  html: 'text/html',
-  js: 'text/javascript',
-}
 const LOOKS = [
   { size: { width: 1_360, height: 900 }, colorScheme: 'light' },
   { size: { width: 390, height: 844 }, colorScheme: 'dark' },
@@ -32,19 +26,7 @@ async function openPage(t: TestContext) {
   const browser = await openBrowser()
   t.after(() => browser.close())
   const page = await browser.newPage()
-  const foreign: string[] = []
-  await page.route('**/*', async (route) => {
-    const { origin, pathname } = new URL(route.request().url())
-    if (origin !== ORIGIN) {
-      foreign.push(route.request().url())
-      return route.abort()
-    }
-    const name = pathname === '/' ? 'index.html' : pathname.slice(1)
-    const type = TYPES[name.split('.').at(-1) ?? '']
-    return type === undefined
-      ? route.fulfill({ status: 404 })
-      : route.fulfill({ contentType: type, body: readFileSync(join(folder, name)) })
-  })
+  const foreign = await serveFolder(page, folder)
   const errors: string[] = []
   page.on('pageerror', ({ message }) => errors.push(message))
   t.after(() => assert.deepEqual([foreign, errors], [[], []]))
@@ -61,49 +43,49 @@ async function press(page: Page, name: string, key: string): Promise<void> {
   await page.keyboard.press(key)
 }
 
-test(
-  'a visitor wins a level without its guard and loses it with the guard, by keyboard',
-  browserTest,
-  async (t) => {
-    const { page, LEVELS } = await openPage(t)
-    const [first] = LEVELS
-    assert.ok(first)
-    for (const { size, colorScheme } of LOOKS) {
+for (const { size, colorScheme } of LOOKS)
+  test(
+    `a visitor wins every level without its guard and loses it with the guard, by keyboard, at ${size.width} px`,
+    browserTest,
+    async (t) => {
+      const { page, LEVELS } = await openPage(t)
       await page.setViewportSize(size)
       await page.emulateMedia({ colorScheme })
-      await page.goto('about:blank')
       await page.goto(`${ORIGIN}/`)
-      await page.getByRole('heading', { name: 'Level 1: Replay a code' }).waitFor()
-      await press(page, 'Guard:', 'Space')
-      const moves = ['photograph', 'wait', 'wait', 'scan', 'approve']
-      for (const [index, name] of moves.entries()) {
-        await press(page, first.moves[name] ?? '', 'Enter')
-        await page.locator('[data-party="you"] li').nth(index).waitFor()
+      for (const { id, title, guard, moves: labels } of LEVELS) {
+        await press(page, title, 'Enter')
+        await page.getByRole('heading', { name: `Level ${id}: ${title}` }).waitFor()
+        await press(page, 'Guard:', 'Space')
+        const moves = WINNING_MOVES[id]?.split(' ') ?? assert.fail(`level ${id} has no moves`)
+        for (const [index, name] of moves.entries()) {
+          await press(page, labels[name] ?? '', 'Enter')
+          await page.locator('[data-party="you"] li').nth(index).waitFor()
+        }
+        await page.getByRole('status').getByText('You have won.').waitFor()
+        assert.ok(await page.locator('#trace').getByText('bonded').first().isVisible())
+        await press(page, 'Guard:', 'Space')
+        const stop = page.getByRole('status').getByRole('link', { name: `${guard.file}, line` })
+        const href = await stop.first().getAttribute('href')
+        assert.match(
+          href ?? '',
+          new RegExp(`/src/(?:[a-z]+/)*${guard.file.replace('.', '\\.')}#L\\d+$`),
+        )
+        const address = `#seed=1&level=${id}&guard=on&moves=${encodeURIComponent(moves.join())}`
+        assert.equal(new URL(page.url()).hash, address)
+        assert.equal(
+          await page.evaluate('document.documentElement.scrollWidth > innerWidth'),
+          false,
+          `nothing in level ${id} is wider than the page`,
+        )
       }
-      await page.getByRole('status').getByText('You have won.').waitFor()
-      assert.ok(await page.locator('#trace').getByText('bonded').isVisible())
-      await press(page, 'Guard:', 'Space')
-      await page.getByRole('status').getByText('nonce (checks.ts, lines').waitFor()
-      const href = await page.getByRole('status').getByRole('link').getAttribute('href')
-      assert.match(href ?? '', /packages\/core\/src\/protocol\/checks\.ts#L\d+$/)
-      assert.equal(
-        new URL(page.url()).hash,
-        `#seed=1&level=1&guard=on&moves=${encodeURIComponent(moves.join())}`,
-      )
       await page.evaluate(AXE)
       const violations = await page.evaluate<
         readonly string[]
       >(`axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
-      violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => id + ' ' + target)))`)
+        violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => id + ' ' + target)))`)
       assert.deepEqual(violations, [])
-      assert.equal(
-        await page.evaluate('document.documentElement.scrollWidth > innerWidth'),
-        false,
-        'nothing is wider than the page',
-      )
-    }
-  },
-)
+    },
+  )
 
 test('a link is a report: it plays its level, seed, guard and moves', browserTest, async (t) => {
   const { page } = await openPage(t)
