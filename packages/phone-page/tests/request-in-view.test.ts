@@ -100,6 +100,33 @@ for (const viewport of SMALL_PHONES)
     }
   })
 
+test('the rule of a quorum is in view with the warning, the first pair and the buttons in every language', {
+  ...browserTest,
+  skip: browserMissing || phoneFontMissing,
+}, async () => {
+  for (const viewport of [...SMALL_PHONES, { width: 320, height: 568 }]) {
+    await page.setViewportSize(viewport)
+    for (const tag of measured(['en', ...LANGUAGES])) {
+      await draw('inbox-request-quorum', tag)
+      const found = await page.evaluate(`({
+        inView: [...document.querySelectorAll('.question'), document.querySelector('.pairs > div')]
+          .map(isInView),
+        rule: document.querySelector('.question').innerText.match(/[2٢۲].*[3٣۳]|[3٣۳].*[2٢۲]/) !== null,
+        buttons: [...document.querySelectorAll('.actions button')]
+          .filter((button) => button.getBoundingClientRect().bottom <= innerHeight).length,
+      })`)
+      const expected = { inView: [true, true, true], rule: true, buttons: 3 }
+      assert.deepEqual(found, expected, `${tag} at ${viewport.width} px`)
+    }
+  }
+})
+
+test('the rule of a quorum has the digits of the language', browserTest, async () => {
+  await draw('inbox-request-quorum', 'fa')
+  const rule = await page.evaluate(`document.querySelector('.question').textContent`)
+  assert.equal(rule, 'باید ۲ نفر از ۳ نفر تأیید کنند. شما یکی از آن‌ها هستید.')
+})
+
 /** What the actions may take of a small phone, in percent. */
 const LARGEST = { request: 26, 'inbox-request': 26, 'removal-phone': 26, 'setup-recovery': 35 }
 

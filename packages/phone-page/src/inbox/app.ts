@@ -58,8 +58,11 @@ export function startInbox(dependencies: InboxDependencies): InboxApp {
   let list: ListScreen | undefined
   const itemOf = (id?: string) => list?.items.find(({ session_id }) => session_id === id)
   const show = (screen: Screen) => {
-    const alike = itemOf(stage.claimed?.session.id)
-    dependencies.show(screen.name === 'request' ? { ...screen, alike } : screen)
+    const { id, ended_reason } = stage.claimed?.session ?? {}
+    if (screen.name === 'request') dependencies.show({ ...screen, alike: itemOf(id) })
+    else if (screen.name === 'ended' && screen.end === 'canceled' && ended_reason === 'decided')
+      dependencies.show({ name: 'decided' })
+    else dependencies.show(screen)
   }
   // The user chooses each request in a list, so none replaces another unnoticed.
   const stage = new Stage({ ...dependencies, show, tab: { isAnotherRequest: () => false } })
@@ -180,8 +183,14 @@ export function startInbox(dependencies: InboxDependencies): InboxApp {
   const reject = (reason: 'user_declined' | 'user_unexpected') => {
     const { claimed, screen } = stage
     const needsApp = screen.name === 'problem' && screen.problem === 'app_required'
-    if (claimed === undefined || !(needsApp || shows('request', 'step_up', 'browser_key'))) return
-    if (reason === 'user_unexpected') return void deciding.decline(claimed, { reason })
+    if (
+      claimed === undefined ||
+      !(needsApp || shows('request', 'step_up', 'browser_key', 'approved'))
+    )
+      return
+    // Who takes an approval back is not asked why.
+    if (reason === 'user_unexpected' || shows('approved'))
+      return void deciding.decline(claimed, { reason })
     stage.untilContinued.cancel()
     const { tenant_name } = requestOf(claimed.session)
     const notice = screen.name === 'request' ? screen.notice : null

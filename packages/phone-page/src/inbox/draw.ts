@@ -7,6 +7,7 @@ import { drawScreen, keysButton } from '../view/draw-screen.ts'
 import { fill, fillNodes } from '../view/fill.ts'
 import {
   button,
+  closeButton,
   type DrawingContext,
   type DrawnScreen,
   footer,
@@ -33,6 +34,7 @@ export interface InboxContext extends DrawingContext {
 /** Draws the inbox, and the screens of one request with a way back to it. */
 export function drawInbox(screen: Screen, context: InboxContext): DrawnScreen {
   const { messages, onChoice } = context
+  const rule = drawRule(screen, context)
   switch (screen.name) {
     case 'inbox':
       return drawWaiting(screen, context)
@@ -51,18 +53,27 @@ export function drawInbox(screen: Screen, context: InboxContext): DrawnScreen {
     case 'request': {
       const timeLeft = (ms: number) =>
         ms > LAST_MS ? durationIn(context.languages[0], ms) : clockOf(ms)
-      const drawn = drawScreen(screen, { ...context, timeLeft })
+      const drawn = drawScreen(screen, { ...context, timeLeft, rule })
       const back = button(messages['action.back'], () => onChoice('close'), { plain: true })
       back.classList.add('back')
       return { ...drawn, content: [back, ...drawAlike(screen.alike, context), ...drawn.content] }
     }
     case 'note':
       return drawNote(screen, context)
+    case 'decided':
+      return statement(
+        {
+          symbol: ['clock', 'calm'],
+          title: messages['problem.session_over.title'],
+          body: [messages['inbox.decided']],
+        },
+        footer(closeButton(context), keysButton(context)),
+      )
     case 'keys':
     case 'removal':
       throw new RangeError('the inbox lists no phones')
     default:
-      return drawScreen(screen, context)
+      return drawScreen(screen, { ...context, rule })
   }
 }
 
@@ -90,6 +101,15 @@ function drawNote({ tenant_name: tenant }: NoteScreen, context: InboxContext): D
       button(messages['action.back'], () => onChoice('close'), { plain: true }),
     ),
   )
+}
+
+/** How many people must approve a request, in the numbers that this phone signs. */
+function drawRule(screen: Screen, { languages, messages }: InboxContext) {
+  const quorum = 'request' in screen ? screen.request?.quorum : undefined
+  if (!quorum) return undefined
+  const write = (people: number) => people.toLocaleString(languages[0])
+  const values = { needed: write(quorum.needed), of: write(quorum.of) }
+  return fillNodes(messages['inbox.quorum'], values)
 }
 
 type WaitingScreen = Extract<InboxScreen, { name: 'inbox' }>

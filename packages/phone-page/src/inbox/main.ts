@@ -58,7 +58,8 @@ function main(root: HTMLElement, language: Language<InboxMessages>): void {
     onSigned: (key) => app?.onSigned(key),
   })
   const options = browserOptions(signer, store)
-  const phone = createPhone(options)
+  // Requests of a quorum come from no page, so only the inbox has the words for their rule.
+  const phone = createPhone({ ...options, showsQuorum: true })
   const recovery = createRecovery({
     // Any answer shows that the service is back, and a rejection without a token costs it least.
     probe: () =>

@@ -39,12 +39,14 @@ export function drawRequest(screen: RequestScreen, context: DrawingContext): Dra
   const lines = text.flatMap(({ children }) => Array.from(children, (line) => line as HTMLElement))
   const noPage = request.requesting_origin === null
   const question = noPage ? 'request.question.no_page' : 'request.question'
+  const rule =
+    context.rule === undefined ? [] : [element('p', { class: 'question' }, ...context.rule)]
   const warning = element('p', { class: 'question' }, messages[question])
   const approval = drawApproval(
     {
       request,
       lead: rows[0] ?? warning,
-      parts: [heading, ...requester, ...page, warning, ...rows, ...lines],
+      parts: [heading, ...requester, ...page, ...rule, warning, ...rows, ...lines],
       endMs: lines.length > 0 ? TEXT_END_MS : 0,
     },
     context,
@@ -63,6 +65,7 @@ export function drawRequest(screen: RequestScreen, context: DrawingContext): Dra
       ...noticesOf(screen, messages),
       ...requester,
       ...page,
+      ...rule,
       warning,
       element('section', { 'aria-label': messages['request.details'] }, list),
       ...text,

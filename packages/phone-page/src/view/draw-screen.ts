@@ -134,12 +134,15 @@ function drawAwaitingBrowser(
 function drawApproved(screen: ApprovedScreen, context: DrawingContext): DrawnScreen {
   const { messages } = context
   const { name, request, isSynced } = screen
-  const body = fillNodes(messages[`${name}.body`], { tenant: request.tenant_name })
+  // Others must approve too, and until the backend acts this user can take the approval back.
+  const rule = name === 'approved' ? context.rule : undefined
+  const body = rule ?? fillNodes(messages[`${name}.body`], { tenant: request.tenant_name })
+  const close = closeButton(context)
   return statement(
     { symbol: ['check', 'good'], title: messages['approved.title'], body },
     ...summaryOf(request),
     ...(isSynced ? [element('p', { class: 'note' }, messages['approved.synced'])] : []),
-    ...(context.isInbox ? [footer(closeButton(context))] : []),
+    ...(context.isInbox ? [rule ? decisionBar([close], context) : footer(close)] : []),
   )
 }
 

@@ -35,6 +35,8 @@ export interface DrawingContext {
   readonly read: ReadRequests
   /** How a request says the time that is left. Default: minutes and seconds. */
   readonly timeLeft?: (ms: number) => string
+  /** How many people must approve this request, where several are asked. */
+  readonly rule?: readonly (Node | string)[] | undefined
   /** Whether the requests come from no page, and the user returns to a list of them. */
   readonly isInbox?: boolean
 }

@@ -28,6 +28,7 @@ const REQUEST: ShownRequest = {
   action_title: null,
   requester: null,
   text: null,
+  quorum: null,
   display: [
     { label: 'Amount', value: '€12,500.00' },
     { label: 'Applicant', value: 'Ada Lovelace' },
@@ -74,6 +75,7 @@ const AGENTS_REQUEST: ShownRequest = {
   requester: TEXT.requester,
   expires_in_ms: 86_000_000,
 }
+const QUORUMS_REQUEST: ShownRequest = { ...AGENTS_REQUEST, quorum: { needed: 2, of: 3 } }
 const ITEM: ListedRequest = {
   session_id: 'sess_1',
   nonce: '',
@@ -237,6 +239,11 @@ const screens: Record<string, { screen: Screen; access?: MotionAccess }> = {
     screen: { name: 'note', tenant_name: LONGEST.tenant_name, notice: null },
   },
   'inbox-approved': { screen: { name: 'approved', request: AGENTS_REQUEST, isSynced: false } },
+  'inbox-request-quorum': { screen: requestScreen({ request: QUORUMS_REQUEST }) },
+  'inbox-approved-quorum': {
+    screen: { name: 'approved', request: QUORUMS_REQUEST, isSynced: false },
+  },
+  'inbox-decided': { screen: { name: 'decided' } },
   'inbox-reported': { screen: { name: 'ended', end: 'reported', tenant: 'Harbour Bank' } },
 }
 
