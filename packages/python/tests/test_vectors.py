@@ -82,6 +82,23 @@ class Vectors(unittest.TestCase):
                 seen.update([decision, *reasons])
         self.assertGreater(len(seen), 18)
 
+    def test_judges_every_quorum_as_the_contract_does(self):
+        row = {"workflow": "w", "action": "a", "owner": "anna", "context_digest": "d" * 43}
+        seen = set()
+        for vector in VECTORS["quorums"]:
+            policy = gate.Policy("w", "a", minimum=vector["minimum"])
+            stored = {**row, "quorum": vector["row"]}
+            found = gate.judge_quorum(
+                vector["sessions"], stored, vector["owner"], policy, vector["digest"]
+            )
+            self.assertEqual(list(found[:2]), vector["expected"], vector)
+            seen.update(found[0] or ["accept"])
+        self.assertEqual(len(seen), 5)
+        unset = gate.Policy("w", "a")
+        facts = (VECTORS["quorums"][0]["sessions"], {**row, "quorum": VECTORS["quorums"][0]["row"]})
+        found = gate.judge_quorum(*facts, "anna", unset, "d" * 43)
+        self.assertEqual(found, (["quorum_mismatch"], [], []))
+
     def test_reads_every_answer_as_the_gate_does(self):
         for vector in VECTORS["answers"]:
             status, text, *retry_after = vector["answer"]

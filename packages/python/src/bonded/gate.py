@@ -5,7 +5,7 @@ import dataclasses
 import datetime
 import math
 import re
-from typing import Any, Iterator, Mapping
+from typing import Any, Iterator, Mapping, Sequence
 
 MIN_CONFIDENCE = 0.55
 MIN_CONTINUITY = 0.6
@@ -32,9 +32,13 @@ class Policy:
     first_bond: bool = False
     # Your tenant: a session of another one is rejected.
     tenant_id: str | None = None
+    # For `judge_quorum`: how many people must approve at least, 2 to 5.
+    minimum: int | None = None
 
     def __post_init__(self) -> None:
         require(workflow=self.workflow, action=self.action)
+        if self.minimum not in (None, 2, 3, 4, 5):
+            raise ValueError("minimum must be from 2 to 5")
         origin = self.browser_origin
         if origin is not None and not re.fullmatch(r"https?://[a-z0-9.:\[\]-]+", origin):
             raise ValueError("browser_origin must be an origin, such as https://www.bank.example")
@@ -69,6 +73,37 @@ def judge_submit(
         return "reject", [reason]
     doubts = _doubts(session["verification"])
     return ("review", doubts) if doubts else ("accept", [])
+
+
+def judge_quorum(
+    sessions: Sequence[Members], row: Members, owner: str | None, policy: Policy, digest: str | None
+) -> tuple[list[str], list[str], list[str]]:
+    """Whether enough people have approved (protocol 16): why not, the ids that count, and doubtful.
+
+    `sessions` are all of the answer to `read_quorum`. `row` is your own row, with `quorum` as
+    `{id, needed, of, refs}`. If the first list is empty, act, and complete what counts.
+    """
+    rule, refs, decided = row["quorum"], row["quorum"]["refs"], {}
+    for one in sessions:
+        # The verdict on each approval as if it were alone, by any user.
+        alone = {**one, "context": {**(one.get("context") or {}), "quorum": None}}
+        stored = {**row, "session_id": one.get("id"), "subject_ref": one.get("subject_ref")}
+        decided[one.get("id")] = judge_submit(alone, stored, owner, policy, digest)[0]
+    doubtful = [id for id, decision in decided.items() if decision == "review"]
+    if not len(decided) == len(sessions) == rule["of"]:
+        return ["quorum_unavailable"], [], doubtful
+    shown = {name: rule[name] for name in ("id", "needed", "of")}
+    is_shown = all(_member(one, "context", "quorum") == shown for one in sessions)
+    is_rule = rule["needed"] >= (policy.minimum or math.inf)
+    if not (is_shown and is_rule and len(set(refs)) == len(refs) == rule["of"]):
+        return ["quorum_mismatch"], [], doubtful
+    if any(one.get("ended_reason") in ("user_declined", "user_unexpected") for one in sessions):
+        return ["declined"], [], doubtful
+    approved = [id for id, decision in decided.items() if decision == "accept"]
+    users = [one.get("subject_ref") for one in sessions if one["id"] in approved]
+    if not set(users) <= set(refs) or len(set(users)) < len(users):
+        return ["quorum_mismatch"], [], doubtful
+    return [] if len(approved) >= rule["needed"] else ["too_few_approvals"], approved, doubtful
 
 
 def _rejections(
