@@ -10,6 +10,10 @@ def receipt(given):
     return receipts.verify_receipt(**given)
 
 
+def quorum(given):
+    return receipts.verify_quorum(**given)
+
+
 def consistency(given):
     return receipts.verify_consistency(**given)
 
@@ -20,5 +24,5 @@ def webhook(given):
     return webhooks.verify_webhook(**given, now=lambda: now)
 
 
-KINDS = {"receipt": receipt, "consistency": consistency, "webhook": webhook}
+KINDS = {"receipt": receipt, "quorum": quorum, "consistency": consistency, "webhook": webhook}
 print(json.dumps([KINDS[kind](given).reason or "accept" for kind, given in json.load(sys.stdin)]))

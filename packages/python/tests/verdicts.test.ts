@@ -39,13 +39,79 @@ const changed = (text: string, places: number) =>
     return `${text.slice(0, at)}${text[at] === 'A' ? 'B' : 'A'}${text.slice(at + 1)}`
   })
 
-test('Python: the receipt of one approval of several proves no quorum', { skip }, async () => {
-  await using scene = await quorumHarness()
-  const { h, people } = scene
-  const { id } = await scene.approve(people[0], await scene.ask())
-  const { body } = await h.api('GET', `/sessions/${id}/receipt`, { token: h.shop.server })
-  const jwks = JSON.parse((await h.call('GET', '/.well-known/jwks.json')).text) as object
-  assertVerdicts([['receipt', { receipt: body.receipt, jwks }, 'one_of_several']])
+test('Python: the receipts of a quorum prove it together, and none of them alone', {
+  skip,
+}, async () => {
+  const signer = testSigner()
+  await using scene = await quorumHarness({ receiptSigner: signer })
+  const { h } = scene
+  const two = scene.people.slice(0, 2)
+  type Stored = { readonly receipt: string; readonly proof: string | null }
+  /** The receipts of two approvals of a quorum, of which so many are completed. */
+  const approved = async (completed: number) => {
+    const quorum = await scene.ask()
+    const sessions = []
+    for (const person of two) sessions.push(await scene.approve(person, quorum))
+    for (const each of sessions.slice(0, completed))
+      await h.complete(each, { 'x-bond-outcome': 'accepted' })
+    const receiptOf = async ({ id }: { id: string }) =>
+      (await h.api('GET', `/sessions/${id}/receipt`, { token: h.shop.server })).body as Stored
+    const [one, another] = await Promise.all(sessions.map(receiptOf))
+    assert.ok(one && another)
+    return [one, another] as const
+  }
+  const [first, second] = await approved(2)
+  const [, other] = await approved(2)
+  const open = await approved(1)
+  const claimsOf = ({ receipt }: Stored) =>
+    JSON.parse(Buffer.from(receipt.split('.')[1] ?? '', 'base64url').toString())
+  /** What a service that lies would sign. */
+  const lie = async (of: Stored, claims: object): Promise<Stored> => {
+    const body = Buffer.from(JSON.stringify({ ...claimsOf(of), ...claims })).toString('base64url')
+    const input = `${of.receipt.split('.')[0]}.${body}`
+    const signature = Buffer.from(await signer.sign(Buffer.from(input))).toString('base64url')
+    return { receipt: `${input}.${signature}`, proof: null }
+  }
+  const earlier = (ms: number) => {
+    const at = Date.parse(claimsOf(second).bonded_at) - 86_400_000 - ms
+    return lie(first, { created_at: new Date(at).toISOString() })
+  }
+  const jwks = { keys: signer.publicKeys }
+  const digest = claimsOf(first).context.digest as string
+  const expected = { jwks, minimum: 2, tenant_id: h.shop.tenant.id, workflow: 'wire', digest }
+  const both = [first, second]
+  const cases: readonly (readonly [receipts: readonly object[], reason: string, given?: object])[] =
+    [
+      [both, 'accept'],
+      [[second, first], 'accept'],
+      [[], 'too_few_receipts'],
+      [[first], 'too_few_receipts'],
+      [[first, first], 'user_repeated'],
+      [[first, other], 'quorum_mismatch'],
+      [open, 'not_completed'],
+      [both, 'needed_too_low', { minimum: 3 }],
+      [both, 'needed_too_low', { minimum: null }],
+      [both, 'tenant_mismatch', { tenant_id: 'ten_other' }],
+      [both, 'workflow_mismatch', { workflow: 'agent' }],
+      [both, 'digest_mismatch', { digest: 'e'.repeat(43) }],
+      [both, 'key_unknown', { jwks: { keys: [] } }],
+      [[first, { receipt: 'a.b.c' }], 'malformed'],
+      [[first, { ...second, proof: 'x' }], 'proof_malformed'],
+      [[first, await lie(second, { subject_ref: claimsOf(first).subject_ref })], 'user_repeated'],
+      [[first, await lie(second, { subject_ref: null })], 'user_repeated'],
+      [[first, await lie(second, { outcome: 'in_review' })], 'not_completed'],
+      [[first, await lie(second, { phone: claimsOf(first).phone })], 'payload_mismatch'],
+      [[await earlier(0), second], 'accept'],
+      [[await earlier(1), second], 'too_far_apart'],
+      [[await lie(first, { created_at: 'soon' }), second], 'too_far_apart'],
+    ]
+  assertVerdicts([
+    ['receipt', { receipt: first.receipt, jwks }, 'one_of_several'],
+    ...cases.map(
+      ([receipts, reason, given]) =>
+        ['quorum', { receipts, ...expected, ...given }, reason] as const,
+    ),
+  ])
 })
 
 test('Python: a receipt of every format, its log, and changes of them get the verdicts of the library', {

@@ -13,15 +13,17 @@ from cryptography.hazmat.primitives.serialization import load_der_public_key
 
 from .canonical import Verdict, b64url, canonical_json, from_b64, from_b64url, is_signed, object_in
 from .errors import BondedError, NotCanonicalError
+from .gate import time_of
 
 # A JSON Web Key Set: the content of /.well-known/jwks.json. Keep a copy with your receipts.
 KeySet = Mapping[str, Any]
+# The answers of the service: `{receipt, proof}`.
+Receipts = Sequence[Mapping[str, Any]]
 
 _TEXT_OR_NONE = (str, type(None))
 _MEMBERS: Mapping[str, tuple[type, ...]] = {
-    **dict.fromkeys(("iss", "aud", "jti", "environment", "state", "session_id"), (str,)),
-    **dict.fromkeys(("workflow", "action", "tenant_name", "device_format"), (str,)),
-    **dict.fromkeys(("created_at", "bonded_at", "log_origin"), (str,)),
+    **dict.fromkeys("iss aud jti environment state session_id workflow action".split(), (str,)),
+    **dict.fromkeys("tenant_name device_format created_at bonded_at log_origin".split(), (str,)),
     **dict.fromkeys(("requesting_origin", "subject_ref", "completed_at", "outcome"), _TEXT_OR_NONE),
     **dict.fromkeys(("context", "workflow_title", "action_title"), (dict, type(None))),
     **dict.fromkeys(("iat", "log_delay_seconds"), (int,)),
@@ -39,6 +41,11 @@ class Checkpoint:
     root: bytes
 
 
+# A request in an inbox waits a day at most, and all of a quorum are created at once. A fraction of
+# a millisecond is lost in the numbers.
+_LONGEST_WINDOW_SECONDS = 86_400.0005
+
+
 @dataclasses.dataclass(frozen=True)
 class ReceiptVerdict(Verdict):
     """`reason` is None for a receipt that is accepted, which then has its claims."""
@@ -46,6 +53,13 @@ class ReceiptVerdict(Verdict):
     claims: Mapping[str, Any] | None = None
     # The checkpoint that covers the receipt, or the newer one. None without a proof.
     checkpoint: Checkpoint | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class QuorumVerdict(Verdict):
+    """`reason` is None for receipts that are accepted, which `receipts` then has in their order."""
+
+    receipts: Sequence[ReceiptVerdict] = ()
 
 
 class _Rejected(Exception):
@@ -70,19 +84,48 @@ def verify_receipt(
     'malformed'
     """
     try:
-        claims = _claims_of(receipt, _keys_of(jwks))
-        _check(issuer in (None, claims["iss"]), "issuer_mismatch")
-        _check(tenant_id in (None, claims["aud"]), "tenant_mismatch")
-        _check(session_id in (None, claims["session_id"]), "session_mismatch")
-        _check_payload(claims)
-        _check(_is_signed_by_phone(claims["phone"]), "phone_signature_mismatch")
-        _check(not (claims["context"] or {}).get("quorum"), "one_of_several")
-        covered = None
-        if proof is not None:
-            covered = _check_inclusion(receipt, proof, claims["log_origin"], _keys_of(jwks))
-        return ReceiptVerdict(claims=claims, checkpoint=covered)
+        return _verify(receipt, jwks, proof, issuer, tenant_id, session_id, is_alone=True)
     except _Rejected as rejection:
         return ReceiptVerdict(str(rejection))
+
+
+def verify_quorum(
+    receipts: Receipts, jwks: KeySet, *, minimum: int, tenant_id: str, workflow: str, digest: str
+) -> QuorumVerdict:
+    """Verifies offline that several people approved the same action together (protocol 16).
+
+    `receipts` are the answers of the service for the completed sessions. `minimum` is how many
+    people had to approve at least by your own rules, and `digest` the `context.digest` of the
+    create, computed again from your record of the action.
+    """
+    try:
+        verdicts = [
+            _verify(one["receipt"], jwks, one.get("proof"), None, tenant_id) for one in receipts
+        ]
+        signed = [one.claims or {} for one in verdicts]
+        _check(signed, "too_few_receipts")
+        _check(all(one["workflow"] == workflow for one in signed), "workflow_mismatch")
+        context = signed[0]["context"] or {}
+        rule = context.get("quorum")
+        # The rule is a part of the text that each phone has signed.
+        texts = {(one["iss"], one["action"], canonical_json(one["context"])) for one in signed}
+        if not isinstance(rule, dict) or len(texts) > 1:
+            raise _Rejected("quorum_mismatch")
+        _check(context.get("digest") == digest, "digest_mismatch")
+        is_number = type(minimum) is type(rule.get("needed")) is int
+        _check(is_number and rule["needed"] >= max(2, minimum), "needed_too_low")
+        ends = {(one["state"], one["outcome"]) for one in signed}
+        _check(ends == {("completed", "accepted")}, "not_completed")
+        users = {one["subject_ref"] for one in signed} - {None}
+        keys = {one["phone"]["public_key"] for one in signed}
+        _check(len(users) == len(keys) == len(signed), "user_repeated")
+        _check(len(signed) >= rule["needed"], "too_few_receipts")
+        times = [[time_of(one[name]) for one in signed] for name in ("created_at", "bonded_at")]
+        spans = [last - first for first in times[0] for last in times[1]]
+        _check(all(one <= _LONGEST_WINDOW_SECONDS for one in spans), "too_far_apart")
+        return QuorumVerdict(receipts=verdicts)
+    except _Rejected as rejection:
+        return QuorumVerdict(str(rejection))
 
 
 def verify_consistency(older: str, newer: str, proof: str, jwks: KeySet) -> ReceiptVerdict:
@@ -100,6 +143,23 @@ def verify_consistency(older: str, newer: str, proof: str, jwks: KeySet) -> Rece
         return ReceiptVerdict(checkpoint=after)
     except _Rejected as rejection:
         return ReceiptVerdict(str(rejection))
+
+
+def _verify(
+    receipt: str, jwks: KeySet, proof: str | None, *expected: str | None, is_alone: bool = False
+) -> ReceiptVerdict:
+    issuer, tenant_id, session_id = [*expected, None][:3]
+    claims = _claims_of(receipt, _keys_of(jwks))
+    _check(issuer in (None, claims["iss"]), "issuer_mismatch")
+    _check(tenant_id in (None, claims["aud"]), "tenant_mismatch")
+    _check(session_id in (None, claims["session_id"]), "session_mismatch")
+    _check_payload(claims)
+    _check(_is_signed_by_phone(claims["phone"]), "phone_signature_mismatch")
+    _check(not is_alone or not (claims["context"] or {}).get("quorum"), "one_of_several")
+    covered = None
+    if proof is not None:
+        covered = _check_inclusion(receipt, proof, claims["log_origin"], _keys_of(jwks))
+    return ReceiptVerdict(claims=claims, checkpoint=covered)
 
 
 def _check(condition: object, reason: str) -> None:
