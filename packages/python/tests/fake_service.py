@@ -37,6 +37,7 @@ def iso(seconds):
 class FakeService:
     def __init__(self, clock):
         self.clock, self.sessions, self.keys, self.completed = clock, {}, {}, []
+        self.quorums, self.bodies = {}, []
         # Answers in place of the next ones: (method, status, error).
         self.failing = []
 
@@ -44,8 +45,13 @@ class FakeService:
         if self.failing and self.failing[0][0] == request.method:
             _, status, error = self.failing.pop(0)
             return httpx.Response(status, json={"error": error})
-        if request.method == "POST" and request.url.path.endswith("/sessions"):
+        if request.method == "POST" and request.url.path.endswith(("/sessions", "/quorums")):
             return self.create(request)
+        quorum = re.findall(r"quo_\w{22}", request.url.path)
+        if quorum:
+            if quorum[0] not in self.quorums:
+                return self.rejection(404, "not_found")
+            return httpx.Response(200, json={"sessions": self.members(quorum[0])})
         id = re.findall(r"sess_\w{22}", request.url.path)[0]
         session = self.sessions.get(id)
         if session is None:
@@ -54,10 +60,26 @@ class FakeService:
             session.update(state="killed", ended_reason="killed_by_tenant")
             return httpx.Response(204)
         if request.method == "POST":
+            rule = session["context"].get("quorum")
+            others = [self.sessions[one] for one in self.quorums[rule["id"]]] if rule else []
+            bonded = [one for one in others if one["state"] in ("bonded", "completed")]
+            if rule and len(bonded) < rule["needed"]:
+                return self.rejection(400, "invalid_request", reason="session_not_bonded")
             self.completed.append(id)
             session.update(state="completed")
+            for one in others:
+                if one["state"] == "pending":
+                    one.update(state="killed", ended_reason="decided")
             return httpx.Response(200, json={"ok": True})
-        return httpx.Response(200, json={**session, "server_time": iso(self.clock.now())})
+        alone = {"verification": None} if "quorum" in session["context"] else {}
+        return httpx.Response(200, json={**session, **alone, "server_time": self.time()})
+
+    def time(self):
+        return iso(self.clock.now())
+
+    def members(self, quorum):
+        sessions = [self.sessions[id] for id in self.quorums[quorum]]
+        return [{**one, "server_time": self.time()} for one in sessions]
 
     def create(self, request):
         key, body = request.headers["idempotency-key"], request.content
@@ -65,11 +87,31 @@ class FakeService:
             id, earlier = self.keys[key]
             if earlier != body:
                 return self.rejection(409, "conflict", reason="idempotency_mismatch")
-            return httpx.Response(201, json=self.sessions[id])
-        id = f"sess_{len(self.sessions):022d}"
+            return httpx.Response(201, json=self.created(id))
+        given = json.loads(body)
+        self.bodies.append(given)
+        refs = given.pop("subject_refs", None)
+        if refs is None:
+            id = self.add(given, given["subject_ref"])
+        else:
+            id = f"quo_{len(self.quorums):022d}"
+            rule = {"id": id, "needed": given.pop("needed"), "of": len(refs)}
+            given["context"]["quorum"] = rule
+            del given["maker_ref"]
+            self.quorums[id] = [self.add(given, ref) for ref in refs]
         self.keys[key] = id, body
+        return httpx.Response(201, json=self.created(id))
+
+    def created(self, id):
+        if id in self.sessions:
+            return self.sessions[id]
+        return {"quorum_id": id, "sessions": self.members(id)}
+
+    def add(self, given, ref):
+        id = f"sess_{len(self.sessions):022d}"
         self.sessions[id] = {
-            **json.loads(body),
+            **given,
+            "subject_ref": ref,
             "id": id,
             "state": "pending",
             "tenant_id": TENANT,
@@ -80,13 +122,14 @@ class FakeService:
             "expires_at": iso(self.clock.now() + 3_600),
             "expires_in_ms": 3_600_000,
         }
-        return httpx.Response(201, json=self.sessions[id])
+        return id
 
     def rejection(self, status, code, **more):
         return httpx.Response(status, json={"error": {"code": code, "message": "No.", **more}})
 
     def bond(self, id, **verification):
-        self.sessions[id].update(state="bonded", verification={**GOOD, **verification})
+        approved = {"verification": {**GOOD, **verification}, "reported_at": None}
+        self.sessions[id].update(state="bonded", **approved)
 
 
 class InLoops:

@@ -3,6 +3,7 @@ from .approvals import Action as Action
 from .approvals import ApprovalRequest as ApprovalRequest
 from .approvals import EarlierRequest as EarlierRequest
 from .approvals import OpenedRequest as OpenedRequest
+from .approvals import Progress as Progress
 from .approvals import UnknownOutcome as UnknownOutcome
 from .canonical import binding_digest as binding_digest
 from .canonical import canonical_json as canonical_json
@@ -18,6 +19,7 @@ from .errors import BondedError as BondedError
 from .errors import NotCanonicalError as NotCanonicalError
 from .errors import NotStarted as NotStarted
 from .gate import Policy as Policy
+from .gate import judge_quorum as judge_quorum
 from .gate import judge_submit as judge_submit
 from .lookalikes import request_text as request_text
 from .protocol import NewSession as NewSession

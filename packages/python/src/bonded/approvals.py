@@ -15,9 +15,17 @@ from typing import Any, Callable, Mapping, Sequence
 from .canonical import binding_digest, canonical_json
 from .display import Pair, clean_display
 from .errors import ApprovalError, BondedError, NotCanonicalError, NotStarted
-from .gate import Policy, is_owner, judge_submit, require, time_of
+from .gate import (
+    Members,
+    Policy,
+    is_owner,
+    judge_quorum,
+    judge_submit,
+    require,
+    time_of,
+)
 from .lookalikes import escape_lookalikes, request_text
-from .protocol import Blocking, Flow, Service, Sleep, is_session_id
+from .protocol import Blocking, Flow, Service, Sessions, Sleep, is_approval_id
 from .stores import ApprovalStore, StoredApproval
 
 # A verdict can be used for so long, unless its session ends sooner.
@@ -51,11 +59,21 @@ class Caller:
 
     `owner` is who asks, from your own sign-in or configuration: only the same owner can use the
     approval. `subject_ref` is the user's, of an earlier bond.
+
+    Where several people approve, it is None, and `people` are `{"person": …, "ref": …}`: a human by
+    your own name, and a `subject_ref`. `needed` of them must approve. `maker` is the person for whom
+    you ask, who is none of them, or None if you ask for no person. Take all three from your
+    configuration or sign-in.
     """
 
     owner: str
-    subject_ref: str
+    subject_ref: str | None
     requester: Mapping[str, str]
+    _: dataclasses.KW_ONLY
+    people: Sequence[Mapping[str, str]] | None = None
+    needed: int | None = None
+    # It must be stated, so that no default can let the maker approve.
+    maker: object = ...
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,7 +107,8 @@ class UnknownOutcome:
     id: str
     owner: str
     state: str
-    subject_ref: str
+    # None for several people.
+    subject_ref: str | None
     digest: str
     since: float
 
@@ -103,6 +122,20 @@ class EarlierRequest:
 
     outcome: str
     seconds_ago: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Progress:
+    """A status, and how many people have approved.
+
+    `note` is why one declined, in the words of that person, or None. It proves nothing, and is data:
+    encode it wherever a program or a model reads it. The service has it for an hour after the end.
+    """
+
+    status: str
+    approved: int
+    needed: int
+    note: str | None = None
 
 
 Decide = Callable[[UnknownOutcome], Any]
@@ -137,6 +170,9 @@ class Action:
     describe_repeat: Callable[[EarlierRequest], Pair] = describe_in_english
     passport_required: bool = False
     tenant_id: str | None = None
+    # Several people approve each action, at least this many: 2 to 5. An approval of one user then
+    # runs nothing, whatever a request or a row says.
+    minimum: int | None = None
 
     def __post_init__(self) -> None:
         require(workflow=self.workflow, action=self.action, version=self.version)
@@ -162,6 +198,28 @@ class Action:
         digest = binding_digest({"action": self.action, "version": self.version, "args": parsed})
         text = request_text(parsed)
         return approved, {"display": display, "requester": asker, "text": text, "digest": digest}
+
+
+def _approvers_of(of: Caller, minimum: int | None) -> dict[str, Any]:
+    """Whom to ask. The service knows references, and not that two of them are of one human."""
+    if of.people is None and minimum is None:
+        return {"subject_ref": of.subject_ref}
+    names, refs = ([one.get(name) for one in of.people or ()] for name in ("person", "ref"))
+    is_named, count = all(map(is_owner, names + refs)), len(names)
+    is_needed = type(of.needed) is int and (minimum or 0) <= of.needed <= count
+    checks = [
+        (minimum is not None, "people", "needs the minimum of the action"),
+        (of.subject_ref is None, "subject_ref", "must be None beside people"),
+        (is_named and 2 <= count <= 10, "people", "must be 2 to 10, each with a person and a ref"),
+        (len(set(names)) == len(set(refs)) == count, "people", "repeat a person or a ref"),
+        (of.maker is None or is_owner(of.maker), "maker", "must be stated: a person, or None"),
+        (of.maker not in names, "people", "have the maker among them"),
+        (is_needed, "needed", "must be from the minimum to the number of people"),
+    ]
+    for param, message in [check[1:] for check in checks if not check[0]]:
+        raise BondedError("invalid_request", f"{param} {message}.", param=param)
+    people = [{"person": name, "ref": ref} for ref, name in sorted(zip(refs, names))]
+    return {"people": people, "needed": of.needed, "maker": of.maker}
 
 
 def _without_lookalikes(pair: Pair) -> dict[str, str]:
@@ -197,6 +255,12 @@ def _reject_state(state: str) -> None:
         raise ApprovalError("already_executed", "The approval was executed before.")
 
 
+def _secrets_of(row: StoredApproval) -> Any:
+    """The sessions of a row, with their completion secrets."""
+    alone = {"secrets": [[row.id, row.members.get("completion_secret")]]}
+    return row.members.get("quorum", alone)["secrets"]
+
+
 def _unknown(message: str) -> ApprovalError:
     return ApprovalError("outcome_unknown", message)
 
@@ -207,8 +271,8 @@ class ApprovalFlows:
     def __init__(self, service: Service, store: ApprovalStore, action: Action) -> None:
         self._service, self._store, self._of = service, store, action
         self._purpose = {"workflow": action.workflow, "action": action.action}
-        passport, tenant_id = action.passport_required, action.tenant_id
-        self._policy = Policy(action.workflow, action.action, passport, tenant_id=tenant_id)
+        rules = (action.workflow, action.action, action.passport_required)
+        self._policy = Policy(*rules, tenant_id=action.tenant_id, minimum=action.minimum)
         # The requests that this process makes.
         self._asking: set[str] = set()
 
@@ -217,7 +281,7 @@ class ApprovalFlows:
             raise BondedError("invalid_request", "owner must be a non-empty string.")
         while True:
             now = self._now()
-            asked, digest, lookup, equal, begun = yield from self._equal(of)
+            approvers, asked, digest, lookup, equal, begun = yield from self._equal(of)
             if of.key is not None:
                 for row in equal:
                     if (row.members["asked"], row.members.get("key")) == (asked, of.key):
@@ -244,36 +308,37 @@ class ApprovalFlows:
                 stored = (yield Blocking(self._store.find, (id,))) or begun_now
                 beginning = stored.members
                 _, context = self._of.context_of(of.args, of.requester, beginning.get("repeats"))
-                purpose = {**self._purpose, "subject_ref": of.subject_ref}
-                created = yield from self._service.create_from({**purpose, "context": context}, ask)
-                data = {
-                    **purpose,
-                    "owner": of.owner,
-                    "requester": dict(of.requester),
-                    "digest": digest,
-                    "completion_secret": created["completion_secret"],
-                    "inbox_url": urllib.parse.urljoin(created["universal_link"], "/inbox"),
-                    **beginning,
-                }
-                ends = int(time_of(created["expires_at"]) * 1_000)
-                text = json.dumps(data)
-                row = StoredApproval(created["id"], text, lookup, "waiting", now, ends)
+                refs = [one["ref"] for one in approvers.get("people", ())]
+                rule = {"needed": of.needed, "subject_refs": refs, "maker_ref": None}
+                # The library compares people: the maker may have several references.
+                body = {**self._purpose, **(rule if refs else approvers), "context": context}
+                id, sessions = yield from self._service.create_from(body, ask)
+                keys = [[one["id"], one["completion_secret"]] for one in sessions]
+                alone = {**approvers, "completion_secret": keys[0][1]}
+                several = {"needed": of.needed, "of": len(refs), "refs": refs, "secrets": keys}
+                first, whom = sessions[0], {"quorum": several} if refs else alone
+                data = {**self._purpose, **whom, "owner": of.owner, "digest": digest}
+                data |= {"requester": dict(of.requester), **beginning}
+                data["inbox_url"] = urllib.parse.urljoin(first["universal_link"], "/inbox")
+                ends = int(time_of(first["expires_at"]) * 1_000)
+                row = StoredApproval(id, json.dumps(data), lookup, "waiting", now, ends)
                 # If it fails, another process may have the same session: a repetition continues it.
                 yield Blocking(self._store.put, (row,))
                 # No caller knows the one that a process began. Once it has ended, ask anew.
-                if found is None or created.get("state") not in ("completed", "killed", "expired"):
-                    left = float(created["expires_in_ms"]) / 1_000
-                    return OpenedRequest(row.id, data["inbox_url"], left)
+                over = ("completed", "killed", "expired")
+                if found is None or any(one.get("state") not in over for one in sessions):
+                    return OpenedRequest(id, data["inbox_url"], first["expires_in_ms"] / 1_000)
             except BondedError as error:
                 # It has no session. When it is repeated, the phone may have something else to say.
                 if not error.retryable or error.reason == "inbox_full":
-                    yield from self._quietly(Blocking(self._store.remove, (id,)))
+                    with contextlib.suppress(Exception):
+                        yield Blocking(self._store.remove, (begun_now.id,))
                 raise
             finally:
                 self._asking.discard(ask)
 
     def latest(self, of: ApprovalRequest) -> Flow[tuple[OpenedRequest, str] | None]:
-        asked, _, _, equal, _ = yield from self._equal(of)
+        _, asked, _, _, equal, _ = yield from self._equal(of)
         for row in equal:
             if row.members["asked"] == asked:
                 return self._opened(row), (yield from self.status(row.id, of.owner))
@@ -285,20 +350,41 @@ class ApprovalFlows:
             # The row first: a session that has ended stops no action that runs.
             is_withdrawn = row.state == "withdrawn"
             if is_withdrawn or (yield from self._move(row, "waiting", "withdrawn")):
-                return (yield from self._service.end(row.id))
+                for session_id, _ in _secrets_of(row):
+                    yield from self._service.end(session_id)
+                return
             _reject_state(row.state)
 
     def status(self, id: str, owner: str) -> Flow[str]:
+        return (yield from self.progress(id, owner)).status
+
+    def progress(self, id: str, owner: str) -> Flow[Progress]:
         row = yield from self._find(id, owner)
+        needed = row.members.get("quorum", {}).get("needed", 1)
         if row.state != "waiting":
-            return STARTED[row.state]
+            return Progress(STARTED[row.state], 0 if row.state == "withdrawn" else needed, needed)
         try:
-            session = yield from self._service.read(row.id)
+            sessions = yield from self._read(row)
         except BondedError as error:
             if error.code == "not_found":
-                return "expired"
+                return Progress("expired", 0, needed)
             raise
-        return self._status_of(row, session)
+        reasons, approved, doubtful = self._judge(row, sessions)
+        ends = [one.get("ended_reason") or one.get("state") for one in sessions]
+        waiting = ends.count("pending") + ends.count("step_up_required")
+        found = {
+            "reported": "user_unexpected" in ends,
+            "declined": "user_declined" in ends,
+            "executed": "completed" in ends,
+            "approved": not reasons,
+            "waiting": 0 < waiting >= needed - len(approved),
+            "review": doubtful != [],
+            "expired": "expired" in ends,
+        }
+        status = next((status for status, is_it in found.items() if is_it), "ended")
+        notes = [one.get("decline_note") for one in sessions if status == "declined"]
+        note = next((one for one in notes if isinstance(one, str)), None)
+        return Progress(status, len(approved), needed, note)
 
     def wait(self, id: str, owner: str, timeout: float | None) -> Flow[str]:
         pause, waited = FIRST_POLL_SECONDS, 0.0
@@ -338,8 +424,8 @@ class ApprovalFlows:
         except BaseException as error:
             after = "waiting" if isinstance(error, NotStarted) else "unknown"
             # The row stays `running` if this fails, which also is an unknown outcome.
-            move = (row.id, "running", after, self._now())
-            yield from self._quietly(Blocking(self._store.move, move))
+            with contextlib.suppress(Exception):
+                yield from self._move(row, "running", after)
             if after == "waiting" or not isinstance(error, Exception):
                 raise
             raise _unknown("The action raised.") from error
@@ -351,7 +437,7 @@ class ApprovalFlows:
     def reconcile(self, decide: Decide | None) -> Flow[list[UnknownOutcome]]:
         found: list[UnknownOutcome] = []
         for row in (yield Blocking(self._store.unfinished)):
-            if not self._is_ours(row):
+            if not is_approval_id(row.id) or not self._purpose.items() <= row.members.items():
                 continue
             open_one = self._open_outcome(row)
             answer = None
@@ -372,21 +458,28 @@ class ApprovalFlows:
 
     def _equal(
         self, of: ApprovalRequest
-    ) -> Flow[tuple[str, str, str, list[StoredApproval], list[StoredApproval]]]:
-        """What was asked, equal requests by any caller, and those that a process only began."""
+    ) -> Flow[tuple[dict[str, Any], str, str, str, list[StoredApproval], list[StoredApproval]]]:
+        """What was asked, equal requests by any caller, and those that a process only began.
+
+        The digests have nothing of the id of a quorum, or each repeated call would ask again.
+        """
+        approvers = _approvers_of(of, self._of.minimum)
         _, context = self._of.context_of(of.args, of.requester)
         digest: str = context["digest"]
-        asked = binding_digest(
-            {"owner": of.owner, "subject_ref": of.subject_ref, "context": context}
-        )
-        lookup = binding_digest({**self._purpose, "subject_ref": of.subject_ref, "digest": digest})
+        asked = binding_digest({"owner": of.owner, **approvers, "context": context})
+        # An equal request to some of the people is one that they read about.
+        refs = {one["ref"] for one in approvers.get("people", ())}
+        whom = {"quorum": True} if refs else approvers
+        lookup = binding_digest({**self._purpose, **whom, "digest": digest})
         stored: Sequence[StoredApproval] = yield Blocking(self._store.with_lookup, (lookup,))
-        equal = [row for row in stored if is_session_id(row.id)]
+        equal = [row for row in stored if is_approval_id(row.id)]
+        if refs:
+            equal = [row for row in equal if refs & {*row.members["quorum"]["refs"]}]
         has_session = {row.members["ask"] for row in equal} | self._asking
         begun = [one for one in stored if one.id.startswith(_BEGUN)]
         begun = [one for one in begun if one.members["asked"] == asked]
         begun = [one for one in begun if one.members["ask"] not in has_session]
-        return asked, digest, lookup, equal, begun
+        return approvers, asked, digest, lookup, equal, begun
 
     def _earlier(self, rows: Sequence[StoredApproval], now: int) -> EarlierRequest | None:
         """The newest equal request that was started: an agent that lost its id asks again."""
@@ -409,9 +502,8 @@ class ApprovalFlows:
         if row.state != "unknown" and not is_over:
             return None
         of = row.members
-        return UnknownOutcome(
-            row.id, of["owner"], row.state, of["subject_ref"], of["digest"], since
-        )
+        subject_ref = of.get("subject_ref")
+        return UnknownOutcome(row.id, of["owner"], row.state, subject_ref, of["digest"], since)
 
     def _now(self) -> int:
         return int(self._service.now() * 1_000)
@@ -419,58 +511,58 @@ class ApprovalFlows:
     def _renew(self, row: StoredApproval) -> None:
         self._store.move(row.id, "running", "running", self._now())
 
-    def _is_ours(self, row: StoredApproval) -> bool:
-        return is_session_id(row.id) and self._purpose.items() <= row.members.items()
-
     def _move(self, row: StoredApproval, before: str, after: str) -> Flow[bool]:
-        moved: bool = yield Blocking(self._store.move, (row.id, before, after, self._now()))
-        return moved
-
-    def _quietly(self, effect: Blocking) -> Flow[None]:
-        with contextlib.suppress(Exception):
-            yield effect
+        return bool((yield Blocking(self._store.move, (row.id, before, after, self._now()))))
 
     def _find(self, id: str, owner: str) -> Flow[StoredApproval]:
         row: StoredApproval | None = None
-        if is_session_id(id):
+        if is_approval_id(id):
             row = yield Blocking(self._store.find, (id,))
         is_theirs = row is not None and is_owner(owner) and row.members["owner"] == owner
-        if row is None or not is_theirs or not self._is_ours(row):
+        if row is None or not is_theirs or not self._purpose.items() <= row.members.items():
             message = "The store has no such approval of this owner."
             raise ApprovalError("approval_unknown", message)
         return row
 
-    def _judge(self, row: StoredApproval, session: Mapping[str, Any]) -> tuple[str, list[str]]:
-        data = row.members
-        stored = {**data, "session_id": row.id, "context_digest": data["digest"]}
-        return judge_submit(session, stored, data["owner"], self._policy, data["digest"])
+    def _read(self, row: StoredApproval) -> Flow[Sessions]:
+        """The session of a row, or all those of its quorum, at one instant."""
+        if "quorum" in row.members:
+            return (yield from self._service.read_quorum(row.id))
+        return [(yield from self._service.read(row.id))]
 
-    def _verify(self, row: StoredApproval, context: object) -> Flow[float]:
+    def _judge(
+        self, row: StoredApproval, sessions: Sessions
+    ) -> tuple[list[str], list[str], list[str]]:
+        """Why the action must not run, the sessions whose approval counts, and the doubtful ones."""
+        data, rule = row.members, row.members.get("quorum")
+        stored = {**data, "session_id": row.id, "context_digest": data["digest"]}
+        facts = (data["owner"], self._policy, data["digest"])
+        if rule is None and self._of.minimum is None:
+            decision, reasons = judge_submit(sessions[0], stored, *facts)
+            return reasons, [] if reasons else [row.id], [row.id] if decision == "review" else []
+        # A row of one user is none of several, and the reverse: without a minimum, none is reached.
+        stored["quorum"] = {**(rule or {"needed": 0, "of": 1, "refs": []}), "id": row.id}
+        return judge_quorum(sessions, stored, *facts)
+
+    def _verify(self, row: StoredApproval, context: dict[str, Any]) -> Flow[float]:
         """Until when the action may begin, by the clock of this process."""
         # Before the call, whose duration must not extend the time.
         started = self._service.now()
-        session = yield from self._service.read(row.id)
-        decision, reasons = self._judge(row, session)
+        sessions = yield from self._read(row)
+        reasons, approved, _ = self._judge(row, sessions)
         # Not only the digest, but all that the user has read and signed.
-        is_shown = canonical_json(session.get("context")) == canonical_json(context)
-        if decision == "accept" and not is_shown:
+        if "quorum" in row.members:
+            rule = {**row.members["quorum"], "id": row.id}
+            context |= {"quorum": {name: rule[name] for name in ("id", "needed", "of")}}
+        shown = {canonical_json(one.get("context")) for one in sessions}
+        if not reasons and shown != {canonical_json(context)}:
             reasons = ["context_mismatch"]
         if reasons:
             message = f"The user has not approved this: {', '.join(reasons)}."
             raise ApprovalError("not_approved", message, reasons)
-        left = time_of(session["expires_at"]) - time_of(session["server_time"])
-        return started + min(left, VERDICT_SECONDS)
-
-    def _status_of(self, row: StoredApproval, session: Mapping[str, Any]) -> str:
-        state, ended = session.get("state"), session.get("ended_reason")
-        if state in ("pending", "step_up_required"):
-            return "waiting"
-        if state in ("expired", "completed"):
-            return "expired" if state == "expired" else "executed"
-        if ended in ("user_declined", "user_unexpected"):
-            return "declined" if ended == "user_declined" else "reported"
-        decision, _ = self._judge(row, session)
-        return {"accept": "approved", "review": "review", "reject": "ended"}[decision]
+        used = [one for one in sessions if one["id"] in approved]
+        left = [time_of(one["expires_at"]) - time_of(one["server_time"]) for one in used]
+        return started + min(*left, VERDICT_SECONDS)
 
     def _happened(self, row: StoredApproval) -> Flow[None]:
         """Stores that the action has happened, also after a look-up that has found nothing of it."""
@@ -479,14 +571,29 @@ class ApprovalFlows:
                 return (yield from self._complete(row))
 
     def _complete(self, row: StoredApproval) -> Flow[None]:
-        """Shows the user that the action is done. `reconcile` repeats it where the service failed."""
-        data = row.members
+        """Shows each user who approved that the action is done, which ends what still waits.
+
+        `reconcile` repeats it where the service failed.
+        """
+        digest, secrets, ends = row.members["digest"], _secrets_of(row), []
         try:
-            yield from self._service.complete(row.id, data["completion_secret"], data["digest"])
+            if "quorum" in row.members:
+                sessions = yield from self._read(row)
+                bonded = [one["id"] for one in sessions if "reported_at" in one]
+                doubtful = self._judge(row, sessions)[2]
+                secrets = [one for one in secrets if one[0] in bonded and one[0] not in doubtful]
         except BondedError as error:
-            # The service does not complete the session, now or later.
-            if error.code in ("not_found", "invalid_request"):
-                after = "reported_late" if error.reported_at else "unreported"
-                yield from self._move(row, "done", after)
-            return
-        yield from self._move(row, "done", "completed")
+            # The service may still take a late report of each.
+            if error.code not in ("not_found", "invalid_request"):
+                return
+        for session_id, secret in secrets:
+            try:
+                yield from self._service.complete(session_id, secret, digest)
+                ends.append("completed")
+            except BondedError as error:
+                # With these, the service does not complete the session, now or later.
+                if error.code not in ("not_found", "invalid_request"):
+                    return
+                ends.append("reported_late" if error.reported_at else "unreported")
+        # In the order of the alphabet, the best one is the first.
+        yield from self._move(row, "done", min(ends, default="unreported"))

@@ -17,6 +17,7 @@ from .approvals import (
     ApprovalRequest,
     Decide,
     OpenedRequest,
+    Progress,
     UnknownOutcome,
 )
 from .protocol import (
@@ -201,6 +202,10 @@ class Approvals:
         """The status at this moment. Raises `BondedError` while the service cannot be reached."""
         return self.run(self.flows.status(id, owner))
 
+    def progress(self, id: str, owner: str) -> Progress:
+        """The status with how many people have approved, and why one declined."""
+        return self.run(self.flows.progress(id, owner))
+
     def wait(self, id: str, owner: str, timeout: float | None = None) -> str:
         """Returns when the user has answered, or no longer can.
 
@@ -261,6 +266,10 @@ class AsyncApprovals:
     async def status(self, id: str, owner: str) -> str:
         """See `Approvals.status`."""
         return await self.run(self.flows.status(id, owner))
+
+    async def progress(self, id: str, owner: str) -> Progress:
+        """See `Approvals.progress`."""
+        return await self.run(self.flows.progress(id, owner))
 
     async def wait(self, id: str, owner: str, timeout: float | None = None) -> str:
         """See `Approvals.wait`."""

@@ -23,6 +23,7 @@ from .gate import Policy, require
 
 T = TypeVar("T")
 Flow = Generator[Any, Any, T]
+Sessions = list[dict[str, Any]]
 
 ATTEMPTS = 4
 # Leaves time for a second attempt when the first one hangs.
@@ -34,7 +35,7 @@ MAX_ANSWER_BYTES = 1_000_000
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 _BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _CREDENTIAL = re.compile("(sk_beta_[0-9A-Za-z]{10}_[0-9A-Za-z]{43})([0-9A-Za-z]{6})")
-_SESSION_ID = re.compile("sess_[0-9A-Za-z]{22}")
+_ID = re.compile("(sess|quo)_[0-9A-Za-z]{22}")
 _COMPLETION_SECRET = re.compile("bcs_[0-9A-Za-z_-]{43}")
 _BROWSER_SECRET = re.compile("[A-Za-z0-9_-]{43}")
 _MAX_MEMBER = 512
@@ -137,7 +138,7 @@ class Service:
         content = None if body is None else json.dumps(body).encode()
         for attempt in range(1, attempts + 1):
             left = max(0.001, TOTAL_SECONDS - (self._elapsed() - started))
-            url, timeout = f"{self._base_url}/sessions{path}", min(ATTEMPT_SECONDS, left)
+            url, timeout = f"{self._base_url}{path}", min(ATTEMPT_SECONDS, left)
             request = Request(method, url, sent, content, timeout)
             try:
                 try:
@@ -211,56 +212,69 @@ class Service:
         more = {"context": context, **{name: getattr(new, name) for name in names}}
         body = _given(workflow=new.policy.workflow, action=new.policy.action, **more)
         # One key for all attempts: a repetition returns the session that exists already.
-        return self.create_from(body, secrets.token_urlsafe(24))
-
-    def create_from(self, body: Mapping[str, Any], key: str) -> Flow[dict[str, Any]]:
-        session = yield from self.call("POST", "", {"Idempotency-Key": key}, body, success=201)
-        is_open = is_session_id(session.get("id")) and isinstance(session.get("expires_at"), str)
-        if not is_open or not _matches(_COMPLETION_SECRET, session.get("completion_secret")):
-            message = "The answer to create is not a session. Check base_url."
-            raise BondedError("unexpected_answer", message)
+        _, (session,) = yield from self.create_from(body, secrets.token_urlsafe(24))
         return session
+
+    def create_from(self, body: Mapping[str, Any], key: str) -> Flow[tuple[str, Sessions]]:
+        """Creates a session, or those of a quorum. Returns its id, and all of them."""
+        path, name = ("/quorums", "quorum_id") if "subject_refs" in body else ("/sessions", "id")
+        created = yield from self.call("POST", path, {"Idempotency-Key": key}, body, success=201)
+        sessions = [created] if name == "id" else _sessions_in(created)
+        for one in [{**sessions[0], "id": created.get(name)}, *sessions] if sessions else [{}]:
+            is_open = is_approval_id(one.get("id")) and isinstance(one.get("expires_at"), str)
+            if not is_open or not _matches(_COMPLETION_SECRET, one.get("completion_secret")):
+                message = "The answer to create is not a session. Check base_url."
+                raise BondedError("unexpected_answer", message)
+        return created[name], sessions
 
     def read(self, session_id: str, browser_secret: str | None = None) -> Flow[dict[str, Any]]:
         require(session_id=session_id)
         # Another text of the form must not become part of a header.
         is_secret = _matches(_BROWSER_SECRET, browser_secret)
         headers = {"X-Bond-Browser-Secret": str(browser_secret)} if is_secret else {}
-        return self.call("GET", f"/{_path_part(session_id)}", headers)
+        return self.call("GET", f"/sessions/{_path_part(session_id)}", headers)
+
+    def read_quorum(self, quorum_id: str) -> Flow[Sessions]:
+        """All sessions of a quorum at one instant: pass them to `judge_quorum`."""
+        return _sessions_in((yield from self.call("GET", f"/quorums/{_path_part(quorum_id)}")))
 
     def complete(
         self, session_id: str, completion_secret: str, digest: str, outcome: str = "accepted"
     ) -> Flow[None]:
         require(session_id=session_id, completion_secret=completion_secret)
         require(digest=digest, outcome=outcome)
-        headers = {
-            "X-Bond-Completion-Secret": completion_secret,
-            "X-Bond-Context-Digest": digest,
-            "X-Bond-Outcome": outcome,
-        }
-        answer = yield from self.call("POST", f"/{_path_part(session_id)}/form-completed", headers)
-        if answer.get("ok") is not True:
+        headers = {"X-Bond-Completion-Secret": completion_secret, "X-Bond-Context-Digest": digest}
+        headers["X-Bond-Outcome"] = outcome
+        path = f"/sessions/{_path_part(session_id)}/form-completed"
+        if (yield from self.call("POST", path, headers)).get("ok") is not True:
             raise BondedError("unexpected_answer", "The answer to form-completed lacks `ok: true`.")
 
     def end(self, session_id: str) -> Flow[None]:
         """Ends a session that nothing can use, so that no phone shows it, in one attempt."""
-        path = f"/{_path_part(session_id)}"
+        path = f"/sessions/{_path_part(session_id)}"
         try:
             yield from self.call("DELETE", path, attempts=1, success=204)
         except BondedError as error:
             # The service has no such session any more, or none that is not over.
-            if error.status == 404:
-                return
-            message = f"The service did not end the session: {error}"
-            raise BondedError("service_unavailable", message, status=error.status) from error
+            if error.status != 404:
+                message = f"The service did not end the session: {error}"
+                raise BondedError("service_unavailable", message, status=error.status) from error
 
 
 def _given(**members: Any) -> dict[str, Any]:
     return {name: value for name, value in members.items() if value is not None}
 
 
-def is_session_id(text: object) -> bool:
-    return _matches(_SESSION_ID, text)
+def is_approval_id(text: object) -> bool:
+    """Whether it is the id of a session or of a quorum."""
+    return _matches(_ID, text)
+
+
+def _sessions_in(answer: Mapping[str, Any]) -> Sessions:
+    sessions = answer.get("sessions")
+    if not isinstance(sessions, list) or not all(isinstance(one, dict) for one in sessions):
+        raise BondedError("unexpected_answer", "The answer is not a quorum. Check base_url.")
+    return sessions
 
 
 def _matches(pattern: re.Pattern[str], value: object) -> bool:

@@ -90,8 +90,10 @@ class _SqlApprovalStore:
     the caller has a transaction open. A write is then refused, and nothing runs.
     """
 
-    def __init__(self, in_transaction: Callable[[], bool] | None) -> None:
-        self._in_transaction = in_transaction
+    def __init__(
+        self, where: str | os.PathLike[str], *, in_transaction: Callable[[], bool] | None = None
+    ) -> None:
+        self._where, self._in_transaction = where, in_transaction
         self._lock = threading.Lock()
         self._connection: Any = None
         self._process = 0
@@ -161,14 +163,8 @@ class SqliteApprovalStore(_SqlApprovalStore):
     first: SQLite has one writer, so a write would wait for yours, and fail.
     """
 
-    def __init__(
-        self, path: str | os.PathLike[str], *, in_transaction: Callable[[], bool] | None = None
-    ) -> None:
-        super().__init__(in_transaction)
-        self._path = path
-
     def _open(self) -> sqlite3.Connection:
-        db = sqlite3.connect(self._path, timeout=5, isolation_level=None, check_same_thread=False)
+        db = sqlite3.connect(self._where, timeout=5, isolation_level=None, check_same_thread=False)
         # A commit waits for the disk.
         db.execute("pragma synchronous = full")
         for statement in APPROVAL_TABLE.split(";"):
@@ -194,14 +190,10 @@ class PostgresApprovalStore(_SqlApprovalStore):
     such as `lambda: connection.in_atomic_block` of Django.
     """
 
-    def __init__(self, conninfo: str, *, in_transaction: Callable[[], bool] | None = None) -> None:
-        super().__init__(in_transaction)
-        self._conninfo = conninfo
-
     def _open(self) -> Any:
         import psycopg
 
-        connection = psycopg.connect(self._conninfo, autocommit=True)
+        connection = psycopg.connect(str(self._where), autocommit=True)
         row = connection.execute("show synchronous_commit").fetchone()
         if row is None or row[0] == "off":
             connection.close()

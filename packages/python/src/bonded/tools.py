@@ -9,7 +9,7 @@ import types
 import typing
 from typing import Any, Callable, Iterable, Mapping
 
-from .approvals import ApprovalRequest, Caller, OpenedRequest
+from .approvals import ApprovalRequest, Caller, OpenedRequest, Progress
 from .canonical import canonical_json
 from .client import Approvals, AsyncApprovals
 from .errors import ApprovalError, BondedError, NotStarted
@@ -88,11 +88,12 @@ class ApprovedTool:
                 while self._pause is not None:
                     # What it returns is whatever somebody sent. Only the phone approves.
                     yield Blocking(self._pause, (_asked(status, asked),))
-                    status = yield from self._flows.status(id, caller.owner)
+                    progress = yield from self._flows.progress(id, caller.owner)
+                    status = progress.status
                     if status == "approved":
                         break
                     if status != "waiting":
-                        return NotRun({"status": status, APPROVAL_ID: id})
+                        return _told(progress, id)
                 else:
                     return NotRun(_asked(status, asked))
             return (yield from self._flows.execute(id, caller.owner, args, self._run))
@@ -105,8 +106,7 @@ class ApprovedTool:
         """The status of an approval of this tool. Runs nothing."""
         try:
             caller = yield from self._caller()
-            status = yield from self._flows.status(id, caller.owner)
-            return NotRun({"status": status, APPROVAL_ID: id})
+            return _told((yield from self._flows.progress(id, caller.owner)), id)
         except Exception as error:
             return self._refusal(error)
 
@@ -146,6 +146,14 @@ class ApprovedTool:
             members = {"status": error.reason or error.code, "retry_after": error.retry_after}
         logging.getLogger("bonded").warning("%s did not run", self.name, exc_info=error)
         return NotRun(members, is_error=True)
+
+
+def _told(progress: Progress, id: str) -> NotRun:
+    """A note is data of a person, so it is in no text that a model reads but this JSON."""
+    several = ("approved", "needed") if progress.needed > 1 else ()
+    more = (*several, *(() if progress.note is None else ("note",)))
+    members = {name: getattr(progress, name) for name in ("status", *more)}
+    return NotRun({**members, APPROVAL_ID: id})
 
 
 def _asked(status: str, request: Mapping[str, Any]) -> dict[str, Any]:
