@@ -204,7 +204,7 @@ def _approvers_of(of: Caller, minimum: int | None) -> dict[str, Any]:
     """Whom to ask. The service knows references, and not that two of them are of one human."""
     if of.people is None and minimum is None:
         return {"subject_ref": of.subject_ref}
-    names, refs = ([one.get(name) for one in of.people or ()] for name in ("person", "ref"))
+    names, refs = ([one.get(name, "") for one in of.people or ()] for name in ("person", "ref"))
     is_named, count = all(map(is_owner, names + refs)), len(names)
     is_needed = type(of.needed) is int and (minimum or 0) <= of.needed <= count
     checks = [
@@ -311,14 +311,15 @@ class ApprovalFlows:
                 refs = [one["ref"] for one in approvers.get("people", ())]
                 rule = {"needed": of.needed, "subject_refs": refs, "maker_ref": None}
                 # The library compares people: the maker may have several references.
-                body = {**self._purpose, **(rule if refs else approvers), "context": context}
-                id, sessions = yield from self._service.create_from(body, ask)
+                id, sessions = yield from self._service.create_from(
+                    {**self._purpose, **(rule if refs else approvers), "context": context}, ask
+                )
                 keys = [[one["id"], one["completion_secret"]] for one in sessions]
                 alone = {**approvers, "completion_secret": keys[0][1]}
                 several = {"needed": of.needed, "of": len(refs), "refs": refs, "secrets": keys}
                 first, whom = sessions[0], {"quorum": several} if refs else alone
-                data = {**self._purpose, **whom, "owner": of.owner, "digest": digest}
-                data |= {"requester": dict(of.requester), **beginning}
+                data: dict[str, Any] = {**self._purpose, **whom, **beginning}
+                data |= {"owner": of.owner, "digest": digest, "requester": dict(of.requester)}
                 data["inbox_url"] = urllib.parse.urljoin(first["universal_link"], "/inbox")
                 ends = int(time_of(first["expires_at"]) * 1_000)
                 row = StoredApproval(id, json.dumps(data), lookup, "waiting", now, ends)
@@ -575,7 +576,7 @@ class ApprovalFlows:
 
         `reconcile` repeats it where the service failed.
         """
-        digest, secrets, ends = row.members["digest"], _secrets_of(row), []
+        digest, secrets, ends = row.members["digest"], _secrets_of(row), ["unreported"]
         try:
             if "quorum" in row.members:
                 sessions = yield from self._read(row)
@@ -596,4 +597,4 @@ class ApprovalFlows:
                     return
                 ends.append("reported_late" if error.reported_at else "unreported")
         # In the order of the alphabet, the best one is the first.
-        yield from self._move(row, "done", min(ends, default="unreported"))
+        yield from self._move(row, "done", min(ends))

@@ -83,7 +83,7 @@ def judge_quorum(
     `sessions` are all of the answer to `read_quorum`. `row` is your own row, with `quorum` as
     `{id, needed, of, refs}`. If the first list is empty, act, and complete what counts.
     """
-    rule, refs, decided = row["quorum"], row["quorum"]["refs"], {}
+    rule, refs, decided = row["quorum"], row["quorum"]["refs"], dict[Any, str]()
     for one in sessions:
         # The verdict on each approval as if it were alone, by any user.
         alone = {**one, "context": {**(one.get("context") or {}), "quorum": None}}
