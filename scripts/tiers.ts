@@ -44,7 +44,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'examples/agents/tests/agents.test.ts',
     'examples/demo/tests/{agent,layout,scenarios}.test.ts',
     'packages/phone-page/tests/*.test.ts',
-    'packages/integrator/tests/{redis-pending-store,approval/redis-approval-store}.test.ts',
+    'packages/integrator/tests/{redis-pending-store,approval/{quorum-crashes,redis-approval-store}}.test.ts',
     'packages/cli/tests/**/{full-disk,killed-output,lost-output,shown-secrets}.test.ts',
     'packages/ciba/tests/{blocked,ciba,ciba-process,fapi-ciba,flood,keycloak,keycloak-hostile,killed-provider,ping,repeated-answer}.test.ts',
     'packages/console/tests/{actions,console,console-process,flood,lies,pages,passkeys}.test.ts',

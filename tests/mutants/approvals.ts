@@ -1,6 +1,9 @@
 import { against, INTEGRATOR } from './against.ts'
 
 const APPROVALS = `${INTEGRATOR}/src/approval/approvals.ts`
+const JUDGE = `${INTEGRATOR}/src/approval/judge-approval.ts`
+const QUORUM = `${INTEGRATOR}/src/approval/quorum.ts`
+const QUORUM_TESTS = `${INTEGRATOR}/tests/approval/quorum.test.ts`
 const MCP = `${INTEGRATOR}/src/mcp/approved-tool.ts`
 const MCP_TESTS = `${INTEGRATOR}/tests/mcp/mcp.test.ts`
 const MCP_REFUSALS = `${INTEGRATOR}/tests/mcp/refusals.test.ts`
@@ -86,9 +89,9 @@ export const APPROVAL_MUTANTS = [
   ...against('forged', [
     [
       'an action runs with another text than the user has read',
-      APPROVALS,
-      'const isShown = canonicalJson(session.context) === canonicalJson(context)',
-      'const isShown = session.context?.digest === (context as { digest?: unknown }).digest',
+      JUDGE,
+      'canonicalJson(session.context) === shown',
+      'session.context?.digest === (context as { digest?: unknown }).digest',
       TESTS,
       'runs nothing if the user was shown another',
     ],
@@ -115,6 +118,38 @@ export const APPROVAL_MUTANTS = [
       '',
       `${INTEGRATOR}/tests/approval/lookalikes.test.ts`,
       'escapes what imitates other text: Оплата',
+    ],
+    [
+      'one person approves twice, with two references',
+      QUORUM,
+      "for (const name of ['person', 'ref'] as const)",
+      "for (const name of ['ref'] as const)",
+      QUORUM_TESTS,
+      'a request with one person twice',
+    ],
+    [
+      'the maker is one of the people who approve',
+      QUORUM,
+      'person === maker',
+      'person === `${maker} `',
+      QUORUM_TESTS,
+      'a request with the maker among the people',
+    ],
+    [
+      'a row says how many people are enough',
+      JUDGE,
+      'const minimum = rule.minimum ?? Number.NaN',
+      'const minimum = quorum?.needed ?? Number.NaN',
+      QUORUM_TESTS,
+      'a row of two runs nothing in a process that requires three',
+    ],
+    [
+      'one user approves what needs two people',
+      JUDGE,
+      'if (quorum === undefined && rule.minimum === undefined) {',
+      'if (quorum === undefined) {',
+      QUORUM_TESTS,
+      'an approval of one user runs nothing',
     ],
     [
       'an approval of one tool runs another tool',

@@ -6,7 +6,10 @@ import { test } from 'node:test'
 import * as approval from '../src/approval/approval.ts'
 import * as testing from '../src/testing/testing.ts'
 import * as integrator from '../src/index.ts'
+import { ACTION } from './approval/harness.ts'
+import { OF_TWO } from './approval/quorum-harness.ts'
 import { BASE_URL, fakeService, SERVER_CREDENTIAL } from './fake-service.ts'
+import { quorumService } from './quorum-service.ts'
 
 type Outcome = integrator.ProtectOutcome<string>
 
@@ -44,13 +47,17 @@ test('the approval of the README runs', async () => {
   const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8')
   const code = [...readme.matchAll(/```ts\n([^`]+)```/g)]
     .map(([, each = '']) => each)
-    .find((each) => each.includes('createApprovals'))
+    .filter((each) => each.includes('createApprovals'))
+    .join('')
   assert.ok(code)
-  const service = fakeService(Date.now)
+  const service = quorumService(Date.now)
+  const ofService = { baseUrl: BASE_URL, serverCredential: SERVER_CREDENTIAL, fetch: service.fetch }
   const given = {
     createApprovals: approval.createApprovals,
     sqliteApprovalStore: approval.sqliteApprovalStore,
-    service: { baseUrl: BASE_URL, serverCredential: SERVER_CREDENTIAL, fetch: service.fetch },
+    service: ofService,
+    options: { ...ACTION, service: ofService, store: approval.memoryApprovalStore() },
+    team: OF_TWO.people,
     DatabaseSync: class extends DatabaseSync {
       constructor() {
         super(':memory:')
@@ -65,12 +72,20 @@ test('the approval of the README runs', async () => {
   const body = code
     .replace(/^import .*$/m, '')
     .replace(/^const outcome = /m, 'approve(id); const outcome = ')
-  const source = `export default async ({ ${Object.keys(given).join(', ')} }) => { ${body}; return { id, outcome, result } }`
+  const source = `export default async ({ ${Object.keys(given).join(', ')} }) => { ${body}; return { id, outcome, result, wire, progress: { state, approved, needed } } }`
   const script = stripTypeScriptTypes(source)
   const program = (await import(`data:text/javascript,${encodeURIComponent(script)}`)) as {
-    default: (names: typeof given) => Promise<{ id: string; outcome: string; result: object }>
+    default: (names: typeof given) => Promise<{
+      id: string
+      outcome: string
+      result: object
+      wire: { id: string }
+      progress: object
+    }>
   }
-  const { id, outcome, result } = await program.default(given)
+  const { id, outcome, result, wire, progress } = await program.default(given)
+  assert.deepEqual(service.quorumIds(), [wire.id])
+  assert.deepEqual(progress, { state: 'waiting', approved: 0, needed: 2 })
   assert.equal(outcome, 'approved')
   const args = { to: 'DE02 1203 0000 0000 2020 51', cents: 125_000 }
   assert.deepEqual(result, { args, id })

@@ -40,7 +40,14 @@ const form: Row = {
 }
 const db = new DatabaseSync(':memory:')
 db.exec('pragma synchronous = full')
-const approvals = { execute: none, latest: none, request: none, status: none, action: 'send' }
+const approvals = {
+  execute: none,
+  latest: none,
+  progress: none,
+  request: none,
+  status: none,
+  action: 'send',
+}
 
 const caller = { owner: 'a', subjectRef: 's', requester: { kind: 'agent', name: 'A' } } as const
 const tool: Row = {

@@ -1,15 +1,18 @@
-import { parseId, type SessionId } from '@bonded/contract'
+import { parseId, type QuorumId, type SessionId } from '@bonded/contract'
 import type { ApprovalState, StoredApproval } from './approval-store.ts'
 import type { Requester } from './approved-context.ts'
 import { ApprovalError } from './errors.ts'
+import type { OneUser, Quorum, StoredQuorum } from './quorum.ts'
 import type { Pair } from './repeated-request.ts'
 
-export interface ApprovalRequest<Args extends object> {
+/** Who asks, and whom. */
+export type Caller = (OneUser | Quorum) & {
   /** Who asks, from your own sign-in or configuration. Only the same owner can use the approval. */
   readonly owner: string
-  /** The user's `subject_ref` of an earlier bond. */
-  readonly subjectRef: string
   readonly requester: Requester
+}
+
+export type ApprovalRequest<Args extends object> = Caller & {
   readonly args: Args
   /** Repeating a request with the same key and arguments returns the same approval. */
   readonly key?: string
@@ -25,7 +28,8 @@ export interface ApprovalRef {
 export interface UnknownOutcome extends ApprovalRef {
   /** `running`: its process ended, or stands still. `unknown`: it threw. */
   readonly state: 'running' | 'unknown'
-  readonly subjectRef: string
+  /** Null for a quorum. */
+  readonly subjectRef: string | null
   readonly digest: string
   /** When its process last renewed the lease, or it threw, in milliseconds since the epoch. */
   readonly since: number
@@ -47,24 +51,32 @@ export interface Data extends Beginning {
   readonly workflow: string
   readonly action: string
   readonly owner: string
-  readonly subject_ref: string
   readonly requester: Requester
   readonly digest: string
-  readonly completion_secret: string
   readonly inbox_url: string
 }
 
-export interface Row extends Data {
-  readonly id: SessionId
-  readonly state: ApprovalState
-  readonly changed_at: number
-  readonly expires_at: number
-}
+/** What is stored of a session, or of the sessions of a quorum. */
+export type Asked =
+  | {
+      readonly id: SessionId
+      readonly subject_ref: string
+      readonly completion_secret: string
+      readonly quorum?: undefined
+    }
+  | { readonly id: QuorumId; readonly quorum: StoredQuorum }
+
+export type Row = Data &
+  Asked & {
+    readonly state: ApprovalState
+    readonly changed_at: number
+    readonly expires_at: number
+  }
 
 export function parse({ data, ...columns }: StoredApproval): Row | undefined {
   const { state, changed_at, expires_at } = columns
-  const id = parseId('sess', columns.id)
-  return id && { ...(JSON.parse(data) as Data), id, state, changed_at, expires_at }
+  const id = parseId('sess', columns.id) ?? parseId('quo', columns.id)
+  return id && ({ ...(JSON.parse(data) as Data & Asked), id, state, changed_at, expires_at } as Row)
 }
 
 /** What a caller learns about its request. */
@@ -109,7 +121,8 @@ export const RENEWAL_MS = 15_000
 
 /** The open outcome of a row, unless a process runs its action at this moment. */
 export function unknownOf(row: Row, now: number): UnknownOutcome | undefined {
-  const { id, owner, state, digest, subject_ref: subjectRef, changed_at: since } = row
+  const { id, owner, state, digest, changed_at: since } = row
+  const subjectRef = row.quorum === undefined ? row.subject_ref : null
   if (state === 'unknown' || (state === 'running' && now >= since + LEASE_MS))
     return { id, owner, state, subjectRef, digest, since }
   return undefined

@@ -4,7 +4,7 @@ export type {
   OpenedRequest,
   UnknownOutcome,
 } from './approval-row.ts'
-export type { ApprovalStatus } from './approval-status.ts'
+export type { ApprovalProgress, ApprovalStatus } from './approval-status.ts'
 export type { ApprovalState, ApprovalStore, StoredApproval } from './approval-store.ts'
 export {
   Approvals,
@@ -13,6 +13,7 @@ export {
 } from './approvals.ts'
 export type { DescribedAction, Requester } from './approved-context.ts'
 export { APPROVAL_REMEDIES, ApprovalError, type ApprovalErrorCode, NotStarted } from './errors.ts'
+export type { OneUser, Person, Quorum } from './quorum.ts'
 export { memoryApprovalStore } from './memory-store.ts'
 export { redisApprovalStore } from './redis-store.ts'
 export type { EarlierRequest } from './repeated-request.ts'

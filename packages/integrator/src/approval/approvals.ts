@@ -1,18 +1,9 @@
-import {
-  canonicalJson,
-  encodeBase64url,
-  type FullSession,
-  type GateVerdict,
-  hasEnded,
-  isOwner,
-  judgeSubmit,
-  Secret,
-} from '@bonded/contract'
+import { encodeBase64url, hasEnded, isOwner } from '@bonded/contract'
 import { bindingDigest } from '../binding-digest.ts'
-import { GateError, type GateErrorCode } from '../errors.ts'
+import { GateError } from '../errors.ts'
 import type { Service } from '../service/call.ts'
 import { parseService, type ServiceOptions } from '../service/options.ts'
-import { completeSession, createSession, endSession, getSession } from '../service/sessions.ts'
+import { endSession } from '../service/sessions.ts'
 import type { GatePolicy } from '../verbs/dependencies.ts'
 import { parsePolicy } from '../verbs/gate-policy.ts'
 import { VERDICT_TTL_MS } from '../verbs/issued-verdicts.ts'
@@ -35,10 +26,13 @@ import {
   unknownOutcome,
   unknownOf,
 } from './approval-row.ts'
-import { type ApprovalStatus, STARTED } from './approval-status.ts'
+import { type ApprovalProgress, type ApprovalStatus, STARTED } from './approval-status.ts'
 import type { ApprovalState, ApprovalStore } from './approval-store.ts'
 import { contextOf, type DescribedAction } from './approved-context.ts'
 import { ApprovalError, NotStarted } from './errors.ts'
+import { askService, complete, secretsOf } from './asked-sessions.ts'
+import { hasShown, judge, progressOf, readSnapshot, type Rule } from './judge-approval.ts'
+import { approversOf, haveOneInCommon } from './quorum.ts'
 import { describeInEnglish, earlierOf } from './repeated-request.ts'
 
 /** One action whose every run needs an approval. */
@@ -48,15 +42,17 @@ export interface ApprovalsOptions<Args extends object> extends DescribedAction<A
   /** A workflow with `delivery: inbox` that has the action. */
   readonly workflow: string
   readonly policy?: Omit<GatePolicy, 'requireBrowser'>
+  /**
+   * Several people approve each action, at least this many of them: 2 to 5. An approval of one user
+   * then runs nothing, whatever a request or a row of the store says.
+   */
+  readonly quorum?: { readonly minimum: number }
 }
 
 /** A repeated request says for this long that an earlier one was carried out. */
 const KEPT_AFTER_EXPIRY_MS = 24 * 60 * 60_000
 const FIRST_POLL_MS = 1_000
 const LONGEST_POLL_MS = 10_000
-const DECIDED = { accept: 'approved', review: 'review', reject: 'ended' } as const
-/** The service does not complete the session, now or later. */
-const FINAL: readonly GateErrorCode[] = ['not_found', 'invalid_request']
 
 /**
  * Approvals of one action, by users who are not in front of a page of yours.
@@ -78,7 +74,7 @@ export function createApprovals<Args extends object>(
 export class Approvals<Args extends object> {
   readonly #options: ApprovalsOptions<Args>
   readonly #service: Service
-  readonly #policy: GatePolicy
+  readonly #rule: Rule
   /** The requests that this process makes. */
   readonly #asking = new Set<string>()
 
@@ -86,7 +82,8 @@ export class Approvals<Args extends object> {
     checkOptions(options)
     this.#options = options
     this.#service = parseService(options.service)
-    this.#policy = parsePolicy(options.policy ?? {})
+    const { workflow, action, quorum, policy = {} } = options
+    this.#rule = { workflow, action, minimum: quorum?.minimum, policy: parsePolicy(policy) }
   }
 
   get action(): string {
@@ -100,11 +97,11 @@ export class Approvals<Args extends object> {
    * @throws {GateError} the service's rejection, for example `inbox_full` or `inbox_paused`
    */
   async request(request: ApprovalRequest<Args>): Promise<OpenedRequest> {
-    const { owner, subjectRef: subject_ref, requester, args, key } = request
+    const { owner, requester, args, key } = request
     const { workflow, action, store } = this.#options
     if (!isOwner(owner)) throw new GateError('invalid_request', 'owner must be a non-empty string.')
     const now = this.#service.clock.now()
-    const { asked, digest, lookup, equal, begun } = await this.#equal(request)
+    const { approvers, asked, digest, lookup, equal, begun } = await this.#equal(request)
     const same = key !== undefined && equal.find((row) => row.asked === asked && row.key === key)
     if (same) return openedOf(same, now)
     const earlier = earlierOf(equal, now)
@@ -124,20 +121,18 @@ export class Approvals<Args extends object> {
       // Another call can have begun it before, when there was something else to say.
       const beginning = beginningOf((await store.find(begunNow.id)) ?? begunNow)
       const { context } = await contextOf(this.#options, args, { requester, ...beginning })
-      const created = await createSession(
-        this.#service,
-        { workflow, action, subject_ref, context },
-        ask,
-      )
-      const { id, completion_secret, state, expires_at, expires_in_ms: expiresInMs } = created
-      const inboxUrl = new URL('/inbox', created.universal_link).href
-      const of = { workflow, action, owner, subject_ref, requester, digest, completion_secret }
-      const data: Data = { ...of, inbox_url: inboxUrl, ...beginning }
+      const about = { workflow, action, context }
+      const [{ id, ...of }, sessions] = await askService(this.#service, about, { approvers, ask })
+      const { universal_link, expires_at, expires_in_ms: expiresInMs } = sessions[0]
+      const inboxUrl = new URL('/inbox', universal_link).href
+      const asks = { workflow, action, owner, requester, digest, inbox_url: inboxUrl }
+      const data: Data = { ...asks, ...of, ...beginning }
       const times = { changed_at: now, expires_at: Date.parse(expires_at) }
       // If it fails, another process may have the same session, and a repetition continues it.
       await store.put({ id, data: JSON.stringify(data), lookup, state: 'waiting', ...times })
       // No caller knows the one that a process began. Once it has ended, this is a new request.
-      return found && hasEnded(state) ? await this.request(request) : { id, inboxUrl, expiresInMs }
+      const isOver = sessions.every(({ state }) => hasEnded(state))
+      return found && isOver ? await this.request(request) : { id, inboxUrl, expiresInMs }
     } catch (error) {
       // It has no session. When it is repeated, the phone may have something else to say.
       if (error instanceof GateError && (!error.retryable || error.reason === 'inbox_full'))
@@ -150,7 +145,7 @@ export class Approvals<Args extends object> {
 
   /** The newest request of this owner, user and arguments in the store, also if it has ended. */
   async latest(
-    request: Omit<ApprovalRequest<Args>, 'key'>,
+    request: ApprovalRequest<Args>,
   ): Promise<(OpenedRequest & { readonly status: ApprovalStatus }) | undefined> {
     const { asked, equal } = await this.#equal(request)
     const row = equal.find((each) => each.asked === asked)
@@ -168,8 +163,10 @@ export class Approvals<Args extends object> {
     for (;;) {
       const row = await this.#find(approval)
       // The row first: a session that has ended stops no action that runs.
-      if (row.state === 'withdrawn' || (await this.#move(row, 'waiting', 'withdrawn')))
-        return endSession(this.#service, row.id)
+      if (row.state === 'withdrawn' || (await this.#move(row, 'waiting', 'withdrawn'))) {
+        for (const [id] of secretsOf(row)) await endSession(this.#service, id)
+        return
+      }
       rejectState(row.state)
     }
   }
@@ -180,12 +177,21 @@ export class Approvals<Args extends object> {
    * @throws {GateError} `retryable` while the service cannot be reached
    */
   async status(approval: ApprovalRef): Promise<ApprovalStatus> {
+    return (await this.progress(approval)).state
+  }
+
+  /** The status with what belongs to it: how many people have approved, and why one declined. */
+  async progress(approval: ApprovalRef): Promise<ApprovalProgress> {
     const row = await this.#find(approval)
-    if (row.state !== 'waiting') return STARTED[row.state]
+    const needed = row.quorum?.needed ?? 1
+    const nothing = { approved: 0, needed, note: null }
+    if (row.state === 'withdrawn') return { ...nothing, state: 'ended' }
+    if (row.state !== 'waiting') return { ...nothing, state: STARTED[row.state], approved: needed }
     try {
-      return this.#statusOf(row, await getSession(this.#service, row.id))
+      return progressOf(this.#rule, row, await readSnapshot(this.#service, row))
     } catch (error) {
-      if (error instanceof GateError && error.code === 'not_found') return 'expired'
+      if (error instanceof GateError && error.code === 'not_found')
+        return { ...nothing, state: 'expired' }
       throw error
     }
   }
@@ -292,23 +298,29 @@ export class Approvals<Args extends object> {
 
   /**
    * What was asked, the stored requests of the same user and action by any caller, and those of
-   * the same owner that a process began without a key, and whose session it has not stored.
+   * the same owner that a process began without a key, and whose session it has not stored. The
+   * digests have nothing of the id of a quorum, or each repeated call would ask again.
    */
-  async #equal({ owner, subjectRef: subject_ref, args, requester }: ApprovalRequest<Args>) {
+  async #equal({ owner, args, requester, ...whom }: ApprovalRequest<Args>) {
     const { workflow, action, store } = this.#options
+    const approvers = approversOf(whom, this.#rule.minimum)
+    const { subject_ref, people } = approvers
     const { context } = await contextOf(this.#options, args, { requester })
     const { digest } = context
-    const asked = await bindingDigest({ owner, subject_ref, context })
-    const lookup = await bindingDigest({ workflow, action, subject_ref, digest })
+    const asked = await bindingDigest({ owner, ...approvers, context })
+    // An equal request to some of the people is one that they read about.
+    const of = people === undefined ? { subject_ref } : { quorum: true }
+    const lookup = await bindingDigest({ workflow, action, ...of, digest })
     const stored = await store.withLookup(lookup)
-    const equal = stored.map(parse).filter((row) => row !== undefined)
+    const rows = stored.map(parse).filter((row) => row !== undefined)
+    const equal = rows.filter((row) => haveOneInCommon(row.quorum, people))
     const begun = begunOf(stored).filter(
       (one) =>
         one.asked === asked &&
         !this.#asking.has(one.ask) &&
         !equal.some(({ ask }) => ask === one.ask),
     )
-    return { asked, digest, lookup, equal, begun }
+    return { approvers, asked, digest, lookup, equal, begun }
   }
 
   #isOurs({ workflow, action }: Data): boolean {
@@ -327,52 +339,23 @@ export class Approvals<Args extends object> {
     return row
   }
 
-  #judge(row: Row, session: FullSession): GateVerdict {
-    const { workflow, action } = this.#options
-    const { tenant_id, passport = {} } = this.#policy
-    const rule = Object.hasOwn(passport, workflow) ? passport[workflow] : undefined
-    return judgeSubmit({
-      session_id: row.id,
-      owner: row.owner,
-      pending: row,
-      session,
-      expected: {
-        workflow,
-        action,
-        subject_ref: row.subject_ref,
-        context_digest: row.digest,
-        ...(rule !== undefined && { passport: rule }),
-        ...(tenant_id !== undefined && { tenant_id }),
-      },
-      now: Date.parse(session.server_time),
-    })
-  }
-
   /** Until when the action may begin, by the clock of this process. */
   async #verify(row: Row, context: object): Promise<number> {
     // Before the call, whose duration must not extend the time.
     const startedAt = this.#service.clock.now()
-    const session = await getSession(this.#service, row.id)
-    const { decision, reasons } = this.#judge(row, session)
+    const snapshot = await readSnapshot(this.#service, row)
+    const { reasons, approved } = judge(this.#rule, row, snapshot)
     // Not only the digest, but all that the user has read and signed.
-    const isShown = canonicalJson(session.context) === canonicalJson(context)
-    const found = decision === 'accept' && !isShown ? (['context_mismatch'] as const) : reasons
+    const isShown = reasons.length > 0 || hasShown(row, snapshot, context)
+    const found = isShown ? reasons : (['context_mismatch'] as const)
     if (found.length > 0) {
       const message = `The user has not approved this: ${found.join(', ')}.`
       throw new ApprovalError('not_approved', message, { reasons: found })
     }
-    const leftMs = Date.parse(session.expires_at) - Date.parse(session.server_time)
-    return startedAt + Math.min(leftMs, VERDICT_TTL_MS)
-  }
-
-  #statusOf(row: Row, session: FullSession): ApprovalStatus {
-    const { state, ended_reason } = session
-    if (state === 'pending' || state === 'step_up_required') return 'waiting'
-    if (state === 'expired') return 'expired'
-    if (state === 'completed') return 'executed'
-    if (ended_reason === 'user_declined') return 'declined'
-    if (ended_reason === 'user_unexpected') return 'reported'
-    return DECIDED[this.#judge(row, session).decision]
+    const ends = snapshot.sessions
+      .filter(({ id }) => approved.includes(id))
+      .map(({ expires_at }) => Date.parse(expires_at) - snapshot.now)
+    return startedAt + Math.min(...ends, VERDICT_TTL_MS)
   }
 
   /** Stores that the action has happened, also after a look-up that has found nothing of it. */
@@ -381,20 +364,9 @@ export class Approvals<Args extends object> {
       if (await this.#move(row, from, 'done')) return this.#complete(row)
   }
 
-  /** Shows the user that the action is done. `reconcile` repeats it where the service failed. */
+  /** `reconcile` repeats it where the service failed. */
   async #complete(row: Row): Promise<void> {
-    try {
-      await completeSession(this.#service, {
-        session_id: row.id,
-        completion_secret: new Secret(row.completion_secret),
-        context_digest: row.digest,
-        outcome: 'accepted',
-      })
-    } catch (error) {
-      if (error instanceof GateError && FINAL.includes(error.code))
-        await this.#move(row, 'done', error.reportedAt ? 'reported_late' : 'unreported')
-      return
-    }
-    await this.#move(row, 'done', 'completed')
+    const end = await complete(this.#service, this.#rule, row)
+    if (end !== undefined) await this.#move(row, 'done', end)
   }
 }

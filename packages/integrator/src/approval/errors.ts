@@ -1,4 +1,4 @@
-import type { RejectReason, ReviewReason } from '@bonded/contract'
+import type { QuorumRejectReason, RejectReason, ReviewReason } from '@bonded/contract'
 
 /** What to do about each error of an approval. */
 export const APPROVAL_REMEDIES = {
@@ -10,6 +10,9 @@ export const APPROVAL_REMEDIES = {
   already_executed: 'Make a new request: an approval runs one action.',
 } as const
 
+/** What a check of the gate finds, of one session or of a quorum. */
+export type ApprovalReason = RejectReason | ReviewReason | QuorumRejectReason
+
 export type ApprovalErrorCode = keyof typeof APPROVAL_REMEDIES
 
 /** Why an approval did not run. Branch on `code`, never on the texts. */
@@ -18,15 +21,12 @@ export class ApprovalError extends Error {
   readonly code: ApprovalErrorCode
   readonly remedy: string
   /** With `not_approved`: what the gate's checks found. */
-  readonly reasons: readonly (RejectReason | ReviewReason)[]
+  readonly reasons: readonly ApprovalReason[]
 
   constructor(
     code: ApprovalErrorCode,
     message: string,
-    {
-      reasons = [],
-      cause,
-    }: { reasons?: readonly (RejectReason | ReviewReason)[]; cause?: unknown } = {},
+    { reasons = [], cause }: { reasons?: readonly ApprovalReason[]; cause?: unknown } = {},
   ) {
     super(message, cause === undefined ? {} : { cause })
     this.code = code

@@ -4,14 +4,20 @@ import {
   COMPLETE_SESSION,
   COMPLETION_SECRET,
   type CompletionOutcome,
+  CREATE_QUORUM,
   CREATE_SESSION,
   type CreatedSession,
+  type CreateQuorumRequest,
   type CreateSessionRequest,
   DELETE_SESSION,
   exchange,
   type FullSession,
+  GET_QUORUM,
   GET_SESSION,
+  type Members,
   parseId,
+  type Quorum,
+  type QuorumId,
   requestPath,
   type Secret,
   type SessionId,
@@ -34,20 +40,55 @@ export async function createSession(
     headers: { 'idempotency-key': idempotencyKey },
     body: request,
   })
-  const { id, completion_secret, expires_at } = response
-  const usable =
+  if (!isCreated(response)) throw unexpected('The answer to create is not a session.')
+  // The members of the row are checked. The others go to the browser unchanged.
+  return response
+}
+
+function isCreated(response: unknown): response is CreatedSession & Members {
+  const { id, completion_secret, expires_at } = Object(response) as Members
+  return (
     typeof id === 'string' &&
     parseId('sess', id) !== undefined &&
     typeof completion_secret === 'string' &&
     COMPLETION_SECRET.test(completion_secret) &&
     typeof expires_at === 'string'
-  if (!usable)
-    throw new GateError(
-      'unexpected_answer',
-      'The answer to create is not a session. Check baseUrl.',
-    )
-  // The members of the row are checked. The others go to the browser unchanged.
-  return response as unknown as CreatedSession
+  )
+}
+
+function unexpected(message: string): GateError {
+  return new GateError('unexpected_answer', `${message} Check baseUrl.`)
+}
+
+export type CreatedSessions = readonly [CreatedSession, ...CreatedSession[]]
+
+/** Creates the sessions of a quorum. The same key returns the same ones. */
+export async function createQuorum(
+  service: Service,
+  request: CreateQuorumRequest,
+  idempotencyKey: string,
+): Promise<{ readonly id: QuorumId; readonly sessions: CreatedSessions }> {
+  const { quorum_id, sessions } = await call(service, {
+    route: CREATE_QUORUM,
+    path: requestPath(CREATE_QUORUM, {}),
+    headers: { 'idempotency-key': idempotencyKey },
+    body: request,
+  })
+  const id = typeof quorum_id === 'string' ? parseId('quo', quorum_id) : undefined
+  const isWhole = Array.isArray(sessions) && sessions.length === request.subject_refs.length
+  if (id === undefined || !isWhole || !sessions.every(isCreated))
+    throw unexpected('The answer to create is not a quorum.')
+  return { id, sessions: sessions as unknown as CreatedSessions }
+}
+
+/** Reads the sessions of a quorum at one instant. `judgeQuorum` checks them. */
+export async function getQuorum(service: Service, quorum_id: QuorumId): Promise<Quorum> {
+  const path = requestPath(GET_QUORUM, { quorum_id })
+  const response = await call(service, { route: GET_QUORUM, path })
+  const { sessions } = response
+  const isRead = Array.isArray(sessions) && sessions.every((each) => Object(each) === each)
+  if (!isRead) throw unexpected('The answer to the read is not a quorum.')
+  return response as unknown as Quorum
 }
 
 /**

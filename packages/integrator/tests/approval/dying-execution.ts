@@ -42,6 +42,7 @@ export interface Execution {
   readonly owner: string
   /** Gets a line for each run of the action. */
   readonly effects: string
+  readonly quorum?: { readonly minimum: number }
 }
 
 /** A store of a process of its own. */
@@ -66,7 +67,7 @@ export async function openStore({
 
 /** Executes an approval, and calls `reached` at each step. */
 export async function execute(
-  { baseUrl, id, owner, effects }: Execution,
+  { baseUrl, id, owner, effects, quorum }: Execution,
   store: ApprovalStore,
   reached: (step: Step) => void = () => {},
 ): Promise<string> {
@@ -85,6 +86,7 @@ export async function execute(
   }
   const approvals = createApprovals<Transfer>({
     ...ACTION,
+    ...(quorum && { quorum }),
     service: {
       baseUrl,
       serverCredential: SERVER_CREDENTIAL,
