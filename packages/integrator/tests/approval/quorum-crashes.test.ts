@@ -52,7 +52,12 @@ const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 const { store, close } = await openStore({ database: 'sqlite', address })
 after(close)
 // A lease later: the process that died is not taken for one that runs.
-const clock = { ...systemClock, now: () => Date.now() + LEASE_MS }
+const clock = {
+  ...systemClock,
+  now: () => Date.now() + LEASE_MS,
+  // A busy machine can take long to answer.
+  timeout: () => AbortSignal.timeout(LEASE_MS),
+}
 const approvals = createApprovals<Transfer>({
   ...ACTION,
   service: { baseUrl, serverCredential: SERVER_CREDENTIAL, clock },
