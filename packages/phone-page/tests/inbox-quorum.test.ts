@@ -46,13 +46,13 @@ async function askTwo() {
       maker_ref: null,
     }),
   })
-  const asked: CreatedQuorum = await created.json()
+  const asked = (await created.json()) as CreatedQuorum
   return {
     pages: [people[0].page, people[1].page] as const,
     /** The state of each session, or why it ended, in the order of the users. */
     async states() {
       const read = await fetch(`${sandbox.origin}/api/v1/quorums/${asked.quorum_id}`, { headers })
-      const quorum: Quorum = await read.json()
+      const quorum = (await read.json()) as Quorum
       const now = asked.sessions.map(({ id }) => quorum.sessions.find((each) => each.id === id))
       return now.map((each) => each?.ended_reason ?? each?.state)
     },
