@@ -29,6 +29,8 @@ export interface Messages {
     readonly requesterNote: (kind: string, tenant: string) => string
     readonly purpose: string
     readonly details: string
+    /** How many people must approve, of those who are asked. */
+    readonly quorum: (needed: number, of: number) => string
     readonly question: string
     /** Where the page is not known. */
     readonly questionNoPage: string
@@ -138,6 +140,7 @@ export const en: Messages = {
     },
     purpose: 'Purpose',
     details: 'Request details',
+    quorum: (needed, of) => `${needed} of ${of} people must approve. You are one of them.`,
     question: 'Approve only if you started this request yourself, just now, on that page.',
     questionNoPage: 'Approve only if you started this request yourself, just now.',
     readAll: 'Scroll down to read the whole request.',
@@ -211,6 +214,10 @@ export const en: Messages = {
     canceled: {
       title: 'The request was canceled',
       body: () => 'It was stopped before it was complete. Return to the page to start again.',
+    },
+    decided: {
+      title: 'This request has ended',
+      body: () => 'It has been decided.',
     },
     suspended: {
       title: 'No approvals at the moment',

@@ -22,6 +22,7 @@ test('the app uses the words of the phone page where both show the same', () => 
     'request.requester.note': request.requesterNote('', TENANT),
     'request.question': request.question,
     'request.question.no_page': request.questionNoPage,
+    'inbox.quorum': request.quorum('{needed}' as never, '{of}' as never),
     'request.read_all': request.readAll,
     'completed.title': en.completed.accepted.title,
     'completed.received.title': en.completed.in_review.title,
@@ -41,7 +42,9 @@ test('the app uses the words of the phone page where both show the same', () => 
     'problem.reference': en.reference('{id}'),
   }
   same['notice.not_verified_by_user'] = en.notices.not_verified_by_user
-  const { unreported, ...ends } = en.ends
+  const { unreported, decided, ...ends } = en.ends
+  assert.equal(decided.title, en.problems.session_over.title)
+  same['inbox.decided'] = decided.body(TENANT)
   same['approved.title'] = unreported.title
   same['unreported.body'] = unreported.body(TENANT)
   for (const [end, { title, body }] of Object.entries(ends)) {

@@ -107,6 +107,7 @@ export function createDependencies(): Omit<AppDependencies, 'show'> {
     // Each value is a `Text` of its own, which is a paragraph of its own.
     isolatesValues: true as const,
     showsText: true as const,
+    showsQuorum: true as const,
   }
   return {
     phone: createPhone(platform),

@@ -1,4 +1,4 @@
-import { purposeOf } from '@bonded/phone'
+import { purposeOf, type ShownRequest } from '@bonded/phone'
 import { useEffect, useState } from 'react'
 import { AppState, View } from 'react-native'
 import { en } from '../messages.ts'
@@ -83,11 +83,17 @@ export function RequestScreen({
         <Strong>{request.requesting_origin ?? text.pageUnknown}</Strong>
         {request.requesting_origin === null ? null : <Note>{text.pageNote}</Note>}
       </View>
+      <Rule quorum={request.quorum} />
       <Strong>{request.requesting_origin === null ? text.questionNoPage : text.question}</Strong>
       <Pairs rows={rows} />
       {request.text === null ? null : <Lines text={request.text} />}
     </Page>
   )
+}
+
+/** How many people must approve, where several are asked. */
+function Rule({ quorum }: Pick<ShownRequest, 'quorum'>) {
+  return quorum === null ? null : <Strong>{text.quorum(quorum.needed, quorum.of)}</Strong>
 }
 
 function TimeLeft({ milliseconds }: { milliseconds: number }) {

@@ -107,11 +107,16 @@ export function ScreenView({ screen, choose, onScan, onSelect }: ScreenViewProps
       const isDone = screen.name === 'completed' && (screen.outcome ?? 'accepted') === 'accepted'
       const outcome = screen.name !== 'completed' ? null : isDone ? 'accepted' : 'in_review'
       const { title, body } = outcome === null ? en.approved : en.completed[outcome]
+      const { quorum, tenant_name } = screen.request
+      // Others must approve too, before the organization acts.
+      const isOneOfSeveral = outcome === null && quorum !== null
       return (
         <Page actions={done}>
           <Symbol glyph="✓" tone={outcome === 'in_review' ? 'muted' : 'good'} />
           <Heading>{title}</Heading>
-          <Lead>{body(screen.request.tenant_name)}</Lead>
+          <Lead>
+            {isOneOfSeveral ? en.request.quorum(quorum.needed, quorum.of) : body(tenant_name)}
+          </Lead>
           <Pairs rows={screen.request.display} />
         </Page>
       )
@@ -198,6 +203,7 @@ const SYMBOL_OF_END: Readonly<Record<End, { glyph: string; tone: Tone }>> = {
   expired: { glyph: '–', tone: 'muted' },
   unreported: { glyph: '–', tone: 'muted' },
   canceled: { glyph: '×', tone: 'muted' },
+  decided: { glyph: '–', tone: 'muted' },
   suspended: { glyph: '!', tone: 'warn' },
   not_verified: { glyph: '!', tone: 'warn' },
 }

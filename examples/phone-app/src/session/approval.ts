@@ -118,7 +118,7 @@ export function startApproval(handoff: Handoff, given: ApprovalDependencies): Ap
         const { state, outcome, ended_reason, reported_at } = ended.session
         const request = requestOf(ended.session)
         if (state === 'completed' || reported_at) present({ name: 'completed', request, outcome })
-        else if (ended_reason === 'suspended') end('suspended')
+        else if (ended_reason === 'suspended' || ended_reason === 'decided') end(ended_reason)
         else end(state === 'expired' ? expired() : 'canceled')
       },
       (failure: unknown) => {

@@ -58,6 +58,7 @@ export type End =
   | 'expired'
   | 'unreported'
   | 'canceled'
+  | 'decided'
   | 'suspended'
   | 'not_verified'
 

@@ -126,6 +126,7 @@ export function connect(
     clock: nodeClock,
     createBrowserKey,
     showsText: true,
+    showsQuorum: true,
   })
   return { phone, store }
 }
