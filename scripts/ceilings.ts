@@ -15,7 +15,7 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'The OpenID provider translates a standard, and has no rules of its own.',
   },
   'packages/cli': {
-    ceiling: 4_200,
+    ceiling: 4_230,
     reason: 'A command reads its options and calls an operation, which has the rules.',
   },
   'packages/console': {
@@ -23,15 +23,15 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'The pages show what operations return, and need no framework.',
   },
   'packages/contract': {
-    ceiling: 3_550,
+    ceiling: 3_560,
     reason: 'Every client implements the wire format, so each member of it costs all of them.',
   },
   'packages/core': {
-    ceiling: 8_450,
+    ceiling: 8_510,
     reason: 'A reviewer must be able to read all rules of the service within days.',
   },
   'packages/integrator': {
-    ceiling: 3_950,
+    ceiling: 4_230,
     reason: 'A tenant installs it in the backend that it protects, and reviews it before.',
   },
   'packages/phone': {
@@ -39,7 +39,7 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'A bank reviews what it adds to its app, and a port to another language repeats it.',
   },
   'packages/phone-page': {
-    ceiling: 3_950,
+    ceiling: 3_980,
     reason: 'A phone without an app loads these pages over a mobile network.',
   },
   'packages/sandbox': {
@@ -67,19 +67,19 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'It runs in the pages of tenants, whose security teams review it.',
   },
   packages: {
-    ceiling: 54_526,
+    ceiling: 55_363,
     reason: 'A team that adopts the service maintains all of it, so a new line needs a reason.',
   },
   'packages and proofs': {
-    ceiling: 58_090,
+    ceiling: 60_757,
     reason: 'Code that moves from the packages to the proofs still has to be maintained.',
   },
   'lines of Python': {
-    ceiling: 1_963,
+    ceiling: 2_103,
     reason: 'A tenant installs it in the backend that it protects, and reviews it before.',
   },
   'words of Markdown': {
-    ceiling: 150_800,
+    ceiling: 150_000,
     reason: 'A reader finds an answer only in documents that are short enough to search.',
   },
   'bytes of the hosted script': {
