@@ -48,8 +48,8 @@ export async function serveFolder(page: Page, folder: string): Promise<readonly 
 }
 
 /**
- * Writes pictures of a visitor who wins each level without its guard, and loses it by the same moves
- * with the guard, as PNG files into a folder.
+ * Writes pictures of a visitor who wins each level without its guard, and loses it by the same
+ * moves with the guard, as PNG files into a folder.
  */
 export async function record(folder: string, levels: readonly Level[]): Promise<void> {
   const site = mkdtempSync(join(tmpdir(), 'bonded-game-page-'))

@@ -341,6 +341,7 @@ export const HTTP_ARGUMENTS: ArgumentRegister = {
       'createQuorum body.context',
       'createSession body.phone_number',
       'declineSession body.reason',
+      'declineSession body.note',
       'body.signals',
       'body.verdict',
       'body.breaches',

@@ -101,7 +101,7 @@ export async function startDocker(): Promise<DockerMachine> {
   const repository = join(work, 'repository')
   copyRepository(repository, isBuilt)
   const group = `bonded-docker-${process.pid}`
-  // The images are layers of another overlay, for which an overlay is no place.
+  // The images are layers of another overlay, which cannot be in an overlay.
   const boot = enterRoot(
     `mount -t sysfs sysfs sys
 mount --rbind /sys/fs/cgroup sys/fs/cgroup

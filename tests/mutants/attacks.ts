@@ -179,7 +179,7 @@ const CROSS_TENANT = against('cross-tenant', [
   ],
   [
     'two tenants get the same reference to a user',
-    `${SERVER}/src/adapters/keys/keyring.ts`,
+    `${CORE}/src/ports/derived-keys.ts`,
     '`${tenantId}\\n${subjectId}`',
     '`${subjectId}`',
     `${SERVER}/tests/adapters/keys/keyring.test.ts`,
@@ -269,7 +269,7 @@ const LEAKED = against('leaked', [
   ],
   [
     'the watch token is derived like the completion secret',
-    `${SERVER}/src/adapters/keys/keyring.ts`,
+    `${CORE}/src/ports/derived-keys.ts`,
     "`bwt_${textMac(keyId, 'watch', sessionId)}`",
     "`bwt_${textMac(keyId, 'completion', sessionId)}`",
     `${SERVER}/tests/adapters/keys/keyring.test.ts`,

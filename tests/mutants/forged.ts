@@ -47,8 +47,8 @@ export const FORGED = against('forged', [
   ],
   [
     'any watch token of the right length reads',
-    `${SERVER}/src/adapters/keys/keyring.ts`,
-    'same(watchTokenOf(id, sessionId), token)',
+    `${CORE}/src/ports/derived-keys.ts`,
+    'hashing.same(watchTokenOf(id, sessionId), token)',
     'watchTokenOf(id, sessionId).length === token.length',
     `${SERVER}/tests/http/credential-matrix.test.ts`,
     'responds to a missing, wrong or foreign watch token',

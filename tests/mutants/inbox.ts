@@ -20,7 +20,7 @@ export const INBOX: readonly Mutant[] = [
     ],
     [
       'a nonce of an inbox opens a request on each phone of the user',
-      `${SERVER}/src/adapters/keys/keyring.ts`,
+      `${CORE}/src/ports/derived-keys.ts`,
       '`${sessionId}.i${deviceId}.${index}`',
       '`${sessionId}.i${deviceId.slice(0, 4)}.${index}`',
       ATTACKS,

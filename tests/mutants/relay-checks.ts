@@ -58,8 +58,8 @@ const OWN: readonly (readonly [string, string, string, string, number])[] = [
   ],
   [
     'a guessed watch token is accepted',
-    `${SERVER}/src/adapters/keys/keyring.ts`,
-    'same(watchTokenOf(id, sessionId), token)',
+    `${CORE}/src/ports/derived-keys.ts`,
+    'hashing.same(watchTokenOf(id, sessionId), token)',
     'watchTokenOf(id, sessionId).length === token.length',
     4,
   ],

@@ -108,7 +108,7 @@ export class Bank {
     return created
   }
 
-  /** Asks people in their inboxes: several as a quorum. @returns the reason of a rejection, if any */
+  /** Asks users in their inboxes: several as a quorum. @returns the reason of a rejection */
   async askPeople(
     asked: Asked,
     [first, ...others]: readonly string[],

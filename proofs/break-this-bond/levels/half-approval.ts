@@ -9,7 +9,7 @@ const PAYMENT = {
   form: { To: 'Mallory', Amount: 'EUR 900,000' },
 }
 
-/** Half of an approval is none, and the bank does not let one person give both halves. */
+/** Half of an approval is none, and the bank does not let one user give both halves. */
 export const halfApproval: Level = {
   id: 7,
   title: 'Approve with one of two people',

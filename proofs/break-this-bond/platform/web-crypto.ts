@@ -7,8 +7,8 @@ import { createPublicKey } from './node-crypto.ts'
 import { remembered } from './remembered.ts'
 
 /*
- * What the verifiers of receipts use of Web Crypto, which a browser has on encrypted pages only. The
- * bundle replaces the global by it, so that the verifiers themselves are those of the integrator.
+ * What the verifiers of receipts use of Web Crypto, which a browser has on encrypted pages only.
+ * The bundle replaces the global by it, so that the verifiers are those of the integrator.
  */
 
 const SIGNATURE_BYTES = 64
@@ -24,7 +24,7 @@ export const crypto = {
       return sha256(bytes)
     },
 
-    /** @throws for what is no public key */
+    /** @throws if it is not a public key */
     async importKey(
       form: 'jwk' | 'raw' | 'spki',
       key: Uint8Array | { readonly x: string },

@@ -108,7 +108,7 @@ const TIERS: readonly PassportTier[] = ['none', 'document', 'chip']
 /**
  * Every state with every reason and, where the phone has proved something, with every tier.
  *
- * @example everyOutcome().filter(({ state }) => state === 'killed').length // 8
+ * @example everyOutcome().filter(({ state }) => state === 'killed').length // 9
  */
 export function everyOutcome(): readonly SessionOutcome[] {
   return SESSION_STATES.flatMap((state) =>

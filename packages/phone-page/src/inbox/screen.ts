@@ -5,7 +5,7 @@ import type { Notice } from '../screen.ts'
 export type InboxScreen =
   | (Counted & { readonly name: 'inbox'; readonly waiting: number })
   | { readonly name: 'no_inbox'; readonly hasNotRecovered: boolean }
-  /** Another person has decided for the quorum of the request. */
+  /** Another user has decided for the quorum of the request. */
   | { readonly name: 'decided' }
   | ListScreen
   | NoteScreen
