@@ -1,4 +1,4 @@
-import { canonicalJson, credentialChecksum, type FullSession, judgeQuorum } from '@bonded/contract'
+import { canonicalJson, credentialChecksum, type FullSession } from '@bonded/contract'
 import { contextOf } from '../packages/integrator/src/approval/approved-context.ts'
 import {
   BULLET,
@@ -25,6 +25,7 @@ import type { GatePolicy } from '../packages/integrator/src/verbs/dependencies.t
 import { Secret } from '@bonded/contract'
 import { TEXT_KINDS } from '../tests/harness/text-kinds.ts'
 import { protocolExample } from './protocol-example.ts'
+import { quorumVectors } from './python-quorum-vectors.ts'
 
 /**
  * What the Python package is held against: results of `@bonded/integrator` and of the contract, as
@@ -164,90 +165,6 @@ async function verdictOf(
   const submit = { session_id: ID, workflow: WORKFLOW, action: ACTION, owner: OWNER }
   const { decision, reasons } = await gate.verify({ ...submit, form_digest: DIGEST })
   return [decision, ...reasons].join(' ')
-}
-
-const RULE = { id: `quo_${'q'.repeat(22)}`, needed: 2, of: 3 }
-const REFS = ['ref-ann', 'ref-bob', 'ref-cy']
-
-/** The approval of one of three people, or another state of the session. */
-function member(index: number, change: object = {}): FullSession {
-  const bonded = withOutcome(pending(), { state: 'bonded', tier: 'chip' })
-  const context = { display: [], digest: DIGEST, quorum: RULE }
-  const own = { id: `sess_${String(index).repeat(22)}`, subject_ref: REFS[index] ?? null }
-  return { ...bonded, context, ...own, ...change }
-}
-
-/** Quorums whose approvals are easy to count wrong, with what the contract says. */
-function quorumVectors(): readonly object[] {
-  const [ann, bob, cy] = [member(0), member(1), member(2)]
-  const waits = { state: 'pending', verification: null, subject_ref: null }
-  const killed = (ended_reason: string) => member(2, { ...waits, state: 'killed', ended_reason })
-  const context = (quorum: object | undefined) => ({ display: [], digest: DIGEST, quorum })
-  const third = member(2, waits)
-  const three = { ...RULE, needed: 3 }
-  const cases: readonly {
-    readonly sessions?: readonly FullSession[]
-    row?: object
-    minimum?: number
-    owner?: string
-    digest?: string
-  }[] = [
-    {},
-    { sessions: [ann, bob, cy] },
-    { sessions: [] },
-    { sessions: [ann, bob] },
-    { sessions: [ann, ann, bob] },
-    { sessions: [ann, member(1, waits), third] },
-    { sessions: [ann, member(1, { subject_ref: 'ref-ann' }), third] },
-    { sessions: [ann, member(1, { subject_ref: 'ref-maker' }), third] },
-    { sessions: [ann, member(1, { subject_ref: null }), third] },
-    { sessions: [ann, member(1, { context: context({ ...RULE, id: 'quo_x' }) }), third] },
-    { sessions: [ann, member(1, { context: context(three) }), third] },
-    { sessions: [ann, member(1, { context: context(undefined) }), third] },
-    { sessions: [ann, bob, member(2, { context: null })] },
-    { row: { needed: 1 } },
-    { row: { needed: 3 } },
-    { row: { id: 'quo_y' } },
-    { row: { refs: ['ref-ann', 'ref-bob', 'ref-bob'] } },
-    { row: { refs: ['ref-ann', 'ref-bob'] } },
-    { minimum: 3 },
-    { sessions: [ann, bob, killed('user_declined')] },
-    { sessions: [ann, bob, killed('user_unexpected')] },
-    { sessions: [ann, bob, killed('decided')] },
-    { sessions: [ann, member(1, { verification: null }), third] },
-    { sessions: [ann, member(1, { state: 'completed' }), third] },
-    { sessions: [ann, member(1, { expires_at: pending().server_time }), third] },
-    {
-      sessions: [
-        ann,
-        member(1, { verification: { ...bob.verification, human_presence_confidence: 0.5 } }),
-        third,
-      ],
-    },
-    { digest: 'e'.repeat(43) },
-    { owner: 'other' },
-  ]
-  return cases.map((changes) => {
-    const { sessions, row, minimum, owner, digest } = {
-      sessions: [ann, bob, third],
-      minimum: 2,
-      owner: OWNER,
-      digest: DIGEST,
-      ...changes,
-      row: { ...RULE, refs: REFS, ...changes.row },
-    }
-    const purpose = { workflow: WORKFLOW, action: ACTION }
-    const { reasons, approved } = judgeQuorum({
-      sessions,
-      row,
-      minimum,
-      owner,
-      pending: { ...purpose, owner: OWNER },
-      expected: { ...purpose, context_digest: digest },
-      now: NOW_MS,
-    })
-    return { sessions, row, minimum, owner, digest, expected: [reasons, approved] }
-  })
 }
 
 function answer(status: number, text: string, retryAfter: string | null = null) {
@@ -447,7 +364,7 @@ export async function pythonVectors(): Promise<string> {
     answers: await Promise.all(
       ANSWERS.map(async (one) => ({ answer: one, error: await errorOf(one) })),
     ),
-    quorums: quorumVectors(),
+    quorums: quorumVectors(withOutcome(pending(), { state: 'bonded', tier: 'chip' })),
     rules: rules.map(({ translated, subject_ref }) => ({ policy: translated, subject_ref })),
     verdicts: await Promise.all(
       sessions.map(async (session) => ({

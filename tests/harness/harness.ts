@@ -276,7 +276,6 @@ export async function harness(options: HarnessOptions = {}) {
       token: phone.device_token,
       body: { nonce: session.nonce, device_id: phone.device_id, reason, ...given },
     })
-
   const view = async (
     phone: TestPhone,
     session: { id: string; nonce: string },

@@ -42,7 +42,7 @@ export function debianRoot(
   then = '',
 ): string {
   const hash = createHash('sha256')
-    .update([variant, ...packages, ...(then && [then])].join())
+    .update([variant, ...packages, ...(then === '' ? [] : [then])].join())
     .digest('hex')
     .slice(0, 16)
   const root = join(CACHE, `${release}-${hash}`)

@@ -52,5 +52,5 @@ for (const words of [
     assert.ok(hidden !== '' && others.length === 0)
     const rolled = m.json('key', 'roll', hidden, '--grace', '0')
     assert.match(rolled.server_credential, /^sk_beta_/)
-    assert.deepEqual(serverKeysOf(tenant).toSorted(), [...before, rolled.key].toSorted())
+    assert.deepEqual(serverKeysOf(tenant).toSorted(), [...before, rolled.key as string].toSorted())
   })

@@ -79,7 +79,7 @@ export function quorumService(now: () => number) {
       if (response.status !== 200) return response
       sessions.push(JSON.parse(await response.text()))
     }
-    const { ids, ...rule } = quorum
+    const { ids: _, ...rule } = quorum
     return answer(200, { ...rule, server_time: new Date(now()).toISOString(), sessions })
   }
 

@@ -141,7 +141,7 @@ test('does not rely on the service for what the phones have signed', async () =>
   const { sessions, server_time } = await scene.read(quorum)
   const [one, other] = sessions
     .filter(({ state }) => state === 'bonded')
-    .map((each) => ({ ...each, state: 'completed', outcome: 'accepted' }) as FullSession)
+    .map((each): FullSession => ({ ...each, state: 'completed', outcome: 'accepted' }))
   assert.ok(one?.context && other)
   const [keys, second] = [await makeReceiptKeys(), await makeReceiptKeys()]
   const jwks = await keySetOf(keys)
@@ -173,10 +173,7 @@ test('does not rely on the service for what the phones have signed', async () =>
     { quorum: { ...rule, needed: 3 } },
     { quorum: { ...rule, of: 2 } },
   ])
-    assert.equal(
-      await verdictOf({ context: { ...context, ...changed } as typeof context }),
-      'quorum_mismatch',
-    )
+    assert.equal(await verdictOf({ context: { ...context, ...changed } }), 'quorum_mismatch')
   const { quorum: _, ...alone } = context
   assert.equal(await verdictOf({ context: alone }), 'quorum_mismatch')
   assert.equal(await verdictOf({ state: 'bonded' }), 'not_completed')

@@ -67,7 +67,7 @@ test(
   browserTest,
   async () => {
     await using scene = await askTwo()
-    const { pages, states } = scene
+    const { pages } = scene
     const [ada, bob] = pages
     for (const page of pages) {
       await page.goto(new URL('/inbox', page.url()).href)
@@ -82,13 +82,13 @@ test(
       // The backend does not act before others have approved, so it is not completing anything.
       assert.match(await textOf(page), new RegExp(`^Approved\\s+${RULE}\\s`))
     }
-    assert.deepEqual(await states(), ['bonded', 'bonded'])
+    assert.deepEqual(await scene.states(), ['bonded', 'bonded'])
     await press(ada, 'Decline')
     await ada.getByRole('heading', { name: 'Declined' }).waitFor()
     await screen(bob, 'decided')
     // Neither who has answered, nor what.
     assert.match(await textOf(bob), /^This request has ended\s+It has been decided\.\s+Back\s/)
-    assert.deepEqual(await states(), ['user_declined', 'decided'])
+    assert.deepEqual(await scene.states(), ['user_declined', 'decided'])
     await press(bob, 'Back')
     await screen(bob, 'list')
     assert.equal(await bob.locator('.item').count(), 0)

@@ -18,12 +18,12 @@ import { type GameService, SERVICE_ORIGIN, TENANT } from './service.ts'
  *
  * @returns what it reports to its operator
  */
-export async function logReceipts({ service, wait }: GameService): Promise<readonly string[]> {
-  wait(COSIGN_ROUND_MS)
+export async function logReceipts(game: GameService): Promise<readonly string[]> {
+  game.wait(COSIGN_ROUND_MS)
   const problems: string[] = []
   for (const round of [makeReceipts, appendReceipts, cosignCheckpoint])
     try {
-      await round(service)
+      await round(game.service)
     } catch (failure) {
       if (!(failure instanceof LogRefused || failure instanceof WitnessError)) throw failure
       problems.push(failure.message)

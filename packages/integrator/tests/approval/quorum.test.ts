@@ -220,7 +220,7 @@ test('a note is with declined, as it was written, and is absent without one', as
   const one = approvalsOf()
   const { id } = await one.approvals.request(REQUEST)
   const change = { state: 'killed', ended_reason: 'user_declined', decline_note: note } as const
-  one.service.change(id, change as object)
+  one.service.change(id, change)
   const ref = { id, owner: REQUEST.owner }
   const declined = { state: 'declined', approved: 0, needed: 1, note }
   assert.deepEqual(await one.approvals.progress(ref), declined)

@@ -39,10 +39,12 @@ test('the backend reads of a quorum why one declined, also after an approval', a
   const approved = await scene.approve(people[0], quorum)
   const declined = await h.decline(people[0].phone, approved, 'user_declined', { note: NOTE })
   assert.equal(declined.status, 200, declined.text)
-  const notes = (await scene.read(quorum)).sessions.map(({ id, decline_note: note }) => [id, note])
+  const notes = (await scene.read(quorum)).sessions.map(
+    ({ id, decline_note: note }) => [id, note] as const,
+  )
   assert.deepEqual(
-    notes.toSorted(),
-    quorum.sessions.map(({ id }) => [id, id === approved.id ? NOTE : null]).toSorted(),
+    new Map(notes),
+    new Map(quorum.sessions.map(({ id }) => [id, id === approved.id ? NOTE : null])),
   )
 })
 

@@ -5,12 +5,7 @@ import { after, test } from 'node:test'
 import { ENDPOINTS, type Endpoint, type EndpointName, REASONS } from '@bonded/contract'
 import { webauthnKey } from '../../../../tests/harness/attested-phones.ts'
 import { harness, PUBLIC_ORIGIN, SHOP_ORIGIN } from '../../../../tests/harness/harness.ts'
-import {
-  knownSubject,
-  NO_QUORUM,
-  pathOf,
-  QUORUM,
-} from '../../../../tests/harness/valid-requests.ts'
+import * as valid from '../../../../tests/harness/valid-requests.ts'
 import { webhookEvent } from '../../../../tests/harness/webhook-event.ts'
 import {
   approvalRequest,
@@ -47,7 +42,7 @@ const WATCHED: readonly EndpointName[] = [
 /** The endpoints of a backend that need a bond, which the session does not have. */
 const NEEDS_BOND: readonly EndpointName[] = ['completeSession', 'readReceipt']
 
-let subjectRef: ReturnType<typeof knownSubject> | undefined // Calls, so not while the file loads.
+let subjectRef: ReturnType<typeof valid.knownSubject> | undefined // Calls, so not while the file loads.
 const CREDENTIALS = [
   'none',
   'server',
@@ -132,7 +127,7 @@ async function createScene() {
   }
   const bodies: Partial<Record<EndpointName, BodyOf>> = {
     createSession: () => ({ workflow: 'credit_application' }),
-    createQuorum: () => ({ workflow: 'credit_application', ...QUORUM }),
+    createQuorum: () => ({ workflow: 'credit_application', ...valid.QUORUM }),
     claimSession: () => ({ nonce: session.nonce, device_id: phone.device_id }),
     declineSession: () => ({
       nonce: session.nonce,
@@ -159,8 +154,8 @@ async function createScene() {
     recoverWebhookEndpoint: () => ({ since: h.now() }),
   }
   const [{ id: session_id }, { device_id }] = [session, phone]
-  const subject_ref = await (subjectRef ??= knownSubject(h))
-  const ids = { session_id, device_id, subject_ref, ...NO_QUORUM, ...(await webhookEvent(h)) }
+  const subject_ref = await (subjectRef ??= valid.knownSubject(h))
+  const ids = { session_id, device_id, subject_ref, ...valid.NO_QUORUM, ...(await webhookEvent(h)) }
   return { session, phone, ids, tokens, bodies }
 }
 
@@ -228,7 +223,7 @@ for (const name of Object.keys(ENDPOINTS) as EndpointName[]) {
       for (const origin of Object.keys(ORIGINS) as OriginName[]) {
         const wanted = expected(name, credential, origin)
         const { session, ids, tokens, bodies } = current
-        const path = pathOf(endpoint, ids)
+        const path = valid.pathOf(endpoint, ids)
         const query =
           name === 'getSession' && credential.endsWith('device') ? `?nonce=${session.nonce}` : ''
         const headers: Record<string, string> = {}

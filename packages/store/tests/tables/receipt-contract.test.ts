@@ -201,10 +201,10 @@ for (const [kind, open] of DRIVERS) {
     const past = await driver.read(({ sessions }) =>
       sessions.inboxHistory(tenantId, inboxSubjectId, NOW + 1),
     )
-    assert.deepEqual(past.map(({ id, caller }) => [id, caller]).toSorted(), [
-      [one, 'key_a'],
-      [other, 'key_a'],
-    ])
+    assert.deepEqual(
+      new Map(past.map(({ id, caller }) => [id, caller])),
+      new Map([one, other].map((id) => [id, 'key_a'])),
+    )
   })
 }
 
