@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CreatedQuorum, FullSession } from '@bonded/contract'
-import { appendReceipts } from '@bonded/core/operations/receipt/receipt-log'
+import { appendReceipts } from '../../core/src/operations/receipt/receipt-log.ts'
 import { type Person, quorumHarness } from '../../../tests/harness/quorum.ts'
 import {
   type QuorumReceipt,
