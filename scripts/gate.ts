@@ -26,8 +26,9 @@ export const ONLY_IN_FULL: readonly string[] = [
   'tests/widget/firefox/firefox.test.ts',
   // Crashes in rounds. `packages/store/tests` has one of each.
   'proofs/tests/durability.test.ts',
-  // Twenty processes. The gate holds the product against the kit in `targets.test.ts` beside it.
-  'proofs/tests/kit/planted-faults.test.ts',
+  // A compiler, and twenty processes. The gate holds the product against the kit in
+  // `targets.test.ts` beside it.
+  'proofs/tests/kit/{go,planted-faults}.test.ts',
   // 2,000 approvals under kills. `packages/store/tests` has an execution that dies at each step.
   'tests/nodes/killed-approvals.test.ts',
   'packages/ciba/tests/killed-provider.test.ts',

@@ -57,7 +57,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'packages/sandbox/tests/{clock,clock-command,init-command,phone-inbox,phone-keys,trigger-command,try,try-page}.test.ts',
     'packages/service/tests/{audited-commands,command-tree,failures,help}.test.ts',
     'proofs/tests/{break-this-bond-page,durability,relay,relay-people}.test.ts',
-    'proofs/tests/kit/{planted-faults,targets}.test.ts',
+    'proofs/tests/kit/{go,planted-faults,targets}.test.ts',
     'packages/cli/tests/**/{restore,restored-log,serve-*,tenant-*}.test.ts',
     'packages/server/tests/api/attested-lifecycle.test.ts',
     'packages/server/tests/subject/*.test.ts',

@@ -1,36 +1,11 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
-import { resolve } from 'node:path'
 import { test } from 'node:test'
-import { promisify } from 'node:util'
 import { freePort } from '../../../packages/store/tests/servers/free-port.ts'
 import { CREATE_TENANT, machine } from '../../../tests/harness/process.ts'
 import { readVectors, VECTORS } from '../../kit/src/verifier.ts'
 import { findPython } from '../../../packages/python/tests/python.ts'
 import { childAdapter, pythonAdapter } from './child-adapter.ts'
-
-const KIT = resolve(import.meta.dirname, '../../kit')
-
-/** Runs the kit as a stranger does. */
-async function runKit(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const { NODE_TEST_CONTEXT: _testContext, ...inherited } = process.env
-  const running = promisify(execFile)(process.execPath, [KIT, ...args], {
-    env: { ...inherited, ...env },
-  })
-  const ended = await running.then(
-    ({ stdout }) => ({ code: 0, stdout }),
-    ({ code, stdout }: { code: number; stdout: string }) => ({ code, stdout }),
-  )
-  return ended
-}
-
-/** The report of a target that keeps every rule, and how many there are. */
-function keptBy({ code, stdout }: { readonly code: number; readonly stdout: string }): number {
-  const [, kept, all] = /^(\d+) of (\d+)\n$/.exec(stdout) ?? []
-  assert.equal(kept, all, stdout)
-  assert.equal(code, 0, stdout)
-  return Number(all)
-}
+import { keptBy, runKit } from './run-kit.ts'
 
 test('the product’s own phone keeps every rule of the kit', async () => {
   await using adapter = await childAdapter('product-phone.ts')
