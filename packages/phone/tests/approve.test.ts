@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { awaitsBrowser, PhoneError, type RequiredSignals } from '../src/index.ts'
+import { awaitsBrowser, type FetchLike, PhoneError, type RequiredSignals } from '../src/index.ts'
 import { jumpingClock } from './clocks.ts'
 import type { Fault } from './fake-records.ts'
 import { harness } from './harness.ts'
@@ -148,6 +148,33 @@ test('a step-up is answered with the step nonce and fresh evidence', async () =>
     attempts_left: 2,
   })
   assert.deepEqual(service.counters, [1, 2, 3, 4])
+})
+
+test('a phone signs nothing more when a view has another request than its user saw', async () => {
+  for (const change of [
+    { context: { display: [{ label: 'Amount', value: '€ 99,000.00' }] } },
+    { context: null },
+    { workflow: 'account_opening' },
+    { action: 'delete_account' },
+    { tenant_id: `ten_${'A'.repeat(22)}` },
+  ]) {
+    const { service } = harness()
+    service.require = ['sensor_continuity']
+    const swapping: FetchLike = async (url, request) => {
+      const honest = await service.fetch(url, request)
+      const text = async () => JSON.stringify({ ...JSON.parse(await honest.text()), ...change })
+      return url.endsWith('/attestations') ? { ...honest, text } : honest
+    }
+    const { phone, weak } = harness({ clock: jumpingClock(), fetch: swapping })
+    const claimed = await phone.claim(service.payload)
+    const [reason] = Object.keys(change)
+    await assert.rejects(
+      phone.approve(claimed, { gather: weak }),
+      { code: 'answer_unreadable', reason },
+      reason,
+    )
+    assert.deepEqual(service.counters, [1, 2], 'one evidence and one assertion')
+  }
 })
 
 test('an unknown kind of step-up stops the phone before it signs anything more', async () => {

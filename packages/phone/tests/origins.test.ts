@@ -66,6 +66,11 @@ test('does not act on a response outside the contract', async () => {
   for (const [change, reason] of [
     [{ state: 'approved' }, 'state'],
     [{ context: { display: 'Amount' } }, 'context'],
+    [{ context: { display: [], small_print: 'And a fee of € 900.00' } }, 'context'],
+    [{ context: { display: [{ label: 'Fee', value: '€ 1', per: 'day' }] } }, 'context'],
+    [{ context: { display: [], constructor: 'And a fee' } }, 'context'],
+    // The phone of this test does not say that it shows texts.
+    [{ context: { display: [], text: 'And a fee of € 900.00' } }, 'context'],
     [{ nonce: 'another' }, 'nonce'],
     [{ expires_at: 'soon' }, 'expires_at'],
     [{ step_up: { required: [1] } }, 'step_up'],

@@ -10,6 +10,7 @@ import {
   RegisteredDevice,
   RotatedToken,
   SESSION_STATES,
+  SessionContext,
   type Static,
   SubjectKeys,
   type TSchema,
@@ -23,7 +24,24 @@ export function readSession(body: unknown): PhoneSession {
   // The one closed list: a phone that does not know the state stops.
   if (!SESSION_STATES.includes(session.state))
     throw new PhoneError('answer_unreadable', { reason: 'state' })
+  // The phone signs the whole context, so it ignores no member of it.
+  if (!isKnown(SessionContext as Shape, session.context))
+    throw new PhoneError('answer_unreadable', { reason: 'context' })
   return session
+}
+
+interface Shape {
+  readonly items?: Shape
+  readonly properties?: Readonly<Record<string, Shape>>
+}
+
+/** Whether a schema has every member of a value. */
+function isKnown(shape: Shape | undefined, value: unknown): boolean {
+  if (shape === undefined) return false
+  if (Array.isArray(value)) return value.every((item) => isKnown(shape.items, item))
+  if (typeof value !== 'object' || value === null) return true
+  const known = new Map(Object.entries(shape.properties ?? {}))
+  return Object.entries(value).every(([name, member]) => isKnown(known.get(name), member))
 }
 
 /** Reads an invitation. @throws {PhoneError} `answer_unreadable` */

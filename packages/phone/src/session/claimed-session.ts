@@ -1,5 +1,6 @@
 import {
   type BrowserKeyRegistration,
+  canonicalJson,
   type ClaimRequest,
   CLAIM_SESSION,
   DIRECTIONAL_MARKS,
@@ -8,6 +9,7 @@ import {
   type PhoneSession,
   QUORUM,
   TEXT_AND_REQUESTER,
+  wordsToShow,
   type WebSocketConstructor,
 } from '@bonded/contract'
 import type { PhoneDevice, RegistrationDependencies } from '../device.ts'
@@ -54,6 +56,9 @@ export interface ClaimedSession {
   /** The approval registers a browser key: one that is still to be created, or that exists. */
   readonly browser_key?: 'wanted' | BrowserKeyRegistration | undefined
 }
+
+/** What the user decides on, and the phone signs. */
+const DECIDED_ON = ['tenant_id', 'workflow', 'action', 'context'] as const
 
 /** Rejections of a claim that may be a repetition, after a restart of the phone's app or page. */
 const AFTER_CLAIM = ['challenge_expired', 'session_not_live'] as const
@@ -144,13 +149,15 @@ export function wordsShownBy({ isolatesValues, showsText, showsQuorum }: Showing
  * Parses a phone view.
  *
  * The signature covers the origin. A service that presents a session of another origin could
- * otherwise have this phone sign an assertion that bonds the session there.
+ * otherwise have this phone sign an assertion that bonds the session there. It also covers the
+ * context: one that the phone cannot show, or another than the user saw, is not signed.
  *
  * @throws {PhoneError} `answer_unreadable`, `origin_not_usable`
  */
 export function parseSession(
-  phone: Pick<PhoneDependencies, 'origin' | 'clock'>,
-  own: Pick<ClaimedSession, 'device' | 'claimed_nonce' | 'browser_key'>,
+  phone: Pick<PhoneDependencies, 'origin' | 'clock'> & Showing,
+  own: Pick<ClaimedSession, 'device' | 'claimed_nonce' | 'browser_key'> &
+    Partial<Pick<ClaimedSession, 'session'>>,
   { response, session_id }: { response: unknown; session_id: string },
 ): ClaimedSession {
   const session = readSession(response)
@@ -159,6 +166,14 @@ export function parseSession(
     throw new PhoneError('origin_not_usable', { reason: 'api_base_url' })
   if (session.state === 'pending' && session.nonce !== own.claimed_nonce)
     throw new PhoneError('answer_unreadable', { reason: 'nonce' })
+  const shown = wordsShownBy(phone)
+  if (!wordsToShow(session.context).every((word) => shown.includes(word)))
+    throw new PhoneError('answer_unreadable', { reason: 'context' })
+  const before = own.session
+  const changed = DECIDED_ON.find(
+    (name) => before && canonicalJson(session[name]) !== canonicalJson(before[name]),
+  )
+  if (changed !== undefined) throw new PhoneError('answer_unreadable', { reason: changed })
   return {
     device: own.device,
     claimed_nonce: own.claimed_nonce,
