@@ -140,11 +140,17 @@ def ecdsa(spki, message, der):
 def verify_jws(jws, keys):
     header, payload, signature = jws.split(".")
     head = json.loads(b64url(header))
-    check(head["alg"] == "EdDSA" and head["typ"] == "bonded-receipt+jwt", "not a receipt")
+    is_receipt = head["alg"] == "EdDSA" and head["typ"] == "bonded-receipt+jwt"
+    check(is_receipt and "crit" not in head, "not a receipt")
     check(head["kid"] in keys, "the key is not in the key set")
     signed = ed25519(keys[head["kid"]], f"{header}.{payload}".encode(), b64url(signature))
     check(signed, "the service did not sign it")
     return json.loads(b64url(payload))
+
+
+def canonical(value):
+    """RFC 8785, for a payload or a context: names in ASCII, texts, and whole numbers."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def verify_phone(claims):
@@ -153,10 +159,10 @@ def verify_phone(claims):
     said = {"typ": "bonded-assertion/v1", "session_id": claims["session_id"], "tenant_id": claims["aud"],
             "workflow": claims["workflow"], "action": claims["action"], "origin": claims["iss"]}
     check(all(payload[name] == value for name, value in said.items()), "the payload differs")
+    check(canonical(payload) == phone["payload"], "the payload is not canonical")
+    check("quorum" not in (context or {}), "one of several approvals: it proves no quorum")
     check(phone["format"] == claims["device_format"], "the format differs")
-    # RFC 8785: a context has only texts, and names in ASCII.
-    text = json.dumps(context, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
-    shown = None if context is None else b64url_text(sha256(text))
+    shown = None if context is None else b64url_text(sha256(canonical(context).encode()))
     check(payload["context"] == shown, "the phone showed another context")
     client_data_hash = sha256(phone["payload"].encode())
     if phone["format"] == "webauthn":
@@ -164,6 +170,10 @@ def verify_phone(claims):
         asked = json.loads(client_data)
         check(asked["type"] == "webauthn.get" and b64url(asked["challenge"]) == client_data_hash,
               "the browser signed another payload")
+        is_framed = asked.get("crossOrigin") not in (None, False) or "topOrigin" in asked
+        check(asked["origin"] == claims["iss"] and not is_framed, "the browser signed on another page")
+        flags = b64url(phone["authenticator_data"])[32]
+        check(flags & 5 == 5, "the authenticator did not verify the user")
         client_data_hash = sha256(client_data)
     signed = b64url(phone["authenticator_data"]) + client_data_hash
     signed = sha256(signed) if phone["format"] == "apple-app-attest" else signed
@@ -226,7 +236,8 @@ def verify_consistency(older, newer, proof):
         check(False, f"of two logs: {older[0]} was closed. Use bonded receipt verify-log --closed")
     check(older[0] == newer[0] and older[1] <= newer[1], "the checkpoints are of different logs")
     if older[1] == newer[1] or older[1] == 0:
-        check(not proof and (older[1] == 0 or older[2] == newer[2]), "the log was rewritten")
+        root = newer[2] if older[1] == newer[1] else sha256()
+        check(not proof and older[2] == root, "the log was rewritten")
         return
     index, last = older[1] - 1, newer[1] - 1
     while index & 1:

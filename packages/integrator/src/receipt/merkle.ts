@@ -41,7 +41,8 @@ export async function isConsistent(of: {
   const { older, newer, proof } = of
   if (older.size > newer.size) return false
   if (older.size === newer.size) return proof.length === 0 && same(older.root, newer.root)
-  if (older.size === 0) return proof.length === 0
+  if (older.size === 0)
+    return proof.length === 0 && same(older.root, await sha256(new Uint8Array()))
   let [index, last] = [older.size - 1, newer.size - 1]
   while (index % 2 === 1) [index, last] = [half(index), half(last)]
   const path = index === 0 ? [older.root, ...proof] : proof

@@ -3,15 +3,28 @@ import { decodeBase64url, encodeBase64url, type ReceiptClaims } from '@bonded/co
 const HALF_BYTES = 32
 const ECDSA = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 
-/** Whether the phone's key signed the payload of a receipt, by its format (protocol 5). */
-export async function isSignedByPhone(phone: ReceiptClaims['phone']): Promise<boolean> {
+/** The flags of a user who was present, and whom the authenticator verified. */
+const USER_FLAGS = 0x05
+const FLAGS_AT = 32
+
+/**
+ * Whether the phone's key signed the payload of a receipt, by its format (protocol 5).
+ *
+ * @param origin of the service, which a browser's client data must name
+ */
+export async function isSignedByPhone(
+  phone: ReceiptClaims['phone'],
+  origin: string,
+): Promise<boolean> {
   const payloadHash = await sha256(new TextEncoder().encode(phone.payload))
   const clientDataHash =
-    phone.format === 'webauthn' ? await hashOfClientData(phone, payloadHash) : payloadHash
+    phone.format === 'webauthn' ? await hashOfClientData(phone, { payloadHash, origin }) : payloadHash
   const authenticatorData = decodeBase64url(phone.authenticator_data)
   const signature = rawSignature(decodeBase64url(phone.signature))
   const spki = decodeBase64url(phone.public_key)
   if (clientDataHash === undefined || !authenticatorData || !signature || !spki) return false
+  const flags = (authenticatorData[FLAGS_AT] ?? 0) & USER_FLAGS
+  if (phone.format === 'webauthn' && flags !== USER_FLAGS) return false
   const joined = concat(authenticatorData, clientDataHash)
   const signed = phone.format === 'apple-app-attest' ? await sha256(joined) : joined
   const key = await crypto.subtle
@@ -20,16 +33,18 @@ export async function isSignedByPhone(phone: ReceiptClaims['phone']): Promise<bo
   return key !== null && crypto.subtle.verify(ECDSA, key, signature, signed)
 }
 
-/** The hash of a browser's client data, if its challenge is the hash of the payload. */
+/** The hash of a browser's client data, if it is of the payload, and of the service's own page. */
 async function hashOfClientData(
   { client_data_json: text }: ReceiptClaims['phone'],
-  payloadHash: Uint8Array,
+  { payloadHash, origin }: { readonly payloadHash: Uint8Array; readonly origin: string },
 ): Promise<Uint8Array<ArrayBuffer> | undefined> {
   const bytes = text === undefined ? undefined : decodeBase64url(text)
   if (bytes === undefined) return undefined
-  const { type, challenge } = objectIn(bytes) ?? {}
-  const isOfPayload = type === 'webauthn.get' && challenge === encodeBase64url(payloadHash)
-  return isOfPayload ? sha256(bytes) : undefined
+  const said = objectIn(bytes) ?? {}
+  const isOfPayload =
+    said['type'] === 'webauthn.get' && said['challenge'] === encodeBase64url(payloadHash)
+  const isInFrame = (said['crossOrigin'] ?? false) !== false || said['topOrigin'] !== undefined
+  return isOfPayload && said['origin'] === origin && !isInFrame ? sha256(bytes) : undefined
 }
 
 /** An ECDSA signature as Web Crypto takes it: r and s from DER, 32 bytes each. */

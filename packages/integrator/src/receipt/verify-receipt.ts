@@ -87,6 +87,8 @@ export async function verifySignatures(given: ReceiptToVerify): Promise<ReceiptV
   const bytes = decodeBase64url(signature)
   if (rest.length > 0 || !bytes || head?.alg !== 'EdDSA' || head.typ !== RECEIPT_TYPE)
     return reject('malformed')
+  // RFC 7515, 4.1.11: no extension is known here.
+  if (head['crit'] !== undefined) return reject('malformed')
 
   const jwk = jwks.keys.find(({ kid, crv }) => kid === head.kid && crv === 'Ed25519')
   if (jwk?.x === undefined) return reject('key_unknown')
@@ -103,7 +105,7 @@ export async function verifySignatures(given: ReceiptToVerify): Promise<ReceiptV
   if (sessionId !== undefined && claims.session_id !== sessionId) return reject('session_mismatch')
   const fault = await faultOfPayload(claims)
   if (fault !== undefined) return reject(fault)
-  if (!(await isSignedByPhone(claims.phone))) return reject('phone_signature_mismatch')
+  if (!(await isSignedByPhone(claims.phone, claims.iss))) return reject('phone_signature_mismatch')
   return { decision: 'accept', claims, checkpoint: undefined }
 }
 
@@ -131,7 +133,8 @@ async function faultOfPayload(claims: ReceiptClaims): Promise<ReceiptRejectReaso
     origin: claims.iss,
   }
   const isSame = Object.entries(said).every(([name, value]) => payload?.[name] === value)
-  if (!isSame || phone.format !== claims.device_format) return 'payload_mismatch'
+  const isCanonical = isSame && canonicalJson(payload) === phone.payload
+  if (!isCanonical || phone.format !== claims.device_format) return 'payload_mismatch'
   const shown =
     context === null
       ? null

@@ -154,7 +154,7 @@ def _verify(
     _check(tenant_id in (None, claims["aud"]), "tenant_mismatch")
     _check(session_id in (None, claims["session_id"]), "session_mismatch")
     _check_payload(claims)
-    _check(_is_signed_by_phone(claims["phone"]), "phone_signature_mismatch")
+    _check(_is_signed_by_phone(claims["phone"], claims["iss"]), "phone_signature_mismatch")
     _check(not is_alone or not (claims["context"] or {}).get("quorum"), "one_of_several")
     covered = None
     if proof is not None:
@@ -187,7 +187,8 @@ def _claims_of(receipt: str, keys: list[tuple[str | None, bytes]]) -> dict[str, 
     parts = receipt.split(".")
     _check(len(parts) == 3, "malformed")
     head, signature = object_in(from_b64url(parts[0])) or {}, from_b64url(parts[2])
-    is_receipt = (head.get("alg"), head.get("typ")) == ("EdDSA", "bonded-receipt+jwt")
+    form = tuple(map(head.get, ("alg", "typ", "crit")))
+    is_receipt = form == ("EdDSA", "bonded-receipt+jwt", None)
     if signature is None or not is_receipt:
         raise _Rejected("malformed")
     key = next((public for kid, public in keys if kid == head.get("kid")), None)
@@ -209,26 +210,36 @@ def _check_payload(claims: Mapping[str, Any]) -> None:
     said = {"typ": "bonded-assertion/v1", "tenant_id": claims["aud"], "origin": claims["iss"]}
     said |= {name: claims[name] for name in ("session_id", "workflow", "action")}
     is_same = all(payload.get(name) == value for name, value in said.items())
+    is_same = is_same and _canonical(payload) == phone["payload"]
     _check(is_same and phone["format"] == claims["device_format"], "payload_mismatch")
-    try:
-        shown = None if context is None else b64url(_sha256(canonical_json(context).encode()))
-    except NotCanonicalError:
-        raise _Rejected("malformed") from None
+    shown = None if context is None else b64url(_sha256(_canonical(context).encode()))
     _check(payload.get("context", ...) == shown, "context_mismatch")
 
 
-def _is_signed_by_phone(phone: Mapping[str, Any]) -> bool:
+def _canonical(value: Any) -> str:
+    try:
+        return canonical_json(value)
+    except NotCanonicalError:
+        raise _Rejected("malformed") from None
+
+
+def _is_signed_by_phone(phone: Mapping[str, Any], origin: str) -> bool:
     """Whether the phone's key signed the payload of a receipt, by its format (protocol 5)."""
     hashed = _sha256(phone["payload"].encode("utf-8", "replace"))
     if phone["format"] == "webauthn":
         client_data = from_b64url(str(phone.get("client_data_json", "")))
         asked = object_in(client_data) or {}
-        if (asked.get("type"), asked.get("challenge")) != ("webauthn.get", b64url(hashed)):
+        said = tuple(map(asked.get, ("type", "challenge", "origin")))
+        is_framed = asked.get("crossOrigin") not in (None, False) or "topOrigin" in asked
+        if said != ("webauthn.get", b64url(hashed), origin) or is_framed:
             return False
         hashed = _sha256(client_data or b"")
     names = ("authenticator_data", "signature", "public_key")
     data, signature, spki = (from_b64url(phone[name]) for name in names)
     if data is None or signature is None or spki is None:
+        return False
+    # A user who was present, and whom the authenticator verified.
+    if phone["format"] == "webauthn" and (len(data) < 37 or data[32] & 5 != 5):
         return False
     signed = data + hashed
     try:
@@ -304,7 +315,8 @@ def _is_consistent(older: Checkpoint, newer: Checkpoint, proof: list[bytes]) -> 
     if older.size > newer.size:
         return False
     if older.size in (0, newer.size):
-        return not proof and (older.size == 0 != newer.size or older.root == newer.root)
+        known = newer.root if older.size == newer.size else _sha256(b"")
+        return not proof and older.root == known
     index, last = older.size - 1, newer.size - 1
     while index & 1:
         index, last = index >> 1, last >> 1

@@ -63,7 +63,7 @@ def claims(form="software", context=CONTEXT, made=None, text=None, **change):
         "action_title": None,
         "requesting_origin": None,
         "subject_ref": sha("subject"),
-        "device_ref": sha("device"),
+        "device_ref": sha(f"bonded-device-ref/v1\n{sha('subject')}\n{DEVICE}"),
         "verification": VERIFICATION,
         "device_format": form,
         "created_at": "2026-11-21T09:29:50.000Z",
@@ -179,7 +179,9 @@ def receipts():
         given(
             jws(
                 claims(
-                    state="completed", completed_at="2026-11-21T09:31:00.000Z", outcome="accepted"
+                    state="completed",
+                    completed_at="2026-11-21T09:30:04.000Z",
+                    outcome="accepted",
                 )
             )
         ),
@@ -227,6 +229,7 @@ def receipts():
     )
     file.invalid(rule, "the algorithm HS256", given(jws(claims(), alg="HS256")))
     file.invalid(rule, "another type", given(jws(claims(), typ="JWT")))
+    file.invalid(rule, "a critical extension", given(jws(claims(), crit=["b64"], b64=True)))
     file.invalid(rule, "no type", given(jws(claims(), typ=None)))
     file.invalid(rule, "a fourth part", given(good + ".AA"))
     file.invalid(rule, "two parts", given(f"{head}.{body}"))
@@ -280,6 +283,12 @@ def receipts():
         given(jws(claims(text=text.replace("bonded-assertion/v1", "bonded-assertion/v2")))),
     )
     file.invalid(rule, "P is no JSON", given(jws(claims(text="P"))))
+    spaced = text.replace('":', '": ', 1)
+    file.invalid(rule, "P with white space", given(jws(claims(text=spaced))))
+    twice = text.replace("{", '{"action":"view",', 1)
+    file.invalid(rule, "P with two actions", given(jws(claims(text=twice))))
+    more = payload("bonded-assertion/v1", {**ASSERTION, "browser_key": {"challenge": "c"}})
+    file.valid(rule, "P with a browser key", given(jws(claims(text=more))))
     file.invalid(
         rule, "another format than the device's", given(jws(claims(device_format="android-key")))
     )
@@ -296,6 +305,21 @@ def receipts():
         file.invalid(rule, comment, given(jws({**claims(), "context": context})))
     file.invalid(
         rule, "a context, and null in P", given(jws({**claims(context=None), "context": CONTEXT}))
+    )
+
+    file.invalid(
+        "16: the receipt of one session proves no quorum",
+        "one of two approvals",
+        given(
+            jws(
+                claims(
+                    context={
+                        **CONTEXT,
+                        "quorum": {"id": "quo_" + SESSION[5:], "needed": 2, "of": 3},
+                    }
+                )
+            )
+        ),
     )
 
     for form in APPS:
@@ -350,6 +374,11 @@ def receipts():
         ("the challenge of another payload", {"challenge": sha("other")}),
         ("another type", {"type": "webauthn.create"}),
         ("no challenge", {"challenge": None}),
+        ("the page of another origin", {"origin": "https://other.example"}),
+        ("no origin", {"origin": None}),
+        ("a frame of another origin", {"crossOrigin": True}),
+        ("a frame, and its page", {"crossOrigin": True, "topOrigin": "https://other.example"}),
+        ("the page of a frame", {"topOrigin": "https://other.example"}),
     ):
         file.invalid(
             rule,
@@ -363,6 +392,11 @@ def receipts():
                 )
             ),
         )
+    plain = signed("webauthn", text, client=client_data(text, crossOrigin=None))
+    file.valid(rule, "no crossOrigin", given(jws(claims("webauthn", made=plain))))
+    for comment, flags in (("is not present", 4), ("is not verified", 1)):
+        made = signed("webauthn", text, flags=flags)
+        file.invalid(rule, f"a user who {comment}", given(jws(claims("webauthn", made=made))))
     good_phone = signed("webauthn", text)
     file.invalid(
         rule,
@@ -512,6 +546,11 @@ def logs():
     ):
         file.valid(rule, f"from {old} to {new}", given(old, new))
     file.valid(rule, "from nothing", given(0, 3, []))
+    file.invalid(
+        rule,
+        "from nothing, with a root of something",
+        given(0, 3, [], older=checkpoint([], hash=sha256(b"other"))),
+    )
     path = consistency(3, leaves[:7])
     for comment, hashes in (
         ("a hash too few", path[:-1]),
