@@ -22,7 +22,8 @@ var (
 	waiting  = map[any]bool{"pending": true, "step_up_required": true}
 	settled  = map[any]bool{"bonded": true, "completed": true, "killed": true, "expired": true}
 	stepUps  = map[any]bool{"local_auth": true, "sensor_continuity": true}
-	showable = map[string]bool{"display": true, "digest": true, "requester": true, "text": true}
+	showable = map[string]bool{"display": true, "digest": true, "requester": true, "text": true,
+		"label": true, "value": true, "kind": true, "name": true, "detail": true}
 )
 
 // phone has a key of the format software. It keeps everything in memory.
@@ -77,11 +78,22 @@ func (p *phone) open(body object) object {
 	}
 	require(waiting[p.view["state"]], "a session that waits for a phone")
 	context := get[object](p.view, "context")
-	for name := range context {
-		require(showable[name], "a context that the phone can show")
-	}
+	requireShowable(context)
 	return object{"shown": object{"tenant_name": p.view["tenant_name"], "display": context["display"],
 		"requester": context["requester"], "text": context["text"]}}
+}
+
+// requireShowable stops at a member of a context that the phone does not show.
+func requireShowable(part any) {
+	members, _ := part.(object)
+	for name, member := range members {
+		require(showable[name], "a context that the phone can show")
+		requireShowable(member)
+	}
+	items, _ := part.([]any)
+	for _, item := range items {
+		requireShowable(item)
+	}
 }
 
 // approve sends evidence and an assertion, and again after a step-up.

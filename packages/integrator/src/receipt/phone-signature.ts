@@ -18,7 +18,9 @@ export async function isSignedByPhone(
 ): Promise<boolean> {
   const payloadHash = await sha256(new TextEncoder().encode(phone.payload))
   const clientDataHash =
-    phone.format === 'webauthn' ? await hashOfClientData(phone, { payloadHash, origin }) : payloadHash
+    phone.format === 'webauthn'
+      ? await hashOfClientData(phone, { payloadHash, origin })
+      : payloadHash
   const authenticatorData = decodeBase64url(phone.authenticator_data)
   const signature = rawSignature(decodeBase64url(phone.signature))
   const spki = decodeBase64url(phone.public_key)

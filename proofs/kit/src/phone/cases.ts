@@ -61,6 +61,19 @@ async function refuses(stage: Stage, reply: NonNullable<Scenario['reply']>, most
   )
 }
 
+/** Gives the view after a step-up other members than the user saw. The phone must not sign it. */
+const swaps =
+  (members: Members) =>
+  (stage: Stage): Promise<void> =>
+    refuses(
+      stage,
+      first('attest', () => {
+        const { status, body } = stage.double.stepUp(['local_auth'])
+        return { status, body: { ...body, ...members } }
+      }),
+      1,
+    )
+
 /** Opens a session whose view is invalid, which the phone must not show. */
 async function stops(stage: Stage, members: Members): Promise<void> {
   const shown = await open(stage, { context: CONTEXT, reply: changed('claim', members) })
@@ -238,14 +251,18 @@ const INVALID: Cases<Stage> = {
       1,
     ),
   '4: a phone stops at a step-up whose api_base_url is not its own origin': (stage) =>
-    refuses(
-      stage,
-      first('attest', () => {
-        const { status, body } = stage.double.stepUp(['local_auth'])
-        return { status, body: { ...body, api_base_url: stage.double.otherOrigin } }
-      }),
-      1,
-    ),
+    swaps({ api_base_url: stage.double.otherOrigin })(stage),
+  '4: a phone stops at a step-up with another context than its user saw': swaps({
+    context: { ...CONTEXT, display: [{ label: 'Amount', value: '€99,000.00' }] },
+  }),
+  '4: a phone stops at a step-up without the context that its user saw': swaps({ context: null }),
+  '4: a phone stops at a step-up of another tenant': swaps({ tenant_id: `ten_${'A'.repeat(22)}` }),
+  '4: a phone stops at a step-up with another workflow': swaps({ workflow: 'account_opening' }),
+  '4: a phone stops at a step-up with another action': swaps({ action: 'close_account' }),
+  '4: a phone stops at a context with a member that it does not know': (stage) =>
+    stops(stage, { context: { ...CONTEXT, small_print: 'And a fee of €900.00' } }),
+  '4: a phone stops at a pair of a context with a member that it does not know': (stage) =>
+    stops(stage, { context: { display: [{ label: 'Fee', value: '€1.00', per: 'day' }] } }),
   async '4: a phone opens no link of another origin'({ double, adapter }) {
     const link = double.begin().link.replace(double.origin, double.otherOrigin)
     await tryCommand(adapter, 'open', { text: link })
