@@ -31,11 +31,11 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'A reviewer must be able to read all rules of the service within days.',
   },
   'packages/integrator': {
-    ceiling: 4_230,
+    ceiling: 4_240,
     reason: 'A tenant installs it in the backend that it protects, and reviews it before.',
   },
   'packages/phone': {
-    ceiling: 1_700,
+    ceiling: 1_710,
     reason: 'A bank reviews what it adds to its app, and a port to another language repeats it.',
   },
   'packages/phone-page': {
@@ -67,15 +67,15 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'It runs in the pages of tenants, whose security teams review it.',
   },
   packages: {
-    ceiling: 55_363,
+    ceiling: 55_396,
     reason: 'A team that adopts the service maintains all of it, so a new line needs a reason.',
   },
   'packages and proofs': {
-    ceiling: 60_757,
+    ceiling: 60_804,
     reason: 'Code that moves from the packages to the proofs still has to be maintained.',
   },
   'lines of Python': {
-    ceiling: 2_103,
+    ceiling: 2_112,
     reason: 'A tenant installs it in the backend that it protects, and reviews it before.',
   },
   'words of Markdown': {
