@@ -42,15 +42,15 @@ const FORGED = against('forged', [
   [
     'the signature of the phone in a receipt is not verified',
     VERIFY_RECEIPT,
-    "if (!(await isSignedByPhone(claims.phone))) return reject('phone_signature_mismatch')",
+    "if (!(await isSignedByPhone(claims.phone, claims.iss))) return reject('phone_signature_mismatch')",
     '',
     RECEIPT,
   ],
   [
     'the phone signed for another session than the receipt says',
     VERIFY_RECEIPT,
-    'if (!isSame || phone.format',
-    'if (phone.format',
+    'const isCanonical = isSame &&',
+    'const isCanonical = payload !== undefined &&',
     RECEIPT,
   ],
   [
