@@ -30,7 +30,7 @@ export async function startWitness(
   const typed = Buffer.concat([Buffer.of(4), rawKey])
   const keyId = sha256(Buffer.concat([Buffer.from(`${name}\n`), typed])).subarray(0, 4)
   const requests: string[] = []
-  let latest = { size: 0, root: Buffer.alloc(0) }
+  let latest = { size: 0, root: createHash('sha256').digest() }
   let instead: ((honest: Reply) => Reply) | undefined
 
   /** The line of a cosignature on the text of a checkpoint. */
