@@ -233,11 +233,16 @@ const DESCRIPTION = /\bdescription:\s*(?:'(?:[^'\\\n]|\\.)*'[\s+]*)+,?/g
 const BUILDER =
   /(?<![\w.])(?<!function )(?:Type\.\w+|closed|nullable|word|id|base64url|newPasskey)(?=[<(])/g
 
+/** A schema, which esbuild keeps without a use if it spreads members or computes a name. */
+const SCHEMA =
+  /^((?:export )?const \w+ = )((?:\/\* @__PURE__ \*\/ )?(?:closed|Type\.\w+)(?:<[^()]*\n>)?\(\{?\n(?:(?: .*)?\n)*[})].*?)(;?)$/gm
+
 /** The source of schemas without what only readers of the API need, so that bundles stay small. */
 export function leanSchemaSource(source: string): string {
   return source
     .replaceAll(DESCRIPTION, (text) => text.replaceAll(/[^\n]/g, ''))
     .replaceAll(BUILDER, '/* @__PURE__ */ $&')
+    .replaceAll(SCHEMA, '$1/* @__PURE__ */ (() => $2)()$3')
 }
 
 /** Rules of requests, and lists of words. A phone checks neither in a response. */

@@ -9,10 +9,10 @@ import { LANGUAGES } from '../src/messages/language.ts'
 
 const MAX_PAGE_BYTES = 41_000
 const MAX_LANGUAGE_BYTES = 4_200
-const MAX_INBOX_BYTES = 44_000
+const MAX_INBOX_BYTES = 43_500
 const MAX_INBOX_WORDS_BYTES = 4_600
 
-test('with any one language the page is at most 41 kB compressed, and the inbox 44 kB', async () => {
+test('with any one language the page is at most 41 kB compressed, and the inbox 43.5 kB', async () => {
   const { inbox, languages, ...page } = await loadPhonePage()
   const sizeOf = (text: string) => gzipSync(text, { level: 9 }).length
   const sizes = [page, inbox].map(({ script, style }) => sizeOf(script) + sizeOf(style))
