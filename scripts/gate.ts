@@ -37,7 +37,7 @@ export const ONLY_IN_FULL: readonly string[] = [
   'packages/widget/tests/npm.test.ts',
   'tests/outside/*.test.ts',
   'tests/pack/*.test.ts',
-  'tests/guides/{receipts,sandbox,screenshot}.test.ts',
+  'tests/guides/{receipts,sandbox,screenshot,two-people}.test.ts',
   'tests/samples/programs.test.ts',
   'tests/deploy/{booted-units,first-alert,image}.test.ts',
   // Several nodes under load, with faults. The gate has two nodes and their changes.

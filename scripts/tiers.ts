@@ -67,7 +67,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
     'tests/{batch,browser-key,display-texts,drawn-texts,http-front,lost-phone}.test.ts',
     'tests/{npm-signals,npm-start,quickstart,reader-variables}.test.ts',
     'tests/outside/*.test.ts',
-    'tests/guides/{receipts,sandbox,screenshot}.test.ts',
+    'tests/guides/{receipts,sandbox,screenshot,two-people}.test.ts',
     'tests/samples/programs.test.ts',
     'tests/widget/*/*.test.ts',
     'packages/widget/tests/containment/*.test.ts',

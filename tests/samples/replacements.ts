@@ -74,6 +74,7 @@ export const REPLACEMENTS: Readonly<Record<string, Readonly<Record<string, keyof
     },
     'docs/guides/stop-relays.md': { 'ten_…': 'id' },
     'docs/guides/testing.md': { '8787': 'port', 'sess_…': 'id', 'sk_beta_…': 'key' },
+    'docs/guides/two-people.md': { 'http://localhost:8787': 'address' },
     'docs/guides/webhooks.md': {
       'https://bond.example': 'address',
       '3000': 'port',
