@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { copyRepository, isBuilt, ROOT } from './copy-repository.ts'
 import { debianRoot, DISTROLESS } from './debian-root.ts'
 import { USER } from './isolated.ts'
@@ -160,8 +160,10 @@ function addNode(root: string): void {
   const bin = join(root, 'usr/local/bin')
   mkdirSync(bin, { recursive: true })
   cpSync(realpathSync(process.execPath), join(bin, 'node'))
-  const npm = execFileSync('npm', ['root', '--global'], { encoding: 'utf8' }).trim()
-  cpSync(join(npm, 'npm'), join(root, 'usr/local/lib/node_modules/npm'), { recursive: true })
+  // `npm root --global` would name the folder of the Node that runs it, which may have no npm.
+  const which = () => execFileSync('sh', ['-c', 'command -v npm'], { encoding: 'utf8' }).trim()
+  const npm = dirname(dirname(realpathSync(process.env['npm_execpath'] ?? which())))
+  cpSync(npm, join(root, 'usr/local/lib/node_modules/npm'), { recursive: true })
   for (const name of ['npm', 'npx'])
     symlinkSync(`../lib/node_modules/npm/bin/${name}-cli.js`, join(bin, name))
   if (!existsSync(join(root, 'bin/sh'))) symlinkSync('dash', join(root, 'bin/sh'))
