@@ -81,10 +81,10 @@ export async function loadPhonePage(): Promise<PhonePageFiles> {
   return {
     ...documentFiles(page),
     start,
-    startHash: sha256Of(start),
+    startHash: integrityOf(start, 'sha256'),
     documentWords: new Map(Object.entries(documentWords)),
     languages: new Map(Object.entries(languages)),
-    languagesHash: hashOf(languages),
+    languagesHash: hashOf(JSON.stringify(languages)),
     frame: documentFiles(frame),
     portal: documentFiles(portal),
     inbox: documentFiles(inbox),
@@ -95,23 +95,19 @@ export async function loadPhonePage(): Promise<PhonePageFiles> {
 function documentFiles({ script, style }: Sources): DocumentFiles {
   return {
     script,
-    scriptIntegrity: `sha384-${digest('sha384', script).toString('base64')}`,
-    scriptHash: digest('sha256', script).toString('hex').slice(0, 16),
+    scriptIntegrity: integrityOf(script, 'sha384'),
+    scriptHash: hashOf(script),
     style,
-    styleHash: sha256Of(style),
+    styleHash: integrityOf(style, 'sha256'),
   }
 }
 
-function sha256Of(text: string): string {
-  return `sha256-${digest('sha256', text).toString('base64')}`
+function integrityOf(text: string, algorithm: 'sha256' | 'sha384'): string {
+  return `${algorithm}-${createHash(algorithm).update(text).digest('base64')}`
 }
 
-function digest(algorithm: 'sha256' | 'sha384', text: string): Buffer {
-  return createHash(algorithm).update(text).digest()
-}
-
-function hashOf(languages: PhonePageBundle['languages']): string {
-  return digest('sha256', JSON.stringify(languages)).toString('hex').slice(0, 16)
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16)
 }
 
 async function prebuilt(): Promise<PhonePageBundle | undefined> {
@@ -165,7 +161,6 @@ async function readLanguages(): Promise<Record<string, string>> {
 export async function bundle(): Promise<PhonePageBundle> {
   const languages = await readLanguages()
   const readWords = (name: string) => readFile(new URL(`../${name}`, import.meta.url), 'utf8')
-  const frameWords = await readWords('frame-words.json')
   // Loaded here, so that a published package needs no bundler.
   const { build } = await import('esbuild')
   const { outputFiles } = await build({
@@ -189,8 +184,8 @@ export async function bundle(): Promise<PhonePageBundle> {
     conditions: ['@bonded/source'],
     // The service serves the languages at this address.
     define: {
-      BONDED_WORDS_PATH: JSON.stringify(`/bond/words-${hashOf(languages)}`),
-      BONDED_FRAME_WORDS: JSON.stringify(JSON.parse(frameWords)),
+      BONDED_WORDS_PATH: JSON.stringify(`/bond/words-${hashOf(JSON.stringify(languages))}`),
+      BONDED_FRAME_WORDS: JSON.stringify(JSON.parse(await readWords('frame-words.json'))),
     },
     plugins: [leanSchemas],
     minify: true,
