@@ -126,6 +126,11 @@ test(
           .replace(/^POSTGRES_PASSWORD=$/m, `$&${secret()}`)
           .replace(/^POSTGRES_OWNER_PASSWORD=$/m, `$&${secret()}`)
         await must(run('umask 077; cat > deploy/.env', settings))
+        // Where root may not raise the limit of open files, the container gets that of the machine.
+        const limit = 'nofile: 65536'
+        assert.ok(readFileSync(join(ROOT, 'deploy/compose.yaml'), 'utf8').includes(limit))
+        const lower = `sed -i "s/${limit}/nofile: $(ulimit -Hn)/" deploy/compose.yaml`
+        await must(run(`(ulimit -n 65536) 2> /dev/null || ${lower}`))
         await must(run(take(INSTALL, 'up --build')))
         await healthy('bonded-bonded-1')
         await must(run(`${listed(INSTALL, `${COMPOSE_EXEC} tenant list`)} --json`))

@@ -177,17 +177,26 @@ test('Python: a receipt of every format, its log, and changes of them get the ve
   const [head = '', body = ''] = first.receipt.split('.')
   const claims = JSON.parse(Buffer.from(body, 'base64url').toString())
   const challenge = hash('sha256', claims.phone.payload, 'base64url')
-  for (const [clientData, expected] of [
-    [{ type: 'webauthn.get', challenge }, 'accept'],
-    [{ type: 'webauthn.create', challenge }, 'phone_signature_mismatch'],
-    [{ type: 'payment.get', challenge }, 'phone_signature_mismatch'],
-    [{ challenge }, 'phone_signature_mismatch'],
-    [{ type: 'webauthn.get', challenge: `A${challenge.slice(1)}` }, 'phone_signature_mismatch'],
-    [{ type: 'webauthn.get' }, 'phone_signature_mismatch'],
+  const type = 'webauthn.get'
+  const origin = claims.iss
+  const [verified, present] = [0x05, 0x01]
+  for (const [clientData, flags, expected] of [
+    [{ type, challenge, origin }, verified, 'accept'],
+    [{ type, challenge, origin, crossOrigin: false }, verified, 'accept'],
+    [{ type, challenge, origin }, present, 'phone_signature_mismatch'],
+    [{ type, challenge, origin, crossOrigin: true }, verified, 'phone_signature_mismatch'],
+    [{ type, challenge, origin, topOrigin: origin }, verified, 'phone_signature_mismatch'],
+    [{ type, challenge, origin: `${origin}.evil.test` }, verified, 'phone_signature_mismatch'],
+    [{ type, challenge }, verified, 'phone_signature_mismatch'],
+    [{ type: 'webauthn.create', challenge, origin }, verified, 'phone_signature_mismatch'],
+    [{ type: 'payment.get', challenge, origin }, verified, 'phone_signature_mismatch'],
+    [{ challenge, origin }, verified, 'phone_signature_mismatch'],
+    [{ type, challenge: `A${challenge.slice(1)}`, origin }, verified, 'phone_signature_mismatch'],
+    [{ type, origin }, verified, 'phone_signature_mismatch'],
   ] as const) {
     const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const json = Buffer.from(JSON.stringify(clientData))
-    const data = Buffer.alloc(37)
+    const data = Buffer.alloc(37).fill(flags, 32, 33)
     const signed = Buffer.concat([data, hash('sha256', json, 'buffer')])
     const phone = {
       ...claims.phone,
