@@ -42,19 +42,31 @@ async function startLossy(respond: (request: IncomingMessage, body: Buffer) => P
   }
 }
 
+/** What is created once for each `Idempotency-Key`, and again by a repetition without one. */
+const CREATES = ['/api/v1/sessions', '/api/v1/quorums']
+
 test('the proxy sends a POST again exactly where the retry rule of its endpoint permits it', {
   skip,
 }, async () => {
   await using node = await startLossy(async () => ({ status: 200, text: '' }))
   await using proxy = await startNginx(node.ports)
   const posts = Object.values(ENDPOINTS).filter(({ method }) => method === 'POST')
+  const sent = async (path: string, headers = {}) => {
+    const { status } = await call(proxy.port, path, { method: 'POST', headers })
+    return [path, status, node.answersTo('POST', path).length]
+  }
+  const [again, only] = [
+    [200, 2],
+    [502, 1],
+  ]
   for (const { path: template, retry } of posts) {
     const path = template.replaceAll(/\{\w+\}/g, 'x')
-    // A session is created once for each Idempotency-Key: the test below has one.
-    const isSentAgain = retry === 'repeat' && path !== '/api/v1/sessions'
-    const { status } = await call(proxy.port, path, { method: 'POST' })
-    const sent = node.answersTo('POST', path).length
-    assert.deepEqual([path, status, sent], [path, ...(isSentAgain ? [200, 2] : [502, 1])])
+    const isCreate = CREATES.includes(path)
+    const isSentAgain = retry === 'repeat' && !isCreate
+    assert.deepEqual(await sent(path), [path, ...(isSentAgain ? again : only)])
+    const withKey = `${path}?key`
+    if (isCreate)
+      assert.deepEqual(await sent(withKey, { 'idempotency-key': 'k1' }), [withKey, ...again])
   }
 })
 
