@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import { walkGuide } from '../samples/guide.ts'
 import { ROOT } from './copy-repository.ts'
@@ -23,9 +24,9 @@ const BUILD = `
   cd /tmp/go/src/k8s.io/kubernetes
   apt-get source --quiet=2 --download-only kubernetes
   tar --extract --file kubernetes_*.orig.tar.gz --strip-components=1
-  types=$(grep --recursive --files-with-matches +k8s:openapi-gen= \\
-    vendor/k8s.io/*/ pkg staging/src/k8s.io/*/pkg staging/src/k8s.io/api --include=doc.go |
-    xargs dirname | sed "s#^staging/src/#vendor/#; s#^#k8s.io/kubernetes/#" | sort --unique)
+  types=$(grep --recursive --files-with-matches +k8s:openapi-gen= pkg staging --include=*.go \\
+    --exclude-dir=code-generator --exclude-dir=sample-apiserver | xargs dirname |
+    sed "s#^staging/src/#vendor/#; s#^#k8s.io/kubernetes/#" | sort --unique)
   go run ./vendor/k8s.io/kube-openapi/cmd/openapi-gen -O zz_generated.openapi -r /tmp/report \\
     -h hack/boilerplate/boilerplate.generatego.txt -p k8s.io/kubernetes/pkg/generated/openapi \\
     -i $(echo $types | tr " " ,)
@@ -35,20 +36,31 @@ const BUILD = `
 /** Starts the API server with one user, who may do everything. */
 const START = `
   cd /tmp
-  etcd --data-dir etcd --log-level error &
-  openssl genrsa -out key 2048 2> /dev/null
+  # This root has no /etc/hosts, so each address is a number.
+  etcd --data-dir etcd --logger zap --log-level error --listen-client-urls http://127.0.0.1:2379 \\
+    --advertise-client-urls http://127.0.0.1:2379 --listen-peer-urls http://127.0.0.1:2380 \\
+    --initial-advertise-peer-urls http://127.0.0.1:2380 \\
+    --initial-cluster default=http://127.0.0.1:2380 &
+  echo "$KEY" > key
   echo token,operator,operator > users
   kube-apiserver --etcd-servers=http://127.0.0.1:2379 --cert-dir=. --token-auth-file=users \\
     --service-account-issuer=https://kubernetes --service-account-signing-key-file=key \\
     --service-account-key-file=key --service-cluster-ip-range=10.0.0.0/24 \\
     --authorization-mode=AlwaysAllow --disable-admission-plugins=ServiceAccount \\
-    --bind-address=127.0.0.1 --endpoint-reconciler-type=none 2> log &
+    --bind-address=127.0.0.1 --advertise-address=127.0.0.1 --endpoint-reconciler-type=none 2> log &
   export KUBECONFIG=/tmp/config
-  kubectl config set-cluster test --server=https://127.0.0.1:6443 --insecure-skip-tls-verify
-  kubectl config set-context test --cluster=test --user=test
-  kubectl config set-credentials test --token=token
-  kubectl config use-context test
-  until kubectl get --raw /readyz > /dev/null 2>&1; do sleep 0.2; done
+  cat > config <<end
+apiVersion: v1
+kind: Config
+clusters: [{name: test, cluster: {server: 'https://127.0.0.1:6443', insecure-skip-tls-verify: true}}]
+users: [{name: test, user: {token: token}}]
+contexts: [{name: test, context: {cluster: test, user: test}}]
+current-context: test
+end
+  until kubectl get --raw /readyz > /dev/null 2>&1; do
+    kill -0 $! || { tail --lines=5 log >&2; exit 1; }
+    sleep 0.2
+  done
   cp --recursive /srv/deploy .`
 
 test(
@@ -69,13 +81,14 @@ test(
         done
         echo RESULT $(kubectl get namespace bonded --output 'jsonpath={.metadata.labels}')`
         const isolation = `--ro-bind ${root} / --ro-bind ${ROOT} /srv --tmpfs /tmp --proc /proc --dev /dev`
-        const own = '--unshare-net --unshare-pid --die-with-parent --clearenv --setenv PATH'.split(
-          ' ',
-        )
+        const own = '--unshare-net --unshare-pid --die-with-parent --clearenv'.split(' ')
         const path = '/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+        const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+        const key = privateKey.export({ type: 'pkcs1', format: 'pem' }).toString()
+        const variables = ['--setenv', 'PATH', path, '--setenv', 'KEY', key]
         const output = execFileSync(
           'bwrap',
-          [...isolation.split(' '), ...own, path, 'bash', '-c', script],
+          [...isolation.split(' '), ...own, ...variables, 'bash', '-c', script],
           { encoding: 'utf8' },
         )
         const [nodes, job, namespace] = [...output.matchAll(/^RESULT (.*)$/gm)].map(
