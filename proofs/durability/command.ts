@@ -6,10 +6,12 @@ import { Command, Option } from 'commander'
 import { jsonOption, wholeNumber } from '@bonded/cli/program/arguments'
 import { fields, print, write } from '@bonded/cli/program/output'
 import { type DurabilityFigures, newRootKeys, proveDurability } from './durability.ts'
+import { proveQuorums, type QuorumFigures } from './quorums.ts'
 import { createScratch } from './scratch.ts'
 
 interface DurabilityFlags {
   readonly rounds: number
+  readonly quorums?: number
   readonly nodes?: number
   readonly callers: number
   readonly seed?: number
@@ -18,7 +20,7 @@ interface DurabilityFlags {
   readonly json?: boolean
 }
 
-const MOST = { rounds: 1_000, nodes: 16, callers: 256, seed: 2 ** 32 - 1 } as const
+const MOST = { rounds: 1_000, quorums: 10_000, nodes: 16, callers: 256, seed: 2 ** 32 - 1 } as const
 /** PostgreSQL serves several nodes; a SQLite file serves one. */
 const NODES = { postgres: 3, sqlite: 1 } as const
 /** The findings that a reader needs to see; a broken store has thousands. */
@@ -32,6 +34,11 @@ export function durabilityCommand(): Command {
     )
     .addHelpText('after', HELP)
     .option('--rounds <number>', 'Number of crashes', wholeNumber(MOST.rounds), 10)
+    .option(
+      '--quorums <number>',
+      'Settle so many quorums instead, and kill their backends too',
+      wholeNumber(MOST.quorums),
+    )
     .addOption(
       new Option('--nodes <number>', 'Number of bonded serve processes')
         .argParser(wholeNumber(MOST.nodes))
@@ -70,6 +77,11 @@ server in that folder, and also stops that server like pg_ctl stop -m immediate.
 The seed decides which processes are stopped, after how many acknowledgments, and what the clients
 do. The moment within a call stays up to the machine, so a seed repeats a failure often, not always.
 
+With --quorums, two backends run an action for each quorum of three people, of whom two approve,
+while one in ten of their tasks is killed. The run ends with the last quorum, and --rounds has no
+effect. Each action must have run once or be listed as unknown, and none without two approvals that
+were live at one moment of the 30 seconds before it began.
+
 Exit code 1: an acknowledged change was lost, or an event was sent for what did not happen.`
 
 async function proveOnScratch(options: DurabilityFlags, command: Command): Promise<void> {
@@ -86,23 +98,26 @@ async function proveOnScratch(options: DurabilityFlags, command: Command): Promi
       throw failure
     },
   )
-  const figures = await proveDurability({
-    scratch,
-    folder,
-    rounds,
-    nodes,
-    callers,
-    seed,
-    rootKeys,
-    onRound({ round, stopped, acknowledged }) {
-      if (json !== true)
-        write(`round ${round} of ${rounds}: ${stopped}; ${acknowledged} acknowledged so far\n`)
-    },
-  })
+  const show = (line: string) => json === true || write(`${line}\n`)
+  const given = { scratch, folder, nodes, callers, seed, rootKeys }
+  const { quorums } = options
+  const figures =
+    quorums === undefined
+      ? await proveDurability({
+          ...given,
+          rounds,
+          onRound: ({ round, stopped, acknowledged }) =>
+            show(`round ${round} of ${rounds}: ${stopped}; ${acknowledged} acknowledged so far`),
+        })
+      : await proveQuorums({
+          ...given,
+          quorums,
+          onCrash: ({ settled, stopped }) =>
+            show(`${settled} of ${quorums} quorums settled: ${stopped}`),
+        })
   const ok = figures.lost.length === 0 && figures.invented.length === 0
   const error = { code: 'durability_violated', message: 'The store lost or invented a change.' }
-  const { nodeKills: node_kills, serverStops: server_stops, ...others } = figures
-  const counts = { ...others, node_kills, server_stops }
+  const counts = countsOf(figures)
   const document = { ok, seed, ...counts, ...(ok ? {} : { error, folder }) }
   print({ json }, document, [...describe(counts), ...verdict(ok, folder), `Seed: ${seed}`])
   if (ok) rmSync(folder, { recursive: true, force: true })
@@ -110,12 +125,14 @@ async function proveOnScratch(options: DurabilityFlags, command: Command): Promi
 }
 
 /** The counts of a run, under the names that they have in JSON. */
-type Counts = Omit<DurabilityFigures, 'nodeKills' | 'serverStops'> & {
-  readonly node_kills: number
-  readonly server_stops: number
+function countsOf(figures: DurabilityFigures | QuorumFigures) {
+  const { nodeKills: node_kills, serverStops: server_stops, ...others } = figures
+  if (!('backendKills' in others)) return { ...others, node_kills, server_stops }
+  const { backendKills: backend_kills, ...quorums } = others
+  return { ...quorums, backend_kills, node_kills, server_stops }
 }
 
-function describe({ lost, invented, ...counts }: Counts): readonly string[] {
+function describe({ lost, invented, ...counts }: ReturnType<typeof countsOf>): readonly string[] {
   const shown = Object.entries({ ...counts, lost: lost.length, invented: invented.length })
   return [
     '',

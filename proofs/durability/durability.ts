@@ -52,7 +52,7 @@ export interface DurabilityFigures extends Comparison {
 }
 
 /** The origin that phones sign. No node listens there; the clients send to the nodes themselves. */
-const ORIGIN = 'http://localhost:1'
+export const ORIGIN = 'http://localhost:1'
 /** The acknowledgments of a round. The end is random, so that a crash can hit any point. */
 const ROUND = { least: 40, spread: 120 } as const
 /** A round ends even if no client gets a response. */
@@ -88,23 +88,11 @@ export async function proveDurability(options: DurabilityOptions): Promise<Durab
   try {
     for (let round = 1; round <= rounds; round++) {
       await Promise.race([load, untilAcknowledged(ledger, random)])
-      const victims = pickVictims({
-        nodes: nodes.length,
-        hasServer: scratch.server !== undefined,
-        random,
-      })
       // After the last round the callers find no node, and end.
       if (round === rounds) ending.abort()
-      await Promise.all([
-        ...victims.nodes.map((index) => nodes[index]?.kill()),
-        ...(victims.server ? [scratch.server?.stopImmediately()] : []),
-      ])
-      counts.nodeKills += victims.nodes.length
-      counts.serverStops += victims.server ? 1 : 0
-      options.onRound({ round, stopped: describe(victims), acknowledged: ledger.acknowledged })
-      if (victims.server) await scratch.server?.start()
-      for (const index of victims.nodes) nodes[index] = await startNode(settingsOf(options, index))
-      await Promise.all(nodes.map(untilReady))
+      await crash({ ...options, running: nodes, random, counts }, (stopped) =>
+        options.onRound({ round, stopped, acknowledged: ledger.acknowledged }),
+      )
     }
     await load
   } finally {
@@ -122,9 +110,36 @@ export async function proveDurability(options: DurabilityOptions): Promise<Durab
   }
 }
 
+/** What a crash needs to stop processes, and to start them again. */
+export interface Crashing extends Pick<DurabilityOptions, 'scratch' | 'folder' | 'rootKeys'> {
+  readonly running: ServiceNode[]
+  readonly random: Random
+  readonly counts: { nodeKills: number; serverStops: number }
+}
+
+/** Stops some of the processes at once, starts them again, and waits until all are ready. */
+export async function crash(
+  crashing: Crashing,
+  onStopped: (stopped: string) => void,
+): Promise<void> {
+  const { scratch, running, random, counts } = crashing
+  const hasServer = scratch.server !== undefined
+  const victims = pickVictims({ nodes: running.length, hasServer, random })
+  await Promise.all([
+    ...victims.nodes.map((index) => running[index]?.kill()),
+    ...(victims.server ? [scratch.server?.stopImmediately()] : []),
+  ])
+  counts.nodeKills += victims.nodes.length
+  counts.serverStops += victims.server ? 1 : 0
+  onStopped(describe(victims))
+  if (victims.server) await scratch.server?.start()
+  for (const index of victims.nodes) running[index] = await startNode(settingsOf(crashing, index))
+  await Promise.all(running.map(untilReady))
+}
+
 /** The settings have no rate limits, because the run looks for faults below them. */
-function settingsOf(
-  { scratch, folder, rootKeys }: DurabilityOptions,
+export function settingsOf(
+  { scratch, folder, rootKeys }: Pick<Crashing, 'scratch' | 'folder' | 'rootKeys'>,
   index: number,
 ): Readonly<Record<`BONDED_${string}`, string>> {
   return {
@@ -175,6 +190,6 @@ function describe({ nodes, server }: Victims): string {
   return [...killed, ...(server ? ['PostgreSQL stopped with -m immediate'] : [])].join(', ')
 }
 
-function pick(nodes: readonly ServiceNode[], random: Random): ServiceNode {
-  return nodes[Math.floor(random() * nodes.length)] as ServiceNode
+export function pick<T>(all: readonly T[], random: Random): T {
+  return all[Math.floor(random() * all.length)] as T
 }

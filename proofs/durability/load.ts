@@ -28,33 +28,47 @@ export interface LoadOptions {
 
 /** A tenant's backend and one phone, which bond one session after another until the signal. */
 export async function runCaller(options: LoadOptions): Promise<void> {
-  const { client, origin, random, signal } = options
-  const phone = createSimulatedPhone({
+  const { signal } = options
+  const phone = phoneOf(options)
+  while (!signal.aborted) await runSession(options, phone).catch(ignoreLoss)
+}
+
+export function phoneOf({ client, origin, random }: Omit<LoadOptions, 'signal'>): SimulatedPhone {
+  return createSimulatedPhone({
     origin,
     random,
     fetch: (url, { signal: _its, redirect: _never, ...request }) =>
       client.send({ ...request, path: url.slice(origin.length) }),
   })
-  while (!signal.aborted) await runSession(options, phone).catch(ignoreLoss)
 }
 
-async function runSession(
-  { client, credential, random, signal }: LoadOptions,
-  phone: SimulatedPhone,
-): Promise<void> {
-  const backend = { authorization: `Bearer ${credential}` }
+/** Creates a session of a page. Undefined unless it is acknowledged. */
+export function createOnce({
+  client,
+  credential,
+}: Pick<LoadOptions, 'client' | 'credential'>): () => Promise<CreatedSession | undefined> {
   const create = {
     method: 'POST',
     path: '/api/v1/sessions',
-    headers: { ...backend, 'content-type': 'application/json', 'idempotency-key': randomUUID() },
+    headers: {
+      authorization: `Bearer ${credential}`,
+      'content-type': 'application/json',
+      'idempotency-key': randomUUID(),
+    },
     body: JSON.stringify({ workflow: 'prove', action: 'durability' }),
   } as const
-  const session = await repeat(signal, async () => {
+  return async () => {
     const response = await client.send(create)
     return response.status === 201
       ? (JSON.parse(await response.text()) as CreatedSession)
       : undefined
-  })
+  }
+}
+
+async function runSession(options: LoadOptions, phone: SimulatedPhone): Promise<void> {
+  const { client, credential, random, signal } = options
+  const backend = { authorization: `Bearer ${credential}` }
+  const session = await repeat(signal, createOnce(options))
   if (session === undefined) return
   client.watch(session)
   const path = `/api/v1/sessions/${session.id}`
@@ -74,11 +88,12 @@ async function runSession(
 }
 
 /** Repeats an act until it has a result, the attempts are used up, or the run ends. */
-async function repeat<T>(
+export async function repeat<T>(
   signal: AbortSignal,
   act: () => Promise<T | undefined>,
+  attempts: number = ATTEMPTS,
 ): Promise<T | undefined> {
-  for (let attempt = 0; attempt < ATTEMPTS && !signal.aborted; attempt++) {
+  for (let attempt = 0; attempt < attempts && !signal.aborted; attempt++) {
     const result = await act().catch(ignoreLoss)
     if (result !== undefined) return result
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
@@ -87,7 +102,7 @@ async function repeat<T>(
 }
 
 /** Lost responses are the purpose of the run. Anything else is a defect of the tool. */
-async function ignoreLoss(failure: unknown): Promise<undefined> {
+export async function ignoreLoss(failure: unknown): Promise<undefined> {
   const isLoss =
     failure instanceof PhoneError ||
     failure instanceof DOMException ||

@@ -72,7 +72,16 @@ function scratchAt(url: string, { folder, rootKeys }: ScratchOptions): Scratch {
           name: 'Durability proof',
           environment: 'sandbox',
           origins: [],
-          workflows: [{ name: 'prove', actions: ['durability'] }],
+          workflows: [
+            { name: 'prove', actions: ['durability'] },
+            {
+              name: 'wire',
+              actions: ['durability'],
+              delivery: 'inbox',
+              quorum: { needed: 2 },
+              session_ttl_seconds: 3_600,
+            },
+          ],
           demo: false,
         })
         return serverCredential.reveal()
