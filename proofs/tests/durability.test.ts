@@ -51,6 +51,15 @@ test('prove:durability detects a store that acknowledges before it commits', () 
   assert.ok(readdirSync(folder).includes('bonded.db'), 'the database remains as evidence')
 })
 
+test('prove:durability settles quorums, and runs each action as often as its people decided', () => {
+  using m = machine({ program })
+  // One of each kind: a refusal, two approvals in three ways, and a decision that is taken back.
+  const flags = ['--quorums', '5', '--callers', '5', '--seed', String(SEED)]
+  const { ok, ran, unknown, lost, invented } = m.json(...flags, '--folder', m.folder)
+  assert.deepEqual({ ok, lost, invented }, { ok: true, lost: [], invented: [] })
+  assert.ok(ran + unknown >= 3 && ran <= 4, `${ran} ran, ${unknown} unknown`)
+})
+
 test('prove:durability rejects options that cannot work', () => {
   using m = machine({ program })
   for (const [flags, message] of [
