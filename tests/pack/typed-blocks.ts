@@ -43,12 +43,12 @@ const NAMES = `
 import type { DatabaseSync as Database } from 'node:sqlite'
 import type { CreatedSession } from '@bonded/contract'
 import type * as integrator from '@bonded/integrator'
-import type { Approvals, Requester } from '@bonded/integrator/approval'
+import type * as approval from '@bonded/integrator/approval'
 import type { verifyWitnessedReceipt } from '@bonded/integrator/witnesses'
 import type { requireBearerAuth } from '@modelcontextprotocol/server'
 import type { PhoneOptions, requestOf } from '@bonded/phone'
 type Transfer = { to: string; cents: number }
-type Caller = { owner: string; subjectRef: string; requester: Requester }
+type Caller = { owner: string; subjectRef: string; requester: approval.Requester }
 declare global {
   const { createGate, verifyReceipt, verifyWebhook }: typeof integrator
   const options: integrator.GateOptions<unknown>, secret: integrator.Secret
@@ -65,7 +65,9 @@ declare global {
   const service: { baseUrl: string; serverCredential: string }, owner: string, subjectRef: string
   const DatabaseSync: typeof Database, euros: (cents: number) => string
   const transfer: (args: object, id: string) => Promise<string>
-  const { verifier }: Parameters<typeof requireBearerAuth>[0], approvals: Approvals<Transfer>
+  const { verifier }: Parameters<typeof requireBearerAuth>[0], approvals: approval.Approvals<Transfer>
+  const { createApprovals }: typeof approval, requester: approval.Requester, args: Transfer
+  const wireOptions: approval.ApprovalsOptions<Transfer>, team: approval.Person[]
   const userOf: (client: string) => Caller
   const scannedText: string, scanned: string, session: CreatedSession
   const { signer, sha256, store, fetchWithTimeout, clock, gather }: PhoneOptions &

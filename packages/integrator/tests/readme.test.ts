@@ -56,7 +56,7 @@ test('the approval of the README runs', async () => {
     createApprovals: approval.createApprovals,
     sqliteApprovalStore: approval.sqliteApprovalStore,
     service: ofService,
-    options: { ...ACTION, service: ofService, store: approval.memoryApprovalStore() },
+    wireOptions: { ...ACTION, service: ofService, store: approval.memoryApprovalStore() },
     team: OF_TWO.people,
     DatabaseSync: class extends DatabaseSync {
       constructor() {
