@@ -48,6 +48,7 @@ const SQLITE = 'sqlite:'
 /** A backend in a process of its own, which gets tasks from its parent. */
 async function serve({ databaseUrl, ledger, credential, origin, aheadMs }: BackendOptions) {
   let nodes: readonly string[] = []
+  let calls = 0
   const openStore = storeAt(databaseUrl)
   const open = async () =>
     createApprovals<Payment>({
@@ -55,7 +56,7 @@ async function serve({ databaseUrl, ledger, credential, origin, aheadMs }: Backe
         baseUrl: origin,
         serverCredential: credential,
         fetch: (url, init) => {
-          const node = nodes[Math.floor(Math.random() * nodes.length)] ?? origin
+          const node = nodes[calls++ % nodes.length] ?? origin
           return fetch(node + url.slice(origin.length), init)
         },
         clock: { ...systemClock, now: () => Date.now() + aheadMs },
