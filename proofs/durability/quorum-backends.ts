@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { resolve } from 'node:path'
+import { programEnvironment } from '@bonded/server/adapters/programs/program'
 import type { Answer, BackendOptions, Task, Work } from './quorum-backend.ts'
 
 const PROGRAM = resolve(import.meta.dirname, 'quorum-backend.ts')
@@ -39,7 +40,8 @@ export class Backend {
   }
 
   async #start(): Promise<ChildProcess> {
-    const child = fork(PROGRAM, [JSON.stringify(this.#options)])
+    const given = [JSON.stringify(this.#options)]
+    const child = fork(PROGRAM, given, { env: programEnvironment() })
     child.on('exit', () => {
       this.#child = undefined
       for (const answer of this.#waiting.values()) answer('retry')
