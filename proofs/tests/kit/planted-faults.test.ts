@@ -105,8 +105,8 @@ const OF_PHONE: readonly Planted[] = [
   {
     kind: 'sends another reason of a decline than the user’s',
     file: `${SESSION}/decline.ts`,
-    from: 'device_id: device.device_id, reason })',
-    to: "device_id: device.device_id, reason: 'user_declined' })",
+    from: 'device_id: device.device_id, reason, note })',
+    to: "device_id: device.device_id, reason: 'user_declined', note })",
     found: /4: a decline says that the user did not start the request/,
   },
   {
