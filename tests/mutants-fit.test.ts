@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
+import { OF_PHONE, OF_VERIFIER } from '../proofs/tests/kit/faults.ts'
 import { MUTANTS } from './mutants/attacks.ts'
 import { misfit } from './mutants/mutant.ts'
 import { RELAY_CHECKS } from './mutants/relay-checks.ts'
@@ -36,6 +37,15 @@ test('every planted fault of a node fits the code', () => {
       const own = edits.filter((edit) => edit.file === file)
       assert.doesNotThrow(() => planted(file, readFileSync(join(ROOT, file), 'utf8'), own))
     }
+})
+
+test('every fault that the kit must find fits the code', () => {
+  for (const { kind, file, from: find, to: replace } of [...OF_PHONE, ...OF_VERIFIER])
+    assert.equal(
+      misfit({ find, replace }, readFileSync(join(ROOT, 'packages', file), 'utf8')),
+      undefined,
+      kind,
+    )
 })
 
 test('a mutant does not fit when its text is unchanged, missing, or not unique', () => {

@@ -29,6 +29,12 @@ test('every random history, fuzzer and search draws from the seed of tests/rando
   assert.deepEqual(unseeded.toSorted(), Object.keys(ALLOWED).toSorted())
 })
 
+test('no test changes a character of a text to a fixed one, which it may have been', () => {
+  const changed = /`\w\$\{\w+\.slice\(1\)\}`|\.slice\(0, -1\)\}\w`|'\w' \+ \w+\.slice\(1\)/
+  const found = SOURCES.filter((path) => changed.test(readFileSync(resolve(ROOT, path), 'utf8')))
+  assert.deepEqual(found, [])
+})
+
 test('a fresh run has the files that draw from the seed, also through a module of the tests', () => {
   const searching = filesThatSearch()
   for (const file of [

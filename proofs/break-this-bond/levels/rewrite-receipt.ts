@@ -18,7 +18,7 @@ export const rewriteReceipt: Level = {
   moves: {
     text: 'Change the text, and sign the receipt with the service’s key',
     phone: 'Sign the text with a phone key of your own, which the receipt then names',
-    log: 'Put your receipt in the place of hers in the log, and sign the log anew',
+    log: 'Replace Mia’s receipt in the log with yours, and sign the log again',
     show: 'Show it to an auditor who requires the witness',
     alone: 'Show it to an auditor who knows no witness',
   },
@@ -67,7 +67,7 @@ export const rewriteReceipt: Level = {
           receipts.kept = ''
           const problems = await logReceipts(game)
           world.stopped.push(...receipts.witness.refusals)
-          return ['The log has your receipt in the place of hers.', ...problems].join(' ')
+          return ['The log has your receipt instead of Mia’s.', ...problems].join(' ')
         },
         show: async () => judge(await auditWithWitness(game, await presented(), stored), 'won'),
         alone: async () => judge(await auditAlone(game, await presented()), 'remains'),

@@ -73,7 +73,7 @@ test('only the backend reads a note, which is in no other reply, event, log line
   assert.equal(declined.status, 200, declined.text)
   const { server, publishable } = h.shop
   const repeated = await h.decline(bob.phone, ofBob, 'user_declined', { note: NOTE })
-  const told = (token: string, path: string) => h.api('GET', path, { token })
+  const read = (token: string, path: string) => h.api('GET', path, { token })
   const places = {
     decline: declined.body,
     'a repeated decline': repeated.body,
@@ -89,9 +89,9 @@ test('only the backend reads a note, which is in no other reply, event, log line
     ).body,
     'the channel of a page': await ofPage.next(),
     'the channel of a phone': await ofPhone.next(),
-    timeline: (await told(server, `/sessions/${ofBob.id}/timeline`)).body,
-    receipt: (await told(server, `/sessions/${ofBob.id}/receipt`)).body,
-    rejections: (await told(server, `/rejections?session_id=${ofBob.id}`)).body,
+    timeline: (await read(server, `/sessions/${ofBob.id}/timeline`)).body,
+    receipt: (await read(server, `/sessions/${ofBob.id}/receipt`)).body,
+    rejections: (await read(server, `/rejections?session_id=${ofBob.id}`)).body,
     'another session of the quorum': (await h.get(ofAnn)).body,
     'the audit log': await h.service.store.read(({ audit }) => audit.list({ limit: 99 })),
     metrics: await meter.read(),
