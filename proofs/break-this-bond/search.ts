@@ -4,6 +4,9 @@ import type { play } from './engine/game.ts'
 /** The moves of a random game: more than any win needs. */
 export const MOVES_A_GAME = 10
 
+/** What comes of a game in which a call fails. */
+const FAILED = { outcome: 'none', after: 0, stopped: [] } as const
+
 /** What a bundle of the game exports. */
 export interface Game {
   readonly LEVELS: readonly Level[]
@@ -37,13 +40,16 @@ export async function search(
   const stopped = new Set<string>()
   const counted = { none: 0, won: 0, remains: 0 }
   let win: Found['win']
-  for (let game = 0; game < games; game++) {
+  for (let played = 0; played < games; played++) {
     const moves = Array.from({ length: MOVES_A_GAME }, () => possible[draw(possible.length)] ?? '')
-    const { outcome, after, stopped: names } = await play(level, 'search', moves)
+    // Without a guard, a call may fail where it never could before: that is not a win.
+    const game = play(level, 'search', moves)
+    const end = await (untilWin ? game.catch(() => FAILED) : game)
+    const { outcome, after, stopped: names } = end
     counted[outcome]++
     for (const name of names) stopped.add(name)
     if (outcome === 'won')
-      win ??= { searched: (game + 1) * MOVES_A_GAME, moves: moves.slice(0, after) }
+      win ??= { searched: (played + 1) * MOVES_A_GAME, moves: moves.slice(0, after) }
     if (untilWin && win !== undefined) break
   }
   return { games: counted, win, stopped }

@@ -84,9 +84,10 @@ export function startService(seed: string): GameService {
     },
   })
   const app = observed(appAssertionVerifier)
-  let now = BEGIN
+  const clock = gameClock()
+  const { now } = clock
   const memory = emptyMemory()
-  const receipts = receiptParts(randomOf('receipts').bytes, () => now)
+  const receipts = receiptParts(randomOf('receipts').bytes, now)
   const parts: Partial<Service> = {
     // No page or phone watches: each reads the session after its move.
     store: memoryStore({ publish() {} }, [TENANT], memory),
@@ -99,7 +100,7 @@ export function startService(seed: string): GameService {
     startedAt: BEGIN - DAY_MS,
     shutdown: { isAnnounced: false, endOfWaiting: new AbortController().signal },
     meter: noMeter,
-    clock: { now: () => now, elapsed: () => now - BEGIN, schedule: () => () => {} },
+    clock: { now, elapsed: () => now() - BEGIN, schedule: () => () => {} },
     keys: gameKeys(randomOf('root key').bytes()),
     random: randomOf('service'),
     wakeUps: new WakeUps(),
@@ -126,11 +127,33 @@ export function startService(seed: string): GameService {
   }
   return {
     service: parts as Service,
-    wait: (ms) => void (now += ms),
+    wait: clock.wait,
     randomOf,
     requestId: () => makeId('req', requests.id()),
     memory,
     receipts,
     faults,
+  }
+}
+
+/** How often a move reads the clock at most: far more than any call of the service does. */
+const MOST_READINGS = 10_000
+
+/**
+ * The clock of a game. A call of the service that is repeated while it loses a race never ends once
+ * its guard is removed, since time stands still within a move: it fails at its last reading.
+ */
+function gameClock() {
+  let now = BEGIN
+  let readings = 0
+  return {
+    now: () => {
+      if (++readings > MOST_READINGS) throw new Error('a call repeats itself without an end')
+      return now
+    },
+    wait: (ms: number) => {
+      now += ms
+      readings = 0
+    },
   }
 }
