@@ -14,6 +14,7 @@ export class Backend {
   readonly #waiting = new Map<number, (answer: string) => void>()
   #child: Promise<ChildProcess> | undefined
   #tasks = 0
+  #hasEnded = false
 
   /** @param nodes returns the origins of the nodes of this moment */
   constructor(options: BackendOptions, nodes: () => readonly string[]) {
@@ -21,8 +22,9 @@ export class Backend {
     this.#nodes = nodes
   }
 
-  /** What the backend answers, or `retry` if it was killed meanwhile. */
+  /** What the backend answers, or `retry` if it was killed meanwhile. Rejects once it has ended. */
   async perform(work: Work): Promise<string> {
+    if (this.#hasEnded) throw new Error('the backend has ended')
     const child = await (this.#child ??= this.#start())
     const number = ++this.#tasks
     const { promise, resolve: answer } = Promise.withResolvers<string>()
@@ -37,6 +39,12 @@ export class Backend {
   async kill(): Promise<void> {
     const child = await this.#child
     if (child?.kill('SIGKILL') === true) this.kills += 1
+  }
+
+  /** Ends it for good. Otherwise a run that failed would start it again for each further task. */
+  async end(): Promise<void> {
+    this.#hasEnded = true
+    await this.kill()
   }
 
   async #start(): Promise<ChildProcess> {

@@ -118,7 +118,10 @@ export async function proveQuorums(options: QuorumOptions): Promise<QuorumFigure
     return { quorums, ran, unknown: unknown.length, backendKills, ...counts, ...comparison }
   } finally {
     ending.abort()
-    await Promise.allSettled([...running, ...backends, last].map((process) => process.kill()))
+    await Promise.allSettled([
+      ...running.map((node) => node.kill()),
+      ...[...backends, last].map((backend) => backend.end()),
+    ])
   }
 }
 

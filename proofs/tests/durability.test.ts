@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { test } from 'node:test'
 import { machine } from '../../tests/harness/process.ts'
 import { SEED } from '../../tests/random.ts'
+import { Backend } from '../durability/quorum-backends.ts'
 import { programOf } from './program-of.ts'
 
 const LIAR = pathToFileURL(
@@ -58,6 +59,13 @@ test('prove:durability settles quorums, and runs each action as often as its peo
   const { ok, ran, unknown, lost, invented } = m.json(...flags, '--folder', m.folder)
   assert.deepEqual({ ok, lost, invented }, { ok: true, lost: [], invented: [] })
   assert.ok(ran + unknown >= 3 && ran <= 4, `${ran} ran, ${unknown} unknown`)
+})
+
+test('a backend that has ended is not started again, so that a run that failed ends', async () => {
+  const places = { databaseUrl: 'sqlite::memory:', ledger: '', credential: '' }
+  const backend = new Backend({ ...places, origin: 'http://127.0.0.1:1', aheadMs: 0 }, () => [])
+  await backend.end()
+  await assert.rejects(backend.perform({ verb: 'reconcile' }), /has ended/)
 })
 
 test('prove:durability rejects options that cannot work', () => {
