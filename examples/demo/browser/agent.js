@@ -58,6 +58,7 @@ function draw() {
   drawReceipt(outcome?.receipt)
   // On a small screen, the phone or the result is the next step.
   if (isOver) scrollOnce('over', byId('result'))
+  else if (outcome && !offer) scrollOnce('waiting', byId('result'))
   else if (offer) scrollOnce(offer.session_id, document.querySelector('.demo-phone iframe'))
 }
 

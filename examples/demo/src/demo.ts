@@ -27,6 +27,7 @@ export interface DemoOptions {
   readonly publishableKey: string
   /** Of the bank's backend, for the tool of its agent. */
   readonly serverCredential: string
+  readonly tenantId: string
   readonly workflow: string
   readonly action: string
   readonly sandbox: Sandbox

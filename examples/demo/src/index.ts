@@ -12,6 +12,7 @@ export {
   AGENT_WORKFLOW,
   ENROLLMENT_ACTION,
   ENROLLMENT_WORKFLOW,
+  TWO_PEOPLE_WORKFLOW,
 } from './agent/payment-tool.ts'
 export { BROWSER_WORKFLOW, CARRIED_WORKFLOW, ONE_MINUTE_WORKFLOW } from './scenarios.ts'
 export type { Sandbox, ShownCode } from './sandbox.ts'

@@ -126,6 +126,14 @@ export const SCENARIOS = [
     motion: 'carried',
     trick: 'own_phone',
   },
+  {
+    name: 'agent-two',
+    title: 'Two people decide',
+    watch:
+      'Choose Run the agent. You and a colleague must both approve. Your colleague declines and writes why; the agent waits, and asks both again for less.',
+    motion: 'carried',
+    trick: 'two_people',
+  },
 ] as const satisfies readonly Scenario[]
 
 /** Finds a scenario by its name. */

@@ -25,6 +25,7 @@ export async function openDemo(changes: Partial<Sandbox> = {}) {
     serviceOrigin: 'http://localhost:2',
     publishableKey: 'pk_beta_test',
     serverCredential: 'sk_beta_test',
+    tenantId: 'ten_test',
     workflow: 'credit_application',
     action: 'submit_application',
     sandbox,

@@ -1,17 +1,23 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { GateError } from '@bonded/integrator'
-import { ApprovalError, requestText } from '@bonded/integrator/approval'
+import { ApprovalError, type ApprovalProgress, requestText } from '@bonded/integrator/approval'
 import { createSimulatedPhone } from '@bonded/simulator'
 import type { DemoOptions } from '../demo.ts'
-import { type Payment, type PaymentTool, type ShownReceipt, writtenEuros } from './payment-tool.ts'
+import {
+  type Payment,
+  PEOPLE,
+  type PaymentTool,
+  type ShownReceipt,
+  writtenEuros,
+} from './payment-tool.ts'
 
 /** What the agent does after the approval, or instead of waiting for it. */
-export type Trick = 'none' | 'changed' | 'own_phone'
+export type Trick = 'none' | 'changed' | 'own_phone' | 'two_people'
 
 /** A line of the terminal. */
 interface Line {
-  readonly by: 'You' | 'Agent' | 'Bank' | 'Service'
+  readonly by: 'You' | 'Colleague' | 'Agent' | 'Bank' | 'Service'
   readonly text: string
   /** The arguments of a call. */
   readonly call?: string
@@ -58,6 +64,8 @@ const PAYMENT: Payment = {
   to: 'Nordlicht Energie GmbH',
 }
 const CHANGED: Payment = { ...PAYMENT, amount_eur: 12_500 }
+/** Why the colleague declines. */
+const NOTE = `The invoice is for ${writtenEuros(PAYMENT)}.`
 
 type RunOptions = DemoOptions & {
   readonly onChange: () => void
@@ -83,9 +91,9 @@ export class AgentRun implements Disposable {
   async start(trick: Trick): Promise<void> {
     try {
       this.#say('You', 'Pay the invoice of Nordlicht Energie.')
-      const call = requestText(PAYMENT)
+      const call = requestText(trick === 'two_people' ? CHANGED : PAYMENT)
       this.#say('Agent', 'I read the invoice and call the bank’s tool:', { call })
-      await this.#ask(trick)
+      await (trick === 'two_people' ? this.#askTwo() : this.#ask(trick))
     } catch (failure) {
       this.#say('Bank', sentenceOf(failure), { tone: 'stop' })
       this.#end('The run ended early', 'The terminal says why.')
@@ -99,7 +107,7 @@ export class AgentRun implements Disposable {
 
   async #ask(trick: Trick): Promise<void> {
     const { tool } = this.#options
-    const id = await this.#request()
+    const id = await this.#request((subject) => tool.request(PAYMENT, subject))
     this.#say('Bank', 'approval_required: the whole call waits on your phone.')
     this.#offer('inbox', id)
     if (trick === 'own_phone') await this.#useOwnPhone(id)
@@ -112,17 +120,17 @@ export class AgentRun implements Disposable {
   }
 
   /** Asks the user, who enrolls the phone first if the bank does not know it. */
-  async #request(): Promise<string> {
+  async #request(ask: (subject: string) => Promise<string | undefined>): Promise<string> {
     const { tool } = this.#options
     const { subject } = this.#view
-    const id = subject === null ? undefined : await tool.request(PAYMENT, subject)
+    const id = subject === null ? undefined : await ask(subject)
     if (id !== undefined) return id
     this.#say('Bank', 'I do not know your phone yet: enroll it, this once.')
-    const enrolling = await tool.startEnrollment()
+    const { id: enrolling } = await tool.startEnrollment()
     this.#offer('enroll', enrolling)
     await this.#answered(enrolling)
     this.#show({ subject: await tool.enroll(enrolling), offer: null })
-    return this.#request()
+    return this.#request(ask)
   }
 
   async #pay(id: string): Promise<void> {
@@ -151,6 +159,83 @@ export class AgentRun implements Disposable {
       `Stopped: you approved ${writtenEuros(PAYMENT)}, not ${writtenEuros(CHANGED)}`,
       'The bank compares each call with the text that your phone signed. A call that differs never runs, and the bank has canceled the approval.',
     )
+  }
+
+  /** One of two declines with a reason. The agent reads it, and asks both again for less. */
+  async #askTwo(): Promise<void> {
+    const { tool } = this.#options
+    const first = await this.#offerToTwo(CHANGED)
+    const approvedAlone = (await this.#progressBeyond(first, 0)).state === 'waiting'
+    if (approvedAlone) {
+      this.#say('Agent', 'You approved. I call the tool again, without your colleague.')
+      const refused = await tool.payOfTwo(first, CHANGED).catch((failure: unknown) => failure)
+      if (!(refused instanceof ApprovalError)) throw refused
+      const why = `${refused.code} (${refused.reasons.join(', ')})`
+      this.#say('Bank', `${why}: nothing was sent.`, { tone: 'stop' })
+      await (await tool.colleague()).decline(NOTE)
+      this.#say('Colleague', 'I decline on my phone, and write why.')
+    }
+    const { state, note } = await this.#progressBeyond(first, PEOPLE)
+    const why = note === null ? '' : ` The reason: “${note}”`
+    this.#say('Bank', `${state}: nothing was sent.${why}`, { tone: 'stop' })
+    if (state !== 'declined') return this.#end('Nothing was paid', `The request is ${state}.`)
+
+    const call = requestText(PAYMENT)
+    this.#say('Agent', `I read the reason, and ask again for ${writtenEuros(PAYMENT)}:`, { call })
+    this.#show({ offer: null })
+    const second = await this.#offerToTwo(PAYMENT)
+    await (await tool.colleague()).approve()
+    this.#say('Colleague', 'I approve on my phone.')
+    const end = await this.#progressBeyond(second, PEOPLE - 1)
+    if (end.state !== 'approved') {
+      this.#say('Bank', `${end.state}: nothing was sent.`, { tone: 'stop' })
+      return this.#end('Nothing was paid', `The request is ${end.state}.`)
+    }
+    await tool.payOfTwo(second, PAYMENT)
+    const sent = `sent: ${writtenEuros(PAYMENT)} to ${PAYMENT.to}. Both approvals are used up.`
+    this.#say('Bank', sent, { tone: 'good' })
+    this.#end(
+      'Paid once, after two people approved',
+      'The two receipts prove together that different users, with keys of their own, signed this text.',
+      await tool.receiptOfTwo(second),
+    )
+  }
+
+  /** Asks both, as soon as the service lets the agent ask again. */
+  async #offerToTwo(payment: Payment): Promise<string> {
+    const { tool } = this.#options
+    const ask = () => this.#request((subject) => tool.requestOfTwo(payment, subject))
+    const id = await ask().catch(async (failure: unknown) => {
+      if (!(failure instanceof GateError && failure.code === 'rate_limited')) throw failure
+      const { retryAfterMs = 0 } = failure
+      await this.#waitFor(retryAfterMs)
+      return ask()
+    })
+    this.#show({ outcome: null })
+    this.#say('Bank', 'approval_required: you and your colleague must both approve.')
+    this.#offer('inbox', id)
+    return id
+  }
+
+  /** Shows how long the service makes an agent wait after a decline. */
+  async #waitFor(waitMs: number): Promise<void> {
+    const seconds = Math.ceil(waitMs / 1_000)
+    this.#say('Service', `rate_limited: ask again in ${seconds} s.`, { tone: 'stop' })
+    const at = new Date(Date.now() + waitMs).toLocaleTimeString('en-GB')
+    const title = `The agent waits until ${at}`
+    const text = `After a decline, the service accepts the next request in ${seconds} s, so that an agent cannot wear you down.`
+    this.#show({ outcome: { title, text } })
+    await setTimeout(waitMs, undefined, { signal: this.#ended.signal, ref: false })
+  }
+
+  /** Resolves when more people have approved than so many, or the request no longer waits. */
+  async #progressBeyond(id: string, approved: number): Promise<ApprovalProgress> {
+    for (;;) {
+      const progress = await this.#options.tool.progressOfTwo(id)
+      if (progress && (progress.state !== 'waiting' || progress.approved > approved))
+        return progress
+      await setTimeout(POLL_MS, undefined, { signal: this.#ended.signal, ref: false })
+    }
   }
 
   async #useOwnPhone(id: string): Promise<void> {

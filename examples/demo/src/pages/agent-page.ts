@@ -2,6 +2,9 @@ import type { Scenario } from '../scenarios.ts'
 import { inDemo, type Origins } from './in-demo.ts'
 import { escape, layout } from './markup.ts'
 
+const SIMULATED = `<li><strong>Simulated:</strong> the demo plays your colleague. A bank asks two employees, and knows that they are two: the service knows only two users with phones of their own.</li>
+    `
+
 /** The terminal of the agent, and what its run came to. */
 export function agentPage(scenario: Scenario, facts: Origins & { readonly token: string }): string {
   return layout({
@@ -33,7 +36,7 @@ export function agentPage(scenario: Scenario, facts: Origins & { readonly token:
   <ul>
     <li><strong>The whole call:</strong> the bank’s library writes the text on the phone from the arguments that run. The agent writes none of it.</li>
     <li><strong>Shortened here:</strong> you enroll beside the agent, with a new key. With the preset <code>agent</code>, a passkey must be 7 days old. Enroll users where no agent acts.</li>
-    <li><strong>Not proved:</strong> that you understood what you read, and what an agent does without this tool.</li>
+    ${scenario.trick === 'two_people' ? SIMULATED : ''}<li><strong>Not proved:</strong> that you understood what you read, and what an agent does without this tool.</li>
   </ul>
 </section>
 </main>`,

@@ -11,7 +11,10 @@ export const DEMO_WORKFLOW = 'credit_application'
 
 /** The names of the demo's further workflows, and of the agent's actions. */
 type WorkflowNames = Readonly<
-  Record<`${'ONE_MINUTE' | 'BROWSER' | 'CARRIED' | 'ENROLLMENT' | 'AGENT'}_WORKFLOW`, string> &
+  Record<
+    `${'ONE_MINUTE' | 'BROWSER' | 'CARRIED' | 'ENROLLMENT' | 'AGENT' | 'TWO_PEOPLE'}_WORKFLOW`,
+    string
+  > &
     Record<`${'ENROLLMENT' | 'AGENT'}_ACTION`, string>
 >
 
@@ -64,6 +67,13 @@ function workflowsOf(names: WorkflowNames): Workflow[] {
     // demo accepts it at its first visit, so that its scenarios differ in what they show.
     unattested: 'accept',
   } satisfies Omit<Workflow, 'name'>
+  const agent = {
+    actions: [names.AGENT_ACTION],
+    title: { en: 'Payment by your agent' },
+    ...PRESETS.agent,
+    // A visitor does not wait until the key of a new phone is seasoned, which takes 7 days.
+    webauthn: 'any',
+  } satisfies Omit<Workflow, 'name'>
   return [
     { name: DEMO_WORKFLOW, ...policy },
     { name: names.ONE_MINUTE_WORKFLOW, ...policy, session_ttl_seconds: 60 },
@@ -75,14 +85,8 @@ function workflowsOf(names: WorkflowNames): Workflow[] {
       actions: [names.ENROLLMENT_ACTION],
       title: { en: 'Phone enrollment' },
     },
-    {
-      name: names.AGENT_WORKFLOW,
-      actions: [names.AGENT_ACTION],
-      title: { en: 'Payment by your agent' },
-      ...PRESETS.agent,
-      // A visitor does not wait until the key of a new phone is seasoned, which takes 7 days.
-      webauthn: 'any',
-    },
+    { name: names.AGENT_WORKFLOW, ...agent },
+    { name: names.TWO_PEOPLE_WORKFLOW, ...agent, quorum: { needed: 2 } },
   ]
 }
 

@@ -188,6 +188,7 @@ async function startDemo(
       serviceOrigin: config.publicOrigin,
       publishableKey: tenant.publishable_key,
       serverCredential: tenant.server_credential,
+      tenantId: tenant.tenant_id,
       workflow: DEMO_WORKFLOW,
       action: DEMO_ACTION,
       sandbox: sandboxOf(service, tenant),
