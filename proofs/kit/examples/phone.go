@@ -23,7 +23,8 @@ var (
 	settled  = map[any]bool{"bonded": true, "completed": true, "killed": true, "expired": true}
 	stepUps  = map[any]bool{"local_auth": true, "sensor_continuity": true}
 	showable = map[string]bool{"display": true, "digest": true, "requester": true, "text": true,
-		"label": true, "value": true, "kind": true, "name": true, "detail": true}
+		"label": true, "value": true, "kind": true, "name": true, "detail": true,
+		"quorum": true, "id": true, "needed": true, "of": true}
 )
 
 // phone has a key of the format software. It keeps everything in memory.
@@ -79,8 +80,10 @@ func (p *phone) open(body object) object {
 	require(waiting[p.view["state"]], "a session that waits for a phone")
 	context := get[object](p.view, "context")
 	requireShowable(context)
+	rule, hasRule := context["quorum"].(object)
+	require(!hasRule || get[float64](rule, "needed") > 1 && get[float64](rule, "of") > 1, "a rule that the phone can show")
 	return object{"shown": object{"tenant_name": p.view["tenant_name"], "display": context["display"],
-		"requester": context["requester"], "text": context["text"]}}
+		"requester": context["requester"], "text": context["text"], "quorum": context["quorum"]}}
 }
 
 // requireShowable stops at a member of a context that the phone does not show.
@@ -125,7 +128,7 @@ func (p *phone) claim() object {
 		case rejection["reason"] == "device_token_expired" && try < tries:
 			p.renew()
 		case rejection["param"] == "shows" && p.shows == nil:
-			p.shows = []any{"text", "requester"}
+			p.shows = []any{"text", "requester", "quorum"}
 			body["shows"] = p.shows
 		default:
 			panic(broken(get[string](rejection, "reason")))

@@ -7,15 +7,18 @@ import (
 	"crypto/elliptic"
 	"crypto/x509"
 	"encoding/base64"
+	"math"
 	"math/bits"
 	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 )
 
 func verifierCommands() map[string]command {
-	return map[string]command{"check/receipts": answering(checkReceipt), "check/logs": answering(checkLog)}
+	return map[string]command{"check/receipts": answering(checkReceipt),
+		"check/quorums": answering(checkQuorum), "check/logs": answering(checkLog)}
 }
 
 // answering answers with the rule that an input does not keep, or null.
@@ -42,8 +45,14 @@ func keysOf(input object) map[any]ed25519.PublicKey {
 	return keys
 }
 
-// checkReceipt verifies a receipt, and its proof if there is one (13).
+// checkReceipt verifies the receipt of a session of one user (13).
 func checkReceipt(input object) {
+	claims := verifyReceipt(input)
+	require(get[object](claims, "context")["quorum"] == nil, "a session of one user (16)")
+}
+
+// verifyReceipt verifies a receipt, and its proof if there is one (13).
+func verifyReceipt(input object) object {
 	keys, receipt := keysOf(input), get[string](input, "receipt")
 	claims := openReceipt(receipt, keys)
 	for name, claim := range map[string]string{"issuer": "iss", "tenant_id": "aud", "session_id": "session_id"} {
@@ -54,6 +63,49 @@ func checkReceipt(input object) {
 	if input["proof"] != nil {
 		verifyProof(get[string](input, "proof"), receipt, get[string](claims, "log_origin"), keys)
 	}
+	return claims
+}
+
+// checkQuorum verifies that several users approved one text together (16).
+func checkQuorum(input object) {
+	var all []object
+	for _, item := range get[[]any](input, "receipts") {
+		given, _ := item.(object)
+		claims := verifyReceipt(object{"receipt": given["receipt"], "proof": given["proof"],
+			"jwks": input["jwks"], "tenant_id": input["tenant_id"]})
+		require(claims["workflow"] == input["workflow"], "the expected workflow")
+		all = append(all, claims)
+	}
+	require(len(all) > 0, "a receipt")
+	context, seen := get[object](all[0], "context"), map[any]bool{}
+	created, bonded := timeOf(all[0], "created_at"), timeOf(all[0], "bonded_at")
+	for _, claims := range all {
+		for _, name := range []string{"iss", "action", "context"} {
+			require(reflect.DeepEqual(claims[name], all[0][name]), "the same "+name)
+		}
+		require(claims["state"] == "completed" && claims["outcome"] == "accepted", "a completed session")
+		user, key := get[string](claims, "subject_ref"), get[object](claims, "phone")["public_key"]
+		require(user != "" && !seen[user] && !seen[key], "another user, with another key")
+		seen[user], seen[key] = true, true
+		if at := timeOf(claims, "created_at"); at.Before(created) {
+			created = at
+		}
+		if at := timeOf(claims, "bonded_at"); at.After(bonded) {
+			bonded = at
+		}
+	}
+	require(get[string](context, "digest") == input["digest"], "the expected digest")
+	minimum, isGiven := input["minimum"].(float64)
+	needed := get[float64](get[object](context, "quorum"), "needed")
+	require(isGiven && needed >= math.Max(2, minimum), "a rule of enough users")
+	require(float64(len(all)) >= needed, "enough receipts")
+	require(bonded.Sub(created) <= 24*time.Hour, "approvals of one day")
+}
+
+func timeOf(claims object, name string) time.Time {
+	at, err := time.Parse(time.RFC3339, get[string](claims, name))
+	require(err == nil, "a time")
+	return at
 }
 
 // openReceipt returns the claims of a receipt that one of the keys has signed.
@@ -80,7 +132,6 @@ func verifyApproval(claims object) {
 		signed, isThere := payload[member]
 		require(isThere && reflect.DeepEqual(signed, value), member+" of the payload")
 	}
-	require(get[object](claims, "context")["quorum"] == nil, "a session of one user (16)")
 	require(get[string](phone, "format") == claims["device_format"], "the format of the phone")
 	verifyPhone(phone, get[string](claims, "iss"))
 }

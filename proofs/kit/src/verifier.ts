@@ -9,6 +9,7 @@ export const VECTORS = [
   'payloads',
   'assertions',
   'receipts',
+  'quorums',
   'logs',
   'closed-logs',
   'witnesses',

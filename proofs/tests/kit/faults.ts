@@ -112,6 +112,20 @@ export const OF_PHONE: readonly Planted[] = [
     to: '',
     found: /8: after a lost response, a phone signs its evidence again/,
   },
+  {
+    kind: 'does not say that it shows the rule of a quorum',
+    file: `${SESSION}/attest.ts`,
+    from: '...(shows.length > 0 && { shows }),',
+    to: '',
+    found: /16: a phone that shows the rule of a quorum.*has not the word quorum/,
+  },
+  {
+    kind: 'signs another rule of a quorum than its user saw',
+    file: `${SESSION}/claimed-session.ts`,
+    from: 'before && canonicalJson(session[name]) !== canonicalJson(before[name])',
+    to: 'false',
+    found: /16: a phone stops at a step-up with another rule/,
+  },
 ]
 
 /** Faults of the product's own verifier of receipts. */
@@ -157,5 +171,19 @@ export const OF_VERIFIER: readonly Planted[] = [
     from: 'root !== undefined && same(root, checkpoint.root)',
     to: 'root !== undefined',
     found: /13: the log has the receipt/,
+  },
+  {
+    kind: 'counts one user twice',
+    file: `${RECEIPT}/verify-quorum.ts`,
+    from: 'Math.min(new Set(users).size, new Set(keys).size)',
+    to: 'new Set(keys).size',
+    found: /quorums \d+, one user with two phones: invalid/,
+  },
+  {
+    kind: 'does not compare the rules of a quorum',
+    file: `${RECEIPT}/verify-quorum.ts`,
+    from: 'new Set(all.map(approvedText)).size > 1',
+    to: 'false',
+    found: /quorums \d+, the second has a larger needed: invalid/,
   },
 ]

@@ -65,7 +65,7 @@ test('the phone in Go keeps every rule of the kit', { skip }, async () => {
 
 test('the verifier in Go gives the answer of every vector of its files', { skip }, async () => {
   await using verifier = await startExample('verifier')
-  const files = ['receipts', 'logs'] as const
+  const files = ['receipts', 'quorums', 'logs'] as const
   const all = files.reduce((sum, name) => sum + readVectors(name).tests.length, 0)
   assert.equal(keptBy(await runKit(['verifier', verifier.address, ...files])), all)
 })

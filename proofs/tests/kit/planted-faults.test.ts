@@ -21,6 +21,6 @@ for (const { kind, found, ...fault } of OF_PHONE)
 for (const { kind, found, ...fault } of OF_VERIFIER)
   test(`the kit finds a verifier that ${kind}`, async () => {
     await using adapter = await childAdapter('product-verifier-process.ts', fault)
-    const files = ['receipts'] as const
+    const files = ['receipts', 'quorums'] as const
     assert.match(textOf(await runVerifier(adapter.address, files)), found)
   })

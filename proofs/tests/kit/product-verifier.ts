@@ -18,7 +18,13 @@ import {
   parseHandoff,
   parseStrictJson,
 } from '@bonded/contract'
-import { Secret, verifyConsistency, verifyReceipt, verifyWebhook } from '@bonded/integrator'
+import {
+  Secret,
+  verifyConsistency,
+  verifyQuorum,
+  verifyReceipt,
+  verifyWebhook,
+} from '@bonded/integrator'
 import { verifyWitnesses } from '@bonded/integrator/witnesses'
 import { appleVerifier } from '../../../packages/server/src/adapters/attestation/apple/assertion-verifier.ts'
 import { appAssertionVerifier } from '../../../packages/server/src/adapters/attestation/app-assertion-verifier.ts'
@@ -42,6 +48,8 @@ export const PRODUCT: Readonly<Record<string, (input: Input) => Promise<boolean>
   assertions: async (input) => verifiedCounter(input) > input.last_counter || isUncounted(input),
   receipts: async ({ receipt, jwks, issuer, tenant_id: tenantId, session_id: sessionId, proof }) =>
     isAccepted(await verifyReceipt({ receipt, jwks, issuer, tenantId, sessionId, proof })),
+  quorums: async ({ receipts, jwks, tenant_id: tenantId, workflow, digest, minimum }) =>
+    isAccepted(await verifyQuorum(receipts, { jwks, tenantId, workflow, digest, minimum })),
   logs: async (input) => isAccepted(await verifyConsistency(input)),
   'closed-logs': async (input) => isAccepted(await verifyConsistency(input)),
   witnesses: async ({ checkpoint, witnesses, required }) =>

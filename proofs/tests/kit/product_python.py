@@ -17,7 +17,7 @@ MALFORMED = (ValueError, KeyError, TypeError, IndexError)
 
 
 def of_package():
-    from bonded.receipts import verify_consistency, verify_receipt
+    from bonded.receipts import verify_consistency, verify_quorum, verify_receipt
     from bonded.webhooks import verify_webhook
 
     def webhooks(headers, body, secrets, now):
@@ -25,6 +25,7 @@ def of_package():
 
     return {
         "receipts": lambda receipt, jwks, **of: verify_receipt(receipt, jwks, **of).reason is None,
+        "quorums": lambda receipts, jwks, **of: verify_quorum(receipts, jwks, **of).reason is None,
         "logs": lambda **of: verify_consistency(**of).reason is None,
         "webhooks": webhooks,
     }

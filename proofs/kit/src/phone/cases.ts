@@ -1,15 +1,8 @@
 import assert from 'node:assert/strict'
-import { type Cases, type Result, runCases } from '../cases.ts'
+import { type Cases, type Result, type Run, runCases } from '../cases.ts'
 import { command, tryCommand } from '../control.ts'
-import type { Members } from '../encoding.ts'
-import {
-  type Call,
-  type CallName,
-  rejection,
-  type Reply,
-  type Scenario,
-  ServiceDouble,
-} from './double.ts'
+import { idOf, type Members } from '../encoding.ts'
+import { type CallName, rejection, type Reply, type Scenario, ServiceDouble } from './double.ts'
 
 /** A phone under test, and the service that it talks to. */
 interface Stage {
@@ -24,11 +17,12 @@ const CONTEXT = {
   ],
   digest: 'uyIw1jr1qO_MPRXVCfjUlxvj39hwMqK1Pncr8MA9GQw',
 }
-const LONG_CONTEXT = {
-  ...CONTEXT,
+const LONG = {
   requester: { kind: 'agent', name: 'Invoice agent', detail: 'run 7' },
   text: '{\n  "größe": "12,500 €"\n}',
 }
+const RULE = { id: idOf('quo', 'quorum'), needed: 2, of: 3 }
+const OF_QUORUM = { ...CONTEXT, quorum: RULE }
 
 /** Opens a session. Returns what the phone shows, or undefined if it has stopped. */
 async function open(
@@ -50,36 +44,28 @@ async function approve(stage: Stage, scenario: Scenario = {}): Promise<Members> 
   return shown
 }
 
-/** Opens a session with a reply that is not honest, and approves it if the phone shows it. */
-async function refuses(stage: Stage, reply: NonNullable<Scenario['reply']>, most = 0) {
-  const shown = await open(stage, { context: CONTEXT, reply })
-  if (shown) await command(stage.adapter, 'approve')
-  const assertions = stage.double.sent('attest').length
-  assert.ok(
-    assertions <= most,
-    `the phone sends ${assertions} assertions, at most ${most} expected`,
-  )
-}
+/** Opens a session that the phone must not bond, and approves it if the phone shows it. */
+const refuses =
+  (scenario: Scenario, most = 0): Run<Stage> =>
+  async (stage) => {
+    const shown = await open(stage, { context: CONTEXT, ...scenario })
+    if (shown) await command(stage.adapter, 'approve')
+    const { length } = stage.double.sent('attest')
+    assert.ok(length <= most, `the phone sends ${length} assertions, at most ${most} expected`)
+  }
 
 /** Gives the view after a step-up other members than the user saw. The phone must not sign it. */
-const swaps =
-  (members: Members) =>
-  (stage: Stage): Promise<void> =>
-    refuses(
-      stage,
-      first('attest', () => {
-        const { status, body } = stage.double.stepUp(['local_auth'])
-        return { status, body: { ...body, ...members } }
-      }),
-      1,
-    )
+const swaps = (members: Members, context = CONTEXT): Run<Stage> =>
+  refuses({ context, stepUp: ['local_auth'], reply: changed('attest', members) }, 1)
 
 /** Opens a session whose view is invalid, which the phone must not show. */
-async function stops(stage: Stage, members: Members): Promise<void> {
-  const shown = await open(stage, { context: CONTEXT, reply: changed('claim', members) })
-  assert.equal(shown, undefined, 'the phone shows the request')
-  assert.equal(stage.double.sent('attest').length, 0, 'the phone sends an assertion')
-}
+const stops =
+  (members: Members): Run<Stage> =>
+  async (stage) => {
+    const shown = await open(stage, { context: CONTEXT, reply: changed('claim', members) })
+    assert.equal(shown, undefined, 'the phone shows the request')
+    assert.equal(stage.double.sent('attest').length, 0, 'the phone sends an assertion')
+  }
 
 /** A reply whose view has other members. */
 const changed =
@@ -89,21 +75,35 @@ const changed =
 
 /** The first call of a name gets another reply. */
 const first =
-  (name: CallName, other: (honest: Reply, call: Call) => Reply): NonNullable<Scenario['reply']> =>
+  (name: CallName, other: (honest: Reply) => Reply): NonNullable<Scenario['reply']> =>
   (call, honest, times) =>
-    call.name === name && times === 1 ? other(honest, call) : honest
+    call.name === name && times === 1 ? other(honest) : honest
 
 async function declines(stage: Stage, reason: string): Promise<void> {
   assert.ok(await open(stage), 'the phone shows no request')
   await command(stage.adapter, 'decline', { reason })
-  const { double } = stage
-  assert.deepEqual(double.checker.faults, [])
-  assert.deepEqual(
-    double.sent('decline').map(({ body }) => body['reason']),
-    [reason],
-  )
-  assert.equal(double.sent('attest').length, 0, 'the phone sends an assertion')
+  assert.deepEqual(stage.double.checker.faults, [])
+  const sent = stage.double.sent('decline').map(({ body }) => body['reason'])
+  assert.deepEqual(sent, [reason])
+  assert.equal(stage.double.sent('attest').length, 0, 'the phone sends an assertion')
 }
+
+/** A phone must show the members, say that it does, and sign them. It may also stop. */
+const says =
+  (members: Members): Run<Stage> =>
+  async (stage) => {
+    const shown = await open(stage, { context: { ...CONTEXT, ...members } })
+    const [claim] = stage.double.sent('claim')
+    assert.equal(claim?.body['shows'], undefined, 'the first claim has shows')
+    if (shown) await command(stage.adapter, 'approve')
+    const [sent] = stage.double.sent('attest')
+    assert.equal(sent !== undefined, shown !== undefined, 'the phone signs what it shows')
+    assert.deepEqual(stage.double.checker.faults, [])
+    for (const [name, value] of shown ? Object.entries(members) : []) {
+      assert.deepEqual(shown?.[name], value)
+      assert.ok(sent?.body['shows']?.includes(name), `the assertion has not the word ${name}`)
+    }
+  }
 
 /** Gives the phone no keys, and an origin to trust. */
 async function renew({ double, adapter }: Stage): Promise<void> {
@@ -120,8 +120,7 @@ const VALID: Cases<Stage> = {
   },
   async '4: a claim names the nonce that was scanned, and has the token of the device'(stage) {
     await open(stage, {}, 'payload')
-    const { checker } = stage.double
-    assert.deepEqual(checker.faults, [])
+    assert.deepEqual(stage.double.checker.faults, [])
     assert.equal(stage.double.sent('claim').length, 1, 'the phone sends one claim')
     assert.equal(stage.double.sent('register').length, 0, 'the phone registers again')
   },
@@ -145,35 +144,31 @@ const VALID: Cases<Stage> = {
       '\ufb33': 1,
       '😀': { z: 1, '\r': '\u2028/' },
     }
-    const reply = (call: Call, honest: Reply): Reply =>
-      call.name === 'evidence'
-        ? {
-            ...honest,
-            body: { verified_evidence: { ...honest.body['verified_evidence'], ...more } },
-          }
-        : honest
+    const reply = first('evidence', ({ status, body }) => ({
+      status,
+      body: { verified_evidence: { ...body['verified_evidence'], ...more } },
+    }))
     await approve(stage, { reply })
   },
-  async '4: a phone that shows a requester and a text says so, claims without it first, and signs both'(
-    stage,
-  ) {
-    const shown = await open(stage, { context: LONG_CONTEXT })
-    const claims = stage.double.sent('claim').map(({ body }) => body['shows'])
-    if (shown) {
-      assert.deepEqual(shown['requester'], LONG_CONTEXT.requester)
-      assert.equal(shown['text'], LONG_CONTEXT.text)
-      await command(stage.adapter, 'approve')
-      assert.deepEqual(stage.double.checker.faults, [])
-      const [sent] = stage.double.sent('attest')
-      for (const word of ['text', 'requester'])
-        assert.ok(sent?.body['shows']?.includes(word), `the assertion has not the word ${word}`)
-    } else assert.equal(stage.double.sent('attest').length, 0, 'the phone sends an assertion')
-    assert.equal(claims[0], undefined, 'the first claim has shows')
+  '4: a phone that shows a requester and a text says so, claims without it first, and signs both':
+    says(LONG),
+  '16: a phone that shows the rule of a quorum says so, claims without it first, and signs it':
+    says({ quorum: RULE }),
+  '16: a phone that shows a rule, a requester and a text says so of all three': says({
+    ...LONG,
+    quorum: RULE,
+  }),
+  async '16: a phone takes an approval back with the nonce by which it approved'(stage) {
+    const scenario = { context: OF_QUORUM, stepUp: ['sensor_continuity'] }
+    if (!(await open(stage, scenario))) return
+    await command(stage.adapter, 'approve')
+    const { state, stopped } = await command(stage.adapter, 'decline', { reason: 'user_declined' })
+    assert.deepEqual(stage.double.checker.faults, [])
+    const { length } = stage.double.sent('decline')
+    assert.ok(stopped ? length === 0 : state === 'killed' && length === 1)
   },
   async '4: after a step-up, a phone answers the step nonce with new evidence'(stage) {
-    await approve(stage, {
-      reply: first('attest', () => stage.double.stepUp(['sensor_continuity'])),
-    })
+    await approve(stage, { stepUp: ['sensor_continuity'] })
     assert.equal(stage.double.sent('evidence').length, 2, 'the phone requests evidence twice')
   },
   '4: a decline says that the user declined': (stage) => declines(stage, 'user_declined'),
@@ -202,17 +197,13 @@ const FAILURES: Cases<Stage> = {
     })
     await approve(stage, { reply })
   },
-  '8: a phone stops when the service rejects its assertion': (stage) =>
-    refuses(
-      stage,
-      first('attest', () => rejection('session_not_live')),
-      1,
-    ),
-  '4: a phone stops when another phone holds the session': (stage) =>
-    refuses(
-      stage,
-      first('claim', () => rejection('session_claimed')),
-    ),
+  '8: a phone stops when the service rejects its assertion': refuses(
+    { reply: first('attest', () => rejection('session_not_live')) },
+    1,
+  ),
+  '4: a phone stops when another phone holds the session': refuses({
+    reply: first('claim', () => rejection('session_claimed')),
+  }),
   async '6: a phone renews its token from device_token_renew_at on, signed, and then uses the new one'(
     stage,
   ) {
@@ -228,28 +219,21 @@ const FAILURES: Cases<Stage> = {
 }
 
 const INVALID: Cases<Stage> = {
-  '4: a phone stops at a view of another session': (stage) =>
-    stops(stage, { id: `sess_${'A'.repeat(22)}` }),
+  '4: a phone stops at a view of another session': stops({ id: `sess_${'A'.repeat(22)}` }),
   '4: a phone stops at a view whose api_base_url is not its own origin': (stage) =>
-    stops(stage, { api_base_url: stage.double.otherOrigin }),
-  '4: a phone stops at a pending view with another nonce than the claimed one': (stage) =>
-    stops(stage, { nonce: 'A'.repeat(43) }),
-  '4: a phone stops at a state that it does not know': (stage) =>
-    stops(stage, { state: 'approved' }),
-  '4: a phone sends no assertion for a session that has ended': (stage) =>
-    refuses(stage, changed('claim', { state: 'killed', ended_reason: 'canceled' })),
-  '1: a phone stops at a step-up that it does not know': (stage) =>
-    refuses(
-      stage,
-      first('attest', () => stage.double.stepUp(['retina'])),
-      1,
-    ),
-  '1: a phone stops at a step-up that it knows beside one that it does not know': (stage) =>
-    refuses(
-      stage,
-      first('attest', () => stage.double.stepUp(['local_auth', 'retina'])),
-      1,
-    ),
+    stops({ api_base_url: stage.double.otherOrigin })(stage),
+  '4: a phone stops at a pending view with another nonce than the claimed one': stops({
+    nonce: 'A'.repeat(43),
+  }),
+  '4: a phone stops at a state that it does not know': stops({ state: 'approved' }),
+  '4: a phone sends no assertion for a session that has ended': refuses({
+    reply: changed('claim', { state: 'killed', ended_reason: 'canceled' }),
+  }),
+  '1: a phone stops at a step-up that it does not know': refuses({ stepUp: ['retina'] }, 1),
+  '1: a phone stops at a step-up that it knows beside one that it does not know': refuses(
+    { stepUp: ['local_auth', 'retina'] },
+    1,
+  ),
   '4: a phone stops at a step-up whose api_base_url is not its own origin': (stage) =>
     swaps({ api_base_url: stage.double.otherOrigin })(stage),
   '4: a phone stops at a step-up with another context than its user saw': swaps({
@@ -259,10 +243,30 @@ const INVALID: Cases<Stage> = {
   '4: a phone stops at a step-up of another tenant': swaps({ tenant_id: `ten_${'A'.repeat(22)}` }),
   '4: a phone stops at a step-up with another workflow': swaps({ workflow: 'account_opening' }),
   '4: a phone stops at a step-up with another action': swaps({ action: 'close_account' }),
-  '4: a phone stops at a context with a member that it does not know': (stage) =>
-    stops(stage, { context: { ...CONTEXT, small_print: 'And a fee of €900.00' } }),
-  '4: a phone stops at a pair of a context with a member that it does not know': (stage) =>
-    stops(stage, { context: { display: [{ label: 'Fee', value: '€1.00', per: 'day' }] } }),
+  '4: a phone stops at a context with a member that it does not know': stops({
+    context: { ...CONTEXT, small_print: 'And a fee of €900.00' },
+  }),
+  '4: a phone stops at a pair of a context with a member that it does not know': stops({
+    context: { display: [{ label: 'Fee', value: '€1.00', per: 'day' }] },
+  }),
+  '16: a phone stops at a rule with a member that it does not know': stops({
+    context: { ...CONTEXT, quorum: { ...RULE, veto: true } },
+  }),
+  '16: a phone stops at a rule that does not say how many must approve': stops({
+    context: { ...CONTEXT, quorum: { ...RULE, needed: undefined } },
+  }),
+  '16: a phone stops at a step-up with another rule than its user saw': swaps(
+    { context: { ...CONTEXT, quorum: { ...RULE, needed: 3 } } },
+    OF_QUORUM,
+  ),
+  '16: a phone stops at a step-up without the rule that its user saw': swaps(
+    { context: CONTEXT },
+    OF_QUORUM,
+  ),
+  '16: a phone sends no assertion for a quorum that is decided': refuses({
+    context: OF_QUORUM,
+    reply: changed('claim', { state: 'killed', ended_reason: 'decided' }),
+  }),
   async '4: a phone opens no link of another origin'({ double, adapter }) {
     const link = double.begin().link.replace(double.origin, double.otherOrigin)
     await tryCommand(adapter, 'open', { text: link })
@@ -275,11 +279,8 @@ const INVALID: Cases<Stage> = {
   },
   async '3: a phone sends its token to its own origin only, also after a redirect'(stage) {
     const location = `${stage.double.otherOrigin}/api/v1/attestations`
-    await refuses(
-      stage,
-      first('attest', () => ({ status: 307, body: {}, headers: { location } })),
-      9,
-    )
+    const reply = first('attest', () => ({ status: 307, body: {}, headers: { location } }))
+    await refuses({ reply }, 9)(stage)
     assert.deepEqual(stage.double.foreignCalls, [], 'the phone calls the other origin')
   },
 }

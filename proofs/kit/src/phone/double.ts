@@ -34,6 +34,8 @@ export interface Reply {
 /** A session, and what a case changes of its replies. */
 export interface Scenario {
   readonly context?: Members | null
+  /** The first assertion leads to this step-up. */
+  readonly stepUp?: readonly string[]
   /** Replaces an honest reply. `times` counts the calls of this name. */
   readonly reply?: (call: Call, honest: Reply, times: number) => Reply
 }
@@ -143,7 +145,7 @@ export class ServiceDouble {
   }
 
   /** Requires a step-up: the phone must answer the new nonce. */
-  stepUp(required: readonly string[]): Reply {
+  #stepUp(required: readonly string[]): Reply {
     const nonce = sha(`step of ${this.#session['nonce']}`)
     const step_up = { required, reasons: ['sensor_continuity_missing'], attempts_left: 2 }
     Object.assign(this.#session, { state: 'step_up_required', nonce, step_up, seq: 3 })
@@ -195,6 +197,8 @@ export class ServiceDouble {
         Object.assign(this.#session, { state: 'killed', ended_reason: body['reason'] })
         break
       case 'attest':
+        if (this.#scenario.stepUp && this.sent(name).length === 1)
+          return this.#stepUp(this.#scenario.stepUp)
         Object.assign(this.#session, { state: 'bonded', seq: 4, step_up: null })
         break
       case 'read':
@@ -203,9 +207,9 @@ export class ServiceDouble {
   }
 
   #claim({ shows = [] }: Members): Reply {
-    const { requester, text } = this.#session['context'] ?? {}
+    const { requester, text, quorum } = this.#session['context'] ?? {}
     const words = requester || text ? ['text', 'requester'] : []
-    return words.every((word) => shows.includes(word))
+    return [...words, ...(quorum ? ['quorum'] : [])].every((word) => shows.includes(word))
       ? { status: 200, body: this.view() }
       : rejection('key_format_not_accepted', { param: 'shows' })
   }

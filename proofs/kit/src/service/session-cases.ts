@@ -107,13 +107,7 @@ export const SESSIONS: Cases<Target> = {
   async '4: a claim returns the phone view, and repeating it has no effect'(target) {
     const { phone, session, view } = await claimed(target)
     const { session_id: id, nonce } = session
-    const expected = {
-      id,
-      nonce,
-      state: 'pending',
-      api_base_url: target.origin,
-      context: CONTEXT,
-    }
+    const expected = { id, nonce, state: 'pending', api_base_url: target.origin, context: CONTEXT }
     for (const [name, value] of Object.entries(expected)) assert.deepEqual(view[name], value, name)
     assert.match(view['server_time'], /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
     const again = await phone.claim(session)

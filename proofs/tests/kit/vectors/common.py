@@ -1,6 +1,6 @@
 """What the programs that write proofs/kit/vectors share: encodings, keys, signatures, and files.
 
-    python3 write_assertions.py && python3 write_receipts.py
+    for file in write_*.py; do python3 $file; done
 
 No code of Bonded Sessions is used. The bytes are always the same: nonces of ECDSA are those of
 RFC 6979.
