@@ -118,10 +118,8 @@ export async function proveQuorums(options: QuorumOptions): Promise<QuorumFigure
     return { quorums, ran, unknown: unknown.length, backendKills, ...counts, ...comparison }
   } finally {
     ending.abort()
-    await Promise.allSettled([
-      ...running.map((node) => node.kill()),
-      ...[...backends, last].map((backend) => backend.end()),
-    ])
+    const ended = [...backends, last].map((backend) => backend.end())
+    await Promise.allSettled([...running.map((node) => node.kill()), ...ended])
   }
 }
 

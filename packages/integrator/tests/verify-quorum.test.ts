@@ -9,6 +9,7 @@ import {
   verifyQuorum,
   verifyReceipt,
 } from '../src/index.ts'
+import { verifyWitnessedQuorum } from '../src/receipt/witnesses.ts'
 import { keySetOf, makeReceiptKeys, signReceipt } from '../src/testing/test-receipt.ts'
 
 type Receipts = readonly QuorumReceipt[]
@@ -24,7 +25,7 @@ async function receiptScene() {
   const jwks = JSON.parse((await h.call('GET', '/.well-known/jwks.json')).text) as ReceiptKeySet
   const receiptOf = async ({ id }: { id: string }): Promise<Receipts[number]> => {
     const { body } = await h.api('GET', `/sessions/${id}/receipt`, { token: h.shop.server })
-    return { receipt: body.receipt, ...(body.proof !== null && { proof: body.proof }) }
+    return { receipt: body.receipt, proof: body.proof }
   }
   /** Has people approve, completes their sessions, and fetches the receipts. */
   const complete = async (quorum: CreatedQuorum, people: readonly Person[], outcome = ACCEPTED) => {
@@ -55,6 +56,14 @@ test('accepts the receipts of enough people, and what they approved', async () =
     verdict.receipts.map(({ claims }) => [claims.subject_ref, claims.context?.quorum]),
     scene.refs.slice(0, 2).map((ref) => [ref, rule]),
   )
+  // The service answers null until the log has a receipt, and no witness has signed that.
+  assert.deepEqual(
+    receipts.map(({ proof }) => proof),
+    [null, null],
+  )
+  const witnesses = ['w.example+00df7ba9+BAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA']
+  const unproved = await verifyWitnessedQuorum(receipts, { ...expected, witnesses })
+  assert.equal(unproved.decision, 'reject')
   // With the proofs of the log.
   while ((await appendReceipts(h.service)).done > 0);
   const ids = verdict.receipts.map(({ claims }) => ({ id: claims.session_id }))

@@ -28,8 +28,8 @@ export interface ReceiptToVerify {
   readonly tenantId?: string | undefined
   /** The session that the receipt must be for. */
   readonly sessionId?: string | undefined
-  /** The proof that the log has the receipt, as the service returned it. */
-  readonly proof?: string | undefined
+  /** The proof that the log has the receipt, as the service returned it: null until it has. */
+  readonly proof?: string | null | undefined
 }
 
 /** Why a receipt is rejected. */
@@ -114,7 +114,7 @@ export async function verifyEntry(
   { receipt, jwks, proof }: ReceiptToVerify,
   verdict: Accepted,
 ): Promise<ReceiptVerdict> {
-  if (proof === undefined) return verdict
+  if (proof === undefined || proof === null) return verdict
   const { claims } = verdict
   const included = await verifyInclusion({ receipt, proof, origin: claims.log_origin, jwks })
   return included.decision === 'accept' ? { ...included, claims } : included

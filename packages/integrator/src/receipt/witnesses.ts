@@ -88,8 +88,8 @@ export async function verifyWitnessedQuorum(
   return verdict
 }
 
-const checkpointIn = ({ proof = '' }: QuorumReceipt): string =>
-  proof.slice(proof.indexOf('\n\n') + 2)
+const checkpointIn = ({ proof }: QuorumReceipt): string =>
+  proof?.slice(proof.indexOf('\n\n') + 2) ?? ''
 
 /**
  * Verifies that enough witnesses have cosigned a checkpoint. Whose checkpoint it is, and that the
