@@ -10,20 +10,33 @@ export const redisMissing =
   spawnSync('redis-server', ['--version']).status !== 0 &&
   'redis-server is missing: apt-get install redis-server'
 
+/** The characters of a server's log that an error has. */
+const KEPT_LOG = 2_000
+
 /** A server on a Unix socket, and one connection to it. */
 export async function startRedis() {
   const folder = mkdtempSync(join(tmpdir(), 'bonded-redis-'))
   const path = join(folder, 'socket')
   const options = ['--port', '0', '--unixsocket', path, '--save', '', '--dir', folder]
   const server = spawn('redis-server', options, { stdio: ['ignore', 'pipe', 'ignore'] })
-  for await (const line of server.stdout) if (/ready to accept/i.test(String(line))) break
-  server.stdout.resume()
+  let log = ''
+  for await (const text of server.stdout.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
+    log += text
+    if (/ready to accept/i.test(log)) break
+  }
+  server.stdout.on('data', (text) => (log = (log + text).slice(-KEPT_LOG)))
+  // Its clients would wait for their replies without an end.
+  const endedByItself = (code: number | null, signal: string | null) => {
+    throw new Error(`redis-server ended by itself with ${code ?? signal}: ${log}`)
+  }
+  server.once('exit', endedByItself)
   const { send, socket } = await connectRedis(path)
   return {
     send,
     path,
     async close() {
       socket.destroy()
+      server.off('exit', endedByItself)
       // While Redis writes its first append-only file, it does not end with SIGTERM.
       server.kill('SIGKILL')
       await once(server, 'exit')
