@@ -26,6 +26,8 @@ export const ONLY_IN_FULL: readonly string[] = [
   'tests/widget/firefox/firefox.test.ts',
   // Crashes in rounds. `packages/store/tests` has one of each.
   'proofs/tests/durability.test.ts',
+  // The page around the levels, which `break-this-bond.test.ts` beside it plays.
+  'proofs/tests/break-this-bond-page.test.ts',
   // A compiler, and twenty processes. The gate holds the product against the kit in
   // `targets.test.ts` beside it.
   'proofs/tests/kit/{go,planted-faults}.test.ts',
@@ -35,6 +37,7 @@ export const ONLY_IN_FULL: readonly string[] = [
   'packages/cli/tests/killed-output.test.ts',
   // What installs packages, or runs programs of guides.
   'packages/widget/tests/npm.test.ts',
+  'packages/python/tests/wheel.test.ts',
   'tests/outside/*.test.ts',
   'tests/pack/*.test.ts',
   'tests/guides/{receipts,sandbox,screenshot,two-people}.test.ts',
