@@ -17,7 +17,7 @@ const GATE: readonly Tier[] = ['service', 'e2e', 'postgres']
  */
 export const ONLY_IN_FULL: readonly string[] = [
   // The demo. `tests/first-bond.test.ts` has its bond, and `packages/phone-page/tests` its screens.
-  'examples/demo/tests/{agent,layout,scenarios,two-people}.test.ts',
+  'examples/demo/tests/{agent,layout,scenarios}.test.ts',
   // `try.test.ts` beside it has the command, and `packages/phone-page/tests` the screens.
   'packages/sandbox/tests/try-page.test.ts',
   // Every language and older engines. The gate draws the pages in the longest ones.

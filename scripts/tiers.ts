@@ -42,7 +42,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
   /** Real browsers, real processes, installed tarballs. */
   e2e: [
     'examples/agents/tests/agents.test.ts',
-    'examples/demo/tests/{agent,layout,scenarios,two-people}.test.ts',
+    'examples/demo/tests/{agent,layout,scenarios}.test.ts',
     'packages/phone-page/tests/*.test.ts',
     'packages/integrator/tests/{redis-pending-store,approval/{quorum-crashes,redis-approval-store}}.test.ts',
     'packages/cli/tests/**/{full-disk,killed-output,lost-output,shown-secrets}.test.ts',

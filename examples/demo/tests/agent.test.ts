@@ -7,6 +7,8 @@ import { ENVIRONMENT, StagePage } from './stage.ts'
 import { isWritingImages } from '../../../tests/write-image.ts'
 
 const inBrowser = { skip: browserMissing, timeout: 240_000 }
+/** The service makes an agent wait for a minute after a decline. */
+const AFTER_THE_WAIT_MS = 120_000
 let sandbox: Awaited<ReturnType<typeof npmStart>>
 let browser: Browser
 
@@ -44,7 +46,7 @@ async function openRequest(stage: StagePage) {
 const run = (stage: StagePage) => stage.page.getByRole('button', { name: 'Run the agent' }).click()
 const result = (stage: StagePage, title: string) =>
   stage.page.locator('#result').getByRole('heading', { name: title }).waitFor()
-const says = (stage: StagePage, text: string) =>
+const says = (stage: StagePage, text: string | RegExp) =>
   stage.page.locator('#lines').getByText(text).waitFor()
 
 test(
@@ -151,3 +153,66 @@ for (const [name, viewport] of Object.entries({
     await stage.assertFits()
     await stage.close()
   })
+
+async function openOfTwo(stage: StagePage, amount: string) {
+  await openRequest(stage)
+  await stage.screen.getByText(amount, { exact: true }).waitFor()
+  await stage.screen.getByText('2 of 2 people must approve').first().waitFor()
+}
+
+/** Runs the agent with a phone that is new, and opens the request of too much. */
+async function openTooMuch(options?: Parameters<typeof StagePage.open>[2]) {
+  const stage = await open('Two people decide', options)
+  await run(stage)
+  await enroll(stage)
+  await openOfTwo(stage, '€12,500.00')
+  await stage.assertFits()
+  return stage
+}
+
+/** Waits as long as the service makes the agent wait, and approves what is owed. */
+async function approveAgain(stage: StagePage) {
+  const waiting = stage.phone.getByRole('heading', { name: 'A request is waiting' })
+  await waiting.waitFor({ timeout: AFTER_THE_WAIT_MS })
+  await stage.assertPhoneInView()
+  await openOfTwo(stage, '€1,250.00')
+  await stage.approve()
+  await result(stage, 'Paid once, after two people approved')
+}
+
+test(
+  'two people: one declines and says why, and both approve what is owed',
+  inBrowser,
+  async () => {
+    const stage = await openTooMuch()
+    await stage.approve()
+    await says(stage, 'not_approved (too_few_approvals): nothing was sent.')
+    await says(stage, 'declined: nothing was sent. The reason: “The invoice is for €1,250.00.”')
+    await says(stage, /^Service rate_limited: ask again in \d+ s\.$/)
+    await stage.page
+      .getByRole('heading', { name: /^The agent waits until \d\d:\d\d:\d\d$/ })
+      .waitFor()
+    await stage.assertAccessible('waiting')
+    assert.equal(await stage.page.locator('#lines').getByText('sent: ').count(), 0)
+    await approveAgain(stage)
+    await says(stage, 'sent: €1,250.00 to Nordlicht Energie GmbH. Both approvals are used up.')
+    const receipt = await stage.page.locator('#receipt').innerText()
+    assert.equal(receipt.match(/^Approved$/gm)?.length, 2)
+    assert.match(receipt, /Two phones and the service, all verified/)
+    await stage.assertAccessible('paid by two')
+    await stage.close()
+  },
+)
+
+test('at 390 px, the user declines and says why', inBrowser, async () => {
+  const stage = await openTooMuch({ viewport: { width: 390, height: 844 } })
+  await stage.pressOnPage('Decline')
+  await stage.screen.getByRole('textbox', { name: 'Why do you decline?' }).fill('Too much.')
+  await stage.pressOnPage('Decline')
+  await says(stage, 'declined: nothing was sent. The reason: “Too much.”')
+  await says(stage, 'rate_limited')
+  await stage.assertFits()
+  await approveAgain(stage)
+  await stage.assertFits()
+  await stage.close()
+})

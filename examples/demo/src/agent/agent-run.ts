@@ -114,9 +114,7 @@ export class AgentRun implements Disposable {
     await this.#answered(id)
     const status = await tool.status(id)
     if (status === 'approved') return trick === 'changed' ? this.#payChanged(id) : this.#pay(id)
-    this.#say('Bank', `${status}: nothing was sent.`, { tone: 'stop' })
-    const title = this.#view.outcome?.title ?? 'Nothing was paid'
-    this.#end(title, `The request is ${status}: nothing was paid.`)
+    this.#endUnpaid({ state: status, note: null })
   }
 
   /** Asks the user, who enrolls the phone first if the bank does not know it. */
@@ -150,10 +148,7 @@ export class AgentRun implements Disposable {
     const { tool } = this.#options
     const call = requestText(CHANGED)
     this.#say('Agent', 'You approved. I call the tool again, with another amount:', { call })
-    const refused = await tool.pay(id, CHANGED).catch((failure: unknown) => failure)
-    if (!(refused instanceof ApprovalError)) throw refused
-    const why = `${refused.code} (${refused.reasons.join(', ')})`
-    this.#say('Bank', `${why}: nothing was sent.`, { tone: 'stop' })
+    await this.#sayRefused(tool.pay(id, CHANGED))
     await tool.cancel(id)
     this.#end(
       `Stopped: you approved ${writtenEuros(PAYMENT)}, not ${writtenEuros(CHANGED)}`,
@@ -168,17 +163,13 @@ export class AgentRun implements Disposable {
     const approvedAlone = (await this.#progressBeyond(first, 0)).state === 'waiting'
     if (approvedAlone) {
       this.#say('Agent', 'You approved. I call the tool again, without your colleague.')
-      const refused = await tool.payOfTwo(first, CHANGED).catch((failure: unknown) => failure)
-      if (!(refused instanceof ApprovalError)) throw refused
-      const why = `${refused.code} (${refused.reasons.join(', ')})`
-      this.#say('Bank', `${why}: nothing was sent.`, { tone: 'stop' })
+      await this.#sayRefused(tool.payOfTwo(first, CHANGED))
       await (await tool.colleague()).decline(NOTE)
       this.#say('Colleague', 'I decline on my phone, and write why.')
     }
-    const { state, note } = await this.#progressBeyond(first, PEOPLE)
-    const why = note === null ? '' : ` The reason: “${note}”`
-    this.#say('Bank', `${state}: nothing was sent.${why}`, { tone: 'stop' })
-    if (state !== 'declined') return this.#end('Nothing was paid', `The request is ${state}.`)
+    const answer = await this.#progressBeyond(first, PEOPLE)
+    if (answer.state !== 'declined') return this.#endUnpaid(answer)
+    this.#sayUnpaid(answer)
 
     const call = requestText(PAYMENT)
     this.#say('Agent', `I read the reason, and ask again for ${writtenEuros(PAYMENT)}:`, { call })
@@ -187,10 +178,7 @@ export class AgentRun implements Disposable {
     await (await tool.colleague()).approve()
     this.#say('Colleague', 'I approve on my phone.')
     const end = await this.#progressBeyond(second, PEOPLE - 1)
-    if (end.state !== 'approved') {
-      this.#say('Bank', `${end.state}: nothing was sent.`, { tone: 'stop' })
-      return this.#end('Nothing was paid', `The request is ${end.state}.`)
-    }
+    if (end.state !== 'approved') return this.#endUnpaid(end)
     await tool.payOfTwo(second, PAYMENT)
     const sent = `sent: ${writtenEuros(PAYMENT)} to ${PAYMENT.to}. Both approvals are used up.`
     this.#say('Bank', sent, { tone: 'good' })
@@ -220,10 +208,11 @@ export class AgentRun implements Disposable {
   /** Shows how long the service makes an agent wait after a decline. */
   async #waitFor(waitMs: number): Promise<void> {
     const seconds = Math.ceil(waitMs / 1_000)
-    this.#say('Service', `rate_limited: ask again in ${seconds} s.`, { tone: 'stop' })
+    const wait = seconds <= 60 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`
+    this.#say('Service', `rate_limited: ask again in ${wait}.`, { tone: 'stop' })
     const at = new Date(Date.now() + waitMs).toLocaleTimeString('en-GB')
     const title = `The agent waits until ${at}`
-    const text = `After a decline, the service accepts the next request in ${seconds} s, so that an agent cannot wear you down.`
+    const text = `After a decline, the service accepts the next request in ${wait}, so that an agent cannot wear you down.`
     this.#show({ outcome: { title, text } })
     await setTimeout(waitMs, undefined, { signal: this.#ended.signal, ref: false })
   }
@@ -269,6 +258,26 @@ export class AgentRun implements Disposable {
   async #answered(id: string): Promise<void> {
     while (await this.#options.tool.isOpen(id))
       await setTimeout(POLL_MS, undefined, { signal: this.#ended.signal, ref: false })
+  }
+
+  /** Says why the bank refuses to pay. */
+  async #sayRefused(paying: Promise<string>): Promise<void> {
+    const refused = await paying.catch((failure: unknown) => failure)
+    if (!(refused instanceof ApprovalError)) throw refused
+    const why = `${refused.code} (${refused.reasons.join(', ')})`
+    this.#say('Bank', `${why}: nothing was sent.`, { tone: 'stop' })
+  }
+
+  /** Says what became of a request that nothing was paid for, and why the user declined. */
+  #sayUnpaid({ state, note }: Pick<ApprovalProgress, 'state' | 'note'>): void {
+    const why = note === null ? '' : ` The reason: “${note}”`
+    this.#say('Bank', `${state}: nothing was sent.${why}`, { tone: 'stop' })
+  }
+
+  #endUnpaid(progress: Pick<ApprovalProgress, 'state' | 'note'>): void {
+    this.#sayUnpaid(progress)
+    const title = this.#view.outcome?.title ?? 'Nothing was paid'
+    this.#end(title, `The request is ${progress.state}: nothing was paid.`)
   }
 
   #say(by: Line['by'], text: string, more: Pick<Line, 'call' | 'tone'> = {}): void {

@@ -57,7 +57,7 @@ export class PaymentTool {
   readonly #gate
   readonly #approvals
   readonly #approvalsOfTwo
-  #colleague: Colleague | undefined
+  #colleague: Promise<Colleague> | undefined
   /** The last request, which a further run with the same arguments continues. */
   #asked: { readonly id: string; readonly of: string } | undefined
 
@@ -139,8 +139,14 @@ export class PaymentTool {
   }
 
   /** The colleague, whose phone is enrolled at the first call. */
-  async colleague(): Promise<Colleague> {
-    return (this.#colleague ??= await Colleague.enroll(this, this.#options.serviceOrigin))
+  colleague(): Promise<Colleague> {
+    // Two runs at once have one colleague, and a call that fails is repeated by the next run.
+    return (this.#colleague ??= Colleague.enroll(this, this.#options.serviceOrigin).catch(
+      (failure: unknown) => {
+        this.#colleague = undefined
+        throw failure
+      },
+    ))
   }
 
   /** How many of the two have approved, and why one declined. Undefined without the service. */

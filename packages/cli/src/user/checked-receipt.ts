@@ -15,7 +15,7 @@ export async function checkReceipt(service: Service, sessionId: SessionId) {
     jwks: { keys: receiptSigner.publicKeys },
     issuer: settings.publicOrigin,
     sessionId,
-    proof: proof ?? undefined,
+    proof,
   })
   return { jws, proof, verdict }
 }
