@@ -24,8 +24,20 @@ export const ONLY_IN_FULL: readonly string[] = [
   'packages/widget/tests/every-language.test.ts',
   'packages/phone-page/tests/{languages,oldest-browsers}.test.ts',
   'tests/widget/firefox/firefox.test.ts',
+  // Every screen in each look and language. The gate holds what a user reads before an approval
+  // in view (`request-in-view.test.ts`), and the texts in each script (`drawn-texts.test.ts`).
+  'packages/phone-page/tests/{frame-screens,screens}.test.ts',
+  'packages/console/tests/pages.test.ts',
+  'tests/display-texts.test.ts',
+  // Honest layouts that must not be reported. `breaches.test.ts` beside it has what must be.
+  'packages/widget/tests/containment/layouts.test.ts',
   // Crashes in rounds. `packages/store/tests` has one of each.
   'proofs/tests/durability.test.ts',
+  // Twenty attacks in browsers. `break-this-bond.test.ts` plays the relays against the core, and
+  // `tests/widget/browser-proof` shows in a browser that a relayed request is not approved.
+  'proofs/tests/{relay,relay-people}.test.ts',
+  // The conformance plan of FAPI-CIBA. `ciba.test.ts` beside it has what a client relies on.
+  'packages/ciba/tests/fapi-ciba.test.ts',
   // The page around the levels, which `break-this-bond.test.ts` beside it plays.
   'proofs/tests/break-this-bond-page.test.ts',
   // A compiler, and twenty processes. The gate holds the product against the kit in
@@ -37,7 +49,8 @@ export const ONLY_IN_FULL: readonly string[] = [
   'packages/cli/tests/killed-output.test.ts',
   // What installs packages, or runs programs of guides.
   'packages/widget/tests/npm.test.ts',
-  'packages/python/tests/wheel.test.ts',
+  'packages/python/tests/{guide,wheel}.test.ts',
+  'tests/{npm-signals,quickstart}.test.ts',
   'tests/outside/*.test.ts',
   'tests/pack/*.test.ts',
   'tests/guides/{receipts,sandbox,screenshot,two-people}.test.ts',

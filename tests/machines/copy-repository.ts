@@ -32,9 +32,14 @@ export async function packTarball(
 ): Promise<string> {
   const copy = join(work, 'source')
   copyRepository(copy, isBuilt)
-  // The links of npm to the packages are relative, so they lead to the copy.
-  for (const modules of globSync('{.,packages/*}/node_modules', { cwd: ROOT }))
-    execFileSync('cp', ['-a', join(ROOT, modules), join(copy, modules)])
+  // The links of npm to the packages are relative, so they lead to the copy. Other tests write to
+  // the caches, and remove files from them.
+  for (const modules of globSync('{.,packages/*}/node_modules', { cwd: ROOT })) {
+    const [from, to] = [join(ROOT, modules), join(copy, modules)]
+    const names = readdirSync(from).filter((name) => name !== '.cache')
+    mkdirSync(to)
+    execFileSync('cp', ['-a', '-t', to, ...names], { cwd: from })
+  }
   await promisify(execFile)('sh', ['-ec', command], { cwd: copy })
   const [tarball = ''] = readdirSync(work).filter((name) => name.endsWith('.tar.gz'))
   return join(work, tarball)
