@@ -20,7 +20,8 @@ export const ONLY_IN_FULL: readonly string[] = [
   'examples/demo/tests/{agent,layout,scenarios}.test.ts',
   // `try.test.ts` beside it has the command, and `packages/phone-page/tests` the screens.
   'packages/sandbox/tests/try-page.test.ts',
-  // Every language and older engines. The gate draws the pages in the longest ones.
+  // Every language and older engines. The gate draws the phone's request in every language
+  // (`request-in-view.test.ts`).
   'packages/widget/tests/every-language.test.ts',
   'packages/phone-page/tests/{languages,oldest-browsers}.test.ts',
   'tests/widget/firefox/firefox.test.ts',
@@ -34,7 +35,7 @@ export const ONLY_IN_FULL: readonly string[] = [
   // Crashes in rounds. `packages/store/tests` has one of each.
   'proofs/tests/durability.test.ts',
   // Twenty attacks in browsers. `break-this-bond.test.ts` plays the relays against the core, and
-  // `tests/widget/browser-proof` shows in a browser that a relayed request is not approved.
+  // `tests/widget/browser-proof` shows that another browser with the same request is not bonded.
   'proofs/tests/{relay,relay-people}.test.ts',
   // The conformance plan of FAPI-CIBA. `ciba.test.ts` beside it has what a client relies on.
   'packages/ciba/tests/fapi-ciba.test.ts',
