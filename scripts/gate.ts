@@ -32,8 +32,20 @@ export const ONLY_IN_FULL: readonly string[] = [
   'tests/display-texts.test.ts',
   // Honest layouts that must not be reported. `breaches.test.ts` beside it has what must be.
   'packages/widget/tests/containment/layouts.test.ts',
+  // The widget in boxes of many sizes, and with slow styles. `appearance.test.ts` beside it draws
+  // it, and `containment/breaches.test.ts` has what leaves its box.
+  'packages/widget/tests/{cold-load,layout}.test.ts',
+  // Faults planted into the Python library. `python.test.ts` beside it has the vectors.
+  'packages/python/tests/planted.test.ts',
+  // What kills, fills or ends a command at each step. The gate restores on SQLite
+  // (`restore.test.ts`), and `shown-secrets.test.ts` has what a command shows once.
+  'packages/cli/tests/postgres/backup.test.ts',
+  'packages/cli/tests/database/killed-commands.test.ts',
+  'packages/cli/tests/program/lost-output.test.ts',
+  // Commands of the sandbox. `trigger.test.ts` and `clock.test.ts` beside them have what they do.
+  'packages/sandbox/tests/{clock-command,trigger-command}.test.ts',
   // Crashes in rounds. `packages/store/tests` has one of each.
-  'proofs/tests/durability.test.ts',
+  'proofs/tests/{,postgres/}durability.test.ts',
   // Twenty attacks in browsers. `break-this-bond.test.ts` plays the relays against the core, and
   // `tests/widget/browser-proof` shows that another browser with the same request is not bonded.
   'proofs/tests/{relay,relay-people}.test.ts',

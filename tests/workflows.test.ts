@@ -16,8 +16,16 @@ interface Workflow {
   >
 }
 
+/** A line of `check_together` has several: an argument is a word, or words in quotes. */
 const checksOf = (path: string) =>
-  [...read(path).matchAll(/^check (.+)$/gm)].map(([, check = '']) => check)
+  [...read(path).matchAll(/^check(?<together>_together)? (?<checks>.+)$/gm)].flatMap(
+    ({ groups }) =>
+      groups?.together === undefined
+        ? [groups?.checks ?? '']
+        : [...(groups.checks ?? '').matchAll(/'([^']+)'|(\S+)/g)].map(
+            ([, quoted, word = '']) => quoted ?? word,
+          ),
+  )
 const matrixOf = (path: string, job: string) =>
   (parse(read(path)) as Workflow).jobs[job]?.strategy?.matrix.check
 

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { join, resolve } from 'node:path'
 
@@ -30,4 +31,12 @@ export function runPython(
     maxBuffer: 2 ** 26,
   })
   return { status, printed: stdout + stderr }
+}
+
+/** Runs a file of tests in Python, which must pass. */
+export function passes(python: string, file: string): void {
+  const { status, printed } = runPython(python, ['-m', 'unittest', file])
+  assert.equal(status, 0, printed)
+  // A run that executes no test, or skips one, does not count.
+  assert.match(printed, /Ran [1-9]\d* tests? in [^]*\nOK\n$/, printed)
 }
