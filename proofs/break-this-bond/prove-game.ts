@@ -64,7 +64,9 @@ export async function proveLevel(
     if ((await winWithout({ file, name: guard })).win !== undefined)
       smallest.push({ file, name: guard })
   const { won, remains } = kept.games
+  const unexplained = [...kept.stopped].filter((each) => !guarded.EXPLANATIONS[each])
   const findings = [
+    ...unexplained.map((each) => `${name}: the page has no sentence for ${each}`),
     ...(won > 0 ? [`${name}: won with all guards by ${kept.win?.moves.join(' ')}`] : []),
     ...(remains > 0 === (level.remains === undefined)
       ? [`${name}: ${remains} games reach what remains, which is not what the level says`]

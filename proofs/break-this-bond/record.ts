@@ -64,7 +64,7 @@ export async function record(folder: string, levels: readonly Level[]): Promise<
       for (const guard of ['off', 'on']) {
         const moves = (WINNING_MOVES[id] ?? '').replaceAll(' ', ',')
         await page.goto(`${ORIGIN}/#seed=1&level=${id}&guard=${guard}&moves=${moves}`)
-        const outcome = guard === 'off' ? 'You have won.' : 'Stopped by'
+        const outcome = guard === 'off' ? 'You have won.' : 'What has stopped you'
         await page.locator('#title', { hasText: `Level ${id}:` }).waitFor()
         await page.getByRole('status').getByText(outcome).waitFor()
         await page.screenshot({ path: join(folder, `level-${id}-${guard}.png`), fullPage: true })

@@ -11,6 +11,7 @@ const FAILED = { outcome: 'none', after: 0, stopped: [] } as const
 export interface Game {
   readonly LEVELS: readonly Level[]
   readonly play: typeof play
+  readonly EXPLANATIONS: Readonly<Record<string, string>>
 }
 
 /** What a search has found. */

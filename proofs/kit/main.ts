@@ -43,7 +43,7 @@ async function run(
 }
 
 const results = await run(...process.argv.slice(2))
-const lines = results && report(results)
 // A target of which nothing was tried keeps no rule.
-process.exitCode = results === undefined ? 2 : results.length > 0 && lines?.length === 1 ? 0 : 1
-writeFileSync(STDOUT, lines === undefined ? USAGE : `${lines.join('\n')}\n`)
+const keepsAll = results?.length && results.every(({ failure }) => failure === undefined)
+process.exitCode = results === undefined ? 2 : keepsAll ? 0 : 1
+writeFileSync(STDOUT, results === undefined ? USAGE : `${report(results).join('\n')}\n`)

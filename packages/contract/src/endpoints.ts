@@ -270,7 +270,7 @@ export const ENDPOINTS = {
     path: '/api/v1/sessions/{session_id}/decline',
     retry: 'reread',
     priority: 'begun',
-    summary: 'Declines the session, which ends it.',
+    summary: 'Declines the session, which ends it. In a quorum, it also takes an approval back.',
     callers: ['phone'],
     limits: ['phone'],
     params: session,

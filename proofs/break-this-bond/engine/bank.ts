@@ -14,6 +14,7 @@ import {
   type GateVerdict,
   judgeQuorum,
   judgeSubmit,
+  OUTCOME_HEADER,
   PROVE_BROWSER,
   type Quorum,
   type QuorumRow,
@@ -38,6 +39,8 @@ export interface Asked {
   readonly workflow: string
   readonly action: string
   readonly form: Form
+  /** What the phone shows beside the form, which the digest does not cover. */
+  readonly shown?: Form
   /** Whose sign-in at the bank asks. */
   readonly owner: string
   /** The user whom the session names, if any. */
@@ -207,14 +210,20 @@ export class Bank {
     for (const id of ids)
       await this.#call(COMPLETE_SESSION, {
         id,
-        headers: { [COMPLETION_SECRET_HEADER]: this.#secrets.get(id) ?? '' },
+        headers: {
+          [COMPLETION_SECRET_HEADER]: this.#secrets.get(id) ?? '',
+          [OUTCOME_HEADER]: 'accepted',
+        },
       })
     return 'accept'
   }
 
   /** What each create says about a form. */
-  #requestOf({ workflow, action, form }: Asked) {
-    const display = Object.entries(form).map(([label, value]) => ({ label, value }))
+  #requestOf({ workflow, action, form, shown }: Asked) {
+    const display = Object.entries({ ...shown, ...form }).map(([label, value]) => ({
+      label,
+      value,
+    }))
     return { workflow, action, context: { digest: this.digestOf(form), display } }
   }
 

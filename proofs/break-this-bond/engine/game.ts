@@ -1,4 +1,5 @@
 import type { Timeline } from '@bonded/contract'
+import { EXPLANATIONS as OF_STEPS } from '@bonded/core/protocol/explanations'
 import { approveItself } from '../levels/approve-itself.ts'
 import { changeCall } from '../levels/change-call.ts'
 import { halfApproval } from '../levels/half-approval.ts'
@@ -10,8 +11,6 @@ import { rewriteReceipt } from '../levels/rewrite-receipt.ts'
 import { swapText } from '../levels/swap-text.ts'
 import type { Level, Outcome } from './level.ts'
 import { type Line, show, type World } from './world.ts'
-
-export { EXPLANATIONS } from '@bonded/core/protocol/explanations'
 
 /** The levels in their order. */
 export const LEVELS: readonly Level[] = [
@@ -25,6 +24,34 @@ export const LEVELS: readonly Level[] = [
   rewriteReceipt,
   restoreLog,
 ]
+
+/** What a name of `stopped` says: a step, a reason of the gate, or a fault of a verifier. */
+export const EXPLANATIONS: Readonly<Record<string, string>> = {
+  ...OF_STEPS,
+  session_missing: 'The bank was given no session.',
+  session_not_bonded: 'No phone has approved the session, or its approval is used or has ended.',
+  action_mismatch: 'The approval is for another action.',
+  context_mismatch: 'The phone has signed another text.',
+  subject_mismatch: 'The phone that approved is of another user.',
+  browser_not_proved: 'The browser that submits has not been confirmed by the passkey.',
+  quorum_unavailable: 'The bank was given no quorum.',
+  quorum_required: 'The bank’s workflow needs several people, and one was named.',
+  declined: 'One of the people has declined.',
+  too_few_approvals: 'Fewer people have approved than the bank requires.',
+  not_included: 'The log that the auditor was given does not have this receipt.',
+  log_rewritten: 'The log does not continue the one that the auditor has stored.',
+  rate_limited: 'The phone has asked too often.',
+  proof_malformed: 'The proofs of the log do not belong to these checkpoints.',
+  log_closed: 'The log was closed, and another one continues it.',
+  cosignatures_missing: 'The witness has not signed this state of the log.',
+}
+
+/** What comes of a move, where the game has it in a word of the protocol. */
+const SENTENCES: Readonly<Record<string, string>> = {
+  accept: 'The gate accepts, and the bank acts.',
+  bonded: 'The approval counts: the session is bonded.',
+  pending: 'The phone shows the request.',
+}
 
 /** A move takes a second, so that a trace has an order. */
 const MOVE_MS = 1_000
@@ -62,7 +89,8 @@ export async function play(level: Level, seed: string, moves: readonly string[])
     if (move === undefined) throw new RangeError(`level ${level.id} has no move ${name}`)
     world.game.wait(MOVE_MS)
     const before = countsOf(world)
-    said.push(show(world, 'you', await move()))
+    const came = await move()
+    said.push(show(world, 'you', SENTENCES[came] ?? came))
     report(world, before)
     const now = await round.outcome()
     if (now !== reached && now !== 'none' && reached !== 'won') {

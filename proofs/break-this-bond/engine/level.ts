@@ -36,8 +36,10 @@ export interface Level {
   /** Who the visitor is, and what they want. */
   readonly you: string
   readonly guard: Guard
-  /** What no guard prevents, if anything. */
+  /** What no guard prevents, if anything. A move of the level does it. */
   readonly remains?: string
+  /** What the level leaves out, because the guard is not about it. */
+  readonly outside?: string
   /** The moves with their labels. */
   readonly moves: Readonly<Record<string, string>>
   begin(seed: string): Promise<Round>

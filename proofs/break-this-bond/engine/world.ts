@@ -57,7 +57,7 @@ export async function shownCode({ bank, session }: World): Promise<string | unde
   return session && (await bank.read(session.id)).universal_link
 }
 
-/** Mia scans the code that the page shows, and answers what her phone shows. */
+/** Mia scans the code that the page shows, and answers what her phone shows. @returns her answer */
 export async function letMia(
   world: World,
   answer: (display: Form) => 'approve' | 'decline',
@@ -68,7 +68,7 @@ export async function letMia(
   return answerAs(world, { said: await mia.scan(code), answer })
 }
 
-/** Mia answers what her phone shows, once it has opened a request. */
+/** Mia answers what her phone shows, once it has opened a request. @returns her answer */
 export async function answerAs(
   world: World,
   of: {
@@ -82,7 +82,7 @@ export async function answerAs(
   show(world, 'Mia', mia.screen)
   const display = mia.opened?.context?.display ?? []
   const chosen = answer(Object.fromEntries(display.map(({ label, value }) => [label, value])))
-  return show(world, 'Mia', `You ${chosen}: ${await mia[chosen]()}.`)
+  return show(world, 'Mia', `Mia ${chosen}s: ${await mia[chosen]()}.`)
 }
 
 /** Lets Mia make a transfer, which the bank does. @returns the id of its session */

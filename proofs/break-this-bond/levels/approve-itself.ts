@@ -19,8 +19,8 @@ export const approveItself: Level = {
   moves: {
     enroll_mia: 'Let Mia enroll her phone',
     enroll_own: 'Enroll your own phone as hers',
-    own: 'Ask, and approve with your own phone',
-    pin: 'Ask, and approve with Mia’s phone by its PIN',
+    own: 'Ask Mia, and answer with your own phone',
+    pin: 'Ask Mia, and answer with her phone by its PIN',
     call: 'Call the tool',
   },
   async begin(seed) {
@@ -29,10 +29,10 @@ export const approveItself: Level = {
     let enrolled: typeof mia | undefined
     let by: typeof mia | undefined
     let outcome: Outcome = 'none'
-    const enroll = (phone: typeof mia) => {
+    const enroll = (phone: typeof mia, whose: string) => {
       if (enrolled !== undefined) return 'The account has a phone already.'
       enrolled = phone
-      return show(world, 'bank', 'The account has its first phone.')
+      return show(world, 'bank', `The first phone of the account is ${whose}.`)
     }
     const askAndApprove = async (phone: typeof mia) => {
       if (enrolled === undefined) return 'The account has no phone to ask.'
@@ -46,8 +46,8 @@ export const approveItself: Level = {
     return {
       world,
       moves: {
-        enroll_mia: () => enroll(mia),
-        enroll_own: () => enroll(own),
+        enroll_mia: () => enroll(mia, 'Mia’s'),
+        enroll_own: () => enroll(own, 'the one of Mia’s agent'),
         own: () => askAndApprove(own),
         pin: () => askAndApprove(mia),
         async call() {

@@ -2,6 +2,10 @@ import type { Level } from '../engine/level.ts'
 import { createWorld, letMia, show } from '../engine/world.ts'
 
 const HARMLESS = { tool: 'rename_card', card: '4411' }
+const TITLES: Readonly<Record<string, string>> = {
+  rename_card: 'Rename the card',
+  close_card: 'Close the card',
+}
 
 /** An approval of one call opens no other: neither another tool nor other arguments. */
 export const changeCall: Level = {
@@ -9,6 +13,7 @@ export const changeCall: Level = {
   title: 'Change the call after the approval',
   you: 'You are Mia’s agent. She lets you rename her card 4411. Do anything else.',
   guard: { file: 'gate-checks.ts', name: 'action_mismatch' },
+  outside: 'The bank’s own server writes what the phone shows, and Mia reads it.',
   moves: {
     tool: 'Choose the other tool: rename_card or close_card',
     card: 'Choose the other card: 4411 or 9900',
@@ -20,7 +25,8 @@ export const changeCall: Level = {
     const world = await createWorld(seed)
     const { bank } = world
     let call = HARMLESS
-    let asked = HARMLESS
+    const said = () => `The call is ${call.tool} of ${call.card}.`
+    show(world, 'you', said())
     const asForm = () => ({
       workflow: 'tools',
       action: call.tool,
@@ -32,21 +38,21 @@ export const changeCall: Level = {
       moves: {
         tool() {
           call = { ...call, tool: call.tool === 'rename_card' ? 'close_card' : 'rename_card' }
-          return `The call is ${call.tool} of ${call.card}.`
+          return said()
         },
         card() {
           call = { ...call, card: call.card === '4411' ? '9900' : '4411' }
-          return `The call is ${call.tool} of ${call.card}.`
+          return said()
         },
         async ask() {
-          world.session = await bank.ask(asForm())
-          asked = call
-          return show(world, 'Mia', `Your agent asks to call ${call.tool}.`)
+          const shown = { Tool: TITLES[call.tool] ?? '' }
+          world.session = await bank.ask({ ...asForm(), shown })
+          show(world, 'Mia', 'Your agent asks for an approval.')
+          return 'The bank shows a code for Mia.'
         },
-        // Her phone names the action beside the text.
         mia: () =>
-          letMia(world, ({ Card }) =>
-            Card === HARMLESS.card && asked.tool === HARMLESS.tool ? 'approve' : 'decline',
+          letMia(world, ({ Tool, Card }) =>
+            Card === HARMLESS.card && Tool === TITLES[HARMLESS.tool] ? 'approve' : 'decline',
           ),
         call: () => bank.submit({ ...asForm(), sessionId: world.session?.id }),
       },

@@ -15,6 +15,8 @@ export const relayBrowser: Level = {
   title: 'Relay against the browser’s proof',
   you: `You know Mia’s password, and control ${YOUR_ORIGIN}. The bank requires the proof of the browser. Sign in to her account.`,
   guard: { file: 'client-data.ts', name: 'client_data_origin' },
+  outside:
+    'A script on the bank’s own page, or malware in Mia’s browser, acts as Mia’s browser does.',
   moves: {
     open: 'Open the bank’s sign-in in your browser',
     relay: 'Show your code to Mia, who approves it',
@@ -46,7 +48,8 @@ export const relayBrowser: Level = {
         lure() {
           if (world.session === undefined) return 'There is nothing to confirm.'
           lured = signed(mia, challengeOf(world.session.id), YOUR_ORIGIN)
-          return show(world, 'Mia', `Your browser asks for your passkey on ${YOUR_ORIGIN}.`)
+          show(world, 'Mia', `Your browser asks for your passkey on ${YOUR_ORIGIN}.`)
+          return 'Mia’s browser has signed for your page.'
         },
         async prove() {
           const { session } = world

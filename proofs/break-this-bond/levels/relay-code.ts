@@ -13,7 +13,7 @@ export const relayCode: Level = {
     'Mia scans your code on a page that looks like the bank’s, and approves. The plain workflow does not stop a relay: require the proof of the browser.',
   moves: {
     open: 'Open the bank’s sign-in in your browser',
-    relay: 'Show your code to Mia on your own page',
+    relay: 'Show your code to Mia on your own page, and let her approve',
     own: 'Approve with your own phone',
     wait: 'Wait a minute',
     submit: 'Sign in',

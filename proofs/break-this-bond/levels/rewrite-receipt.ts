@@ -32,6 +32,8 @@ export const rewriteReceipt: Level = {
     const stored = await publishedLog(game)
     const copy = await bank.receiptOf(id)
     let { receipt } = copy
+    /** The receipt that the log has. Without it there, an auditor needs no witness. */
+    let logged = receipt
     let outcome: Outcome = 'none'
     const judge = (said: string, won: Outcome) => {
       const text = JSON.stringify(shown(claimsOf(receipt)))
@@ -41,7 +43,7 @@ export const rewriteReceipt: Level = {
       }
       if (receipt === copy.receipt) return `The auditor accepts the receipt of Mia: ${text}.`
       if (text === JSON.stringify(YOURS)) outcome = won
-      show(world, 'bank', `Your own copy of the receipt says ${JSON.stringify(MIAS)}.`)
+      show(world, 'bank', `The bank’s own copy of the receipt says ${JSON.stringify(MIAS)}.`)
       return `The auditor accepts: Mia has approved ${text}.`
     }
     const presented = async () => ({ receipt, proof: (await bank.receiptOf(id)).proof })
@@ -67,10 +69,13 @@ export const rewriteReceipt: Level = {
           receipts.kept = ''
           const problems = await logReceipts(game)
           world.stopped.push(...receipts.witness.refusals)
-          return ['The log has your receipt instead of Mia’s.', ...problems].join(' ')
+          logged = receipt
+          const whose = receipt === copy.receipt ? 'the receipt of Mia' : 'your receipt'
+          return [`The log is new, with ${whose}.`, ...problems].join(' ')
         },
         show: async () => judge(await auditWithWitness(game, await presented(), stored), 'won'),
-        alone: async () => judge(await auditAlone(game, await presented()), 'remains'),
+        alone: async () =>
+          judge(await auditAlone(game, await presented()), logged === receipt ? 'remains' : 'won'),
       },
       outcome: () => outcome,
     }

@@ -11,8 +11,9 @@ export const swapText: Level = {
   title: 'Swap the text after it was shown',
   you: 'You are a script in Mia’s browser. Have the bank send money to you.',
   guard: { file: 'gate-checks.ts', name: 'context_mismatch' },
+  outside: 'Mia reads what her phone shows. No guard helps a user who does not.',
   moves: {
-    edit: 'Change the form, or change it back',
+    edit: 'Change the form to EUR 9000 to Mallory, or back',
     show: 'Ask for the approval of the form',
     mia: 'Let Mia scan, read, and answer',
     submit: 'Submit the form',
@@ -21,12 +22,14 @@ export const swapText: Level = {
     const world = await createWorld(seed)
     const { bank } = world
     let form = MIAS
+    const said = () => `The form says ${form.Amount} to ${form.To}.`
+    show(world, 'you', said())
     return {
       world,
       moves: {
         edit() {
           form = form === MIAS ? YOURS : MIAS
-          return `The form says ${form.Amount} to ${form.To}.`
+          return said()
         },
         async show() {
           world.session = await bank.ask({ ...ACTION, form })

@@ -3,7 +3,7 @@
 /**
  * @typedef {'none' | 'won' | 'remains'} Outcome
  * @typedef {{ id: number, title: string, you: string, guard: { file: string, name: string },
- *   remains?: string, moves: Record<string, string> }} Level
+ *   remains?: string, outside?: string, moves: Record<string, string> }} Level
  * @typedef {{ said: string[], outcome: Outcome, after: number, stopped: string[],
  *   lines: { party: string, text: string }[], trace: { entries: { at: string, kind: string,
  *   reason: string | null, step: string | null }[] }[] }} Played
@@ -72,6 +72,7 @@ function linkTo(name, { guard }) {
   if (place === undefined) return name
   const link = /** @type {HTMLAnchorElement} */ (make('a', `${name} (${place.where})`))
   link.href = place.url
+  link.target = '_blank'
   return link
 }
 
@@ -79,7 +80,12 @@ function linkTo(name, { guard }) {
 function drawLevel(level) {
   at('title').textContent = `Level ${level.id}: ${level.title}`
   at('you').textContent = level.you
-  at('remains').textContent = level.remains ? `What remains: ${level.remains}` : ''
+  const { remains, outside } = level
+  at('remains').replaceChildren(
+    ...(remains === undefined ? [] : [make('p', `What no guard prevents: ${remains}`)]),
+    ...(outside === undefined ? [] : [make('p', `Outside of this level: ${outside}`)]),
+  )
+  at('names').textContent = Object.keys(level.moves).join(', ')
   at('guard-line').replaceWith(
     Object.assign(make('span', linkTo(level.guard.name, level)), { id: 'guard-line' }),
   )
@@ -94,7 +100,8 @@ function drawLevel(level) {
 }
 
 /** @param {Played} played @param {Level} level */
-function outcomeOf({ outcome, stopped }, level) {
+function outcomeOf({ outcome, stopped, said }, level) {
+  const isBegun = said.length > 0
   if (outcome === 'won') return ['You have won. Turn the guard on, and play the same moves.']
   if (outcome === 'remains')
     return ['You have won, and no guard prevents it. ', level.remains ?? '']
@@ -102,7 +109,8 @@ function outcomeOf({ outcome, stopped }, level) {
     const explanation = game.EXPLANATIONS[name]
     return make('li', linkTo(name, level), explanation === undefined ? '' : `: ${explanation}`)
   })
-  return reasons.length === 0 ? [] : ['Stopped by', make('ul', ...reasons)]
+  if (reasons.length > 0) return ['What has stopped you in this game:', make('ul', ...reasons)]
+  return isBegun ? ['Nothing has stopped you yet, and you have not won.'] : []
 }
 
 /** @param {Played} played @param {Level} level */
@@ -114,8 +122,9 @@ function drawPlayed(played, level) {
     list.replaceChildren(...own.map(({ text }) => make('li', text)))
   }
   at('trace').replaceChildren(
-    ...played.trace.flatMap(({ entries }) =>
-      entries.map(({ at: time, kind, reason, step }) =>
+    ...played.trace.flatMap(({ entries }, index) => [
+      make('tr', Object.assign(make('th', `Request ${index + 1}`), { colSpan: 3 })),
+      ...entries.map(({ at: time, kind, reason, step }) =>
         make(
           'tr',
           make('td', time.slice(11, 19)),
@@ -123,7 +132,7 @@ function drawPlayed(played, level) {
           make('td', step ?? ''),
         ),
       ),
-    ),
+    ]),
   )
 }
 

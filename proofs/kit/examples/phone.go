@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"encoding/binary"
 	"io"
+	"math"
 	"net/http"
 	"reflect"
 	"regexp"
@@ -35,6 +36,7 @@ type phone struct {
 	counter      uint32
 	server, read time.Time // the last server_time, and when it came
 	id, nonce    string    // as scanned
+	approvedBy   string    // the nonce of the last approval, which takes it back (16)
 	view         object    // the last one. Nil if no request is open
 	shows        []any
 }
@@ -68,7 +70,7 @@ var qrForm = regexp.MustCompile(`^(?:pulse:/|(https?://[^\s/?#@]+))/bond` +
 func (p *phone) open(body object) object {
 	match := qrForm.FindStringSubmatch(get[string](body, "text"))
 	require(match != nil && (match[1] == "" || match[1] == p.origin), "a QR code of the phone's own origin")
-	p.id, p.nonce, p.view, p.shows = match[2], match[3], nil, nil
+	p.id, p.nonce, p.approvedBy, p.view, p.shows = match[2], match[3], "", nil, nil
 	if p.device == nil {
 		p.device = p.send("/devices", true, p.registration)
 	}
@@ -80,10 +82,18 @@ func (p *phone) open(body object) object {
 	require(waiting[p.view["state"]], "a session that waits for a phone")
 	context := get[object](p.view, "context")
 	requireShowable(context)
-	rule, hasRule := context["quorum"].(object)
-	require(!hasRule || get[float64](rule, "needed") > 1 && get[float64](rule, "of") > 1, "a rule that the phone can show")
+	requireRule(context["quorum"])
 	return object{"shown": object{"tenant_name": p.view["tenant_name"], "display": context["display"],
 		"requester": context["requester"], "text": context["text"], "quorum": context["quorum"]}}
+}
+
+// requireRule stops at a rule of a quorum that cannot be shown as "2 of 3 people must approve" (16).
+func requireRule(rule any) {
+	members, isObject := rule.(object)
+	needed, of := get[float64](members, "needed"), get[float64](members, "of")
+	isWhole := needed == math.Trunc(needed) && of == math.Trunc(of)
+	isRule := isObject && get[string](members, "id") != "" && needed >= 2 && needed <= of && isWhole
+	require(rule == nil || isRule, "a rule of a quorum")
 }
 
 // requireShowable stops at a member of a context that the phone does not show.
@@ -109,10 +119,17 @@ func (p *phone) approve(object) object {
 	return object{"state": p.view["state"]}
 }
 
+// decline rejects the request. In a quorum it also takes an approval back, by the nonce of that one (16).
 func (p *phone) decline(body object) object {
 	require(p.view != nil, "an open request")
+	nonce := p.view["nonce"]
+	if !waiting[p.view["state"]] {
+		isOneOfSeveral := get[object](p.view, "context")["quorum"] != nil
+		require(p.view["state"] == "bonded" && isOneOfSeveral, "a request that can be declined")
+		nonce = p.approvedBy
+	}
 	p.accept(p.send("/sessions/"+p.id+"/decline", false, func() object {
-		return object{"nonce": p.view["nonce"], "device_id": p.device["device_id"], "reason": body["reason"]}
+		return object{"nonce": nonce, "device_id": p.device["device_id"], "reason": body["reason"]}
 	}))
 	return object{"state": p.view["state"]}
 }
@@ -186,6 +203,7 @@ func (p *phone) evidence() object {
 // assertion is what bonds the session (5).
 func (p *phone) assertion(evidence object) object {
 	body := p.members()
+	p.approvedBy = get[string](body, "nonce")
 	body["verified_evidence"] = evidence
 	if p.shows != nil {
 		body["shows"] = p.shows

@@ -17,8 +17,8 @@ import (
 )
 
 func verifierCommands() map[string]command {
-	return map[string]command{"check/receipts": answering(checkReceipt),
-		"check/quorums": answering(checkQuorum), "check/logs": answering(checkLog)}
+	return map[string]command{"check/receipts": answering(checkReceipt), "check/logs": answering(checkLog),
+		"check/quorums": answering(checkQuorum)}
 }
 
 // answering answers with the rule that an input does not keep, or null.
@@ -45,66 +45,78 @@ func keysOf(input object) map[any]ed25519.PublicKey {
 	return keys
 }
 
-// checkReceipt verifies the receipt of a session of one user (13).
+// checkReceipt verifies the receipt of a session of one user. One approval of several is rejected alone (13).
 func checkReceipt(input object) {
-	claims := verifyReceipt(input)
-	require(get[object](claims, "context")["quorum"] == nil, "a session of one user (16)")
-}
-
-// verifyReceipt verifies a receipt, and its proof if there is one (13).
-func verifyReceipt(input object) object {
-	keys, receipt := keysOf(input), get[string](input, "receipt")
-	claims := openReceipt(receipt, keys)
+	claims := verifyReceipt(input, keysOf(input))
 	for name, claim := range map[string]string{"issuer": "iss", "tenant_id": "aud", "session_id": "session_id"} {
 		expected, isGiven := input[name]
 		require(!isGiven || claims[claim] == expected, "the expected "+name)
 	}
+	require(get[object](claims, "context")["quorum"] == nil, "a session of one user (16)")
+}
+
+// verifyReceipt verifies what the members receipt and proof show, and returns the claims (13).
+func verifyReceipt(members object, keys map[any]ed25519.PublicKey) object {
+	receipt := get[string](members, "receipt")
+	claims := openReceipt(receipt, keys)
 	verifyApproval(claims)
-	if input["proof"] != nil {
-		verifyProof(get[string](input, "proof"), receipt, get[string](claims, "log_origin"), keys)
+	if members["proof"] != nil {
+		verifyProof(get[string](members, "proof"), receipt, get[string](claims, "log_origin"), keys)
 	}
 	return claims
 }
 
-// checkQuorum verifies that several users approved one text together (16).
+// longestWindow is between the first request and the last approval of a quorum (16).
+const longestWindow = 24 * time.Hour
+
+// checkQuorum verifies receipts as the approval of several users (16). The first rule that one of them
+// does not keep is the reason, so all receipts are held against a rule before the next one.
 func checkQuorum(input object) {
-	var all []object
+	keys, all := keysOf(input), []object{}
 	for _, item := range get[[]any](input, "receipts") {
-		given, _ := item.(object)
-		claims := verifyReceipt(object{"receipt": given["receipt"], "proof": given["proof"],
-			"jwks": input["jwks"], "tenant_id": input["tenant_id"]})
-		require(claims["workflow"] == input["workflow"], "the expected workflow")
-		all = append(all, claims)
+		members, _ := item.(object)
+		all = append(all, verifyReceipt(members, keys))
 	}
-	require(len(all) > 0, "a receipt")
-	context, seen := get[object](all[0], "context"), map[any]bool{}
-	created, bonded := timeOf(all[0], "created_at"), timeOf(all[0], "bonded_at")
-	for _, claims := range all {
-		for _, name := range []string{"iss", "action", "context"} {
-			require(reflect.DeepEqual(claims[name], all[0][name]), "the same "+name)
-		}
-		require(claims["state"] == "completed" && claims["outcome"] == "accepted", "a completed session")
-		user, key := get[string](claims, "subject_ref"), get[object](claims, "phone")["public_key"]
-		require(user != "" && !seen[user] && !seen[key], "another user, with another key")
-		seen[user], seen[key] = true, true
-		if at := timeOf(claims, "created_at"); at.Before(created) {
-			created = at
-		}
-		if at := timeOf(claims, "bonded_at"); at.After(bonded) {
-			bonded = at
+	require(len(all) > 0, "too_few_receipts") // which also leaves a first one to compare with
+	each := func(reason string, isKept func(claims object) bool) {
+		for _, claims := range all {
+			require(isKept(claims), reason)
 		}
 	}
-	require(get[string](context, "digest") == input["digest"], "the expected digest")
-	minimum, isGiven := input["minimum"].(float64)
-	needed := get[float64](get[object](context, "quorum"), "needed")
-	require(isGiven && needed >= math.Max(2, minimum), "a rule of enough users")
-	require(float64(len(all)) >= needed, "enough receipts")
-	require(bonded.Sub(created) <= 24*time.Hour, "approvals of one day")
+	context := get[object](all[0], "context")
+	quorum := get[object](context, "quorum")
+	needed := get[float64](quorum, "needed") // 0, which is too low, if it is no number
+	each("tenant_mismatch", func(claims object) bool { return claims["aud"] == get[string](input, "tenant_id") })
+	each("workflow_mismatch", func(claims object) bool { return claims["workflow"] == get[string](input, "workflow") })
+	each("quorum_mismatch", func(claims object) bool {
+		same := func(name string) bool { return reflect.DeepEqual(claims[name], all[0][name]) }
+		return quorum != nil && same("iss") && same("action") && same("context")
+	})
+	require(context["digest"] == get[string](input, "digest"), "digest_mismatch")
+	require(needed >= math.Max(get[float64](input, "minimum"), 2), "needed_too_low")
+	each("not_completed", func(claims object) bool {
+		return claims["state"] == "completed" && claims["outcome"] == "accepted"
+	})
+	users, phones := map[string]bool{"": true}, map[string]bool{"": true} // "" is a missing one
+	each("user_repeated", func(claims object) bool {
+		user, key := get[string](claims, "subject_ref"), get[string](get[object](claims, "phone"), "public_key")
+		isRepeated := users[user] || phones[key]
+		users[user], phones[key] = true, true
+		return !isRepeated
+	})
+	require(float64(len(all)) >= needed, "too_few_receipts")
+	each("too_far_apart", func(last object) bool {
+		each("too_far_apart", func(first object) bool {
+			return timeOf(last, "bonded_at").Sub(timeOf(first, "created_at")) <= longestWindow
+		})
+		return true
+	})
 }
 
+// timeOf reads a time in the form of the service (1). One that cannot be read is near no other.
 func timeOf(claims object, name string) time.Time {
-	at, err := time.Parse(time.RFC3339, get[string](claims, name))
-	require(err == nil, "a time")
+	at, err := time.Parse(timeForm, get[string](claims, name))
+	require(err == nil, "too_far_apart")
 	return at
 }
 

@@ -141,7 +141,7 @@ export function sessionTable(
     },
     timeline: (id) =>
       entriesOf(id)
-        .toSorted((a, b) => a.at - b.at || (a.seq ?? 0) - (b.seq ?? 0))
+        .toSorted((a, b) => a.at - b.at)
         .map(({ at, kind, seq, reason, step, requestId, keyId }) => ({
           at: iso(at),
           kind,

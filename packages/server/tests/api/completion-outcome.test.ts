@@ -52,6 +52,9 @@ test('notes in the timeline that a completion without an outcome makes no key kn
       notes.map(({ reason }) => reason),
       noted,
     )
+    // Everything has happened in one moment, and is listed in the order in which it did.
+    const kinds = (entries as TimelineEntry[]).map(({ kind }) => kind)
+    assert.deepEqual([kinds[0], kinds.at(-1)], ['created', noted.length > 0 ? 'note' : 'completed'])
   }
 })
 

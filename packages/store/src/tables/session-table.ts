@@ -204,7 +204,7 @@ export function sessionTable({ notify, cause, sessionKeys, dialect }: Writing): 
         `select session_event.*, coalesce(server_credential.name, publishable_key.name) as key_name
          from session_event left join server_credential using (key_id)
            left join publishable_key on publishable_key.publishable_key = session_event.key_id
-         where session_key = $1 order by at, coalesce(seq, 0), session_event.${dialect.eventOrder}`,
+         where session_key = $1 order by at, session_event.${dialect.eventOrder}`,
         [sessionKeys.of(id)],
       )
       return entries.map(entryFromRow)

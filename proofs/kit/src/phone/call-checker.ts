@@ -97,9 +97,8 @@ export class CallChecker {
     const about = { device_id, subject_id, issued_at, origin }
     if (name === 'token') this.#signed(name, body, { typ: 'bonded-device-token/v1', ...about })
     const isTimed = name === 'evidence' || name === 'attest'
-    if (isTimed || name === 'claim' || name === 'decline')
-      if (body['nonce'] !== this.view['nonce'])
-        this.#fault(`4: the nonce of ${name} is not the last one that the phone has received`)
+    if (required.includes('nonce') && body['nonce'] !== this.view['nonce'])
+      this.#fault(`4: the nonce of ${name} is not the last one that the phone has received`)
     if (!isTimed) return
     this.#timed(name, String(issued_at), nowMs)
     const { id: session_id, nonce, tenant_id, workflow, action, context } = this.view

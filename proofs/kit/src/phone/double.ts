@@ -88,8 +88,8 @@ export class ServiceDouble {
     return originOf(this.#other)
   }
 
-  /** Begins a session, and drops the calls before it. Returns what a QR code contains. */
-  begin(scenario: Scenario = {}): { readonly link: string; readonly payload: string } {
+  /** Begins a session, and drops the calls before it. Its view has what a QR code contains. */
+  begin(scenario: Scenario = {}): Members {
     const number = this.#sessions++
     this.#scenario = scenario
     this.calls.length = 0
@@ -98,8 +98,7 @@ export class ServiceDouble {
     const nonce = sha(`nonce ${number}`)
     this.checker.begin({ nonce })
     this.#session = { id, nonce, state: 'pending', seq: 1, context: scenario.context ?? null }
-    const query = `bond?session_id=${id}&nonce=${nonce}`
-    return { link: `${this.origin}/${query}`, payload: `pulse://${query}` }
+    return this.view()
   }
 
   sent(name: CallName): readonly Call[] {

@@ -154,6 +154,8 @@ def invalid_quorums(file):
     file.invalid(rule, "the second is of a bond", given(ADA, one("Bela", **bond)))
     file.invalid(rule, "a bond beside enough others", given(ADA, BELA, one("Chen", **bond)))
     file.invalid(rule, "the second is in review", given(ADA, one("Bela", outcome="in_review")))
+    accepted = one("Bela", state="bonded", completed_at=None)
+    file.invalid(rule, "the second is of a bond, and accepted", given(ADA, accepted))
 
     rule = "16: too_far_apart: 24 hours at most, from the first creation to the last bond"
     late = one("Bela", bonded_at="2026-11-22T09:29:50.001Z")
