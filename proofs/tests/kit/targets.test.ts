@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freePort } from '../../../packages/store/tests/servers/free-port.ts'
 import { CREATE_TENANT, machine } from '../../../tests/harness/process.ts'
+import { report, runCases } from '../../kit/src/cases.ts'
 import { readVectors, VECTORS } from '../../kit/src/verifier.ts'
 import { findPython } from '../../../packages/python/tests/python.ts'
 import { childAdapter, pythonAdapter } from './child-adapter.ts'
@@ -48,6 +49,22 @@ for (const kind of ['package', 'script'] as const)
     await using adapter = await pythonAdapter(found.python, kind)
     assert.ok(keptBy(await runKit(['verifier', adapter.address])) > 140)
   })
+
+test('a report names the rules at which a target has stopped, and counts them as kept', async () => {
+  const results = await runCases(
+    {
+      kept: async () => {},
+      'not tried': async () => 'stopped',
+      broken: () => Promise.reject(new Error('no')),
+    },
+    undefined,
+  )
+  assert.deepEqual(report(results), [
+    'not kept  broken\n          no',
+    'stopped   not tried',
+    '2 of 3',
+  ])
+})
 
 test('a target of which nothing was tried fails, and so do arguments that are none', async () => {
   await using adapter = await childAdapter('product-phone.ts')
