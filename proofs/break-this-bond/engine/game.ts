@@ -41,6 +41,7 @@ export const EXPLANATIONS: Readonly<Record<string, string>> = {
   not_included: 'The log that the auditor was given does not have this receipt.',
   log_rewritten: 'The log does not continue the one that the auditor has stored.',
   rate_limited: 'The phone has asked too often.',
+  inbox_full: 'Too many requests wait in the inbox of the user.',
   proof_malformed: 'The proofs of the log do not belong to these checkpoints.',
   log_closed: 'The log was closed, and another one continues it.',
   cosignatures_missing: 'The witness has not signed this state of the log.',
