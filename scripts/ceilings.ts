@@ -71,7 +71,7 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
     reason: 'A team that adopts the service maintains all of it, so a new line needs a reason.',
   },
   'packages and proofs': {
-    ceiling: 61_241,
+    ceiling: 61_239,
     reason: 'Code that moves from the packages to the proofs still has to be maintained.',
   },
   'lines of Python': {

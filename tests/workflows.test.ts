@@ -29,6 +29,15 @@ const checksOf = (path: string) =>
 const matrixOf = (path: string, job: string) =>
   (parse(read(path)) as Workflow).jobs[job]?.strategy?.matrix.check
 
+test('checks that run together all end, and each that fails is named', () => {
+  const script = `source .ci/checks
+    npm() { echo "ran $3"; [ "$3" != lint ]; }
+    check_together types lint 'lines -- --check'
+    rm "$TEST_TOTALS"; echo "failed: \${failed[*]}"`
+  const { stdout } = spawnSync('bash', ['-uc', script], { cwd: ROOT, encoding: 'utf8' })
+  assert.match(stdout, /^ran types\nran lint\nran lines\n---[^]*\nfailed: lint\n$/)
+})
+
 test('the workflow of a change runs every check of .ci/run', () => {
   assert.ok(checksOf('.ci/run').length >= 8)
   assert.deepEqual(matrixOf('.github/workflows/checks.yml', 'checks'), checksOf('.ci/run'))

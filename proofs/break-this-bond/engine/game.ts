@@ -33,8 +33,6 @@ export const EXPLANATIONS: Readonly<Record<string, string>> = {
   action_mismatch: 'The approval is for another action.',
   context_mismatch: 'The phone has signed another text.',
   subject_mismatch: 'The phone that approved is of another user.',
-  browser_not_proved: 'The browser that submits has not been confirmed by the passkey.',
-  quorum_unavailable: 'The bank was given no quorum.',
   quorum_required: 'The bank’s workflow needs several people, and one was named.',
   declined: 'One of the people has declined.',
   too_few_approvals: 'Fewer people have approved than the bank requires.',

@@ -13,7 +13,7 @@ export const changeCall: Level = {
   title: 'Change the call after the approval',
   you: 'You are Mia’s agent. She lets you rename her card 4411. Do anything else.',
   guard: { file: 'gate-checks.ts', name: 'action_mismatch' },
-  outside: 'The bank’s own server writes what the phone shows, and Mia reads it.',
+  outside: 'A bank whose server shows another tool than it calls, and a user who does not read.',
   moves: {
     tool: 'Choose the other tool: rename_card or close_card',
     card: 'Choose the other card: 4411 or 9900',

@@ -16,7 +16,7 @@ export const relayBrowser: Level = {
   you: `You know Mia’s password, and control ${YOUR_ORIGIN}. The bank requires the proof of the browser. Sign in to her account.`,
   guard: { file: 'client-data.ts', name: 'client_data_origin' },
   outside:
-    'A script on the bank’s own page, or malware in Mia’s browser, acts as Mia’s browser does.',
+    'A script on the bank’s own page, and malware in Mia’s browser, which act as her browser does.',
   moves: {
     open: 'Open the bank’s sign-in in your browser',
     relay: 'Show your code to Mia, who approves it',

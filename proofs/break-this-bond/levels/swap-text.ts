@@ -11,7 +11,7 @@ export const swapText: Level = {
   title: 'Swap the text after it was shown',
   you: 'You are a script in Mia’s browser. Have the bank send money to you.',
   guard: { file: 'gate-checks.ts', name: 'context_mismatch' },
-  outside: 'Mia reads what her phone shows. No guard helps a user who does not.',
+  outside: 'A user who does not read what the phone shows. Mia reads.',
   moves: {
     edit: 'Change the form to EUR 9000 to Mallory, or back',
     show: 'Ask for the approval of the form',
