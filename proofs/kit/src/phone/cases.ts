@@ -166,7 +166,7 @@ const VALID: Cases<Stage> = {
     const { state, stopped } = await command(stage.adapter, 'decline', { reason: 'user_declined' })
     assert.deepEqual(stage.double.checker.faults, [])
     assert.equal(stage.double.sent('decline').length, stopped ? 0 : 1)
-    return stopped ? 'stopped' : void assert.equal(state, 'killed')
+    return stopped ? 'stopped' : assert.equal(state, 'killed')
   },
   async '4: after a step-up, a phone answers the step nonce with new evidence'(stage) {
     await approve(stage, { stepUp: ['sensor_continuity'] })
