@@ -11,10 +11,13 @@ const SOURCES = 'https://github.com/bonded-sessions/bonded-sessions/blob/main'
 
 /**
  * Bundles the game with the core, the routes and the verifiers of the service, without some guards.
- * The bundle runs in a browser and in Node.
+ *
+ * @param forNode verifies with `node:crypto`, as the service does and in two thirds of the time;
+ *   without it, the bundle also runs in a browser
  */
 export async function bundleGame(
   without: readonly Guard[] = [],
+  forNode = false,
 ): Promise<BuildResult<{ write: false; metafile: true }>> {
   return build({
     entryPoints: [`${HERE}/engine/game.ts`],
@@ -28,7 +31,7 @@ export async function bundleGame(
     target: 'es2022',
     conditions: ['@bonded/source'],
     inject: [`${HERE}/platform/buffer.ts`, `${HERE}/platform/web-crypto.ts`],
-    plugins: [platform, dropping(without)],
+    plugins: [platform(forNode), dropping(without)],
   })
 }
 
@@ -59,22 +62,23 @@ export async function writePage(folder: string, levels: readonly Level[]): Promi
 }
 
 /** Resolves what the page has in place of Node and of the server. */
-const platform: Plugin = {
-  name: 'platform',
-  setup(bundle) {
-    // Through CommonJS, because tree shaking leaves imports of names that no used code needs.
-    bundle.onResolve({ filter: /^node:crypto$/ }, () => ({
-      path: 'node-crypto',
-      namespace: 'platform',
-    }))
-    bundle.onLoad({ filter: /./, namespace: 'platform' }, () => ({
-      contents: "module.exports = require('./platform/node-crypto.ts')",
-      resolveDir: HERE,
-    }))
-    bundle.onResolve({ filter: /\/serve\.ts$/ }, ({ importer }) =>
-      importer.includes('/packages/server/') ? { path: `${HERE}/platform/serve.ts` } : undefined,
-    )
-  },
+function platform(forNode: boolean): Plugin {
+  return {
+    name: 'platform',
+    setup(bundle) {
+      // Through CommonJS, because tree shaking leaves imports of names that no used code needs.
+      bundle.onResolve({ filter: /^node:crypto$/ }, ({ path }) =>
+        forNode ? { path, external: true } : { path: 'node-crypto', namespace: 'platform' },
+      )
+      bundle.onLoad({ filter: /./, namespace: 'platform' }, () => ({
+        contents: "module.exports = require('./platform/node-crypto.ts')",
+        resolveDir: HERE,
+      }))
+      bundle.onResolve({ filter: /\/serve\.ts$/ }, ({ importer }) =>
+        importer.includes('/packages/server/') ? { path: `${HERE}/platform/serve.ts` } : undefined,
+      )
+    },
+  }
 }
 
 /** Drops guards from the sources that have them. */

@@ -12,9 +12,9 @@ export const ROOT = resolve(import.meta.dirname, '../..')
 /** The random games in which a win must be found without a guard: at most 4,000 moves. */
 export const GAMES_TO_WIN = 400
 
-/** Loads the game as a page does, without some guards. */
-export async function loadGame(without: readonly Guard[] = []): Promise<Game> {
-  const [bundle] = (await bundleGame(without)).outputFiles
+/** Loads the game as a page does, without some guards; or with the `node:crypto` of Node. */
+export async function loadGame(without: readonly Guard[] = [], forNode = false): Promise<Game> {
+  const [bundle] = (await bundleGame(without, forNode)).outputFiles
   const folder = mkdtempSync(join(tmpdir(), 'bonded-game-'))
   try {
     const file = join(folder, 'game.mjs')
@@ -50,10 +50,10 @@ export async function proveLevel(
   { games, drawFor }: { games: number; drawFor: (search: string) => (below: number) => number },
 ): Promise<LevelFigures> {
   const name = `level ${level.id}`
-  const guarded = await loadGame()
+  const guarded = await loadGame([], true)
   const kept = await search(guarded, level.id, { games, draw: drawFor(name), untilWin: false })
   const winWithout = async (guard: Guard) =>
-    search(await loadGame([guard]), level.id, {
+    search(await loadGame([guard], true), level.id, {
       games: GAMES_TO_WIN,
       draw: drawFor(`${name} without ${guard.name}`),
       untilWin: true,
