@@ -15,6 +15,7 @@ import { ROUTES } from '../src/routes.ts'
 import { addressOf, type Names, namesIn } from './addresses.ts'
 import { MINUTE } from './harness.ts'
 import { tokenIn } from './http-client.ts'
+import { actionAt } from './page-at.ts'
 import { MARKUP, setup } from './setup.ts'
 
 const HOUR = 60 * MINUTE
@@ -188,6 +189,9 @@ for (const { path, changes } of ACTIONS)
         return [action, result, reason]
       }
       const visitor = await signedIn(role)
+      const shown = await visitor.open(actionAt(address).next)
+      const isOffered = shown.text.includes(`href="${address}"`)
+      assert.equal(isOffered, includes(role, needed), `${role} ${shown.status}`)
       const asked = await visitor.open(address)
       assert.equal(await state(h, names), from, 'the question changes something')
       if (!includes(role, needed)) {

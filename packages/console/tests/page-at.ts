@@ -16,9 +16,14 @@ function openedAt(address: string): Opened | OpenedAction {
 
 /** Runs the action at an address, as an administrator who has confirmed it. */
 export async function actAt({ service }: Harness, address: string): Promise<void> {
+  await actionAt(address).run(service)
+}
+
+/** The action at an address. */
+export function actionAt(address: string): OpenedAction {
   const opened = openedAt(address)
   assert.ok('run' in opened, `no action ${address}`)
-  await opened.run(service)
+  return opened
 }
 
 /** The markup of the page at an address, as an administrator sees it. */

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import * as demo from '@bonded/example-demo'
+import type { SimulatedPhone } from '@bonded/simulator'
 import { harness } from '../../../tests/harness/harness.ts'
+import { listenForKeys } from '../src/dev/terminal-keys.ts'
 import { softwarePhonePages } from '../src/dev/software-phone.ts'
 import { phoneInBrowser } from '../src/try/phone-in-browser.ts'
 
@@ -25,4 +28,41 @@ test('the address of the phone leads on under its own host name only', async () 
   await using h = await harness({ addPages: await phoneInBrowser(origin) })
   assert.equal(await statusOf(h.running.port, '/phone', 'localhost:8787'), 302)
   assert.equal(await statusOf(h.running.port, '/phone', 'rebound.example:8787'), 404)
+})
+
+test('a key of the terminal answers the newest request, and only an approval waits for its end', async (t) => {
+  await using h = await harness()
+  const stdin = Object.assign(new EventEmitter(), { setRawMode: t.mock.fn() })
+  t.mock.getter(process, 'stdin', () => stdin)
+  // It has no end, so that the terminal of the tests shows none.
+  const given: Parameters<SimulatedPhone['run']>[] = []
+  const run: SimulatedPhone['run'] = (...call) => {
+    given.push(call)
+    return new Promise(() => {})
+  }
+  listenForKeys({
+    service: () => h.service,
+    tenantId: h.shop.tenant.id,
+    phone: { run } as Partial<SimulatedPhone> as SimulatedPhone,
+  })
+  await h.create()
+  h.clock.advance(1)
+  const { id } = await h.create()
+  const answers = [
+    ['a', 'approve', true],
+    ['x', undefined, undefined],
+    ['d', 'decline', false],
+    ['n', 'not-me', false],
+  ] as const
+  for (const [key] of answers) stdin.emit('data', Buffer.from(key))
+  while (given.length < 3) await setImmediate()
+  const asked = given.map(([link, outcome, options]) => {
+    assert.ok(String(link).includes(id), 'the newest request')
+    return [outcome, options?.waitForCompletion]
+  })
+  const expected = answers.filter(([, outcome]) => outcome !== undefined)
+  assert.deepEqual(
+    asked,
+    expected.map(([, ...answer]) => answer),
+  )
 })

@@ -99,6 +99,23 @@ test('replaces a workflow and the name, and names the keys that lose their workf
   assert.match(renamed.stdout, /Warning: key batch job is restricted to a workflow/)
 })
 
+test('lists each key with all that it is restricted to', () => {
+  using m = machine()
+  const { tenant_id } = m.json(...CREATE_TENANT)
+  const issue = ['key', 'issue', tenant_id, '--kind', 'server']
+  const keys = [
+    [[], 'all workflows'],
+    [['--workflow', 'w'], 'w'],
+    [['--workflow', 'w:a'], 'w:a'],
+  ] as const
+  const issued = keys.map(([scope, shown]) => [m.json(...issue, ...scope).key, shown])
+  const listed = m.run('key', 'list', tenant_id).stdout.split('\n')
+  for (const [key, shown] of issued) {
+    const row = listed.find((line) => line.includes(key))
+    assert.match(row ?? '', new RegExp(` {2}${shown}(?: {2}|$)`), shown)
+  }
+})
+
 test('rejects a name that looks like that of another tenant, and warns if the operator allows it', () => {
   using m = machine()
   const first = m.json(...CREATE_TENANT)
