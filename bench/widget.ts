@@ -65,9 +65,9 @@ for (let round = -WARM_UP; round < BONDS; round++)
 
 async function measure(on: Page, kind: Kind): Promise<{ shown: number; flipped: number }> {
   await on.goto(`${origin}/${kind}`)
-  const shown = (await on.evaluate('show()')) as number
+  const shown = await on.evaluate<number>('show()')
   const accepted = await ACT[kind]()
-  return { shown, flipped: ((await on.evaluate('flipped')) as number) - accepted }
+  return { shown, flipped: (await on.evaluate<number>('flipped')) - accepted }
 }
 
 const of = (figures: readonly number[]) => ({

@@ -21,7 +21,7 @@ test('a unit of work runs each part of it, and looks at each result', () => {
   assert.deepEqual(found, [], 'use yield*, or return the rejection')
 })
 
-test('the check finds a part that is not run and a dropped result, and nothing else', () => {
+test('the check finds a part that is not run and a dropped result, and no other call', () => {
   const returns = returnsOf([
     'function* store(key: Key): Work<void> {}',
     'interface Rows {\n  move(id: Id, to: () => State): Work<boolean>\n}',

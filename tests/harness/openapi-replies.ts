@@ -10,7 +10,14 @@ interface Operation {
   readonly security: readonly Readonly<Record<string, readonly string[]>>[]
   readonly requestBody?: { content?: { 'application/json': { schema: object } } }
   readonly responses: Readonly<
-    Record<string, { headers?: object; content?: { 'application/json': { schema: object } } }>
+    Record<
+      string,
+      {
+        description?: string
+        headers?: object
+        content?: { 'application/json': { schema: object } }
+      }
+    >
   >
 }
 interface Document {

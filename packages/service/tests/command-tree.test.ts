@@ -63,7 +63,7 @@ test('prefers a flag to the environment and the environment to the file, and pri
       BONDED_CONFIG: file,
       BONDED_PORT: '1002',
       BONDED_HOST: '::1',
-      BONDED_ROOT_KEYS: `new:${key}`,
+      BONDED_ROOT_KEYS: `new:${key},older:${key}`,
     },
   })
   const printed = m.json('config', 'print', '--port', '1003') as {
@@ -78,7 +78,7 @@ test('prefers a flag to the environment and the environment to the file, and pri
   assert.deepEqual(bySetting.BONDED_HOST, ['::1', 'environment'])
   assert.deepEqual(bySetting.BONDED_APP_SCHEME, ['acme', 'file'])
   assert.deepEqual(bySetting.BONDED_PUBLIC_ORIGIN, ['http://localhost:1003', 'default'])
-  assert.deepEqual(bySetting.BONDED_ROOT_KEYS, ['new (keys hidden)', 'environment'])
+  assert.deepEqual(bySetting.BONDED_ROOT_KEYS, ['new, older (keys hidden)', 'environment'])
   assert.ok(
     !JSON.stringify(printed).includes(key) && !m.run('config', 'print').stdout.includes(key),
   )

@@ -29,6 +29,18 @@ test('finds no problem before the first start, and creates no file', () => {
   assert.deepEqual(readdirSync(here.folder), [])
 })
 
+test('names each root key, the active one first', () => {
+  const key = randomBytes(32).toString('base64url')
+  using here = machine({
+    env: { BONDED_ROOT_KEYS: ['new', 'older', 'oldest'].map((id) => `${id}:${key}`).join() },
+  })
+  const report: Report = JSON.parse(here.run('doctor', '--json', '--port', '0').stdout)
+  assert.equal(
+    about(report, 'root keys')?.says,
+    'Active key: new. Verification only: older, oldest.',
+  )
+})
+
 test('says what other hosts can do where the RP ID is above the host', () => {
   using here = machine({
     env: { BONDED_PUBLIC_ORIGIN: 'https://id.bank.example', BONDED_RP_ID: 'bank.example' },

@@ -102,8 +102,8 @@ test('the claims are those of the contract, with times in its format', () => {
   const { properties } = ReceiptClaims as unknown as { properties: object }
   assert.deepEqual(Object.keys(bond).toSorted(), Object.keys(properties).toSorted())
   assert.deepEqual(
-    [bond.state, bond.iat, bond.bonded_at, bond.completed_at],
-    ['bonded', Math.floor(NOW / 1_000), iso(CREATED_AT + 50_000), null],
+    [bond.state, bond.iat, bond.created_at, bond.bonded_at, bond.completed_at],
+    ['bonded', Math.floor(NOW / 1_000), iso(CREATED_AT), iso(CREATED_AT + 50_000), null],
   )
   const completion = claimsOf(
     sessionWith({ ...bonded, state: 'completed', completedAt: NOW, outcome: 'done' as never }),

@@ -158,6 +158,39 @@ test('no node signs a log that a restore has rewound, until the operator begins 
   }
 })
 
+test('logs that were closed one after another are published and verified in their order', async () => {
+  await using h = await knowingHarness()
+  await addReceipts(h, 5)
+  const checkpoints = [await checkpointOf(h)]
+  for (let closed = 0; closed < 3; closed++) {
+    const backup = await backUp(h)
+    // Entries of this log that the next one lacks.
+    await addReceipts(h, 4)
+    checkpoints.push(await checkpointOf(h))
+    await putBack(h, backup)
+    await beginLogAsOperator(h.service, 'restore')
+    await addReceipts(h, 1)
+    h.clock.advance(1_000)
+  }
+  const origins = [...new Set(checkpoints.map(originOf)), originOf(await checkpointOf(h))]
+  assert.equal(origins.length, 4)
+  const { closed } = JSON.parse(await textAt(h, '/receipts/log/closed')) as {
+    closed: readonly { origin: string; continued_by: string }[]
+  }
+  assert.deepEqual(
+    closed.map(({ origin, continued_by }) => [origin, continued_by]),
+    origins.slice(0, 3).map((origin, index) => [origin, origins[index + 1]]),
+  )
+  const [first = '', ...lost] = checkpoints
+  const kept = await compare(h, first)
+  assert.equal(kept.decision, 'accept', JSON.stringify(kept))
+  for (const older of lost) {
+    const verdict = await compare(h, older)
+    assert.ok(verdict.decision === 'reject')
+    assert.deepEqual([verdict.reason, verdict.closed?.origin], ['log_closed', originOf(older)])
+  }
+})
+
 test('a statement that the service did not sign closes no log', async () => {
   await using h = await harness()
   await addReceipts(h, 3)

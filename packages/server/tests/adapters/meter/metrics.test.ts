@@ -16,6 +16,8 @@ after(async () => {
   meter[Symbol.dispose]()
 })
 
+const LAG = 'bonded_event_loop_lag_seconds'
+
 /** Every series and its value, as Prometheus parses them. */
 async function series(): Promise<ReadonlyMap<string, number>> {
   const lines = (await meter.read())
@@ -236,4 +238,42 @@ test('reads the figures of the database once for each scrape, in seconds', async
     'bonded_spans_dropped_total 512',
   ])
     assert.ok(text.split('\n').includes(line), line)
+})
+
+test('each duration and each time is in seconds, as its name says', async () => {
+  using own = prometheusMeter({ version: '1' })
+  own.responded({ route: 'channel', ms: 1_500, reason: undefined })
+  own.responded({ route: 'getSession', ms: 40, reason: undefined })
+  own.measuredReceiptLog({ oldestWaitingMs: 2_500, isRefused: false, begunAt: 1_700_000_000_500 })
+  own.measuredWebhooks({ waiting: 1, oldestDueMs: 3_500, openBreakers: 0, oldestAuditMs: 4_500 })
+  own.watchDatabase(() => ({
+    usedConnections: 0,
+    idleConnections: 0,
+    waitingCalls: 0,
+    roundTripMs: 5_500,
+    clockAheadMs: 6_500,
+  }))
+  own.watch({
+    openChannels: () => 0,
+    clockStepMs: () => 7_500,
+    connections: () => ({ open: 0, rejected: 0, evicted: 0 }),
+    waitingRequests: () => 0,
+  })
+  const text = await own.read()
+  const expected = [
+    'bonded_request_duration_seconds_sum{route="channel"} 1.5',
+    'bonded_request_duration_seconds_sum{route="getSession"} 0.04',
+    'bonded_receipt_oldest_waiting_seconds 2.5',
+    'bonded_receipt_log_begun_timestamp_seconds 1700000000.5',
+    'bonded_webhook_oldest_due_seconds 3.5',
+    'bonded_audit_oldest_undelivered_seconds 4.5',
+    'bonded_database_round_trip_seconds 5.5',
+    'bonded_clock_difference_seconds 6.5',
+    'bonded_clock_step_seconds 7.5',
+  ]
+  for (const line of expected) assert.ok(text.split('\n').includes(line), line)
+  // Node measures the lag itself, and the test above has it.
+  const named = [...text.matchAll(/^# TYPE (\w+_seconds) /gm)].map(([, name = '']) => name)
+  const covered = [...expected.map((line) => line.split(/_sum|[{ ]/)[0] ?? ''), LAG]
+  assert.deepEqual(named.toSorted(), [...new Set(covered)].toSorted())
 })
