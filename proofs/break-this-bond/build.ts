@@ -62,24 +62,22 @@ export async function writePage(folder: string, levels: readonly Level[]): Promi
 }
 
 /** Resolves what the page has in place of Node and of the server. */
-function platform(forNode: boolean): Plugin {
-  return {
-    name: 'platform',
-    setup(bundle) {
-      // Through CommonJS, because tree shaking leaves imports of names that no used code needs.
-      bundle.onResolve({ filter: /^node:crypto$/ }, ({ path }) =>
-        forNode ? { path, external: true } : { path: 'node-crypto', namespace: 'platform' },
-      )
-      bundle.onLoad({ filter: /./, namespace: 'platform' }, () => ({
-        contents: "module.exports = require('./platform/node-crypto.ts')",
-        resolveDir: HERE,
-      }))
-      bundle.onResolve({ filter: /\/serve\.ts$/ }, ({ importer }) =>
-        importer.includes('/packages/server/') ? { path: `${HERE}/platform/serve.ts` } : undefined,
-      )
-    },
-  }
-}
+const platform = (forNode: boolean): Plugin => ({
+  name: 'platform',
+  setup(bundle) {
+    // Through CommonJS, because tree shaking leaves imports of names that no used code needs.
+    bundle.onResolve({ filter: /^node:crypto$/ }, ({ path }) =>
+      forNode ? { path, external: true } : { path: 'node-crypto', namespace: 'platform' },
+    )
+    bundle.onLoad({ filter: /./, namespace: 'platform' }, () => ({
+      contents: "module.exports = require('./platform/node-crypto.ts')",
+      resolveDir: HERE,
+    }))
+    bundle.onResolve({ filter: /\/serve\.ts$/ }, ({ importer }) =>
+      importer.includes('/packages/server/') ? { path: `${HERE}/platform/serve.ts` } : undefined,
+    )
+  },
+})
 
 /** Drops guards from the sources that have them. */
 function dropping(without: readonly Guard[]): Plugin {

@@ -111,9 +111,7 @@ test('every member in base64url accepts its fewest and its most bytes, and no ot
 
 test('a body may have each of these members with its most bytes', () => {
   for (const [name, { body }] of Object.entries<Endpoint>(ENDPOINTS))
-    for (const { schema, path } of body
-      ? encodedIn(body.schema, [name])
-      : []) {
+    for (const { schema, path } of body ? encodedIn(body.schema, [name]) : []) {
       const copies = path.endsWith('certificate_chain') ? 7 : 1
       // The other members, and the names.
       const rest = 512
