@@ -6,7 +6,8 @@ import { encodeBase64url, ENDPOINTS, type Endpoint } from '../src/index.ts'
 const KIB = 1024
 /** A SHA-256 digest, a nonce, a MAC, or a pseudonym. */
 const DIGEST = [32, 32] as const
-const CREDENTIAL_ID = [1, 768] as const
+/** WebAuthn 3, section 4: "at most 1023 bytes long". */
+const CREDENTIAL_ID = [1, 1023] as const
 
 type Bytes = readonly [min: number, max: number]
 

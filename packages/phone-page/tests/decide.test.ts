@@ -3,19 +3,8 @@ import { test } from 'node:test'
 import type { ClaimedSession, Phone, PhoneSignals } from '@bonded/phone'
 import { createDeciding } from '../src/decide.ts'
 import { Stage, type StageDependencies } from '../src/stage.ts'
+import { REQUEST } from './failing-phone.ts'
 
-const REQUEST = {
-  id: 'sess_0000000000000000000000',
-  tenant_name: 'Harbour Bank',
-  requesting_origin: null,
-  workflow: null,
-  action: null,
-  workflow_title: null,
-  action_title: null,
-  context: null,
-  outcome: null,
-  expires_in_ms: 60_000,
-}
 const claimed = (state: string) =>
   ({ session: { ...REQUEST, state }, server_time: { read_at_ms: 0 } }) as unknown as ClaimedSession
 const SIGNALS = {

@@ -13,9 +13,9 @@ import { StorageFailure } from '../src/device-store.ts'
 import type { Screen } from '../src/screen.ts'
 
 const ID = 'sess_0000000000000000000000'
-const SESSION = {
+/** The request of a session, without its state. */
+export const REQUEST = {
   id: ID,
-  state: 'pending',
   tenant_name: 'Harbour Bank',
   requesting_origin: null,
   workflow: null,
@@ -32,7 +32,7 @@ export const AWAITING = {
 }
 export const claimedIn = (members: object = {}) =>
   ({
-    session: { ...SESSION, ...members },
+    session: { ...REQUEST, state: 'pending', ...members },
     server_time: { read_at_ms: 0 },
   }) as unknown as ClaimedSession
 const INVITATION: Invitation = {

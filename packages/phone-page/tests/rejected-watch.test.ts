@@ -3,19 +3,7 @@ import { test } from 'node:test'
 import { type ClaimedSession, type Phone, PhoneError } from '@bonded/phone'
 import type { Screen } from '../src/screen.ts'
 import { Stage } from '../src/stage.ts'
-
-const REQUEST = {
-  id: 'sess_0000000000000000000000',
-  tenant_name: 'Harbour Bank',
-  requesting_origin: null,
-  workflow: null,
-  action: null,
-  workflow_title: null,
-  action_title: null,
-  context: null,
-  outcome: null,
-  expires_in_ms: 60_000,
-}
+import { REQUEST } from './failing-phone.ts'
 
 /** What a page shows whose session it can no longer follow. */
 async function shownAfter(failure: PhoneError, members: object = {}): Promise<Screen> {

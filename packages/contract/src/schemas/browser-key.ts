@@ -1,5 +1,5 @@
 import { type Static, Type } from './type.ts'
-import { base64url, Bytes32, closed, word } from './primitives.ts'
+import { base64url, Bytes32, closed, CredentialId, word } from './primitives.ts'
 
 /** The limit of the attestation object of a browser key, which has no attestation: 3 KiB. */
 const MAX_UNATTESTED_LENGTH = 4_096
@@ -10,7 +10,7 @@ const MAX_UNATTESTED_LENGTH = 4_096
  */
 export function newPasskey(limits: { readonly clientData: number; readonly attestation: number }) {
   return closed({
-    id: base64url({ min: 1, max: 1_024 }),
+    id: CredentialId,
     type: word(['public-key']),
     response: closed({
       clientDataJSON: base64url({ min: 1, max: limits.clientData }),
@@ -20,7 +20,7 @@ export function newPasskey(limits: { readonly clientData: number; readonly attes
       publicKeyAlgorithm: Type.Optional(Type.Integer()),
       transports: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 16 })),
     }),
-    rawId: Type.Optional(base64url({ min: 1, max: 1_024 })),
+    rawId: Type.Optional(CredentialId),
     authenticatorAttachment: Type.Optional(Type.String({ maxLength: 64 })),
     clientExtensionResults: Type.Optional(Type.Object({}, { additionalProperties: true })),
   })

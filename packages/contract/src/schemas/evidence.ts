@@ -21,7 +21,7 @@ export type LocalAuthMethod = Static<typeof LocalAuthMethod>
 export const AppAttest = closed({
   key_id: Type.String({
     minLength: 1,
-    maxLength: 1024,
+    maxLength: 1_364,
     description: 'The value that POST /devices returned.',
   }),
   client_data_hash: Bytes32,

@@ -58,6 +58,9 @@ export function base64url(length: { min: number; max: number }) {
 /** 32 bytes (a SHA-256 digest, a nonce, a MAC) in base64url. */
 export const Bytes32 = base64url({ min: 43, max: 43 })
 
+/** The id of a passkey, of 1,023 bytes at most (WebAuthn 3, section 4), in base64url. */
+export const CredentialId = base64url({ min: 1, max: 1_364 })
+
 /** A score: 0 to 1, higher is better, at most four decimals. */
 export const Score = Type.Number({ minimum: 0, maximum: 1 })
 

@@ -18,6 +18,7 @@ import {
   base64url,
   Bytes32,
   closed,
+  CredentialId,
   id,
   Milliseconds,
   nullable,
@@ -327,7 +328,7 @@ export type ContainmentReport = Static<typeof ContainmentReport>
 export const BrowserProof = closed({
   commitment: Bytes32,
   assertion: closed({
-    id: base64url({ min: 1, max: 1_024 }),
+    id: CredentialId,
     type: word(['public-key']),
     response: closed({
       clientDataJSON: base64url({ min: 1, max: 4_096 }),
@@ -335,7 +336,7 @@ export const BrowserProof = closed({
       signature: base64url({ min: 11, max: 200 }),
       userHandle: Type.Optional(nullable(base64url({ min: 1, max: 128 }))),
     }),
-    rawId: Type.Optional(base64url({ min: 1, max: 1_024 })),
+    rawId: Type.Optional(CredentialId),
     authenticatorAttachment: Type.Optional(nullable(Type.String({ maxLength: 64 }))),
     clientExtensionResults: Type.Optional(Type.Object({}, { additionalProperties: true })),
   }),

@@ -14,6 +14,15 @@ type Fault = (good: ApprovalStore, rows: ReadonlyMap<string, StoredApproval>) =>
 type Changed = Partial<ApprovalStore>
 
 const turn = () => new Promise(setImmediate)
+/** The states that the type has beside those of `UNFINISHED`. */
+const ENDED = [
+  'waiting',
+  'withdrawn',
+  'completed',
+  'reported_late',
+  'unreported',
+  'failed',
+] as const satisfies readonly ApprovalState[]
 const isOpen = ({ state }: StoredApproval) => UNFINISHED.includes(state)
 
 /** A store that lists these rows as those whose end is open. */
@@ -160,13 +169,27 @@ const BROKEN: Readonly<Record<string, Readonly<Record<string, Fault>>>> = {
   },
   'removes a row, which can then be put again, except one whose end is open': {
     'removes no row': () => ({ async remove() {} }),
-    'removes a row whose end is open': (good, rows) => ({
-      async remove(id) {
-        const state = rows.get(id)?.state
-        if (state !== undefined) await good.move(id, state, 'failed', 0)
-        await good.remove(id)
-      },
-    }),
+    ...Object.fromEntries(
+      UNFINISHED.map((open): [string, Fault] => [
+        `removes a row that is ${open}`,
+        (good, rows) => ({
+          async remove(id) {
+            if (rows.get(id)?.state === open) await good.move(id, open, 'failed', 0)
+            await good.remove(id)
+          },
+        }),
+      ]),
+    ),
+    ...Object.fromEntries(
+      ENDED.map((state): [string, Fault] => [
+        `keeps a row that is ${state}`,
+        (good, rows) => ({
+          async remove(id) {
+            if (rows.get(id)?.state !== state) await good.remove(id)
+          },
+        }),
+      ]),
+    ),
     'fails where there is no row to remove': (good, rows) => ({
       async remove(id) {
         if (!rows.has(id)) throw new Error('no such row')
@@ -214,7 +237,7 @@ const BROKEN: Readonly<Record<string, Readonly<Record<string, Fault>>>> = {
       ]),
     ),
     ...Object.fromEntries(
-      (['waiting', 'completed', 'failed'] as const).map((state) => [
+      ENDED.map((state) => [
         `lists a row that is ${state}`,
         listing((row) => isOpen(row) || row.state === state),
       ]),
@@ -253,16 +276,43 @@ const BROKEN: Readonly<Record<string, Readonly<Record<string, Fault>>>> = {
         return count
       },
     }),
-    'removes an expired row whose end is open': (good) => ({
-      async removeExpired(before) {
-        const count = await good.removeExpired(before)
-        for (const { id, state } of await good.unfinished()) {
-          await good.move(id, state, 'failed', 0)
-          await good.remove(id)
-        }
-        return count
-      },
+    'removes a row that expires at that time': (good) => ({
+      removeExpired: async (before) => good.removeExpired(before + 1),
     }),
+    ...Object.fromEntries(
+      UNFINISHED.map((open): [string, Fault] => [
+        `removes an expired row that is ${open}`,
+        (good) => ({
+          async removeExpired(before) {
+            const count = await good.removeExpired(before)
+            for (const { id, state } of await good.unfinished()) {
+              if (state !== open) continue
+              await good.move(id, state, 'failed', 0)
+              await good.remove(id)
+            }
+            return count
+          },
+        }),
+      ]),
+    ),
+    ...Object.fromEntries(
+      ENDED.map((state): [string, Fault] => [
+        `keeps an expired row that is ${state}, and counts it`,
+        (good, rows) => ({
+          async removeExpired(before) {
+            const kept = [...rows.values()].filter(
+              (row) => row.state === state && row.expires_at < before,
+            )
+            const count = await good.removeExpired(before)
+            for (const row of kept) {
+              await good.put({ ...row, state: 'waiting' })
+              await good.move(row.id, 'waiting', state, row.changed_at)
+            }
+            return count
+          },
+        }),
+      ]),
+    ),
   },
 }
 

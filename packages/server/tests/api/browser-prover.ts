@@ -28,8 +28,12 @@ export const setUp = async (options: HarnessOptions = {}) => {
 type SetUp = Awaited<ReturnType<typeof setUp>>
 
 /** A phone with a passkey that also answers in a browser. */
-export async function passkeyPhone(h: Harness, approver?: TestPhone) {
-  const authenticator = createAuthenticator({ origin: PUBLIC_ORIGIN })
+export async function passkeyPhone(
+  h: Harness,
+  approver?: TestPhone,
+  key?: Parameters<typeof createAuthenticator>[0]['key'],
+) {
+  const authenticator = createAuthenticator({ origin: PUBLIC_ORIGIN, ...(key && { key }) })
   const phone = await h.register(approver, {
     format: 'webauthn',
     register: (challenge) => ({ registration: authenticator.register(challenge) }),

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { browserPayload, credentialName } from '@bonded/contract'
 import { createAuthenticator } from '../../../simulator/src/webauthn/authenticator.ts'
@@ -69,6 +70,18 @@ test('the phone approves, then the browser proves itself, and only its secret re
   assert.equal((await s.h.complete(session, {}, s.shop)).status, 200)
   assert.equal((await asBackend(s, session)).verification, null)
   assert.notEqual((await asBackend(s, session, secret)).verification, null)
+})
+
+test('a passkey with the longest id of WebAuthn registers, approves, and proves the browser', async () => {
+  await using s = await setUp()
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const credentialId = randomBytes(1_023).toString('base64url')
+  const of = await passkeyPhone(s.h, undefined, { credentialId, privateKey })
+  const session = await createFor(s)
+  const approved = await approve(s, of, session)
+  assert.equal(approved.body.state, 'step_up_required', approved.text)
+  const proved = await prove(s, of, session, newSecret())
+  assert.deepEqual([proved.status, proved.body.state], [200, 'bonded'], proved.text)
 })
 
 test('repeated proofs answer 200, in every order, and count no attempt', async () => {

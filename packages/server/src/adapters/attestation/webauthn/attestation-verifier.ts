@@ -8,8 +8,6 @@ import { rejectionOf } from '../rejection-of.ts'
 const MAX_ATTESTATION_LENGTH = 22_000
 /** Base64url characters, the same limit as for an assertion. */
 const MAX_CLIENT_DATA_LENGTH = 4096
-/** `app_attest.key_id` has at most 1,024 characters. */
-const MAX_CREDENTIAL_ID_LENGTH = 1024
 
 /**
  * Verifies the registration of browser keys (protocol 6).
@@ -42,7 +40,7 @@ export function webauthnAttestationVerifier({
     const attestationObject = decodeBase64url(response.attestationObject)
     if (challenge === undefined || clientDataJson === undefined || attestationObject === undefined)
       return fail('encoding')
-    const credentialId = id.length > MAX_CREDENTIAL_ID_LENGTH ? undefined : decodeBase64url(id)
+    const credentialId = decodeBase64url(id)
     if (credentialId === undefined) return fail('credential_id')
     const verified = verifyWebAuthnRegistration(
       { credentialId, clientDataJson, attestationObject, challenge, origin, rpId, now },

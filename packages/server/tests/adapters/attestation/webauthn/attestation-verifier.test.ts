@@ -124,8 +124,8 @@ const FORMS: readonly (readonly [what: string, tampering: object, verdict: strin
     'attestation_object',
   ],
   ['text for authenticator data', withParts({ ...NOBODY, authData: 'data' }), 'attestation_object'],
-  ['the longest credential id', withId(768), 'ok'],
-  ['a credential id of a byte more', withId(769), 'credential_id'],
+  ['the longest credential id of WebAuthn', withId(1_023), 'ok'],
+  ['a credential id of a byte more', withId(1_024), 'authenticator_data'],
   ['authenticator data of another RP ID', withData(otherRp), 'app_id'],
   ['authenticator data of 36 bytes', withData(authenticatorData.subarray(0, 36)), 'app_id'],
   [
