@@ -48,9 +48,12 @@ test('a context that could mislead names the member, and says why', () => {
   const display = [{ label: 'Amount', value: '10' }]
   const problems = [
     findContextProblem({ display: [], text: 'Send all' }),
-    findContextProblem({ display, requester: { name: 'Aссount bot' } }),
-    findContextProblem({ display, requester: { name: 'Bot', detail: 'is ✔ checked' } }),
-    findContextProblem({ display, requester: { name: 'Bot ✅' } }),
+    findContextProblem({ display, requester: { kind: 'agent', name: 'Aссount bot' } }),
+    findContextProblem({
+      display,
+      requester: { kind: 'agent', name: 'Bot', detail: 'is ✔ checked' },
+    }),
+    findContextProblem({ display, requester: { kind: 'agent', name: 'Bot ✅' } }),
     findContextProblem({ display: [...display, { label: 'Purpose', value: '1' }] }),
     findContextProblem({ display: [...display, { label: 'amount', value: '1' }] }),
     findContextProblem({ display: [...display, { label: 'Tоtal', value: '1' }] }),
@@ -64,12 +67,18 @@ test('a context that could mislead names the member, and says why', () => {
     'context.display.1.label: The label looks like another label of this context.',
     'context.display.1.label: A word of the label mixes scripts, or has letters that are not in general use.',
   ])
-  assert.equal(findContextProblem({ display, text: 'Send', requester: { name: 'Bot' } }), undefined)
+  assert.equal(
+    findContextProblem({ display, text: 'Send', requester: { kind: 'agent', name: 'Bot' } }),
+    undefined,
+  )
 })
 
 test('every sign that reads as a verification is rejected, and similar ones are not', () => {
   const of = (name: string) =>
-    findContextProblem({ display: [{ label: 'Amount', value: '10' }], requester: { name } })?.detail
+    findContextProblem({
+      display: [{ label: 'Amount', value: '10' }],
+      requester: { kind: 'agent', name },
+    })?.detail
   for (const sign of '√⍻☑✅✓✔\u{10102}\u{1f5f8}\u{1f5f9}')
     assert.equal(of(`Bot ${sign}`), 'A check mark reads as a verification.', sign)
   for (const sign of '☐✗✕+•') assert.equal(of(`Bot ${sign}`), undefined, sign)
