@@ -38,7 +38,7 @@ function headWith(members: Partial<LogHead> = {}): LogHead {
     isSynchronous: false,
     begunAt: 0,
   }
-  return { ...empty, ...members } as unknown as LogHead
+  return { ...empty, ...members }
 }
 
 /** Entries that continue each other, each with these members. */

@@ -309,7 +309,7 @@ test('a rejection of a webhook command says what the API says, and how to allow 
   )
   const given = { tenantId: TENANT_ID, url: 'http://x', events: null, scheme: 'v1' } as const
   assert.match(
-    String(await outcomeOf(() => webhooks.createEndpoint(refusing, given as never))),
+    String(await outcomeOf(() => webhooks.createEndpoint(refusing, given))),
     /^invalid: .+ Here the host is private\. BONDED_WEBHOOK_HOSTS allows others\.$/,
   )
   const full = serviceOver(
@@ -324,7 +324,7 @@ test('a rejection of a webhook command says what the API says, and how to allow 
     },
   )
   assert.match(
-    String(await outcomeOf(() => webhooks.createEndpoint(full, given as never))),
+    String(await outcomeOf(() => webhooks.createEndpoint(full, given))),
     /^conflict: (?!.*BONDED_WEBHOOK_HOSTS)/,
   )
 })
