@@ -187,7 +187,8 @@ test('a rotated secret signs beside the new one for a day, and three sign at mos
   const rotate = async (members: object) => {
     const { service, calls } = serviceWith(members)
     await endpoints.rotateEndpoint(service, ID, TENANT_ID)
-    const { sealedSecrets, previousUntil } = calls[0]?.[1] as WebhookEndpoint
+    const [, changed] = calls[0] ?? assert.fail()
+    const { sealedSecrets, previousUntil } = changed as WebhookEndpoint
     assert.equal(previousUntil, NOW + DAY)
     return sealedSecrets
   }
