@@ -27,8 +27,8 @@ import type { Work } from '../../src/ports/work.ts'
 import { serviceOver } from './stub-service.ts'
 
 /*
- * What the audit log says of an action: each member has a value of its own, so that none can stand
- * in the place of another one, or be left out.
+ * What the audit log says of an action: each member has a value of its own, so that none can be
+ * swapped with another one, or be left out.
  */
 const none = () => undefined
 const sha256 = (...parts: readonly Uint8Array[]) =>

@@ -37,7 +37,7 @@ import { outcomeOf, serviceOver } from './stub-service.ts'
 
 /*
  * What an operator reads when a command cannot be carried out: the whole sentence and its code, so
- * that a script branches on the right one, and a person runs the command that it names.
+ * that a script branches on the right one, and an operator runs the command that it names.
  */
 const none = () => undefined
 const no = () => false
@@ -219,7 +219,7 @@ test('a tenant is removed once it is suspended, by its name, and without a bond'
   )
 })
 
-test('a limit that counts no tenant, and a file that is no logo, are not valid', async () => {
+test('a limit that counts no tenant, and a file that cannot be a logo, are not valid', async () => {
   const service = serviceOver({})
   assert.equal(
     await outcomeOf(() => limitTenant(service, TENANT_ID, parseLimits('get=5,device=5') ?? {})),
