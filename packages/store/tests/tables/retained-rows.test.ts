@@ -142,12 +142,14 @@ test('audit entries are due by tenant or by the usual time, are emptied, and are
   ]
   for (const each of entries) await driver.write(({ audit }) => audit.add(each))
   const due = async (now: number, limit?: number) =>
-    (await driver.read(({ audit }) => audit.due(dueAt(now, limit)))).map(({ number }) => number)
+    (await driver.read(({ audit }) => audit.due(dueAt(now, limit))))
+      .map(({ number }) => number)
+      .toSorted((a, b) => a - b)
   assert.deepEqual(await due(5 * DAY_MS - 1), [])
   assert.deepEqual(await due(5 * DAY_MS), [1])
   assert.deepEqual(await due(7 * DAY_MS - 1), [1])
-  assert.deepEqual((await due(7 * DAY_MS)).toSorted(), [1, 2])
-  assert.deepEqual((await due(8 * DAY_MS)).toSorted(), [1, 2, 3, 4])
+  assert.deepEqual(await due(7 * DAY_MS), [1, 2])
+  assert.deepEqual(await due(8 * DAY_MS), [1, 2, 3, 4])
   assert.deepEqual(await due(8 * DAY_MS, 1), [1])
   await driver.write(({ audit }) => audit.empty(entry(4), 'hash 4'))
   await driver.write(({ audit }) => audit.empty(entry(4), 'another hash'))
@@ -173,7 +175,7 @@ test('audit entries are due by tenant or by the usual time, are emptied, and are
       contentHash: 'hash 4',
     },
   ])
-  assert.deepEqual((await due(8 * DAY_MS)).toSorted(), [1, 2, 3])
+  assert.deepEqual(await due(8 * DAY_MS), [1, 2, 3])
   const numbers = async (query: object) => (await list(query)).map(({ number }) => number)
   assert.deepEqual(await numbers({ hasContent: true }), [1, 2, 3])
   assert.deepEqual(await numbers({ without: ['action 1', 'action 3'] }), [2, 4])
@@ -388,7 +390,7 @@ test('a filter of rejections reads a thousand, and the next page begins after th
   )
   const list = (query: object) =>
     driver.read(({ rejections }) =>
-      rejections.list({ tenantId, reason: 'rare', limit: 5, ...query } as never),
+      rejections.list({ tenantId, reason: 'rare', limit: 5, ...query }),
     )
   const first = await list({})
   assert.deepEqual([first.rejections, first.next?.at], [[], 2])
