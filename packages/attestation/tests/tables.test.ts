@@ -6,7 +6,7 @@ import { readAuthorizationList } from '../src/android/authorization-list.ts'
 import { GOOGLE_ROOT_CERTIFICATES } from '../src/android/google-roots.ts'
 import { GOOGLE_STATUS_URL } from '../src/android/status-list.ts'
 import { APP_ATTESTATION_ROOT, APPLE_ROOT_G3 } from '../src/apple/roots.ts'
-import { readTlv } from '../src/asn1/tlv.ts'
+import { Malformed, readTlv } from '../src/asn1/tlv.ts'
 import { FIDO_METADATA_ROOT } from '../src/fido-metadata/root.ts'
 import { isCountryOf } from '../src/passport/country.ts'
 import { APPLE_WEBAUTHN_ROOT } from '../src/webauthn/roots.ts'
@@ -94,7 +94,7 @@ test('each tag of a key of Android is read under its number, by its name and wit
             string,
             unknown
           >
-        if (given !== type) assert.throws(read, undefined, `${name} is no ${given}`)
+        if (given !== type) assert.throws(read, Malformed, `${name} is no ${given}`)
         else assert.deepEqual(read(), { [name]: expected }, name)
       }
     }
@@ -104,7 +104,7 @@ test('each tag of a key of Android is read under its number, by its name and wit
       for (const [encoded] of Object.values(VALUES))
         assert.throws(
           () => readAuthorizationList(readTlv(sequence(explicit(number, encoded)))),
-          undefined,
+          Malformed,
           String(number),
         )
 })
