@@ -20,7 +20,7 @@ const REQUEST = {
 
 function draw(screen: FrameScreen, root = new SmallElement('main', document)) {
   const acts: string[] = []
-  drawFrame(root as never, screen, {
+  drawFrame(root, screen, {
     words: en,
     languages: ['de', 'en'],
     titleOf: ({ workflow, action }, languages) => `${workflow}, ${action} (${languages.join()})`,
