@@ -187,7 +187,7 @@ test('recovers the time that the reader chose, of the endpoint with the button',
     ['the last 7 days', 168 * HOUR],
     ['the last 30 days', 720 * HOUR],
   ].entries()) {
-    const option = select.all('option')[index]
+    const option: SmallElement | undefined = select.all('option')[index]
     assert.equal(option?.textContent, label)
     select.value = option?.value ?? ''
     let isPrevented = false

@@ -33,27 +33,28 @@ function viewing() {
   const guard = { restart: () => void seen.push('restart') }
   const view = createView(root as never, draw, guard)
   const take = () => seen.splice(0)
-  return { document, root, view, take, listeners }
+  const focused = () => document.activeElement?.textContent
+  return { document, root, view, take, listeners, focused }
 }
 
 test('draws a screen with its title, and moves the focus to its heading', () => {
-  const { document, root, view, take } = viewing()
+  const { document, root, view, take, focused } = viewing()
   view.show({ name: 'loading' })
   assert.deepEqual(take(), ['restart', 'scroll 0 0', 'view loading'])
   assert.equal(document.title, 'Title of loading')
-  assert.equal(document.activeElement, undefined, 'the first screen of a page announces itself')
+  assert.equal(focused(), undefined, 'the first screen of a page announces itself')
   view.show({ name: 'motion' })
   assert.deepEqual(take(), ['restart', 'scroll 0 0', 'view motion'])
-  assert.equal(document.activeElement?.textContent, 'motion')
+  assert.equal(focused(), 'motion')
   assert.equal(root.children.length, 1)
   assert.equal(root.children[0]?.getAttribute('data-screen'), 'motion')
   assert.equal(document.title, 'Title of motion')
 })
 
 test('focuses a first screen that is not the one that loads', () => {
-  const { document, view } = viewing()
+  const { view, focused } = viewing()
   view.show({ name: 'motion' })
-  assert.equal(document.activeElement?.textContent, 'motion')
+  assert.equal(focused(), 'motion')
 })
 
 test('updates in place where the screen can, and scrolls only for another one', () => {

@@ -133,7 +133,7 @@ test('waits before each signature, and tells a synced key from one of this phone
     )
     assert.equal(observed.rpId, 'bond.example')
     const challenge = Uint8Array.of(1)
-    const signed = await observed.assert(challenge, { key_id: 'a' } as never)
+    const signed = await observed.assert(challenge, { key_id: 'a' })
     assert.equal(signed.authenticatorData, authenticatorData)
     assert.deepEqual(seen, ['before', [challenge, { key_id: 'a' }], { isSynced }])
   }
