@@ -26,6 +26,10 @@ export function namer(known: ReadonlyMap<string, string>): (text: string) => str
         if (!others.has(id)) others.set(id, `${kind}_${others.size + 1}`)
         return others.get(id) ?? id
       })
+      .replaceAll(/\bsk_beta_[0-9A-Za-z]{10}_\w+/g, '(a credential)')
+      .replaceAll(/\bpk_beta_[0-9A-Za-z]{22}\b/g, '(a publishable key)')
+      .replaceAll(/\bwhsec_[\w+/=-]+/g, '(a secret)')
+      .replaceAll(/\bwhpk_[\w+/=-]+/g, '(a public key)')
       .replaceAll(/(?<![\w-])[\w-]{43}(?![\w-])/g, '(43 characters)')
       .replaceAll(/[\w-]{40,}\.[\w-]{40,}\.[\w-]{40,}/g, '(a JWS)')
   }

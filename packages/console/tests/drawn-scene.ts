@@ -52,6 +52,7 @@ export async function drawnScene() {
     const phone = await h.register(approver)
     name(phone.device_id, `DEVICE-${as}`)
     if (approver === undefined) name(phone.subject_id, `SUBJECT-${as}`)
+    tick(SECOND)
     return phone
   }
   const [ann, bob, cy] = [await phoneOf('ANN'), await phoneOf('BOB'), await phoneOf('CY')]
