@@ -92,7 +92,7 @@ test('a chart has its bars at their places, in proportion, above and below its l
   assertText(join(FOLDER, 'charts.txt'), drawn.map(({ markup }) => markup).join('\n===\n'))
 })
 
-test('the files, the policies and the messages are those that a person has read', () => {
+test('the files, the policies and the messages are those that were read and agreed on', () => {
   const fileOf = ({ path, answer }: StaticFile) =>
     // Their paths have the hash of the content.
     [path, answer.status, JSON.stringify(answer.headers)].join(' ')

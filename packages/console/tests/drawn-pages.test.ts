@@ -6,7 +6,7 @@ import { pageAt } from './page-at.ts'
 
 const FOLDER = join(import.meta.dirname, 'drawn')
 
-test('each page is drawn as a person has read it, with all that it says and links to', async (t) => {
+test('each page is drawn as it was read and agreed on, with all that it says and links to', async (t) => {
   await using scene = await drawnScene()
   const { h, ids, named } = scene
   const user = `tenant=${ids.shop}&subject_ref=${ids.reference}`

@@ -71,7 +71,7 @@ test('an attempt to sign in lasts ten minutes, is used once, and returns to a pa
   assert.equal(attempts.use(value), false)
   now += 1
   assert.equal(attempts.use(value), true)
-  // Of 1,001 used ones, the oldest is forgotten, and no other.
+  // Of 1,001 used ones, the oldest is dropped, and no other.
   for (let count = 0; count < 1_000; count++) assert.ok(attempts.use(`other-${count}`))
   assert.deepEqual([attempts.use('other-1'), attempts.use(value)], [false, true])
 })

@@ -151,7 +151,7 @@ test('the reference has each exit code with its meaning and its failures', () =>
   )
 })
 
-test('help lists each setting that is no secret, as its reference does', async () => {
+test('help lists each setting that is not secret, as its reference does', async () => {
   const config = (await bondedProgram({ name: 'config' })).commands[0]
   const rows = read('configuration.md')
     .split('\n')

@@ -18,7 +18,7 @@ function each(scene: Scene, ...all: readonly (readonly string[])[]): string {
   return all.map((words) => scene.printed(...words)).join('\n')
 }
 
-test('commands that read print what a person has read, as text and as JSON', async (t) => {
+test('commands that read print what was read and agreed on, as text and as JSON', async (t) => {
   await using scene = await frozenScene()
   const { ids } = scene
   const of = ['--tenant', ids.shop, '--subject-ref', ids.reference]
