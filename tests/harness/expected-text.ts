@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
- * Compares a text with the one of a file, which was read and agreed on. To write the files anew after
- * an intended change, set `WRITE_EXPECTED=1`, and read the difference.
+ * Compares a text with the one of a file, which was read and agreed on. To write the files anew
+ * after an intended change, set `WRITE_EXPECTED=1`, and read the difference.
  */
 export function assertText(file: string, text: string): void {
   if (process.env['WRITE_EXPECTED'] === '1') {
