@@ -271,13 +271,17 @@ class Refusals(unittest.TestCase):
             (2, {"people": PEOPLE + PEOPLE[:1]}, "people repeat a person or a ref."),
             (2, {"maker": ...}, "maker must be stated: a person, or None."),
             (2, {"maker": "ann"}, "people have the maker among them."),
-            (2, {"needed": 1}, "needed must be from the minimum to the number of people."),
+            (2, {"needed": 1}, "needed must be from the minimum to 5, not more than people."),
         ):
             of = bonded.ApprovalRequest(**{**ASKED, **given, **change})
             told = self.told(lambda of=of, minimum=minimum: self.open(minimum).request(of))
             self.assertEqual(told, f"{text} ({text.split()[0]})")
         ten = [{"person": f"p{n}", "ref": f"r{n}"} for n in range(10)]
-        of = bonded.ApprovalRequest(**{**ASKED, **given, "people": ten, "needed": 10})
+        # Protocol 16: at most 5 must approve.
+        many = bonded.ApprovalRequest(**{**ASKED, **given, "people": ten, "needed": 6})
+        told = self.told(lambda: self.open(2).request(many))
+        self.assertEqual(told.split(" must")[0], "needed")
+        of = bonded.ApprovalRequest(**{**ASKED, **given, "people": ten, "needed": 5})
         self.assertEqual(len(self.service.quorums[self.open(5).request(of).id]), 10)
 
     def test_what_a_function_without_async_returns_is_awaited(self):

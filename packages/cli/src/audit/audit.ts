@@ -200,14 +200,15 @@ async function printLines(lines: readonly string[]): Promise<void> {
 }
 
 function describe(entry: AuditEntry) {
-  const { actorKind, requestId, tenantId, target, valueBefore, valueAfter, ...rest } = entry
+  const { actorKind, contentHash, requestId, tenantId, valueBefore, valueAfter, ...rest } = entry
   return {
     ...rest,
     at: isoTime(entry.at),
     actor_kind: actorKind,
+    content_hash: contentHash,
     request_id: requestId,
     tenant_id: tenantId,
-    target: JSON.parse(target) as object,
+    target: JSON.parse(entry.target) as object,
     before: valueBefore === null ? null : (JSON.parse(valueBefore) as object),
     after: valueAfter === null ? null : (JSON.parse(valueAfter) as object),
   }

@@ -83,17 +83,16 @@ function issueCommand(): Command {
     )
     .action(async (tenantId: TenantId, options: IssueOptions) => {
       const { kind, name, workflow, expires } = options
-      if (kind === 'publishable' && expires !== undefined)
-        throw new OperatorError('A publishable key is public and does not expire', {
-          code: 'invalid',
-        })
       const scope = workflow.length === 0 ? null : workflow
       await withService(options, async (service) => {
+        if (kind === 'publishable' && expires !== undefined)
+          throw new OperatorError('A publishable key is public and does not expire', {
+            code: 'invalid',
+          })
         const given = { tenantId, kind, name, scope, lifetimeMs: expires }
         const { key, secret, expiresAt } = await issueKey(service, given)
         const shown = { [secretName(kind)]: secret.reveal() }
-        const ends = { expires_at: isoTime(expiresAt) }
-        const document = { kind, key, name: name ?? null, ...ends, ...shown }
+        const document = { kind, key, name: name ?? null, expires_at: isoTime(expiresAt), ...shown }
         await printOnce(
           () => print(options, document, [...fields(shown), ...onceOnly(kind)]),
           async () => {

@@ -5,7 +5,7 @@ import type { WantedTenant } from '@bonded/core/operations/admin/apply-tenant'
 import { OperatorError } from '@bonded/core/operations/admin/operator-error'
 import { presetProblems, writeOut } from '@bonded/core/operations/admin/presets'
 import { nameProblems, tenantProblems } from '@bonded/core/operations/admin/tenants'
-import { parseLimits, TENANT_LIMITS } from '@bonded/core/domain/limits'
+import { parseLimits, ratesOf, TENANT_LIMITS } from '@bonded/core/domain/limits'
 import {
   type RetentionBounds,
   retentionProblem,
@@ -211,9 +211,7 @@ export function writeTenant(
     ...(publishableKey !== null && { publishableKey }),
     ...(serverCredential !== null && { serverCredential }),
     workflows: workflows.map((each) => ({ ...each, passport: each.passport ?? 'none' })),
-    limits: Object.fromEntries(
-      Object.values(limits).map(({ name, quota, burst }) => [name, `${quota}/${burst}`]),
-    ),
+    limits: ratesOf(limits),
     retention,
     suspended: suspendedAt !== undefined,
   }

@@ -36,6 +36,8 @@ import {
 } from './tenant-update.ts'
 import { collectWorkflow, readWorkflows, WORKFLOW_SYNTAX } from './workflow-option.ts'
 
+const KEY_COLUMNS = ['kind', 'key', 'name', 'last4', 'expires_at', 'revoked_at']
+
 interface CreateOptions extends Options {
   readonly name: string
   readonly environment: Tenant['environment']
@@ -179,7 +181,7 @@ async function showTenant(id: TenantId, options: Options): Promise<void> {
     }),
     '',
     'keys',
-    ...table(['kind', 'key', 'name', 'last4', 'revoked_at'], keyDocuments, 'No keys.'),
+    ...table(KEY_COLUMNS, keyDocuments, 'No keys.'),
     '',
     'configuration, for the integrator',
     ...fields({

@@ -112,13 +112,16 @@ export function parseLimits(text: string): SomeLimits | undefined {
     if (name === undefined || name in limits || Number(quotaText) > MAX_QUOTA) return undefined
     if (burstText !== undefined && LIMITS[name].every === 'session') return undefined
     const quota = Number(quotaText)
-    limits[name] = limitOf(
-      name,
-      quota,
-      burstText === undefined ? usualBurst(name, quota) : Number(burstText),
-    )
+    const burst = burstText === undefined ? usualBurst(name, quota) : Number(burstText)
+    limits[name] = limitOf(name, quota, burst)
   }
   return limits
+}
+
+/** The rates of limits by name, each as its quota and burst: `{ get: '60/20' }`. */
+export function ratesOf(limits: SomeLimits): Readonly<Record<string, string>> {
+  const rates = Object.values(limits).map(({ name, quota, burst }) => [name, `${quota}/${burst}`])
+  return Object.fromEntries(rates)
 }
 
 /** Writes limits in the syntax that `parseLimits` reads, which results in the same limits. */

@@ -55,10 +55,12 @@ test('an origin is rejected with the one sentence that says how to write it', ()
     ['https://169.254.1.1', isPrivate],
     ['https://[fe80::1]', isPrivate],
     ['https://[febf::1]', isPrivate],
-    ['https://[fec0::1]', undefined],
+    ['https://[fec0::1]', isPrivate],
+    ['https://[feff::1]', isPrivate],
     ['https://[fc00::1]', isPrivate],
     ['https://[fdff::1]', isPrivate],
     ['https://[fe00::1]', undefined],
+    ['https://[fe7f::1]', undefined],
     ['https://[::ffff:a00:1]', isPrivate],
   ]
   for (const [origin, problem] of ofProduction)

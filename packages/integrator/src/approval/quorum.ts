@@ -81,8 +81,8 @@ export function approversOf(
     )
   check(maker === null || isOwner(maker), 'maker', 'must be stated: a person, or null.')
   check(!list.some(({ person }) => person === maker), 'people', 'have the maker among them.')
-  const range = { minimum: minimum ?? Number.NaN, maximum: list.length }
-  check(isCount(needed, range), 'needed', `must be from ${minimum} to the number of people.`)
+  const range = { minimum: minimum ?? Number.NaN, maximum: Math.min(list.length, 5) }
+  check(isCount(needed, range), 'needed', `must be from ${minimum} to 5, not more than people.`)
   const sorted = list.toSorted((a, b) => (a.ref < b.ref ? -1 : 1))
   return { people: sorted, needed: Number(needed), maker: maker ?? null }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { rejectState } from '../../src/approval/approval-row.ts'
-import type { ApprovalState } from '../../src/approval/approval-store.ts'
+
 import { approversOf, checkMinimum } from '../../src/approval/quorum.ts'
 
 const [ANN, BOB] = ['ann', 'bob'].map((person) => ({ person, ref: `ref-${person}` }))
@@ -9,7 +9,7 @@ const people = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ person: `p${index}`, ref: `r${index}` }))
 
 /** The member and the text of a refusal. */
-function refused(change: object, minimum: number | undefined = 2): readonly unknown[] {
+function refused(change: object, minimum = 2): readonly unknown[] {
   const of = { people: [ANN, BOB], needed: 2, maker: 'max', ...change }
   try {
     approversOf(of as never, minimum)
@@ -22,11 +22,13 @@ function refused(change: object, minimum: number | undefined = 2): readonly unkn
 }
 
 test('each refusal of the people who are asked names the member and says why', () => {
-  const needed = 'needed must be from 2 to the number of people.'
+  const needed = 'needed must be from 2 to 5, not more than people.'
   for (const [change, ...expected] of [
     [{}],
     [{ maker: null }],
-    [{ people: people(10), needed: 10 }],
+    // Protocol 16: from 2 to 10 people, of whom from 2 to 5 must approve.
+    [{ people: people(10), needed: 5 }],
+    [{ people: people(10), needed: 6 }, 'needed', needed],
     [{ people: people(3), needed: 2 }],
     [{ subjectRef: 's' }, 'subjectRef', 'subjectRef cannot be there: pass people.'],
     [{ people: people(1) }, 'people', 'people must be 2 to 10.'],
@@ -49,6 +51,9 @@ test('each refusal of the people who are asked names the member and says why', (
     [{ needed: '2' }, 'needed', needed],
   ] as readonly (readonly [object, ...string[]])[])
     assert.deepEqual(refused(change), expected, JSON.stringify(change))
+  const below = 'needed must be from 3 to 5, not more than people.'
+  assert.deepEqual(refused({ people: people(5), needed: 2 }, 3), ['needed', below])
+  assert.deepEqual(refused({ people: people(5), needed: 3 }, 3), [])
   assert.throws(
     () => approversOf({ people: [ANN, BOB], needed: 2, maker: null } as never, undefined),
     {

@@ -206,7 +206,7 @@ def _approvers_of(of: Caller, minimum: int | None) -> dict[str, Any]:
         return {"subject_ref": of.subject_ref}
     names, refs = ([one.get(name, "") for one in of.people or ()] for name in ("person", "ref"))
     is_named, count = all(map(is_owner, names + refs)), len(names)
-    is_needed = type(of.needed) is int and (minimum or 0) <= of.needed <= count
+    is_needed = type(of.needed) is int and (minimum or 0) <= of.needed <= min(count, 5)
     checks = [
         (minimum is not None, "people", "needs the minimum of the action"),
         (of.subject_ref is None, "subject_ref", "must be None beside people"),
@@ -214,7 +214,7 @@ def _approvers_of(of: Caller, minimum: int | None) -> dict[str, Any]:
         (len(set(names)) == len(set(refs)) == count, "people", "repeat a person or a ref"),
         (of.maker is None or is_owner(of.maker), "maker", "must be stated: a person, or None"),
         (of.maker not in names, "people", "have the maker among them"),
-        (is_needed, "needed", "must be from the minimum to the number of people"),
+        (is_needed, "needed", "must be from the minimum to 5, not more than people"),
     ]
     for param, message in [check[1:] for check in checks if not check[0]]:
         raise BondedError("invalid_request", f"{param} {message}.", param=param)

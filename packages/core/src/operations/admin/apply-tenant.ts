@@ -1,5 +1,5 @@
 import { canonicalJson, makeId } from '@bonded/contract'
-import type { SomeLimits } from '../../domain/limits.ts'
+import { ratesOf, type SomeLimits } from '../../domain/limits.ts'
 import type { SomeRetention } from '../../domain/retention.ts'
 import { isRevoked, type Tenant } from '../../domain/tenant.ts'
 import type { Tables } from '../../ports/store.ts'
@@ -123,7 +123,7 @@ const SETTINGS = ['name', 'environment', 'demo', 'origins', 'sessionEndpoint'] a
 function settingsDiffer(before: Tenant | undefined, after: Tenant): TenantDifference[] {
   const of = (tenant: Tenant | undefined) => ({
     ...Object.fromEntries(SETTINGS.map((member) => [member, tenant?.[member] ?? null])),
-    limits: tenant?.limits ?? {},
+    limits: ratesOf(tenant?.limits ?? {}),
     retention: tenant?.retention ?? {},
     // As the description has it: a workflow without the member accepts no passport.
     workflows: tenant?.workflows.map((each) => ({ ...each, passport: each.passport ?? 'none' })),
@@ -131,7 +131,7 @@ function settingsDiffer(before: Tenant | undefined, after: Tenant): TenantDiffer
   const [from, to] = [of(before) as Record<string, unknown>, of(after) as Record<string, unknown>]
   return Object.keys(to)
     .filter((member) => canonicalJson(from[member] ?? null) !== canonicalJson(to[member] ?? null))
-    .map((member) => ({ member, from: before && from[member], to: to[member] }))
+    .map((member) => ({ member, from: before ? from[member] : null, to: to[member] }))
 }
 
 interface KeysWanted {
@@ -163,12 +163,10 @@ function* keysDiffer(
     serverCredential === undefined ||
     serverCredential.endsWith('…') ||
     valid.some((key) => key.kind === 'server' && key.name === serverCredential)
-  if (isNew || !isKnown)
-    differences.push({
-      member: 'serverCredential',
-      from: null,
-      to: serverCredential ?? 'a new one',
-    })
+  if (isNew || !isKnown) {
+    const to = serverCredential ?? 'a new one'
+    differences.push({ member: 'serverCredential', from: null, to })
+  }
   return differences
 }
 

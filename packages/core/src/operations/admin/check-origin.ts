@@ -6,8 +6,8 @@ import { OperatorError } from './operator-error.ts'
 const LOOPBACK = blockList(['127.0.0.0', 8, 'ipv4'], ['::1', 128, 'ipv6'])
 const UNSPECIFIED = blockList(['0.0.0.0', 8, 'ipv4'], ['::', 128, 'ipv6'])
 /**
- * RFC 1918, shared (RFC 6598), link-local and unique local addresses: another network has another
- * page there.
+ * RFC 1918, shared (RFC 6598), link-local, site-local and unique local addresses: another network
+ * has another page there.
  */
 const PRIVATE = blockList(
   ['10.0.0.0', 8, 'ipv4'],
@@ -15,7 +15,7 @@ const PRIVATE = blockList(
   ['192.168.0.0', 16, 'ipv4'],
   ['100.64.0.0', 10, 'ipv4'],
   ['169.254.0.0', 16, 'ipv4'],
-  ['fe80::', 10, 'ipv6'],
+  ['fe80::', 9, 'ipv6'],
   ['fc00::', 7, 'ipv6'],
 )
 

@@ -40,13 +40,15 @@ export async function eraseSubject(service: Service, named: NamedSubject): Promi
   const erase = async (table: SearchedTable) =>
     sum(await inParts(rest, table, (tables, part) => tables.subjectData.delete(table, scope, part)))
   const deliveries = await erase('webhook_delivery')
+  // Before their sessions, which are deleted with theirs, and again for those of the meantime.
+  const rejections = await erase('rejection')
   const ofParts = await inParts(rest, 'session', (tables, part) =>
     eraseSessions(service, tables, { scope, part }),
   )
   await erase('session_device')
   await appendWaiting(rest)
   const receipts = await erase('receipt')
-  const rejections = await erase('rejection')
+  const laterRejections = await erase('rejection')
   const isWhole = scope.tenantId === undefined
   await rest.store.write(({ subjectData }) => subjectData.deleteSubject(scope))
   return {
@@ -55,7 +57,7 @@ export async function eraseSubject(service: Service, named: NamedSubject): Promi
     endedSessions: sum(ofParts.map(({ ended }) => ended)),
     sessions: sum(ofParts.map(({ deleted }) => deleted)),
     receipts,
-    rejections,
+    rejections: rejections + laterRejections,
     deliveries,
   }
 }
