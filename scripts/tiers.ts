@@ -30,7 +30,7 @@ export const SLOW: Readonly<Record<Exclude<Tier, 'test'>, readonly string[]>> = 
   service: [
     'packages/server/tests/*.test.ts',
     'packages/server/tests/{adapters,api,channel,http,settings,storage}/**/*.test.ts',
-    'packages/{ciba/tests/config,cli/tests/**/apply,cli/tests/**/outside,cli/tests/**/session-tail}.test.ts',
+    'packages/{ciba/tests/config{,-problems},cli/tests/**/apply,cli/tests/**/outside,cli/tests/**/session-tail}.test.ts',
     'packages/cli/tests/**/{doctor-stored,printed}.test.ts',
     'packages/integrator/tests/{receipt,testing,verify-quorum,mcp/deleted-keys}.test.ts',
     'packages/console/tests/{answers,drawn-pages,names,narrowed-pages,narrowed-targets,quorum-page}.test.ts',

@@ -223,7 +223,7 @@ function notifier(given: {
 
 const NOTICE: Notice = { approval: 'sess_1', content: { auth_req_id: 'r1' }, pauseS: 10 }
 
-test('a client in ping mode is told of its request, also of one that has nearly expired', async () => {
+test('a client in ping mode gets the notice of its request, also of one that has nearly expired', async () => {
   const { notify, lines, asked, request } = notifier({})
   assert.equal(await notify(NOTICE), true)
   assert.deepEqual(asked, [['r1', { ignoreExpiration: true }], 'agent', request])

@@ -163,5 +163,15 @@ test('each answer of the console has its status, its headers, its text, and its 
   await ask('a recent sign-in', suspend, cookieOf(recent))
   await ask('a sign-out', ...post('/sign-out', viewer.cookie, { token: viewer.token }))
   await ask('after a sign-out', '/', cookieOf(viewer))
+  // A page that reads itself keeps no console open. Chromium's fetch sends these two headers.
+  const read = { 'sec-fetch-dest': 'empty', 'sec-fetch-mode': 'cors' }
+  const idle = signIn('viewer')
+  const atWork = signIn('support')
+  h.clock.advance(29 * 60_000)
+  await ask('a page that reads itself', '/', { headers: { cookie: idle.cookie, ...read } })
+  await ask('a page that is opened', '/', { headers: { cookie: atWork.cookie, ...visit } })
+  h.clock.advance(2 * 60_000)
+  await ask('half an hour after the last use', '/', cookieOf(idle))
+  await ask('two minutes after the last use', '/', cookieOf(atWork))
   assertText(join(import.meta.dirname, 'drawn/answers.txt'), named(lines.join('\n')))
 })

@@ -5,13 +5,14 @@ import { type Lie, lyingProvider } from './lying-provider.ts'
 
 test('rejects each false answer of a provider, and records those with a token', async (t) => {
   const made: Awaited<ReturnType<typeof lyingProvider>>[] = []
-  const { visitor, entries, advance, lines } = await consoleHarness(t, async () => {
+  const { h, visitor, entries, advance, lines } = await consoleHarness(t, async () => {
     made.push(await lyingProvider())
     return made[0] as (typeof made)[0]
   })
   const [{ state, issuer }] = made as [(typeof made)[0]]
+  let mallory = visitor()
   const attempt = async (lie: Lie, given: { state?: string; iss?: string; fresh?: true } = {}) => {
-    const mallory = visitor()
+    mallory = visitor()
     const begun = await mallory.step(given.fresh ? '/sign-in?fresh' : '/sign-in')
     const asked = new URL(String(begun.headers['location'])).searchParams
     state.lie = lie
@@ -67,6 +68,16 @@ test('rejects each false answer of a provider, and records those with a token', 
     status: 303,
     isIn: true,
   })
+  // Who is in by an old sign-in, or one without a time, proves it again before an action.
+  const action = `/tenants/${h.shop.tenant.id}/suspend`
+  for (const [auth_time, status] of [
+    [now(), 200],
+    [now() - 3_600, 303],
+    [undefined, 303],
+  ] as const) {
+    assert.equal((await attempt({ claims: { groups: 'admins', auth_time } })).isIn, true)
+    assert.equal((await mallory.step(action)).status, status, String(auth_time))
+  }
   for (const groups of [undefined, null, {}, [['admins']], 'admins,viewers'])
     assert.equal((await attempt({ claims: { groups } })).status, 403)
   advance(6 * MINUTE)

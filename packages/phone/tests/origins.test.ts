@@ -68,6 +68,17 @@ test('does not act on a response outside the contract', async () => {
     [{ context: { display: 'Amount' } }, 'context'],
     [{ context: { display: [], small_print: 'And a fee of € 900.00' } }, 'context'],
     [{ context: { display: [{ label: 'Fee', value: '€ 1', per: 'day' }] } }, 'context'],
+    // The unknown member is in the last of several pairs.
+    [
+      {
+        context: {
+          display: [1, 2, 3].map((n) =>
+            n < 3 ? { label: `${n}`, value: '1' } : { label: '3', value: '1', per: 'day' },
+          ),
+        },
+      },
+      'context',
+    ],
     [{ context: { display: [], constructor: 'And a fee' } }, 'context'],
     // The phone of this test does not say that it shows texts.
     [{ context: { display: [], text: 'And a fee of € 900.00' } }, 'context'],

@@ -7,7 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Service } from '@bonded/core/operations/service'
-import { harness } from '../../../tests/harness/harness.ts'
+import { harness, WORKFLOWS } from '../../../tests/harness/harness.ts'
+import { bondedUser } from '../../../tests/harness/inbox.ts'
 import { createBackend, readCredential } from '../src/backend.ts'
 import { storedClock, storeClock } from '../src/clock/sandbox-clock.ts'
 import { advanceClock, listenForClock, MAX_ADVANCE_MS } from '../src/clock/clock-socket.ts'
@@ -236,7 +237,7 @@ test('the demo has its workflows, and keeps its tenant until they or its bank di
 })
 
 test('the newest code is the last waiting session of the tenant that shows one', async () => {
-  await using h = await harness()
+  await using h = await harness({ workflows: [...WORKFLOWS, { name: 'page', actions: ['act'] }] })
   const other = await h.addTenant({ name: 'Other' })
   const newest = async () => (await newestCode(h.service, h.shop.tenant.id))?.session.id
   assert.equal(await newest(), undefined)
@@ -252,6 +253,16 @@ test('the newest code is the last waiting session of the tenant that shows one',
   assert.equal(code.link, `https://bond.example/bond?session_id=${second.id}&nonce=${nonce}`)
   assert.match(nonce ?? '', /^[\w-]{43}$/)
   assert.equal(linkOf(h.service, code.session), code.link)
+  // A request in an inbox shows no code, and hides none.
+  h.clock.advance(1_000)
+  const { subjectRef } = await bondedUser(h, h.shop, await h.register())
+  h.clock.advance(1_000)
+  const asked = await h.api('POST', '/sessions', {
+    token: h.shop.server,
+    body: { workflow: 'agent', subject_ref: subjectRef },
+  })
+  assert.equal(asked.status, 201)
+  assert.equal(await newest(), second.id)
   await h.kill(second)
   assert.equal(await newest(), first.id)
   h.clock.advance(300_000)

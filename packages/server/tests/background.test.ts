@@ -17,8 +17,8 @@ const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 
-/** A meter and a log that keep what they are told. */
-function told() {
+/** A meter and a log that keep what they receive. */
+function kept() {
   const lines: unknown[][] = []
   const keep =
     (name: string) =>
@@ -40,7 +40,7 @@ test('a failure of background work counts for its cause, and otherwise as a defe
     [new RangeError('x'), [['workFailed', 'receipts']]],
     ['text', [['workFailed', 'receipts']]],
   ] as const) {
-    const { meter, lines } = told()
+    const { meter, lines } = kept()
     countFailure(meter, 'receipts', failure)
     assert.deepEqual(lines, expected, String(failure))
   }
@@ -58,7 +58,7 @@ function failing(more: Partial<Service> = {}) {
       return clock.schedule(at, callback)
     },
   }
-  const { meter, log, lines } = told()
+  const { meter, log, lines } = kept()
   const fail = async () => {
     throw new Error('down')
   }
@@ -124,7 +124,7 @@ test('a step of the clock holds what deletes for an hour, and what sends for two
   const guard = new ClockGuard(clock, (ms) => steps.push(ms))
   const seen = () => [guard.stepMs(), guard.mayDelete(), guard.maySend()]
   assert.deepEqual(seen(), [0, true, true])
-  // Slow corrections are no step.
+  // Slow corrections do not count as a step.
   clock.set(10_000)
   assert.deepEqual(seen(), [0, true, true])
   clock.set(0)

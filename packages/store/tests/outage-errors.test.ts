@@ -4,7 +4,7 @@ import { StoreError } from '@bonded/core/ports/store'
 import { asStoreError as ofServer, classify } from '../src/postgres/postgres-errors.ts'
 import { asStoreError as ofFile } from '../src/sqlite/sqlite-errors.ts'
 
-/** By appendix A of the manual of PostgreSQL: what each code of the server means for the service. */
+/** By appendix A of the manual of PostgreSQL: what each code of the server means here. */
 const BY_STATE = {
   '08000': ['lost', 'unreachable', 'the connection was lost'],
   '08006': ['lost', 'unreachable', 'the connection was lost'],
@@ -113,7 +113,7 @@ const SETUPS: readonly (readonly [Error, string])[] = [
   ],
 ]
 
-test('a mistake in the setup of a server is told with its fix', () => {
+test('a mistake in the setup of a server comes with its fix', () => {
   for (const [cause, fix] of SETUPS) {
     const error = ofServer(cause, { to: 'open', where: 'db.example/bonded' })
     assert.ok(error instanceof StoreError, fix)

@@ -141,7 +141,7 @@ test('an old primary is rejected once another server is on a newer timeline of i
   // Another cluster has its own timelines, and a server without a log has none.
   assert.equal(servers.isRejected(origin('00000001', 'c', '8')), false)
   assert.equal(servers.isRejected({ cluster: '7', timeline: undefined, started: 'a' }), false)
-  // The old primary still accepts writes, which is no conflict.
+  // The old primary still accepts writes, which does not conflict.
   found(
     { ...origin('00000001', 'a'), host: first, acceptsWrites: true },
     { ...origin('00000002', 'b'), host: second, acceptsWrites: true },
@@ -297,7 +297,7 @@ test('a role that is missing, owns the tables, or may create some gets no rights
   }
 })
 
-test('each right of each table is asked for, and the answer is read', async () => {
+test('the answer to each right of each table is read', async () => {
   const row = { role: 'r', may_migrate: true, unusable: ['device'] }
   const { connection, values } = connectionWith(row)
   assert.deepEqual(await schemaRights(connection), {

@@ -259,7 +259,7 @@ function batchesOf(command = 'COMMIT') {
   return { batches, connection, ends }
 }
 
-test('statements whose results nobody needs share the message of the next one, in their order', async () => {
+test('statements with unused results share the message of the next one, in their order', async () => {
   for (const isCareful of [false, true]) {
     const { batches, connection, ends } = batchesOf()
     const begin = [{ text: 'begin', values: [] }]

@@ -140,6 +140,24 @@ test('leaves a silent channel, and a channel that did not report a change', () =
   }
 })
 
+test('polls after two channels that opened and then were silent, and not after frames between', () => {
+  for (const hasFrame of [false, true]) {
+    const run = new Run()
+    run.on(['start'], ['responded', 'first', responseOf(snapshotAt(run.now))])
+    for (let channel = 0; channel < 2; channel++) {
+      run.on(['opened'])
+      if (hasFrame) run.later(2_000).on(run.hello)
+      // Nothing arrives, and GET shows the session as it is known.
+      while (!run.effects.some(([name, of]) => name === 'read' && typeof of === 'object'))
+        run.tick()
+      run.on(['responded', run.purpose, responseOf(snapshotAt(run.now))])
+      run.on(['responded', 'poll', responseOf(snapshotAt(run.now))])
+      run.tick()
+    }
+    assert.equal(run.state.phase, hasFrame ? 'listening' : 'polling')
+  }
+})
+
 test('keeps a channel that has reported everything', () => {
   const run = listening()
   run.on(['woke'])

@@ -161,8 +161,8 @@ export function useSmallDocument(more: object = {}): SmallDocument {
 
 /**
  * Nodes as a text: what a user sees, and what a screen reader learns. An icon is `(name tone)`, the
- * heading `# `, a value with an isolate of its own `{}`, a pair `(label | value)`, and a button `[]`
- * with what its press reports. Everything else is HTML. Strokes are left out.
+ * heading `# `, a value with an isolate of its own `{}`, a pair `(label | value)`, and a button
+ * `[]` with what its press reports. Everything else is HTML. Strokes are left out.
  */
 export function outline(nodes: readonly unknown[], reported: unknown[] = []): string {
   return nodes.map((node) => lineOf(node as SmallNode | string, reported)).join('\n')

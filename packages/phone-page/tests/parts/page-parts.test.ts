@@ -139,7 +139,7 @@ test('waits before each signature, and tells a synced key from one of this phone
   }
 })
 
-test('reads the session of its own address, and nothing else', () => {
+test('reads only the session of its own address', () => {
   const link = `https://bond.example/bond?session_id=sess_${'0'.repeat(22)}&nonce=${'A'.repeat(43)}`
   const found = handoffIn({ href: link })
   assert.equal(found?.session_id, `sess_${'0'.repeat(22)}`)

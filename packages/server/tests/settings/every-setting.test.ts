@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import {
   type Config,
   ConfigError,
@@ -12,6 +12,7 @@ import {
 
 const DAY_MS = 86_400_000
 const folder = mkdtempSync(join(tmpdir(), 'bonded-every-'))
+after(() => rmSync(folder, { recursive: true }))
 const program = join(folder, 'program.sh')
 writeFileSync(program, '#!/bin/sh\n')
 chmodSync(program, 0o755)

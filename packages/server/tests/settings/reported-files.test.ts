@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { ConfigError, readConfig } from '../../src/settings/config.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'bonded-reported-'))
+after(() => rmSync(folder, { recursive: true }))
 const fileOf = (name: string, content: unknown) => {
   const path = join(folder, name)
   writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -12,6 +12,7 @@ import {
 import { describeQrContent } from '../../src/settings/qr-content.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'bonded-mistakes-'))
+after(() => rmSync(folder, { recursive: true }))
 const fileOf = (name: string, content: unknown) => {
   const path = join(folder, name)
   writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
@@ -100,7 +101,7 @@ test('a setting that this version does not know is named, and can be ignored', (
   assert.equal(readConfig(variables, {}, { ignored }).port, 8_787)
 })
 
-test('variables of backends, phones and examples are no settings of the service', () => {
+test('the service has no setting named as a variable of backends, phones and examples', () => {
   for (const name of [
     'BONDED_ORIGIN',
     'BONDED_PUBLISHABLE_KEY',

@@ -292,7 +292,7 @@ for (const [kind, open] of DRIVERS) {
       return [found?.revokedAt, found?.expiresAt].map((at) => at && at - NOW)
     }
     assert.deepEqual([await revoke('a', 20), await revoke('pk_a', 21)], [true, true])
-    // A later end is no revocation, and neither is the same one.
+    // A later end does not revoke, and neither does the same one.
     assert.deepEqual([await revoke('a', 30), await revoke('a', 20)], [false, false])
     assert.deepEqual([await revoke('pk_a', 30), await revoke('pk_a', 21)], [false, false])
     assert.deepEqual(

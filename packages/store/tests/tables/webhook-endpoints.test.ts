@@ -153,7 +153,7 @@ test('a delivery is claimed from its time on, the earliest first, by the node wi
     )
   assert.equal(await lease({}), undefined)
   assert.equal((await lease({ now: NOW + 30 }))?.leasedUntil, NOW + 50)
-  // Nobody ends the lease of another node.
+  // A node cannot end the lease of another.
   await write(driver, (webhooks) => webhooks.release(a.id, NOW + 30))
   assert.equal((await find(driver, 'a'))?.leasedUntil, NOW + 50)
   await write(driver, (webhooks) => webhooks.release(a.id, NOW + 50))
@@ -291,7 +291,7 @@ test('an endpoint of the operator is due while the audit has an entry after its 
   for (const name of ['a', 'paused', 'leased']) await advance(name, 2)
   await advance('gone', 1)
   assert.deepEqual(await due(NOW + 9), ['gone'])
-  // What an operator disabled waits for nobody. What is gone still has entries that it lacks.
+  // What an operator disabled does not wait. What is gone still has entries that it lacks.
   const gone = { failures: 0, pausedUntil: 0, now: NOW, isGone: true }
   await write(driver, (webhooks) => webhooks.recordEndpoint(of('gone'), gone))
   assert.deepEqual([await due(NOW + 9), await oldest()], [[], 5])

@@ -191,6 +191,20 @@ const BREACHES: Readonly<Record<string, readonly [rule: string, Scene]>> = {
   ],
 }
 
+test(
+  'closes when breaches of several kinds alternate for the time of the grace',
+  browserTest,
+  async () => {
+    const page = await openWaiting(h, { body: IN_BOX })
+    await verdict(page, 'ok')
+    for (const style of ['opacity:0', 'filter:blur(6px)', 'visibility:hidden', 'opacity:0']) {
+      await act(page, `box.style.cssText = ${JSON.stringify(style)}`)
+      await page.clock.runFor(3_000)
+    }
+    assert.deepEqual(await outcome(page), HIDDEN)
+  },
+)
+
 for (const [name, [rule, scene]] of Object.entries(BREACHES))
   test(
     `hides the QR code and closes when the container is ${name}, later and from the start`,

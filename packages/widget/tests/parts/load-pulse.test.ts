@@ -46,7 +46,7 @@ test('names the fix of each wrong option, and loads nothing', async () => {
   assert.equal(scripts().length, 0)
 })
 
-test('loads the current script once, or the pinned one with its integrity', async () => {
+test('loads the current script once, or the pinned one with its integrity', async (context) => {
   const pulse = { origin: ORIGIN, version: '1.2.3' }
   const loads = [loadPulse({ origin: ORIGIN }), loadPulse({ origin: ORIGIN })]
   assert.equal(scripts().length, 1)
@@ -62,7 +62,14 @@ test('loads the current script once, or the pinned one with its integrity', asyn
 
   delete page.Pulse
   head.replaceChildren()
+  // A browser reads the integrity of a script when the page inserts it, and not later.
+  const inserted: unknown[] = []
+  context.mock.method(head, 'append', (script: SmallElement & Record<string, unknown>) => {
+    inserted.push([script['src'], script['integrity'], script['crossOrigin']])
+    SmallElement.prototype.append.call(head, script)
+  })
   const pinned = loadPulse({ origin: ORIGIN, version: '1.2.3', integrity: 'sha384-a' })
+  assert.deepEqual(inserted, [['https://bond.example/v1/pulse-1.2.3.js', 'sha384-a', 'anonymous']])
   assert.equal(scripts()[0]?.['src'], 'https://bond.example/v1/pulse-1.2.3.js')
   assert.equal(scripts()[0]?.['integrity'], 'sha384-a')
   run(pulse)

@@ -9,7 +9,7 @@ import { cancelSession, getSession } from '../../src/session/get-session.ts'
 import { reportRejection } from '../../src/session/rejection.ts'
 import { readPairs } from '../../src/view/pairs.ts'
 
-/* What the widget asks the service and the backend of the page, and what it makes of a rejection. */
+/* What the widget asks the service and the page's backend, and what it makes of a rejection. */
 
 Object.assign(globalThis, {
   document: { baseURI: 'https://shop.example/' },

@@ -195,7 +195,7 @@ test('what happens changes the series of its own name and no other', async () =>
     assert.ok(later.includes(line), line)
 })
 
-test('the port of the metrics answers GET and HEAD of its path, probes, and nothing else', async () => {
+test('the port of the metrics answers only probes, and GET and HEAD of its path', async () => {
   let reads = 0
   const meter = {
     contentType: 'text/plain; version=0.0.4; charset=utf-8',

@@ -128,6 +128,18 @@ test('a program that fails, hangs, floods, or signs with another key makes no re
     })
     await assert.rejects(signer.sign(BYTES), { code: 'signer_unavailable', message }, script)
   }
+  // Failures in a row, more than the programs that run at once, end for the next one to sign.
+  const [secret, failed] = [write(privatePem(first.privateKey)), join(folder, 'failed')]
+  const recovering = commandSigner(publicKeys, {
+    command: write(
+      `#!/bin/sh\necho >> ${failed}; test $(wc -l < ${failed}) -gt 9 || exit 3
+cat > ${folder}/last; openssl pkeyutl -sign -rawin -inkey ${secret} -in ${folder}/last | base64 -w0`,
+      0o755,
+    ),
+  })
+  for (let index = 0; index < 9; index++)
+    await assert.rejects(recovering.sign(BYTES), { code: 'signer_unavailable' })
+  assert.ok(verify(null, BYTES, first.publicKey, await recovering.sign(BYTES)))
   const missing = commandSigner(publicKeys, { command: join(folder, 'missing') })
   await assert.rejects(missing.sign(BYTES), { code: 'signer_unavailable' })
 })

@@ -118,7 +118,7 @@ for (const state of STATES) {
     assert.deepEqual(untimed(created), { ...full, completion_secret: 'bcs_secret' })
   })
 
-  test(`a page reads of a session that is ${state} neither the proof nor the person`, () => {
+  test(`a page reads of a session that is ${state} neither the proof nor the user`, () => {
     assert.deepEqual(untimed(presentPublic(settings, viewOf({ state }), tenant)), {
       ...shared(state),
       qr_svg_url: QR_SVG,

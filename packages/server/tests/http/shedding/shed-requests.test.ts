@@ -93,11 +93,12 @@ test('keeps the connection of a rejected request with a short body', async () =>
 })
 
 test('closes the connection of a rejected request with a body of unknown length', async () => {
-  using server = await rejecting('new')
-  const { response } = await server.post('x'.repeat(100_000), {
-    'transfer-encoding': 'chunked',
-  })
-  assert.equal(response.headers.connection, 'close')
+  // RFC 9112, section 6.1: names of codings are case-insensitive, and several may be applied.
+  for (const coding of ['chunked', 'Chunked', 'gzip, chunked']) {
+    using server = await rejecting('new')
+    const { response } = await server.post('x'.repeat(100_000), { 'transfer-encoding': coding })
+    assert.equal(response.headers.connection, 'close', coding)
+  }
 })
 
 test('logs an overload with one line at its start and one at its end', ({ mock }) => {
