@@ -84,6 +84,8 @@ const files = given.some((argument) => argument.endsWith('.ts')) ? [] : filesToR
 // Some tests run a part as another user, which must be able to reach its own folder below.
 for (const path of [folder, inMemory]) chmodSync(path, 0o711)
 const { TEST_TOTALS, FUZZ_SEED = isFresh ? String(randomInt(1, 2 ** 31)) : undefined } = process.env
+// They replace absent parameters of the database URLs in tests, and a developer may have set them.
+for (const name of ['PGSSLMODE', 'PGSSLROOTCERT', 'PGPASSWORD']) delete process.env[name]
 const totalsBefore = totalsWritten()
 const run = spawnSync(
   process.execPath,

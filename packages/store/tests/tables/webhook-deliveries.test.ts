@@ -229,6 +229,7 @@ test('an event of a device goes to each tenant with a bond of its user within 90
   const list = async (of: TenantId) =>
     (await write(driver, (webhooks) => webhooks.deliveries({ tenantId: of, limit: 9 }))).deliveries
   const own = await list(tenantId)
+  assert.equal(own.length, 2)
   const states = own.map(({ endpointId: id, state, dueAt }) => [id, [state, dueAt]] as const)
   assert.deepEqual(
     new Map(states),

@@ -242,8 +242,8 @@ test('takes a session of its own purpose, without the secret of the backend', ()
     'Your backend sent completion_secret to the browser. Send publicSession(session) instead.',
   ]
   const { workflow: _workflow, action: _action, ...unnamed } = SESSION
-  const { watch_token: _token, ...untold } = SESSION
-  const inAddress = { ...untold, websocket_url: `${SESSION.websocket_url}?watch_token=bwt_1` }
+  const { watch_token: _token, ...withoutToken } = SESSION
+  const inAddress = { ...withoutToken, websocket_url: `${SESSION.websocket_url}?watch_token=bwt_1` }
   for (const accepted of [SESSION, { session: SESSION }, unnamed, inAddress])
     assert.deepEqual(check(accepted), [])
   assert.deepEqual(check({ session: SESSION, completion_secret: 's' }), secret)
@@ -259,7 +259,7 @@ test('takes a session of its own purpose, without the secret of the backend', ()
   for (const broken of [
     undefined,
     'sess_1',
-    untold,
+    withoutToken,
     { ...SESSION, id: 1 },
     { ...SESSION, api_base_url: 'ftp://bond.example/' },
     { ...SESSION, websocket_url: 'https://bond.example/' },
