@@ -201,6 +201,8 @@ test(
       await act(page, `box.style.cssText = ${JSON.stringify(style)}`)
       await page.clock.runFor(3_000)
     }
+    // At once: the clock of the page goes on, and would end the grace of the last breach too.
+    assert.equal(await page.locator('.card').getAttribute('data-screen'), 'obstructed')
     assert.deepEqual(await outcome(page), HIDDEN)
   },
 )
